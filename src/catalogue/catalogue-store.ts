@@ -1,0 +1,21 @@
+import type { Experience } from "./experience.js";
+import type { Segment } from "./segment.js";
+
+/** PORT. Segments and experiences by id; lists are in code unit order of id. */
+export interface CatalogueStore {
+  putSegment(segment: Segment): Promise<void>;
+  /** Keeps those whose id is not known yet; the others stay as they are. */
+  registerSegments(segments: readonly Segment[]): Promise<void>;
+  segment(id: string): Promise<Segment | undefined>;
+  segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
+  /** Up to `limit` segments whose id comes after `after` (absent: from the first). */
+  segments(after: string | undefined, limit: number): Promise<Segment[]>;
+  /** Removes the segment unless an experience names it. */
+  deleteSegment(id: string): Promise<"deleted" | "absent" | "in-use">;
+
+  /** Keeps the experience unless a segment that it names is not in the catalogue; then says which. */
+  putExperience(experience: Experience): Promise<{ missing: readonly ("audience" | "goal")[] }>;
+  experience(id: string): Promise<Experience | undefined>;
+  experiences(after: string | undefined, limit: number): Promise<Experience[]>;
+  deleteExperience(id: string): Promise<boolean>;
+}

@@ -1,0 +1,16 @@
+/** The time now, Unix ms. Handed to whoever needs it, so that only this file asks the machine. */
+export type Clock = () => number;
+
+export const systemClock: Clock = () => Date.now();
+
+/**
+ * Arrival times: Unix ms that only go up, in steps of at least 1/1024 ms, so that of two arrivals in one millisecond
+ * the later one is larger. A double holds such a number exactly until the year 2248.
+ */
+export function arrivals(clock: Clock): Clock {
+  let last = 0;
+  return () => {
+    last = Math.max(clock(), last + 1 / 1024);
+    return last;
+  };
+}

@@ -1,0 +1,45 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Clock } from "./clock.js";
+import type { Settings } from "./config.js";
+import { Api } from "./http/api-router.js";
+import { createApp } from "./http/app.js";
+import type { Log } from "./log.js";
+import { openStores } from "./stores/open-stores.js";
+import type { Stores } from "./stores/stores.js";
+
+/** A running service, whole. */
+export interface Service {
+  readonly stores: Stores;
+  readonly server: Server;
+  /** Opens the port; the address is a URL without a path. */
+  listen(): Promise<string>;
+  /** Lets requests under way finish, then closes everything. */
+  stop(): Promise<void>;
+}
+
+/** Puts the parts together: the only file that knows every one of them. */
+export async function compose(settings: Settings, clock: Clock, log: Log): Promise<Service> {
+  void clock;
+  const stores = await openStores(settings);
+  const api = new Api();
+  const app = createApp({ api, log, authenticate: async () => {} });
+  const server = createServer({ maxHeaderSize: settings.limits.header_bytes }, app.callback());
+
+  return {
+    stores,
+    server,
+    async listen() {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(settings.http.port, settings.http.host, resolve);
+      });
+      const { port } = server.address() as AddressInfo;
+      return `http://${settings.http.host.includes(":") ? `[${settings.http.host}]` : settings.http.host}:${port}`;
+    },
+    async stop() {
+      await new Promise((resolve) => server.close(resolve));
+      await stores.close();
+    },
+  };
+}

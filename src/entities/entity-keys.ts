@@ -1,0 +1,16 @@
+import type { EntityId } from "./entity.js";
+
+/** PORT. One AES-256 key an entity: 32 random bytes in a record of one size. Only `sealed` reads them. */
+export interface EntityKeys {
+  /** Makes a key for each id that has none. Resolves when they survive a crash. Safe to repeat. */
+  create(ids: readonly EntityId[]): Promise<void>;
+  /** The key of each id; absent where there is none, or it was destroyed. */
+  read(ids: readonly EntityId[]): Promise<Map<EntityId, Uint8Array>>;
+  /**
+   * Overwrites the keys in place. Resolves when no file of the store holds a byte of them any more (journal included);
+   * rejects when that cannot be confirmed yet. Safe to repeat.
+   */
+  destroy(ids: readonly EntityId[]): Promise<void>;
+  /** Whether any of these ids still has a key. */
+  holds(ids: readonly EntityId[]): Promise<boolean>;
+}

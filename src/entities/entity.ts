@@ -1,0 +1,39 @@
+import type { IdentityHash } from "./identity.js";
+
+/** 32 lower-case hex characters, random, never used twice and never personal. */
+export type EntityId = string;
+
+/** Orders statements: newest event time wins, then the later arrival, then the later position in its request. */
+export interface Stamp {
+  /** Event time, Unix ms. */
+  readonly time: number;
+  /** Arrival time (see `clock.arrivals`). */
+  readonly arrival: number;
+  readonly position: number;
+}
+
+/** Below zero when `a` is older than `b`. */
+export function compareStamps(a: Stamp, b: Stamp): number {
+  return a.time - b.time || a.arrival - b.arrival || a.position - b.position;
+}
+
+/** That an identity belongs to an entity, since the oldest event (Unix ms) that said so. */
+export interface Binding {
+  readonly hash: IdentityHash;
+  readonly since: number;
+}
+
+/** An entity as it is kept: nothing personal outside `sealed`. */
+export interface StoredEntity {
+  readonly id: EntityId;
+  readonly table: string;
+  /** 0 for one that is not stored yet; goes up by one with each save. */
+  readonly revision: number;
+  /** Arrival that created it: of entities that join, the oldest stays. */
+  readonly born: number;
+  readonly bindings: readonly Binding[];
+  /** Ids that were joined into it, also indirectly. */
+  readonly joined: readonly EntityId[];
+  /** Attributes and identities as written, sealed under the entity's key (see `sealed`). */
+  readonly sealed: Uint8Array;
+}

@@ -1,0 +1,46 @@
+/** What went wrong, as a kind; `http/error-response` alone knows the status of each. */
+export type ErrorKind =
+  | "invalid"
+  | "unauthenticated"
+  | "forbidden"
+  | "not-found"
+  | "method-not-allowed"
+  | "timed-out"
+  | "conflict"
+  | "too-large"
+  | "address-too-long"
+  | "unsupported-media"
+  | "unprocessable"
+  | "too-many-requests"
+  | "headers-too-large"
+  | "unavailable"
+  | "out-of-space"
+  | "internal";
+
+/** One thing that is wrong. `path` holds positions and names that we know; neither it nor `message` echoes input. */
+export interface Problem {
+  readonly code: string;
+  readonly path: string;
+  readonly message: string;
+}
+
+/** An error that a caller is told about in its own words. Every other error is told as `internal`, without its text. */
+export class ServiceError extends Error {
+  readonly kind: ErrorKind;
+  readonly problems: readonly Problem[];
+  /** Whole seconds after which trying again makes sense. */
+  readonly retryAfter: number | undefined;
+
+  constructor(kind: ErrorKind, message: string, options: { problems?: readonly Problem[]; retryAfter?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = "ServiceError";
+    this.kind = kind;
+    this.problems = options.problems ?? [];
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+/** Bad input with one problem. */
+export function invalid(code: string, path: string, message: string): ServiceError {
+  return new ServiceError("invalid", message, { problems: [{ code, path, message }] });
+}

@@ -1,0 +1,33 @@
+import { type ErrorKind, ServiceError } from "../errors.js";
+
+/** The status of each kind of error. */
+export const statusOf: Record<ErrorKind, number> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  "not-found": 404,
+  "method-not-allowed": 405,
+  "timed-out": 408,
+  conflict: 409,
+  "too-large": 413,
+  "address-too-long": 414,
+  "unsupported-media": 415,
+  unprocessable: 422,
+  "too-many-requests": 429,
+  "headers-too-large": 431,
+  internal: 500,
+  unavailable: 503,
+  "out-of-space": 507,
+};
+
+/** The error envelope, with its status and headers. An error that is not a `ServiceError` tells nothing of itself. */
+export function errorResponse(error: unknown): { status: number; headers: Record<string, string>; body: object } {
+  const known = error instanceof ServiceError ? error : new ServiceError("internal", "Internal error", { cause: error });
+  const status = statusOf[known.kind];
+  const errors = known.problems.length > 0 ? known.problems : [{ code: known.kind, path: "", message: known.message }];
+  const headers: Record<string, string> = {};
+  if (known.kind === "unauthenticated") headers["WWW-Authenticate"] = 'Bearer realm="entity-metrics"';
+  const retryAfter = known.retryAfter ?? (known.kind === "unavailable" ? 1 : undefined);
+  if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
+  return { status, headers, body: { status, message: known.message, data: null, errors } };
+}

@@ -1,0 +1,30 @@
+import type { Census } from "../census.js";
+
+export const HOUR = 3_600_000;
+
+export type Aggregation = "sum" | "max" | "min";
+
+/** One sampled or counted value of a series: `id` within the dimension, its type, and the value. */
+export interface Sample {
+  readonly id: string;
+  readonly type: string;
+  readonly value: number;
+}
+
+/** What one dimension is. All that differs between dimensions is a field here. */
+export interface Dimension {
+  readonly name: string;
+  /** Other names under which it may be asked for. */
+  readonly aliases: readonly string[];
+  /** The save frequency: length of a slot, ms. Slots lie on multiples of it since 1970-01-01T00:00Z. */
+  readonly slotMs: number;
+  /** Types that are stored, and so can be written. */
+  readonly storedTypes: readonly string[];
+  /** Types that are computed from stored ones: type → [numerator, denominator]. */
+  readonly ratios: Readonly<Record<string, readonly [string, string]>>;
+  readonly defaultAggregation: Aggregation;
+  /** When the slot's value is due: a count when the slot ends, a sampled size when it starts. */
+  readonly due: "start" | "end";
+  /** Sizes of all its series now; absent for a dimension whose values are counts. */
+  readonly sample?: (census: Census) => Promise<Sample[]>;
+}

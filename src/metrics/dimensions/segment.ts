@@ -1,0 +1,14 @@
+import type { Dimension } from "./dimension.js";
+import { HOUR } from "./dimension.js";
+
+/** Members of each segment, every 2 hours. */
+export const segment: Dimension = {
+  name: "segment",
+  aliases: ["segsize"],
+  slotMs: 2 * HOUR,
+  storedTypes: ["size"],
+  ratios: {},
+  defaultAggregation: "max",
+  due: "start",
+  sample: async (census) => (await census.segmentSizes()).map(({ id, members }) => ({ id, type: "size", value: members })),
+};

@@ -1,0 +1,27 @@
+import type { Series, SlotColumn } from "./series.js";
+
+/** A window of one series. `from` and `to` are slot boundaries, Unix ms; the window is [from, to). */
+export interface SeriesWindow {
+  readonly series: Series;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** PORT. Saved slots by series. */
+export interface SeriesStore {
+  /**
+   * Keeps every slot of the columns that is not NaN; the others stay as they are. A slot already kept is replaced, and of
+   * two columns in one call that name the same slot the later one stays. All or nothing; resolves when it survives a crash.
+   */
+  write(columns: readonly SlotColumn[]): Promise<void>;
+
+  /**
+   * The slots of each window, in the order asked: a column of exactly (to - from) / slotMs values, NaN where nothing is
+   * saved, also for a series that nobody wrote. Sees every write that resolved before the call. Rejects rather than
+   * hand out a part.
+   */
+  read(windows: readonly SeriesWindow[]): Promise<Float64Array[]>;
+
+  /** Forgets slots that start before `before` (Unix ms). May keep some longer; safe to repeat. */
+  expire(before: number): Promise<void>;
+}

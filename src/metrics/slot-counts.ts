@@ -1,0 +1,14 @@
+/** Messages counted for a stream in the slot that starts at `slot` (Unix ms). */
+export interface SlotCount {
+  readonly stream: string;
+  readonly slot: number;
+  readonly count: number;
+}
+
+/** PORT. Stream counts that the recorder has still to save. */
+export interface SlotCounts {
+  /** Counts of slots starting before `before` that were never saved, or have grown since; oldest first, at most `limit`. */
+  unsaved(before: number, limit: number): Promise<SlotCount[]>;
+  /** Notes what was saved. A count that has grown meanwhile stays unsaved. Safe to repeat. */
+  saved(counts: readonly SlotCount[]): Promise<void>;
+}

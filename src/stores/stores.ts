@@ -1,0 +1,55 @@
+import type { CatalogueStore } from "../catalogue/catalogue-store.js";
+import type { ErasureWatermark } from "../deletions/erasure-watermark.js";
+import type { Ledger } from "../deletions/ledger.js";
+import type { WakeUp } from "../deletions/wake-up.js";
+import type { EntityKeys } from "../entities/entity-keys.js";
+import type { EntityStore } from "../entities/entity-store.js";
+import type { History } from "../entities/history.js";
+import type { Idempotency } from "../entities/idempotency.js";
+import type { MembershipIndex } from "../entities/membership-index.js";
+import type { Suppression } from "../entities/suppression.js";
+import type { KeyStore } from "../keys/key-store.js";
+import type { Changes } from "../metrics/changes.js";
+import type { SeriesStore } from "../metrics/series-store.js";
+import type { SlotClaims } from "../metrics/slot-claims.js";
+import type { SlotCounts } from "../metrics/slot-counts.js";
+
+/** A store as `/ready` names it. */
+export interface Probe {
+  readonly name: string;
+  /** Whether the service is of no use without it. */
+  readonly required: boolean;
+  /** Rejects when it is away; resolves with a word when something about it is not as it should be. */
+  check(): Promise<string | undefined>;
+}
+
+/** Ports over profiles and what surrounds them. */
+export interface EntityStores {
+  readonly entities: EntityStore;
+  readonly memberships: MembershipIndex;
+  readonly history: History;
+  readonly idempotency: Idempotency;
+  readonly catalogue: CatalogueStore;
+  readonly keys: KeyStore;
+  readonly watermark: ErasureWatermark;
+  readonly counts: SlotCounts;
+  readonly claims: SlotClaims;
+  readonly ledger: Ledger;
+  readonly suppression: Suppression;
+  readonly entityKeys: EntityKeys;
+}
+
+/** Ports over series. */
+export interface MetricStores {
+  readonly series: SeriesStore;
+  readonly changes: Changes;
+}
+
+/** Every port, whichever engines serve them. */
+export interface Stores extends EntityStores, MetricStores {
+  readonly wakeUp: WakeUp;
+  readonly probes: readonly Probe[];
+  /** PEPPER as this store was made with. */
+  readonly pepper: Uint8Array;
+  close(): Promise<void>;
+}
