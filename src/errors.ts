@@ -31,7 +31,11 @@ export class ServiceError extends Error {
   /** Whole seconds after which trying again makes sense. */
   readonly retryAfter: number | undefined;
 
-  constructor(kind: ErrorKind, message: string, options: { problems?: readonly Problem[]; retryAfter?: number; cause?: unknown } = {}) {
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    options: { problems?: readonly Problem[]; retryAfter?: number; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = "ServiceError";
     this.kind = kind;
@@ -43,4 +47,9 @@ export class ServiceError extends Error {
 /** Bad input with one problem. */
 export function invalid(code: string, path: string, message: string): ServiceError {
   return new ServiceError("invalid", message, { problems: [{ code, path, message }] });
+}
+
+/** Why the service cannot start or a command cannot run, in one line for the person who started it. Holds no secret. */
+export class StartError extends Error {
+  override readonly name = "StartError";
 }

@@ -1,5 +1,5 @@
-import type { SeriesStore } from "../../metrics/series-store.js";
 import { CHUNK_SLOTS, type Series, type SlotColumn } from "../../metrics/series.js";
+import type { SeriesStore } from "../../metrics/series-store.js";
 import { type Database, inTransaction } from "./database.js";
 
 /** A row holds one chunk: CHUNK_SLOTS little-endian doubles, NaN where nothing is saved. `chunk` counts from 1970. */
@@ -18,9 +18,12 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
   const addSeries = db.prepare("INSERT INTO series (dimension, dimension_id, type) VALUES (?, ?, ?)");
   const readChunk = db.prepare("SELECT slots FROM chunk WHERE series = ? AND chunk = ?");
   const readChunks = db.prepare("SELECT chunk, slots FROM chunk WHERE series = ? AND chunk BETWEEN ? AND ?");
-  const writeChunk = db.prepare("INSERT INTO chunk (series, chunk, slots) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET slots = excluded.slots");
+  const writeChunk = db.prepare(
+    "INSERT INTO chunk (series, chunk, slots) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET slots = excluded.slots",
+  );
 
-  const idOf = ({ dimension, id, type }: Series) => (findSeries.get(dimension.name, id, type) as { id: number } | undefined)?.id;
+  const idOf = ({ dimension, id, type }: Series) =>
+    (findSeries.get(dimension.name, id, type) as { id: number } | undefined)?.id;
 
   function writeColumn(column: SlotColumn): void {
     const { dimension, id, type } = column.series;

@@ -1,0 +1,89 @@
+import { resolve } from "node:path";
+import type { Settings } from "../../config.js";
+import type { Probe, Stores } from "../stores.js";
+import { closeDatabase, type Database, openDatabase } from "./database.js";
+import { lockFolder } from "./folder-lock.js";
+import { openPepper, pepperSchema } from "./pepper.js";
+import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
+
+/** DDL of each file, newest; what brings an older file up to it goes into `migrations`. */
+const ledgerSchema: readonly string[] = [pepperSchema];
+const entitiesSchema: readonly string[] = [];
+const metricsSchema: readonly string[] = [seriesSchema];
+
+/**
+ * Opens the embedded engine: every port on three files. `ledger.db` and `entities.db` lie in the folder of
+ * `entities.url`, `metrics.db` in that of `metrics.url`; both folders, and `data_dir`, are kept for this process alone.
+ */
+export async function openSqlite(settings: Settings): Promise<Stores> {
+  const { entities, metrics, folders } = foldersOf(settings);
+  const unlock: (() => void)[] = [];
+  const open: Database[] = [];
+  const openFile = (dir: string, name: string, schema: readonly string[]) => {
+    const db = openDatabase(dir, name, schema);
+    open.push(db);
+    return db;
+  };
+  const close = async () => {
+    for (const db of open.splice(0)) closeDatabase(db);
+    for (const release of unlock.splice(0)) release();
+  };
+
+  try {
+    for (const folder of folders) unlock.push(lockFolder(folder));
+    const ledgerDb = openFile(entities, "ledger.db", ledgerSchema);
+    const pepper = openPepper(resolve(settings.data_dir), ledgerDb, settings.pepper);
+    const entitiesDb = openFile(entities, "entities.db", entitiesSchema);
+    const metricsDb = openFile(metrics, "metrics.db", metricsSchema);
+    return {
+      series: sqliteSeriesStore(metricsDb),
+      changes: unbuilt("changes"),
+      entities: unbuilt("entities"),
+      memberships: unbuilt("memberships"),
+      history: unbuilt("history"),
+      idempotency: unbuilt("idempotency"),
+      catalogue: unbuilt("catalogue"),
+      keys: unbuilt("keys"),
+      counts: unbuilt("counts"),
+      claims: unbuilt("claims"),
+      watermark: unbuilt("watermark"),
+      ledger: unbuilt("ledger"),
+      suppression: unbuilt("suppression"),
+      entityKeys: unbuilt("entityKeys"),
+      wakeUp: unbuilt("wakeUp"),
+      probes: [probe("ledger", ledgerDb), probe("entities", entitiesDb), probe("metrics", metricsDb)],
+      pepper,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Absolute folders that the URLs name. */
+function foldersOf(settings: Settings): { entities: string; metrics: string; folders: Set<string> } {
+  const dataDir = resolve(settings.data_dir);
+  const folderOf = (url: string) => (url === "sqlite:" ? dataDir : resolve(url.slice("sqlite:".length)));
+  const entities = folderOf(settings.entities.url);
+  const metrics = folderOf(settings.metrics.url);
+  return { entities, metrics, folders: new Set([dataDir, entities, metrics]) };
+}
+
+/** A read that reaches the file. */
+function probe(name: string, db: Database): Probe {
+  const read = db.prepare("SELECT count(*) FROM sqlite_schema");
+  return {
+    name,
+    required: true,
+    async check() {
+      read.get();
+      return undefined;
+    },
+  };
+}
+
+/** Stands where a port is not built yet. */
+function unbuilt<T>(port: string): T {
+  return { port } as T;
+}

@@ -1,0 +1,58 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { StartError } from "../../errors.js";
+import type { Database } from "./engine.js";
+
+/** In `ledger.db`: which pepper the identity hashes were made with. A keyed hash of a fixed text tells nothing of the key. */
+export const pepperSchema =
+  "CREATE TABLE IF NOT EXISTS pepper (one INTEGER PRIMARY KEY CHECK (one = 1), fingerprint TEXT NOT NULL)";
+
+/**
+ * The key of the identity hashes: `setting` (PEPPER), else the file `pepper` of the folder, else 32 random bytes that
+ * are kept there, readable by its owner alone. Throws when it is not the one that the ledger was made with.
+ */
+export function openPepper(dir: string, ledger: Database, setting: string | null): Uint8Array {
+  const row = ledger.prepare("SELECT fingerprint FROM pepper").get() as { fingerprint: string } | undefined;
+  const file = join(dir, "pepper");
+  const pepper =
+    setting === null
+      ? (readPepper(file) ?? (row === undefined ? makePepper(file) : missing(file)))
+      : Buffer.from(setting, "utf8");
+  const fingerprint = createHmac("sha256", pepper).update("entity-metrics pepper").digest("hex");
+  if (row === undefined) ledger.prepare("INSERT INTO pepper (one, fingerprint) VALUES (1, ?)").run(fingerprint);
+  else if (row.fingerprint !== fingerprint) {
+    throw new StartError(
+      `${setting === null ? file : "PEPPER"} is not the pepper that the data in ${dir} was made with: give back the one it was made with`,
+    );
+  }
+  return pepper;
+}
+
+function readPepper(file: string): Buffer | undefined {
+  let pepper: Buffer;
+  try {
+    pepper = readFileSync(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw new StartError(`${file} cannot be read (${code})`, { cause: error });
+  }
+  if (pepper.length < 32) throw new StartError(`${file} is damaged: it holds fewer than 32 bytes`);
+  return pepper;
+}
+
+/** Written aside, then renamed, so that a crash leaves either no pepper or a whole one. */
+function makePepper(file: string): Buffer {
+  const pepper = randomBytes(32);
+  const handle = openSync(`${file}.new`, "w", 0o600);
+  writeSync(handle, pepper);
+  fsyncSync(handle);
+  closeSync(handle);
+  renameSync(`${file}.new`, file);
+  return pepper;
+}
+
+function missing(file: string): never {
+  throw new StartError(`${file} is missing: put it back, or set PEPPER; without it no profile can be found`);
+}
