@@ -1,0 +1,104 @@
+import { isUtf8 } from "node:buffer";
+
+/** One line of a text, without its end. */
+export interface Line {
+  /** Counted from 1, blank lines too. */
+  readonly number: number;
+  /** Empty when there is a `fault`. */
+  readonly text: string;
+  readonly fault?: "too_long" | "not_utf8";
+}
+
+/** What a fault is called towards people. */
+export const lineFaults: Readonly<Record<NonNullable<Line["fault"]>, string>> = {
+  too_long: "The line is too long",
+  not_utf8: "The line is not valid UTF-8",
+};
+
+const NEWLINE = 10;
+
+/**
+ * Cuts bytes into lines, in memory of one chunk and one line, whatever the text's length. A line of more than
+ * `lineBytes` or of bytes that are not UTF-8 comes out as a fault, and the lines after it as usual. Blank lines are left out.
+ */
+export class LineSplitter {
+  readonly #lineBytes: number;
+  /** The bytes of a line that has not ended yet, and how many there are (those of a line too long are not kept). */
+  #open: Buffer[] = [];
+  #openBytes = 0;
+  #number = 0;
+
+  constructor(lineBytes: number) {
+    this.#lineBytes = lineBytes;
+  }
+
+  /** The lines that end in this chunk. */
+  push(chunk: Buffer): Line[] {
+    const lines: Line[] = [];
+    let start = 0;
+    if (this.#openBytes > 0) {
+      const end = chunk.indexOf(NEWLINE);
+      if (end < 0) return this.#keep(chunk), lines;
+      this.#keep(chunk.subarray(0, end));
+      this.#closeOpen(lines);
+      start = end + 1;
+    }
+    const last = chunk.lastIndexOf(NEWLINE);
+    if (last >= start) {
+      this.#addAll(chunk.subarray(start, last), lines);
+      start = last + 1;
+    }
+    if (start < chunk.length) this.#keep(chunk.subarray(start));
+    return lines;
+  }
+
+  /** The line after the last line end, if there is one. */
+  end(): Line[] {
+    const lines: Line[] = [];
+    if (this.#openBytes > 0) this.#closeOpen(lines);
+    return lines;
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#openBytes += bytes.length;
+    if (this.#openBytes > this.#lineBytes + 1) this.#open = [];
+    else if (bytes.length > 0) this.#open.push(bytes);
+  }
+
+  #closeOpen(lines: Line[]): void {
+    if (this.#openBytes > this.#lineBytes + 1) lines.push({ number: ++this.#number, text: "", fault: "too_long" });
+    else this.#addOne(this.#open.length === 1 ? (this.#open[0] as Buffer) : Buffer.concat(this.#open), lines);
+    this.#open = [];
+    this.#openBytes = 0;
+  }
+
+  /** Adds every line of a run of whole lines: at once where it can be, as nearly always. */
+  #addAll(bytes: Buffer, lines: Line[]): void {
+    if (!isUtf8(bytes)) return this.#addEach(bytes, lines);
+    for (const text of bytes.toString("utf8").split("\n")) this.#addText(text, lines);
+  }
+
+  #addEach(bytes: Buffer, lines: Line[]): void {
+    for (let start = 0; start <= bytes.length; ) {
+      const newline = bytes.indexOf(NEWLINE, start);
+      const end = newline < 0 ? bytes.length : newline;
+      this.#addOne(bytes.subarray(start, end), lines);
+      start = end + 1;
+    }
+  }
+
+  #addOne(bytes: Buffer, lines: Line[]): void {
+    if (isUtf8(bytes)) this.#addText(bytes.toString("utf8"), lines);
+    else lines.push({ number: ++this.#number, text: "", fault: "not_utf8" });
+  }
+
+  #addText(raw: string, lines: Line[]): void {
+    const number = ++this.#number;
+    const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
+    if (text.length * 3 > this.#lineBytes && Buffer.byteLength(text) > this.#lineBytes) {
+      lines.push({ number, text: "", fault: "too_long" });
+    } else if (text.trim() !== "") {
+      lines.push({ number, text });
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { ServiceError } from "../errors.js";
+import type { ApiContext } from "./api-router.js";
+import { bodyChunks } from "./body-chunks.js";
+import { type Line, LineSplitter } from "./line-splitter.js";
+
+/**
+ * The lines of a body (plain or gzip), in batches as they arrive, blank ones left out: a body of any length in constant
+ * memory. A line over `lineBytes`, or not UTF-8, comes as a line with a `fault`. More than `totalBytes` after inflation is
+ * refused as too large.
+ */
+export async function* readLines(
+  ctx: ApiContext,
+  { lineBytes, totalBytes = Number.POSITIVE_INFINITY }: { lineBytes: number; totalBytes?: number },
+): AsyncGenerator<Line[]> {
+  const splitter = new LineSplitter(lineBytes);
+  let bytes = 0;
+  for await (const chunk of bodyChunks(ctx)) {
+    bytes += chunk.length;
+    if (bytes > totalBytes) throw tooLarge(totalBytes);
+    const lines = splitter.push(chunk);
+    if (lines.length > 0) yield lines;
+  }
+  const rest = splitter.end();
+  if (rest.length > 0) yield rest;
+}
+
+/** The refusal of a body of more than `limit` bytes. */
+export function tooLarge(limit: number): ServiceError {
+  return new ServiceError("too-large", `The body is larger than ${limit} bytes`);
+}

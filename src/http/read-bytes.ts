@@ -1,0 +1,24 @@
+import { isUtf8 } from "node:buffer";
+import { invalid } from "../errors.js";
+import type { ApiContext } from "./api-router.js";
+import { bodyChunks } from "./body-chunks.js";
+import { tooLarge } from "./lines.js";
+
+/** The whole body, plain or gzip, of at most `limit` bytes after inflation. */
+export async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of bodyChunks(ctx)) {
+    bytes += chunk.length;
+    if (bytes > limit) throw tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
+}
+
+/** The whole body as text: UTF-8, else it is refused. */
+export async function readText(ctx: ApiContext, limit: number): Promise<string> {
+  const bytes = await readBytes(ctx, limit);
+  if (!isUtf8(bytes)) throw invalid("not_utf8", "", "The body is not valid UTF-8");
+  return bytes.toString("utf8");
+}
