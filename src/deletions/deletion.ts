@@ -9,17 +9,19 @@ export interface Deletion {
   /** The identity that was asked for. */
   readonly identity: IdentityHash;
   readonly acceptedAt: number;
-  /** Messages not after this moment (Unix ms) are dropped. Only goes up. */
+  /** Messages of `identity` not after this moment (Unix ms) are dropped. Only goes up. */
   readonly cutOff: number;
-  /** What is erased. Its first id owns the key that seals `sealedIdentities`. Only grows. */
+  /** What is erased. Only grows. */
   readonly entities: readonly EntityId[];
-  /** Every identity known of them. Only grows. */
+  /** Every identity known of them, each suppressed since it was added with the cut-off of that moment. Only grows. */
   readonly hashes: readonly IdentityHash[];
-  /** Identities as written, for remote targets, sealed under the key of `entities[0]`. */
+  /** One of `entities`, made for this request alone: its key seals `sealedIdentities` and dies with the request. */
+  readonly sealer: EntityId;
+  /** Identities as written, for remote targets. Empty once completed. */
   readonly sealedIdentities: Uint8Array;
   /** Names of the downstream targets, fixed at acceptance. */
   readonly targets: readonly string[];
-  /** Stages done with: `profile`, then target names, then `verified`, `key`. For the list of open requests; every stage can be repeated. */
+  /** Stages done with: `profile`, then target names, then `verified`, `key`. Every stage can be repeated. */
   readonly done: readonly string[];
   /** Failed attempts since the last progress. */
   readonly attempts: number;
@@ -29,3 +31,16 @@ export interface Deletion {
   readonly revision: number;
   readonly completedAt: number | undefined;
 }
+
+/** The stage that an open request is at: what it waits for when it was tried in vain. */
+export function stageOf({ targets, done }: Pick<Deletion, "targets" | "done">): string {
+  return ["profile", ...targets, "verified", "key"].find((stage) => !done.includes(stage)) ?? "complete";
+}
+
+/** Whether somebody should look at it: it keeps failing. */
+export function isStuck({ attempts }: Pick<Deletion, "attempts">): boolean {
+  return attempts >= STUCK_ATTEMPTS;
+}
+
+/** Failed attempts in a row after which an open request counts as stuck. */
+export const STUCK_ATTEMPTS = 3;

@@ -4,10 +4,11 @@ import type { Deletion } from "./deletion.js";
 
 /** What a repeat, or a join found later, adds to an open deletion. */
 export interface Extension {
+  /** Of the identity that was asked for, and of the hashes that this adds. */
   readonly cutOff?: number;
   readonly entities?: readonly EntityId[];
   readonly hashes?: readonly IdentityHash[];
-  readonly sealedIdentities?: Uint8Array;
+  readonly sealed?: Pick<Deletion, "sealer" | "sealedIdentities">;
 }
 
 /** PORT. Deletion requests, newest truth about who is erased; never restored from a backup. */
@@ -17,24 +18,32 @@ export interface Ledger {
   find(requestId: string): Promise<Deletion | undefined>;
   /** The newest open request that was asked for by this identity. */
   openFor(identity: IdentityHash): Promise<Deletion | undefined>;
-  /** Open and completed requests that name any of these entities. */
-  naming(entities: readonly EntityId[]): Promise<Deletion[]>;
-  /** Adds to an open request, durably, and hands out the result; undefined when it is completed or unknown. A cut-off never goes down. */
+  /** Open requests that name this identity, whoever asked, in order of acceptance. */
+  openOver(identity: IdentityHash): Promise<Deletion[]>;
+  /**
+   * Adds to an open request, durably, and hands out the result; undefined when it is completed or unknown. A cut-off never
+   * goes down. Its revision goes up, and all stages are to be done again, at once.
+   */
   extend(requestId: string, extension: Extension): Promise<Deletion | undefined>;
-  /** Open requests in order of acceptance, after request id `after`; `due` leaves out those whose `notBefore` is later. */
+  /** Open requests in order of acceptance, after request id `after`; `due` leaves out those whose `notBefore` is later or that a runner has. */
   open(options: { after?: string; limit: number; due?: number }): Promise<Deletion[]>;
-  countOpen(): Promise<number>;
-  /** Makes `runner` the only one who runs the request until `until`, unless another is at `now`. */
+  /** How many are open; with `attempts`, those with at least so many failed attempts. */
+  countOpen(options?: { attempts: number }): Promise<number>;
+  /** Makes `runner` the only one who runs the request until `until`, unless another is at `now`. False when it is not open. */
   claim(requestId: string, runner: string, now: number, until: number): Promise<boolean>;
   release(requestId: string, runner: string): Promise<void>;
-  /** Notes progress of an open request. */
-  note(requestId: string, progress: { done?: readonly string[]; attempts: number; notBefore: number }): Promise<void>;
+  /** Notes progress of an open request that still has this revision; otherwise nothing happens. */
+  note(
+    requestId: string,
+    revision: number,
+    progress: { done: readonly string[]; attempts: number; notBefore: number },
+  ): Promise<void>;
   /** Lets requests that wait for a later try run now. */
   wake(requestIds: readonly string[]): Promise<void>;
-  /** Completes the request if its revision is still this one, and empties `sealedIdentities`; false when it was extended. Never goes back. */
+  /** Completes the request if its revision is still this one, and empties `sealedIdentities`; false when it was extended. Never goes back. Safe to repeat. */
   complete(requestId: string, revision: number, at: number): Promise<boolean>;
-  /** Goes up with each request; what a data store has seen of the ledger is compared with it. */
-  sequence(): Promise<number>;
+  /** The newest sequence number up to which no request is open. Sequence numbers go up with each request, from 1. */
+  settledSequence(): Promise<number>;
   /** Requests accepted after that sequence number, in order, completed ones too, at most `limit`, each with its number. */
   since(sequence: number, limit: number): Promise<{ sequence: number; deletion: Deletion }[]>;
   /** Forgets requests completed before `before` (deletions.keep), suppression included. */

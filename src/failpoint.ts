@@ -1,0 +1,18 @@
+/** A place in the code where a test build can be made to die. Does nothing otherwise. */
+export type Failpoint = (name: string) => void;
+
+export const noFailpoint: Failpoint = () => {};
+
+/**
+ * A failpoint that kills this process, as `kill -9` would, when the place `name` is reached for the `after`-th time
+ * (the first when not told). Without a name it does nothing.
+ */
+export function dieAt(name: string | undefined, after: string | undefined): Failpoint {
+  if (name === undefined || name === "") return noFailpoint;
+  let left = Math.max(1, Number(after ?? 1) || 1);
+  return (reached) => {
+    if (reached !== name) return;
+    left -= 1;
+    if (left === 0) process.kill(process.pid, "SIGKILL");
+  };
+}

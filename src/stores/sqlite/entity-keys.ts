@@ -1,0 +1,48 @@
+import { randomBytes } from "node:crypto";
+import type { EntityKeys } from "../../entities/entity-keys.js";
+import { type Failpoint, noFailpoint } from "../../failpoint.js";
+import { type Database, inTransaction } from "./database.js";
+
+/**
+ * Rows of one size that are only ever appended, and overwritten where they are, so that no page of the file keeps a stale
+ * copy of a key: no cell is ever moved. The index holds ids only. A key of zeros is one that was destroyed.
+ */
+export const entityKeysSchema = `
+  CREATE TABLE IF NOT EXISTS entity_key (id INTEGER PRIMARY KEY, entity TEXT NOT NULL, key BLOB NOT NULL);
+  CREATE UNIQUE INDEX IF NOT EXISTS entity_key_entity ON entity_key (entity);
+  PRAGMA secure_delete = ON;`;
+
+/** Keys of entities in `ledger.db`. */
+export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoint): EntityKeys {
+  const insert = db.prepare("INSERT OR IGNORE INTO entity_key (entity, key) VALUES (?, ?)");
+  const read = db.prepare(`SELECT entity, key FROM entity_key
+    WHERE entity IN (SELECT value FROM json_each(?)) AND key <> zeroblob(32)`);
+  const overwrite = db.prepare("UPDATE entity_key SET key = zeroblob(32) WHERE entity = ?");
+  const checkpoint = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
+
+  const keysOf = (ids: readonly string[]) => read.all(JSON.stringify(ids)) as { entity: string; key: Uint8Array }[];
+
+  return {
+    async create(ids) {
+      inTransaction(db, () => {
+        for (const id of ids) insert.run(id, randomBytes(32));
+      });
+    },
+
+    async read(ids) {
+      return new Map(keysOf(ids).map((row) => [row.entity, new Uint8Array(row.key)]));
+    },
+
+    async destroy(ids) {
+      inTransaction(db, () => {
+        for (const id of ids) overwrite.run(id);
+      });
+      failpoint("K15");
+      const { busy, log, checkpointed } = checkpoint.get() as { busy: number; log: number; checkpointed: number };
+      if (busy !== 0 || log !== checkpointed) throw new Error("The journal of the ledger could not be emptied yet");
+      if (keysOf(ids).length > 0) throw new Error("A key was not overwritten");
+    },
+
+    holds: async (ids) => keysOf(ids).length > 0,
+  };
+}

@@ -1,0 +1,219 @@
+import type { Deletion } from "../../deletions/deletion.js";
+import type { Ledger } from "../../deletions/ledger.js";
+import { type Database, inTransaction } from "./database.js";
+
+/** `erased_entity` and `erased_identity` are what suppression asks; they are written with the request, in one transaction. */
+export const ledgerSchema = `
+  CREATE TABLE IF NOT EXISTS deletion (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, table_name TEXT NOT NULL, identity TEXT NOT NULL,
+    accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, sealer TEXT NOT NULL, sealed BLOB NOT NULL,
+    targets TEXT NOT NULL, done TEXT NOT NULL, attempts INTEGER NOT NULL, not_before REAL NOT NULL, revision INTEGER NOT NULL,
+    completed_at REAL, runner TEXT, runner_until REAL NOT NULL DEFAULT 0
+  );
+  CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence) WHERE completed_at IS NULL;
+  CREATE INDEX IF NOT EXISTS deletion_open_identity ON deletion (identity, sequence) WHERE completed_at IS NULL;
+  CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS erased_entity (
+    entity TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (entity, sequence)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS erased_identity (
+    hash TEXT NOT NULL, sequence INTEGER NOT NULL, cut_off REAL NOT NULL, PRIMARY KEY (hash, sequence)
+  ) WITHOUT ROWID;`;
+
+/** Deletion requests in `ledger.db`. */
+export function sqliteLedger(db: Database): Ledger {
+  const sql = statements(db);
+
+  function find(requestId: string): Deletion | undefined {
+    const row = sql.find.get(requestId) as Row | undefined;
+    return row && deletionOf(row);
+  }
+
+  /** Says again who is suppressed by a request. A cut-off that is there never goes down. */
+  function suppress(sequence: number, deletion: Pick<Deletion, "entities" | "hashes" | "cutOff">): void {
+    for (const entity of deletion.entities) sql.addEntity.run(entity, sequence);
+    for (const hash of deletion.hashes) sql.addIdentity.run(hash, sequence, deletion.cutOff);
+  }
+
+  return {
+    async accept(deletion) {
+      inTransaction(db, () => {
+        const { lastInsertRowid } = sql.insert.run(
+          deletion.requestId,
+          deletion.table,
+          deletion.identity,
+          deletion.acceptedAt,
+          deletion.cutOff,
+          JSON.stringify(deletion.entities),
+          JSON.stringify(deletion.hashes),
+          deletion.sealer,
+          deletion.sealedIdentities,
+          JSON.stringify(deletion.targets),
+          JSON.stringify(deletion.done),
+          deletion.attempts,
+          deletion.notBefore,
+          deletion.revision,
+        );
+        suppress(Number(lastInsertRowid), deletion);
+      });
+    },
+
+    find: async (requestId) => find(requestId),
+
+    async openFor(identity) {
+      const row = sql.openFor.get(identity) as Row | undefined;
+      return row && deletionOf(row);
+    },
+
+    openOver: async (identity) => (sql.openOver.all(identity) as unknown as Row[]).map(deletionOf),
+
+    async extend(requestId, extension) {
+      return inTransaction(db, () => {
+        const row = sql.find.get(requestId) as Row | undefined;
+        if (row === undefined || row.completed_at !== null) return undefined;
+        const kept = deletionOf(row);
+        const cutOff = Math.max(kept.cutOff, extension.cutOff ?? 0);
+        const added = (extension.hashes ?? []).filter((hash) => !kept.hashes.includes(hash));
+        const entities = [...new Set([...kept.entities, ...(extension.entities ?? [])])];
+        const sealed = extension.sealed ?? kept;
+        sql.extend.run(
+          cutOff,
+          JSON.stringify(entities),
+          JSON.stringify([...kept.hashes, ...added]),
+          sealed.sealer,
+          sealed.sealedIdentities,
+          row.sequence,
+        );
+        suppress(row.sequence, { entities, hashes: [kept.identity, ...added], cutOff });
+        return find(requestId);
+      });
+    },
+
+    async open({ after, limit, due }) {
+      return (sql.open.all(after ?? "", due ?? null, due ?? null, due ?? null, limit) as unknown as Row[]).map(
+        deletionOf,
+      );
+    },
+
+    async countOpen(options) {
+      return (sql.countOpen.get(options?.attempts ?? 0) as { count: number }).count;
+    },
+
+    async claim(requestId, runner, now, until) {
+      return Number(sql.claim.run(runner, until, requestId, runner, now).changes) > 0;
+    },
+
+    async release(requestId, runner) {
+      sql.release.run(requestId, runner);
+    },
+
+    async note(requestId, revision, { done, attempts, notBefore }) {
+      sql.note.run(JSON.stringify(done), attempts, notBefore, requestId, revision);
+    },
+
+    async wake(requestIds) {
+      inTransaction(db, () => {
+        for (const id of requestIds) sql.wake.run(id);
+      });
+    },
+
+    async complete(requestId, revision, at) {
+      if (Number(sql.complete.run(at, requestId, revision).changes) > 0) return true;
+      return find(requestId)?.completedAt !== undefined;
+    },
+
+    async settledSequence() {
+      return (sql.settled.get() as { sequence: number }).sequence;
+    },
+
+    async since(sequence, limit) {
+      const rows = sql.since.all(sequence, limit) as unknown as Row[];
+      return rows.map((row) => ({ sequence: row.sequence, deletion: deletionOf(row) }));
+    },
+
+    async expire(before) {
+      inTransaction(db, () => {
+        sql.expireEntities.run(before);
+        sql.expireIdentities.run(before);
+        sql.expire.run(before);
+      });
+    },
+  };
+}
+
+interface Row {
+  sequence: number;
+  request_id: string;
+  table_name: string;
+  identity: string;
+  accepted_at: number;
+  cut_off: number;
+  entities: string;
+  hashes: string;
+  sealer: string;
+  sealed: Uint8Array;
+  targets: string;
+  done: string;
+  attempts: number;
+  not_before: number;
+  revision: number;
+  completed_at: number | null;
+}
+
+function deletionOf(row: Row): Deletion {
+  return {
+    requestId: row.request_id,
+    table: row.table_name,
+    identity: row.identity,
+    acceptedAt: row.accepted_at,
+    cutOff: row.cut_off,
+    entities: JSON.parse(row.entities) as string[],
+    hashes: JSON.parse(row.hashes) as string[],
+    sealer: row.sealer,
+    sealedIdentities: row.sealed,
+    targets: JSON.parse(row.targets) as string[],
+    done: JSON.parse(row.done) as string[],
+    attempts: row.attempts,
+    notBefore: row.not_before,
+    revision: row.revision,
+    completedAt: row.completed_at ?? undefined,
+  };
+}
+
+function statements(db: Database) {
+  const completedBefore = "(SELECT sequence FROM deletion WHERE completed_at < ?)";
+  return {
+    insert:
+      db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, sealer, sealed,
+      targets, done, attempts, not_before, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    addEntity: db.prepare("INSERT OR IGNORE INTO erased_entity (entity, sequence) VALUES (?, ?)"),
+    addIdentity: db.prepare(`INSERT INTO erased_identity (hash, sequence, cut_off) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET cut_off = max(cut_off, excluded.cut_off)`),
+    find: db.prepare("SELECT * FROM deletion WHERE request_id = ?"),
+    openFor: db.prepare(
+      "SELECT * FROM deletion WHERE identity = ? AND completed_at IS NULL ORDER BY sequence DESC LIMIT 1",
+    ),
+    openOver: db.prepare(`SELECT deletion.* FROM erased_identity JOIN deletion USING (sequence)
+      WHERE hash = ? AND completed_at IS NULL ORDER BY sequence`),
+    extend: db.prepare(`UPDATE deletion SET cut_off = ?, entities = ?, hashes = ?, sealer = ?, sealed = ?,
+      revision = revision + 1, done = '[]', attempts = 0, not_before = 0 WHERE sequence = ?`),
+    open: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL
+      AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = ?), 0)
+      AND (? IS NULL OR (not_before <= ? AND runner_until <= ?)) ORDER BY sequence LIMIT ?`),
+    countOpen: db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at IS NULL AND attempts >= ?"),
+    claim: db.prepare(`UPDATE deletion SET runner = ?, runner_until = ?
+      WHERE request_id = ? AND completed_at IS NULL AND (runner = ? OR runner_until <= ?)`),
+    release: db.prepare("UPDATE deletion SET runner = NULL, runner_until = 0 WHERE request_id = ? AND runner = ?"),
+    note: db.prepare(`UPDATE deletion SET done = ?, attempts = ?, not_before = ?
+      WHERE request_id = ? AND revision = ? AND completed_at IS NULL`),
+    wake: db.prepare("UPDATE deletion SET not_before = 0 WHERE request_id = ? AND completed_at IS NULL"),
+    complete: db.prepare(`UPDATE deletion SET completed_at = ?, sealed = x'', runner = NULL, runner_until = 0
+      WHERE request_id = ? AND revision = ? AND completed_at IS NULL`),
+    settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
+      (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
+    since: db.prepare("SELECT * FROM deletion WHERE sequence > ? ORDER BY sequence LIMIT ?"),
+    expireEntities: db.prepare(`DELETE FROM erased_entity WHERE sequence IN ${completedBefore}`),
+    expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE sequence IN ${completedBefore}`),
+    expire: db.prepare("DELETE FROM deletion WHERE completed_at < ?"),
+  };
+}
