@@ -25,6 +25,14 @@ export interface Dimension {
   readonly defaultAggregation: Aggregation;
   /** When the slot's value is due: a count when the slot ends, a sampled size when it starts. */
   readonly due: "start" | "end";
-  /** Sizes of all its series now; absent for a dimension whose values are counts. */
-  readonly sample?: (census: Census) => Promise<Sample[]>;
+  /** How the recorder takes its values; absent for a dimension whose values are counts. */
+  readonly sampling?: Sampling;
+}
+
+/** How the values of a dimension are taken. */
+export interface Sampling {
+  /** Ids that have values now: a cheap look at the catalogue. */
+  ids(census: Census): Promise<string[]>;
+  /** Values of all series of these ids now; ids that are gone are left out. */
+  sample(census: Census, ids: ReadonlySet<string>): Promise<Sample[]>;
 }

@@ -1,3 +1,4 @@
+import type { Census } from "../census.js";
 import type { Dimension, Sample } from "./dimension.js";
 import { experience } from "./experience.js";
 
@@ -5,16 +6,26 @@ import { experience } from "./experience.js";
 export const experienceGroup: Dimension = {
   ...experience,
   name: "experiencegroup",
-  sample: async (census) => {
-    const totals = new Map<string, { potential: number; actual: number }>();
-    for (const { group, potential, actual } of await census.experienceReach()) {
-      if (group === undefined) continue;
-      const total = totals.get(group) ?? { potential: 0, actual: 0 };
-      totals.set(group, { potential: total.potential + potential, actual: total.actual + actual });
-    }
-    return [...totals].flatMap(([id, total]): Sample[] => [
-      { id, type: "potentialreach", value: total.potential },
-      { id, type: "actualreach", value: total.actual },
-    ]);
+  sampling: {
+    ids: async (census) => [...new Set((await census.experiences()).flatMap(({ group }) => group ?? []))],
+    sample: sampleGroups,
   },
 };
+
+async function sampleGroups(census: Census, groups: ReadonlySet<string>): Promise<Sample[]> {
+  const groupOf = new Map<string, string>();
+  for (const { id, group } of await census.experiences()) {
+    if (group !== undefined && groups.has(group)) groupOf.set(id, group);
+  }
+  const totals = new Map<string, { potential: number; actual: number }>();
+  for (const { id, potential, actual } of await census.experienceReach(new Set(groupOf.keys()))) {
+    const group = groupOf.get(id);
+    if (group === undefined) continue;
+    const total = totals.get(group) ?? { potential: 0, actual: 0 };
+    totals.set(group, { potential: total.potential + potential, actual: total.actual + actual });
+  }
+  return [...totals].flatMap(([id, total]): Sample[] => [
+    { id, type: "potentialreach", value: total.potential },
+    { id, type: "actualreach", value: total.actual },
+  ]);
+}

@@ -10,9 +10,12 @@ export const experience: Dimension = {
   ratios: { conversionrate: ["actualreach", "potentialreach"] },
   defaultAggregation: "max",
   due: "start",
-  sample: async (census) =>
-    (await census.experienceReach()).flatMap(({ id, potential, actual }) => [
-      { id, type: "potentialreach", value: potential },
-      { id, type: "actualreach", value: actual },
-    ]),
+  sampling: {
+    ids: async (census) => (await census.experiences()).map(({ id }) => id),
+    sample: async (census, ids) =>
+      (await census.experienceReach(ids)).flatMap(({ id, potential, actual }) => [
+        { id, type: "potentialreach", value: potential },
+        { id, type: "actualreach", value: actual },
+      ]),
+  },
 };

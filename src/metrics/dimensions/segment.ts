@@ -10,5 +10,9 @@ export const segment: Dimension = {
   ratios: {},
   defaultAggregation: "max",
   due: "start",
-  sample: async (census) => (await census.segmentSizes()).map(({ id, members }) => ({ id, type: "size", value: members })),
+  sampling: {
+    ids: (census) => census.segments(),
+    sample: async (census, ids) =>
+      (await census.segmentSizes(ids)).map(({ id, members }) => ({ id, type: "size", value: members })),
+  },
 };
