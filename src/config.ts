@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
-import type { Scope } from "./keys/api-key.js";
+import { checkSettings } from "./config/check.js";
+import { fromEnvironment } from "./config/environment.js";
+import { StartError } from "./errors.js";
 
 /** Every setting, as `config/schema.json` describes it. Times are ms, sizes bytes, `keep` a duration or null for ever. */
 export interface Settings {
@@ -13,6 +15,7 @@ export interface Settings {
     readonly drain_ms: number;
   };
   readonly data_dir: string;
+  readonly tables_file: string | null;
   readonly roles: readonly ("api" | "worker")[];
   readonly log: { readonly level: string };
   readonly pepper: string | null;
@@ -54,17 +57,47 @@ export interface RemoteTargetSettings {
   readonly token: string;
 }
 
-export type { Scope };
+/** The settings of this process: `config/default.json`, the file named by `CONFIG`, then the environment. Throws a `StartError`. */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
+  const shipped = JSON.parse(readFileSync(new URL("../config/default.json", import.meta.url), "utf8")) as Tree;
+  const own = environment.CONFIG === undefined || environment.CONFIG === "" ? {} : readFile(environment.CONFIG);
+  const settings = laidOver(laidOver(shipped, own), fromEnvironment(environment));
+  checkSettings(settings);
+  const known = settings as unknown as Settings;
+  if (known.pepper !== null && Buffer.byteLength(known.pepper) < 32) {
+    throw new StartError("pepper (PEPPER) is wrong: it is too short. Allowed: at least 32 bytes");
+  }
+  return known;
+}
 
-/** The settings of this process: `config/default.json`, the file named by `CONFIG`, then the environment. */
-export function readSettings(environment: NodeJS.ProcessEnv): Settings {
-  const settings = JSON.parse(readFileSync(new URL("../config/default.json", import.meta.url), "utf8")) as Settings;
-  return {
-    ...settings,
-    http: { ...settings.http, host: environment.HOST ?? settings.http.host, port: Number(environment.PORT ?? settings.http.port) },
-    data_dir: environment.DATA_DIR ?? settings.data_dir,
-    admin_key: environment.ADMIN_KEY ?? settings.admin_key,
-    pepper: environment.PEPPER ?? settings.pepper,
-    log: { level: environment.LOG_LEVEL ?? settings.log.level },
-  };
+type Tree = Record<string, unknown>;
+
+function readFile(path: string): Tree {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new StartError(`CONFIG names ${path}, which cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  try {
+    const tree: unknown = JSON.parse(text);
+    if (isTree(tree)) return tree;
+  } catch {
+    // Told below: what the parser says quotes the file, and the file may hold secrets.
+  }
+  throw new StartError(`CONFIG names ${path}, which is not a JSON object`);
+}
+
+/** `over` on top of `under`: objects are united, everything else is replaced. */
+function laidOver(under: Tree, over: Tree): Tree {
+  const result = { ...under };
+  for (const [name, value] of Object.entries(over)) {
+    const below = result[name];
+    result[name] = isTree(below) && isTree(value) ? laidOver(below, value) : value;
+  }
+  return result;
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

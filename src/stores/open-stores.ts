@@ -1,12 +1,29 @@
 import type { Settings } from "../config.js";
-import { ServiceError } from "../errors.js";
+import { StartError } from "../errors.js";
+import type { KeyStore } from "../keys/key-store.js";
 import type { Stores } from "./stores.js";
 
 /** Opens the engines that the URLs name. Each engine is loaded only when a URL asks for it. */
 export async function openStores(settings: Settings): Promise<Stores> {
-  for (const { url } of [settings.entities, settings.metrics, settings.jobs]) {
-    if (!url.startsWith("sqlite:")) throw new ServiceError("invalid", "Only sqlite: is served by this version");
-  }
+  refuseServers(settings);
   const { openSqlite } = await import("./sqlite/index.js");
   return openSqlite(settings);
+}
+
+/** Opens the API keys alone, also beside a running service. */
+export async function openKeys(settings: Settings): Promise<{ keys: KeyStore; close(): Promise<void> }> {
+  refuseServers(settings);
+  const { openSqliteKeys } = await import("./sqlite/index.js");
+  return openSqliteKeys(settings);
+}
+
+function refuseServers(settings: Settings): void {
+  for (const [name, { url }] of Object.entries({
+    ENTITIES_URL: settings.entities,
+    METRICS_URL: settings.metrics,
+    JOBS_URL: settings.jobs,
+  })) {
+    if (!url.startsWith("sqlite:"))
+      throw new StartError(`${name} asks for another engine than sqlite:, the only one that this version serves`);
+  }
 }

@@ -28,7 +28,8 @@ export function lockFolder(dir: string): () => void {
   }
 }
 
-function makeFolder(dir: string): void {
+/** Makes a folder, for its owner alone, unless it is there. */
+export function makeFolder(dir: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
   } catch (error) {

@@ -1,8 +1,9 @@
-import { resolve } from "node:path";
 import type { Settings } from "../../config.js";
+import type { KeyStore } from "../../keys/key-store.js";
 import type { Probe, Stores } from "../stores.js";
 import { closeDatabase, type Database, openDatabase } from "./database.js";
-import { lockFolder } from "./folder-lock.js";
+import { lockFolder, makeFolder } from "./folder-lock.js";
+import { foldersOf } from "./folders.js";
 import { openPepper, pepperSchema } from "./pepper.js";
 import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
 
@@ -16,7 +17,7 @@ const metricsSchema: readonly string[] = [seriesSchema];
  * `entities.url`, `metrics.db` in that of `metrics.url`; both folders, and `data_dir`, are kept for this process alone.
  */
 export async function openSqlite(settings: Settings): Promise<Stores> {
-  const { entities, metrics, folders } = foldersOf(settings);
+  const { data, entities, metrics } = foldersOf(settings);
   const unlock: (() => void)[] = [];
   const open: Database[] = [];
   const openFile = (dir: string, name: string, schema: readonly string[]) => {
@@ -30,9 +31,9 @@ export async function openSqlite(settings: Settings): Promise<Stores> {
   };
 
   try {
-    for (const folder of folders) unlock.push(lockFolder(folder));
+    for (const folder of new Set([data, entities, metrics])) unlock.push(lockFolder(folder));
     const ledgerDb = openFile(entities, "ledger.db", ledgerSchema);
-    const pepper = openPepper(resolve(settings.data_dir), ledgerDb, settings.pepper);
+    const pepper = openPepper(data, ledgerDb, settings.pepper);
     const entitiesDb = openFile(entities, "entities.db", entitiesSchema);
     const metricsDb = openFile(metrics, "metrics.db", metricsSchema);
     return {
@@ -61,13 +62,12 @@ export async function openSqlite(settings: Settings): Promise<Stores> {
   }
 }
 
-/** Absolute folders that the URLs name. */
-function foldersOf(settings: Settings): { entities: string; metrics: string; folders: Set<string> } {
-  const dataDir = resolve(settings.data_dir);
-  const folderOf = (url: string) => (url === "sqlite:" ? dataDir : resolve(url.slice("sqlite:".length)));
-  const entities = folderOf(settings.entities.url);
-  const metrics = folderOf(settings.metrics.url);
-  return { entities, metrics, folders: new Set([dataDir, entities, metrics]) };
+/** Opens the API keys alone, also beside a running service: without the lock, the pepper or the other files. */
+export function openSqliteKeys(settings: Settings): { keys: KeyStore; close(): Promise<void> } {
+  const { entities } = foldersOf(settings);
+  makeFolder(entities);
+  const db = openDatabase(entities, "entities.db", entitiesSchema);
+  return { keys: unbuilt("keys"), close: async () => db.close() };
 }
 
 /** A read that reaches the file. */

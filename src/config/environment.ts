@@ -1,0 +1,50 @@
+import { StartError } from "../errors.js";
+import { allowedWords, type Setting, settingList } from "./setting-schema.js";
+
+/**
+ * The settings that the environment names, as an object to lay over the others. Lists of words are separated by commas,
+ * lists of objects are JSON, an empty value of a setting that may be null is null.
+ */
+export function fromEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
+  const settings: Record<string, unknown> = {};
+  for (const setting of settingList) {
+    const text = environment[setting.environment];
+    if (text === undefined) continue;
+    let place = settings;
+    for (const name of setting.path.slice(0, -1)) {
+      place[name] ??= {};
+      place = place[name] as Record<string, unknown>;
+    }
+    place[setting.path.at(-1) as string] = parsed(setting, text);
+  }
+  return settings;
+}
+
+function parsed(setting: Setting, text: string): unknown {
+  const { schema } = setting;
+  const types = schema.enum !== undefined ? ["string"] : [schema.type ?? []].flat();
+  if (types.includes("null") && (text === "" || text === "null")) return null;
+  if (types.includes("integer")) return /^\d{1,15}$/.test(text) ? Number(text) : refuse(setting);
+  if (types.includes("boolean")) return text === "true" ? true : text === "false" ? false : refuse(setting);
+  if (types.includes("array")) return schema.items?.type === "object" ? listOf(setting, text) : wordsOf(text);
+  return text;
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+}
+
+function listOf(setting: Setting, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return refuse(setting);
+  }
+}
+
+function refuse({ environment, schema }: Setting): never {
+  throw new StartError(`${environment} is wrong. Allowed: ${allowedWords(schema)}. ${schema.description}`);
+}

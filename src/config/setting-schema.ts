@@ -1,0 +1,61 @@
+import { readFileSync } from "node:fs";
+
+/** A part of `config/schema.json`, as far as this project uses JSON Schema. */
+export interface SettingSchema {
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly items?: SettingSchema;
+  readonly properties?: Readonly<Record<string, SettingSchema>>;
+  /** Name in the environment, where it is not derived from the path. */
+  readonly environment?: string;
+  /** The value is never shown. */
+  readonly secret?: boolean;
+}
+
+/** One setting that can be given by itself. */
+export interface Setting {
+  /** Names from the top of the settings, `["limits", "body_bytes"]`. */
+  readonly path: readonly string[];
+  /** `limits.body_bytes`. */
+  readonly name: string;
+  /** `LIMITS_BODY_BYTES`. */
+  readonly environment: string;
+  readonly schema: SettingSchema;
+}
+
+/** `config/schema.json`. */
+export const settingsSchema = JSON.parse(
+  readFileSync(new URL("../../config/schema.json", import.meta.url), "utf8"),
+) as SettingSchema;
+
+/** Every setting, in the order of the schema. */
+export const settingList: readonly Setting[] = leavesOf(settingsSchema, []);
+
+function leavesOf(schema: SettingSchema, path: readonly string[]): Setting[] {
+  if (schema.properties !== undefined)
+    return Object.entries(schema.properties).flatMap(([name, child]) => leavesOf(child, [...path, name]));
+  return [{ path, name: path.join("."), environment: schema.environment ?? path.join("_").toUpperCase(), schema }];
+}
+
+/** What a setting may be, in words. */
+export function allowedWords(schema: SettingSchema): string {
+  if (schema.enum !== undefined) return schema.enum.join(", ");
+  const types = Array.isArray(schema.type) ? (schema.type as string[]) : [String(schema.type)];
+  return types.map((type) => typeWords(type, schema)).join(" or ");
+}
+
+function typeWords(type: string, schema: SettingSchema): string {
+  if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  if (type === "boolean") return "true or false";
+  if (type === "array")
+    return schema.items?.enum === undefined ? "a list" : `a list of ${schema.items.enum.join(", ")}`;
+  if (type === "string")
+    return schema.maxLength === undefined ? "text" : `text of at most ${schema.maxLength} characters`;
+  return type;
+}
