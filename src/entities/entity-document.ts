@@ -1,0 +1,50 @@
+import type { Stamp } from "./entity.js";
+import type { Identity } from "./identity.js";
+
+/** Any JSON value. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+
+/** What an attribute is, or that it was removed (`value` undefined), since when. */
+export interface AttributeState {
+  readonly stamp: Stamp;
+  readonly value: Json | undefined;
+}
+
+/** What is personal about an entity, as it is sealed. */
+export interface EntityDocument {
+  /** By name; removed ones too, so that an older event cannot bring them back. */
+  readonly attributes: ReadonlyMap<string, AttributeState>;
+  /** Identities as written, each once, ordered by field, then value. */
+  readonly identities: readonly Identity[];
+}
+
+export const emptyDocument: EntityDocument = { attributes: new Map(), identities: [] };
+
+type EncodedAttribute = [name: string, time: number, arrival: number, position: number, value?: Json];
+
+/** The bytes to seal. Equal documents give equal bytes when their attributes were set in the same order. */
+export function encodeDocument({ attributes, identities }: EntityDocument): Uint8Array {
+  const encoded = Array.from(attributes, ([name, { stamp, value }]): EncodedAttribute => {
+    const head: EncodedAttribute = [name, stamp.time, stamp.arrival, stamp.position];
+    return value === undefined ? head : [...head, value];
+  });
+  return Buffer.from(
+    JSON.stringify({ attributes: encoded, identities: identities.map(({ field, value }) => [field, value]) }),
+  );
+}
+
+/** The document of bytes that `encodeDocument` made. */
+export function decodeDocument(bytes: Uint8Array): EntityDocument {
+  const { attributes, identities } = JSON.parse(
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
+  ) as {
+    attributes: EncodedAttribute[];
+    identities: [string, string][];
+  };
+  return {
+    attributes: new Map(
+      attributes.map(([name, time, arrival, position, value]) => [name, { stamp: { time, arrival, position }, value }]),
+    ),
+    identities: identities.map(([field, value]) => ({ field, value })),
+  };
+}

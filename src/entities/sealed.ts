@@ -1,0 +1,56 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { EntityId } from "./entity.js";
+import type { EntityKeys } from "./entity-keys.js";
+
+/** Seals personal bytes under the key of an entity: once the key is destroyed, no copy of them can be read anywhere. */
+export interface Sealing {
+  /** The sealed form of each item, in order. Rejects when an entity has no key. */
+  seal(items: readonly { readonly entity: EntityId; readonly plain: Uint8Array }[]): Promise<Uint8Array[]>;
+  /** The plain form of each item, in order; undefined where the key is gone. Rejects when bytes were tampered with. */
+  open(
+    items: readonly { readonly entity: EntityId; readonly sealed: Uint8Array }[],
+  ): Promise<(Uint8Array | undefined)[]>;
+}
+
+/** Sealed bytes are: VERSION, a random nonce, AES-256-GCM ciphertext, its tag; the entity's id is authenticated with them. */
+const VERSION = 1;
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Sealing with the keys of this store. */
+export function sealing(keys: EntityKeys): Sealing {
+  return {
+    async seal(items) {
+      const found = await keys.read([...new Set(items.map(({ entity }) => entity))]);
+      return items.map(({ entity, plain }) => {
+        const key = found.get(entity);
+        if (key === undefined) throw new Error("An entity has no key to seal under");
+        return sealOne(key, entity, plain);
+      });
+    },
+
+    async open(items) {
+      const found = await keys.read([...new Set(items.map(({ entity }) => entity))]);
+      return items.map(({ entity, sealed }) => {
+        const key = found.get(entity);
+        return key === undefined ? undefined : openOne(key, entity, sealed);
+      });
+    },
+  };
+}
+
+function sealOne(key: Uint8Array, entity: EntityId, plain: Uint8Array): Uint8Array {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(entity));
+  return Buffer.concat([Uint8Array.of(VERSION), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+function openOne(key: Uint8Array, entity: EntityId, sealed: Uint8Array): Uint8Array {
+  if (sealed[0] !== VERSION) throw new Error("Sealed bytes have an unknown version");
+  const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
+  const end = sealed.length - TAG_BYTES;
+  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(entity)).setAuthTag(sealed.subarray(end));
+  return Buffer.concat([decipher.update(sealed.subarray(1 + NONCE_BYTES, end)), decipher.final()]);
+}
