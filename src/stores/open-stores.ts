@@ -1,13 +1,14 @@
 import type { Settings } from "../config.js";
 import { StartError } from "../errors.js";
+import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/key-store.js";
 import type { Stores } from "./stores.js";
 
 /** Opens the engines that the URLs name. Each engine is loaded only when a URL asks for it. */
-export async function openStores(settings: Settings): Promise<Stores> {
+export async function openStores(settings: Settings, failpoint?: Failpoint): Promise<Stores> {
   refuseServers(settings);
   const { openSqlite } = await import("./sqlite/index.js");
-  return openSqlite(settings);
+  return openSqlite(settings, failpoint);
 }
 
 /** Opens the API keys alone, also beside a running service. */

@@ -1,22 +1,28 @@
 import type { Settings } from "../../config.js";
+import type { Failpoint } from "../../failpoint.js";
 import type { KeyStore } from "../../keys/key-store.js";
 import type { Probe, Stores } from "../stores.js";
 import { closeDatabase, type Database, openDatabase } from "./database.js";
+import { entityKeysSchema, sqliteEntityKeys } from "./entity-keys.js";
+import { erasureWatermarkSchema, sqliteErasureWatermark } from "./erasure-watermark.js";
 import { lockFolder, makeFolder } from "./folder-lock.js";
 import { foldersOf } from "./folders.js";
+import { ledgerSchema, sqliteLedger } from "./ledger.js";
 import { openPepper, pepperSchema } from "./pepper.js";
 import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
+import { sqliteSuppression } from "./suppression.js";
+import { inProcessWakeUp } from "./wake-up.js";
 
 /** DDL of each file, newest; what brings an older file up to it goes into `migrations`. */
-const ledgerSchema: readonly string[] = [pepperSchema];
-const entitiesSchema: readonly string[] = [];
+const ledgerFileSchema: readonly string[] = [pepperSchema, ledgerSchema, entityKeysSchema];
+const entitiesSchema: readonly string[] = [erasureWatermarkSchema];
 const metricsSchema: readonly string[] = [seriesSchema];
 
 /**
  * Opens the embedded engine: every port on three files. `ledger.db` and `entities.db` lie in the folder of
  * `entities.url`, `metrics.db` in that of `metrics.url`; both folders, and `data_dir`, are kept for this process alone.
  */
-export async function openSqlite(settings: Settings): Promise<Stores> {
+export async function openSqlite(settings: Settings, failpoint?: Failpoint): Promise<Stores> {
   const { data, entities, metrics } = foldersOf(settings);
   const unlock: (() => void)[] = [];
   const open: Database[] = [];
@@ -32,7 +38,7 @@ export async function openSqlite(settings: Settings): Promise<Stores> {
 
   try {
     for (const folder of new Set([data, entities, metrics])) unlock.push(lockFolder(folder));
-    const ledgerDb = openFile(entities, "ledger.db", ledgerSchema);
+    const ledgerDb = openFile(entities, "ledger.db", ledgerFileSchema);
     const pepper = openPepper(data, ledgerDb, settings.pepper);
     const entitiesDb = openFile(entities, "entities.db", entitiesSchema);
     const metricsDb = openFile(metrics, "metrics.db", metricsSchema);
@@ -47,11 +53,11 @@ export async function openSqlite(settings: Settings): Promise<Stores> {
       keys: unbuilt("keys"),
       counts: unbuilt("counts"),
       claims: unbuilt("claims"),
-      watermark: unbuilt("watermark"),
-      ledger: unbuilt("ledger"),
-      suppression: unbuilt("suppression"),
-      entityKeys: unbuilt("entityKeys"),
-      wakeUp: unbuilt("wakeUp"),
+      watermark: sqliteErasureWatermark(entitiesDb),
+      ledger: sqliteLedger(ledgerDb),
+      suppression: sqliteSuppression(ledgerDb),
+      entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
+      wakeUp: inProcessWakeUp(),
       probes: [probe("ledger", ledgerDb), probe("entities", entitiesDb), probe("metrics", metricsDb)],
       pepper,
       close,
