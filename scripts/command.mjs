@@ -1,0 +1,8 @@
+// npm run key | collect | ingest | backup: the same set-up, then the command itself.
+import { join } from "node:path";
+import { runChild } from "./run-child.mjs";
+import { root, setUp } from "./set-up.mjs";
+
+const [name, ...args] = process.argv.slice(2);
+setUp();
+process.exit(await runChild([join(root, `dist/commands/${name}.js`), ...args]));

@@ -1,0 +1,110 @@
+// What every command does first: the right Node, the dependencies, the built program. Plain Node, no dependency.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Installs when node_modules is missing or older than the lock file, builds when dist is stale. Says what it does on stderr. */
+export function setUp() {
+  checkNode();
+  if (dependenciesAreStale()) install();
+  if (buildIsStale()) build();
+}
+
+/** Ends the process when this Node is older than package.json asks for. */
+export function checkNode() {
+  const { engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const wanted = engines.node.replace(/[^\d.]/g, "");
+  const [major = 0, minor = 0] = wanted.split(".").map(Number);
+  const [ownMajor = 0, ownMinor = 0] = process.versions.node.split(".").map(Number);
+  if (ownMajor > major || (ownMajor === major && ownMinor >= minor)) return;
+  fail(`entity-metrics needs Node ${wanted} or newer; this is Node ${process.versions.node}`);
+}
+
+function dependenciesAreStale() {
+  const installed = join(root, "node_modules", ".package-lock.json");
+  return !existsSync(installed) || statSync(installed).mtimeMs < statSync(join(root, "package-lock.json")).mtimeMs;
+}
+
+export function install() {
+  const npm = process.env.npm_execpath;
+  const args = ["ci", "--include=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  step("Installing dependencies (npm ci)", () =>
+    npm?.endsWith("js")
+      ? run(process.execPath, [npm, ...args])
+      : run("npm", args, { shell: process.platform === "win32" }),
+  );
+}
+
+/** What dist was made from: a digest of every input's path, size and time. */
+const stamp = join(root, "dist", ".made-from");
+
+function buildIsStale() {
+  return !existsSync(stamp) || readFileSync(stamp, "utf8") !== inputsDigest();
+}
+
+function inputsDigest() {
+  const digest = createHash("sha256");
+  for (const path of ["package-lock.json", "tsconfig.json", "tsconfig.build.json", ...filesUnder("src")]) {
+    const { size, mtimeMs } = statSync(join(root, path));
+    digest.update(`${path} ${size} ${mtimeMs}\n`);
+  }
+  return digest.digest("hex");
+}
+
+/** Builds beside dist and puts it in place when it is whole. */
+export function build() {
+  const digest = inputsDigest();
+  const fresh = join(root, `dist.${process.pid}`);
+  try {
+    step("Building (tsc)", () =>
+      run(process.execPath, [
+        join(root, "node_modules/typescript/bin/tsc"),
+        "-p",
+        "tsconfig.build.json",
+        "--outDir",
+        fresh,
+      ]),
+    );
+    for (const path of filesUnder("src")) {
+      if (extname(path) !== ".ts") cpSync(join(root, path), join(fresh, path.slice("src/".length)));
+    }
+    writeFileSync(join(fresh, ".made-from"), digest);
+    rmSync(join(root, "dist"), { recursive: true, force: true });
+    renameSync(fresh, join(root, "dist"));
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** Files below a folder of the project, in order, as paths from its root. */
+function filesUnder(folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .flatMap((entry) => (entry.isDirectory() ? filesUnder(`${folder}/${entry.name}`) : [`${folder}/${entry.name}`]))
+    .sort();
+}
+
+/** Says what is being done and how long it took; shows the output only when it fails. */
+function step(name, work) {
+  const start = Date.now();
+  process.stderr.write(`${name} ... `);
+  const { status, error, output } = work();
+  if (status === 0) {
+    process.stderr.write(`${((Date.now() - start) / 1000).toFixed(1)} s\n`);
+    return;
+  }
+  process.stderr.write("failed\n");
+  fail(`${error?.message ?? output.filter(Boolean).join("\n").trim()}\n${name} failed`);
+}
+
+function run(command, args, options = {}) {
+  return spawnSync(command, args, { cwd: root, encoding: "utf8", maxBuffer: 1 << 26, ...options });
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}

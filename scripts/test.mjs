@@ -1,0 +1,44 @@
+// npm test: the same set-up as npm start, then every test that can run here. --long runs test/long instead.
+// Further arguments go to mocha: npm test -- --grep "late writes".
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { root, setUp } from "./set-up.mjs";
+
+const args = process.argv.slice(2);
+const long = args.includes("--long");
+const rest = args.filter((arg) => arg !== "--long");
+setUp();
+
+const folder = mkdtempSync(join(tmpdir(), "entity-metrics-test-"));
+const summary = join(folder, "summary.json");
+const mocha = [
+  join(root, "node_modules/mocha/bin/mocha.js"),
+  "--reporter",
+  join(root, "scripts/reporter.cjs"),
+  "--exit",
+  "--forbid-only",
+];
+const choice = long
+  ? ["--no-config", "--import=tsx", "--extension", "ts", "--timeout", "0", "test/long/**/*.test.ts"]
+  : ["--parallel", "--jobs", String(Math.min(4, availableParallelism()))];
+const { status } = spawnSync(process.execPath, [...mocha, ...choice, ...rest], {
+  cwd: root,
+  stdio: "inherit",
+  env: { ...process.env, TEST_SUMMARY: summary },
+});
+const { passes, failures } = counts();
+rmSync(folder, { recursive: true, force: true });
+process.stdout.write(`${passes} passed, ${failures} failed\n`);
+process.exit(failures > 0 || passes === 0 ? 1 : (status ?? 1));
+
+/** What the reporter noted; a run that died before its end is a failure. */
+function counts() {
+  try {
+    return JSON.parse(readFileSync(summary, "utf8"));
+  } catch {
+    process.stdout.write("The test run ended before its summary.\n");
+    return { passes: 0, failures: 1 };
+  }
+}
