@@ -25,8 +25,8 @@ type EncodedAttribute = [name: string, time: number, arrival: number, position: 
 /** The bytes to seal. Equal documents give equal bytes when their attributes were set in the same order. */
 export function encodeDocument({ attributes, identities }: EntityDocument): Uint8Array {
   const encoded = Array.from(attributes, ([name, { stamp, value }]): EncodedAttribute => {
-    const head: EncodedAttribute = [name, stamp.time, stamp.arrival, stamp.position];
-    return value === undefined ? head : [...head, value];
+    const { time, arrival, position } = stamp;
+    return value === undefined ? [name, time, arrival, position] : [name, time, arrival, position, value];
   });
   return Buffer.from(
     JSON.stringify({ attributes: encoded, identities: identities.map(({ field, value }) => [field, value]) }),

@@ -11,7 +11,7 @@ export type EntityState =
 export interface EntityChange {
   /** What to keep; its `revision` is that of the state it was made from (0: the id is not stored yet). */
   readonly entity: StoredEntity;
-  /** Live entities that end in this one, with the revisions they were read at. */
+  /** Live entities that end in this one, with the revisions they were read at; 0: an id that is not stored yet, and ends here from its start. */
   readonly absorbs: readonly { readonly id: EntityId; readonly revision: number }[];
   /** Entities (dead ones) whose hold on an identity in `entity.bindings` is void, and may be taken over. */
   readonly releasedBy: readonly EntityId[];
@@ -35,7 +35,7 @@ export interface EntityStore {
 
   /**
    * Makes every save fail that was prepared before this call for one of these ids: a live entity's revision goes up, an
-   * id never stored becomes dead. Safe to repeat.
+   * id never stored becomes dead, a joined one stands for what it was joined into. Safe to repeat.
    */
   fence(ids: readonly EntityId[]): Promise<void>;
 

@@ -20,7 +20,10 @@ export interface HistoryMessage {
 
 /** PORT. The archive of messages. A kept message is the commit; applying it may be repeated until it is settled. */
 export interface History {
-  /** Keeps the messages as pending. A pending one of the same id is replaced, a settled one stays. Resolves when they survive a crash. */
+  /**
+   * Keeps the messages as pending. A pending one of the same id is replaced, a settled one stays. One for an entity that is
+   * dead in the `EntityStore` may be left out: its writer learns that there. Resolves when they survive a crash.
+   */
   append(messages: readonly HistoryMessage[]): Promise<void>;
   /** Which of these are settled. */
   settled(ids: readonly string[]): Promise<Set<string>>;

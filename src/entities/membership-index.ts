@@ -6,7 +6,7 @@ export interface MembershipChange {
   readonly stamp: Stamp;
   readonly add: readonly string[];
   readonly remove: readonly string[];
-  /** `add` is the full list: every membership with an older stamp ends, and older statements are void from now on. */
+  /** `add` is the full list: every membership with an older stamp ends, and older statements only say that it has ended. */
   readonly full: boolean;
 }
 

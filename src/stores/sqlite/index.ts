@@ -1,21 +1,34 @@
 import type { Settings } from "../../config.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { KeyStore } from "../../keys/key-store.js";
+import { stream } from "../../metrics/dimensions/stream.js";
 import type { Probe, Stores } from "../stores.js";
 import { closeDatabase, type Database, openDatabase } from "./database.js";
 import { entityKeysSchema, sqliteEntityKeys } from "./entity-keys.js";
+import { entitySchema, sqliteEntityStore } from "./entity-store.js";
 import { erasureWatermarkSchema, sqliteErasureWatermark } from "./erasure-watermark.js";
 import { lockFolder, makeFolder } from "./folder-lock.js";
 import { foldersOf } from "./folders.js";
+import { historySchema, sqliteHistory } from "./history.js";
+import { idempotencySchema, sqliteIdempotency } from "./idempotency.js";
 import { ledgerSchema, sqliteLedger } from "./ledger.js";
+import { membershipSchema, sqliteMembershipIndex } from "./membership-index.js";
 import { openPepper, pepperSchema } from "./pepper.js";
 import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
+import { slotCountSchema, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
 import { inProcessWakeUp } from "./wake-up.js";
 
 /** DDL of each file, newest; what brings an older file up to it goes into `migrations`. */
 const ledgerFileSchema: readonly string[] = [pepperSchema, ledgerSchema, entityKeysSchema];
-const entitiesSchema: readonly string[] = [erasureWatermarkSchema];
+const entitiesSchema: readonly string[] = [
+  entitySchema,
+  membershipSchema,
+  historySchema,
+  slotCountSchema,
+  idempotencySchema,
+  erasureWatermarkSchema,
+];
 const metricsSchema: readonly string[] = [seriesSchema];
 
 /**
@@ -45,13 +58,13 @@ export async function openSqlite(settings: Settings, failpoint?: Failpoint): Pro
     return {
       series: sqliteSeriesStore(metricsDb),
       changes: unbuilt("changes"),
-      entities: unbuilt("entities"),
-      memberships: unbuilt("memberships"),
-      history: unbuilt("history"),
-      idempotency: unbuilt("idempotency"),
+      entities: sqliteEntityStore(entitiesDb),
+      memberships: sqliteMembershipIndex(entitiesDb),
+      history: sqliteHistory(entitiesDb, stream.slotMs),
+      idempotency: sqliteIdempotency(entitiesDb),
       catalogue: unbuilt("catalogue"),
       keys: unbuilt("keys"),
-      counts: unbuilt("counts"),
+      counts: sqliteSlotCounts(entitiesDb),
       claims: unbuilt("claims"),
       watermark: sqliteErasureWatermark(entitiesDb),
       ledger: sqliteLedger(ledgerDb),
