@@ -1,3 +1,7 @@
+import { createHmac } from "node:crypto";
+import { invalid } from "../errors.js";
+import type { IdentityField, NormalForm, Table } from "./tables.js";
+
 /** HMAC-SHA-256(PEPPER, table, field, value), 64 lower-case hex characters: all that is ever stored of an identity in the clear. */
 export type IdentityHash = string;
 
@@ -6,3 +10,61 @@ export interface Identity {
   readonly field: string;
   readonly value: string;
 }
+
+export type HashIdentity = (table: string, identity: Identity) => IdentityHash;
+
+/** The identity field of that name; a name that is none is refused. */
+export function identityField(table: Table, name: string): IdentityField {
+  const field = table.identities.find((candidate) => candidate.name === name);
+  if (field === undefined) {
+    const known = table.identities.map((candidate) => candidate.name).join(", ");
+    throw invalid("not_an_identity", "fieldname", `Must be an identity field of the table: ${known}`);
+  }
+  return field;
+}
+
+/**
+ * The identity that a value stands for, in its field's normal form, at most `maxBytes` long. A number counts as its
+ * canonical text. Refused is what is not a text or a safe integer, what is empty, and what stands for nobody.
+ */
+export function identityOf(table: Table, field: IdentityField, raw: unknown, maxBytes: number): Identity {
+  const refuse = (code: string, message: string) => invalid(code, field.name, message);
+  if (typeof raw === "number" && !Number.isSafeInteger(raw)) {
+    throw refuse("invalid_identity", "A number that identifies must be a safe integer; send it as a string");
+  }
+  if (typeof raw !== "string" && typeof raw !== "number") {
+    throw refuse("invalid_identity", "An identity must be a string or a number");
+  }
+  const value = normalForms[field.normalForm](String(raw));
+  if (value === "") throw refuse("empty_identity", "An identity must not be empty");
+  if (Buffer.byteLength(value) > maxBytes) {
+    throw refuse("identity_too_long", `An identity must not be longer than ${maxBytes} bytes`);
+  }
+  if (UNREADABLE.test(value)) {
+    throw refuse("invalid_identity", "An identity must not hold control characters or lone surrogates");
+  }
+  if (table.nobody.has(value.toLowerCase())) throw refuse("identifies_nobody", "This value identifies nobody");
+  return { field: field.name, value };
+}
+
+/** How identities are hashed in a store made with this pepper. */
+export function identityHashing(pepper: Uint8Array): HashIdentity {
+  return (table, { field, value }) => {
+    const hmac = createHmac("sha256", pepper);
+    for (const part of [table, field, value]) {
+      const bytes = Buffer.from(part);
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(bytes.length);
+      hmac.update(length).update(bytes);
+    }
+    return hmac.digest("hex");
+  };
+}
+
+const normalForms: Record<NormalForm, (value: string) => string> = {
+  text: (value) => value.normalize("NFC").trim(),
+  email: (value) => value.normalize("NFC").trim().toLowerCase().normalize("NFC"),
+};
+
+/** Control characters and lone surrogates: no address of ours can name such a value, so nobody could be read or erased by it. */
+const UNREADABLE = /\p{Cc}|\p{Cs}/u;

@@ -1,0 +1,100 @@
+import { ServiceError, StartError } from "../errors.js";
+
+/** How values of an identity field are made equal: `text` is NFC and trimmed, `email` is lower-cased too. */
+export type NormalForm = "text" | "email";
+
+export interface IdentityField {
+  readonly name: string;
+  readonly normalForm: NormalForm;
+}
+
+/** A kind of entity, as the configuration describes it. */
+export interface Table {
+  readonly name: string;
+  /** In the order in which they are listed. */
+  readonly identities: readonly IdentityField[];
+  /** Name of the identity field that is meant when none is named. */
+  readonly defaultIdentity: string;
+  /** Most values of one identity field that an entity may hold. */
+  readonly maxValues: number;
+  /** Values, lower-case, that stand for nobody. */
+  readonly nobody: ReadonlySet<string>;
+}
+
+export type Tables = ReadonlyMap<string, Table>;
+
+const RESERVED = new Set(["deletestatus", "segments"]);
+const MAX_VALUES = 100;
+const NOBODY = ["anonymous", "null", "undefined", "none", "unknown", "n/a"];
+const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
+
+/**
+ * The tables of a configuration: an array of `{ name, identities, default_identity, max_values, nobody }`. An identity is
+ * a name, or `{ name, normal_form }`; the form of `email` is `email`, of any other `text`. Throws a `StartError`.
+ */
+export function tablesOf(json: unknown): Tables {
+  if (!Array.isArray(json) || json.length === 0) throw new StartError("tables: must be a list of at least one table");
+  const tables = new Map<string, Table>();
+  json.forEach((entry: unknown, index) => {
+    const table = tableOf(entry, `tables[${index}]`);
+    if (tables.has(table.name)) throw new StartError(`tables[${index}].name: the same name is given twice`);
+    tables.set(table.name, table);
+  });
+  return tables;
+}
+
+/** The table of that name; there is none: not found. */
+export function tableNamed(tables: Tables, name: string): Table {
+  const table = tables.get(name);
+  if (table === undefined) throw new ServiceError("not-found", "Not Found");
+  return table;
+}
+
+function tableOf(entry: unknown, path: string): Table {
+  const { name, identities, default_identity, max_values = MAX_VALUES, nobody = NOBODY } = fieldsOf(entry, path);
+  if (typeof name !== "string" || !NAME.test(name) || RESERVED.has(name)) {
+    throw new StartError(`${path}.name: must be letters, digits, _ . - (not deletestatus or segments)`);
+  }
+  if (!Array.isArray(identities) || identities.length === 0) {
+    throw new StartError(`${path}.identities: must be a list of at least one field`);
+  }
+  const fields = identities.map((field: unknown, index) => identityFieldOf(field, `${path}.identities[${index}]`));
+  const names = fields.map((field) => field.name);
+  if (new Set(names).size < names.length) throw new StartError(`${path}.identities: the same field is given twice`);
+  if (!Number.isSafeInteger(max_values) || (max_values as number) < 1) {
+    throw new StartError(`${path}.max_values: must be a whole number of at least 1`);
+  }
+  if (!Array.isArray(nobody) || !nobody.every((value) => typeof value === "string")) {
+    throw new StartError(`${path}.nobody: must be a list of texts`);
+  }
+  const defaultIdentity = default_identity ?? names[0];
+  if (typeof defaultIdentity !== "string" || !names.includes(defaultIdentity)) {
+    throw new StartError(`${path}.default_identity: must be one of the identities`);
+  }
+  return {
+    name,
+    identities: fields,
+    defaultIdentity,
+    maxValues: max_values as number,
+    nobody: new Set(nobody.map((value) => value.toLowerCase())),
+  };
+}
+
+function identityFieldOf(entry: unknown, path: string): IdentityField {
+  const { name, normal_form } = typeof entry === "string" ? { name: entry } : fieldsOf(entry, path);
+  if (typeof name !== "string" || !NAME.test(name) || name === "segments" || name === "__proto__") {
+    throw new StartError(`${path}: must be letters, digits, _ . - (not segments)`);
+  }
+  const normalForm = normal_form ?? (name === "email" ? "email" : "text");
+  if (normalForm !== "text" && normalForm !== "email") {
+    throw new StartError(`${path}.normal_form: must be text or email`);
+  }
+  return { name, normalForm };
+}
+
+function fieldsOf(entry: unknown, path: string): Record<string, unknown> {
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+    throw new StartError(`${path}: must be an object`);
+  }
+  return entry as Record<string, unknown>;
+}
