@@ -1,0 +1,39 @@
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+/** Where the very first key can be found: on the terminal, once, or in a file. */
+export type FirstKey = { readonly shown: string } | { readonly file: string };
+
+/** Keeps a key for a reader who is not at a terminal: the file `first-key` of the folder, for its owner alone, in one step. */
+export function keepInFile(dir: string, key: string): FirstKey {
+  const file = join(dir, "first-key");
+  const handle = openSync(`${file}.new`, "w", 0o600);
+  writeSync(handle, `${key}\n`);
+  fsyncSync(handle);
+  closeSync(handle);
+  renameSync(`${file}.new`, file);
+  return { file };
+}
+
+/** What a first start prints: where the key is, and three commands that work as they are pasted. */
+export function firstLines(address: string, key: FirstKey): string {
+  const place = "shown" in key ? `Your API key, shown this once:\n  ${key.shown}` : `Your API key is in ${key.file}`;
+  const header = "shown" in key ? `-H 'Authorization: ${key.shown}'` : `-H "Authorization: $(cat ${quoted(key.file)})"`;
+  return `
+${place}
+
+Write a point, the size of a segment now:
+  curl -i '${address}/api/v2/write' ${header} -H 'Content-Type: text/plain' --data-binary 'segment,dimension_id=hello value=42'
+
+Read it back:
+  curl '${address}/api/metric?dimension=segment&dimension_id=hello&dimension_type=size&range=4h' ${header}
+
+Look around, or open ${address}/docs in a browser:
+  curl '${address}/'
+`;
+}
+
+/** A path in single quotes, as a shell reads them. */
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", "'\\''")}'`;
+}
