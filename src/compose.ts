@@ -4,7 +4,10 @@ import type { Clock } from "./clock.js";
 import type { Settings } from "./config.js";
 import { Api } from "./http/api-router.js";
 import { createApp } from "./http/app.js";
+import { pointRoutes } from "./http/routes/points.js";
 import type { Log } from "./log.js";
+import { parseDuration } from "./metrics/duration.js";
+import { recordPoints } from "./metrics/record-points.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 
@@ -23,6 +26,9 @@ export async function compose(settings: Settings, clock: Clock, log: Log): Promi
   void clock;
   const stores = await openStores(settings);
   const api = new Api();
+  const record = recordPoints({ store: stores.series, changes: stores.changes, claims: stores.claims });
+  const keep = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
+  pointRoutes(api, { record, limits: settings.limits, keep, clock });
   const app = createApp({ api, log, authenticate: async () => {} });
   const server = createServer({ maxHeaderSize: settings.limits.header_bytes }, app.callback());
 

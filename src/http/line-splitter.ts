@@ -38,8 +38,8 @@ export class LineSplitter {
     let start = 0;
     if (this.#openBytes > 0) {
       const end = chunk.indexOf(NEWLINE);
-      if (end < 0) return this.#keep(chunk), lines;
-      this.#keep(chunk.subarray(0, end));
+      this.#keep(end < 0 ? chunk : chunk.subarray(0, end));
+      if (end < 0) return lines;
       this.#closeOpen(lines);
       start = end + 1;
     }
@@ -74,8 +74,8 @@ export class LineSplitter {
 
   /** Adds every line of a run of whole lines: at once where it can be, as nearly always. */
   #addAll(bytes: Buffer, lines: Line[]): void {
-    if (!isUtf8(bytes)) return this.#addEach(bytes, lines);
-    for (const text of bytes.toString("utf8").split("\n")) this.#addText(text, lines);
+    if (isUtf8(bytes)) for (const text of bytes.toString("utf8").split("\n")) this.#addText(text, lines);
+    else this.#addEach(bytes, lines);
   }
 
   #addEach(bytes: Buffer, lines: Line[]): void {

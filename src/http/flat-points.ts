@@ -1,0 +1,47 @@
+import type { PointFold } from "../metrics/slot-columns.js";
+import { isSeries, type WritableSeries } from "../metrics/writable-series.js";
+import type { WriteWindow } from "../metrics/write-window.js";
+import { unknownFields } from "./known-fields.js";
+import { readMoment, readValue } from "./point-values.js";
+import type { Problems } from "./problems.js";
+
+const FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"] as const;
+
+/** What one write has come to so far. */
+export interface PointReader {
+  readonly series: WritableSeries;
+  readonly window: WriteWindow;
+  readonly fold: PointFold;
+  readonly problems: Problems;
+}
+
+/** Takes one point `{ dimension, dimension_id, dimension_type, value, ts }`; `path` says where it stands in the body. */
+export function readFlatPoint(point: unknown, path: () => string, reader: PointReader): void {
+  const { series, window, fold, problems } = reader;
+  if (typeof point !== "object" || point === null || Array.isArray(point)) {
+    problems.add("not_an_object", path(), "A point is an object");
+    return;
+  }
+  const { dimension, dimension_id, dimension_type, value, ts } = point as Record<string, unknown>;
+  const found = series.find(dimension, dimension_id, dimension_type);
+  if (
+    isSeries(found) &&
+    typeof ts === "number" &&
+    Number.isInteger(ts) &&
+    ts >= window.from &&
+    ts <= window.to &&
+    typeof value === "number" &&
+    Number.isFinite(value) &&
+    Object.keys(point).length === FIELDS.length
+  ) {
+    fold.add(found, ts, value);
+    return;
+  }
+  const at = path();
+  const before = problems.count;
+  unknownFields(point, FIELDS, at, problems);
+  if (!isSeries(found)) problems.add(found.code, `${at}.${found.field}`, found.message);
+  const amount = readValue(value, `${at}.value`, problems);
+  const moment = readMoment(ts, window, `${at}.ts`, problems);
+  if (problems.count === before && isSeries(found)) fold.add(found, moment, amount);
+}

@@ -1,0 +1,25 @@
+import { momentRefusal, type WriteWindow } from "../metrics/write-window.js";
+import type { Problems } from "./problems.js";
+
+const DIGITS = /^\d{1,16}$/;
+
+/** The Unix ms that `ts` says, as a number or as the string that answers carry; else NaN, and the problem is noted. */
+export function readMoment(ts: unknown, window: WriteWindow, path: string, problems: Problems): number {
+  const ms = typeof ts === "string" && DIGITS.test(ts) ? Number(ts) : ts;
+  if (typeof ms !== "number" || !Number.isSafeInteger(ms)) {
+    const code = ts === undefined || ts === null ? "required" : "bad_time";
+    problems.add(code, path, "A whole number of Unix milliseconds is expected");
+    return Number.NaN;
+  }
+  if (ms >= window.from && ms <= window.to) return ms;
+  const { code, message } = momentRefusal(ms, window);
+  problems.add(code, path, message);
+  return Number.NaN;
+}
+
+/** The finite number that `value` is; else NaN, and the problem is noted. */
+export function readValue(value: unknown, path: string, problems: Problems): number {
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  problems.add(value === undefined || value === null ? "required" : "bad_value", path, "A finite number is expected");
+  return Number.NaN;
+}

@@ -1,0 +1,63 @@
+import { invalid, type Problem } from "../errors.js";
+import { isSeries } from "../metrics/writable-series.js";
+import { momentRefusal, type WriteWindow } from "../metrics/write-window.js";
+import type { ApiContext } from "./api-router.js";
+import type { PointReader } from "./flat-points.js";
+import { metricLine, type Precision, precisions } from "./line-points.js";
+import { parseLine } from "./line-protocol.js";
+import { lineFaults } from "./line-splitter.js";
+import { readLines } from "./lines.js";
+import { finishPoints, newPointReader, type PointsRead, refuseOver, type WriteLimits } from "./read-points.js";
+
+/** The points of a request in line protocol: all of them, or the refusal, which names lines. No timestamp means `now`. */
+export async function readLinePoints(
+  ctx: ApiContext,
+  now: number,
+  window: WriteWindow,
+  limits: WriteLimits,
+): Promise<PointsRead> {
+  const precision = readPrecision(ctx.query.precision);
+  const reader = newPointReader(window);
+  let count = 0;
+  for await (const lines of readLines(ctx, { lineBytes: limits.line_bytes, totalBytes: limits.write_body_bytes })) {
+    for (const { number, text, fault } of lines) {
+      if (reader.problems.full) break;
+      if (fault !== undefined) reader.problems.add(fault, `line ${number}`, lineFaults[fault]);
+      else if (!text.trimStart().startsWith("#")) {
+        count += 1;
+        readLine(text, number, now, precision, reader);
+      }
+    }
+    refuseOver(limits.batch_points, count);
+  }
+  return finishPoints(reader);
+}
+
+function readPrecision(asked: string | string[] | undefined): Precision {
+  if (asked === undefined) return "ns";
+  const precision = precisions.find((name) => name === asked);
+  if (precision === undefined)
+    throw invalid("bad_precision", "precision", `One of ${precisions.join(", ")} is expected`);
+  return precision;
+}
+
+/** Takes one line; what is wrong with it, if anything, is noted. */
+function readLine(text: string, number: number, now: number, precision: Precision, reader: PointReader): void {
+  const problem = takeLine(text, now, precision, reader);
+  if (problem !== undefined) reader.problems.add(problem.code, `line ${number}${problem.path}`, problem.message);
+}
+
+function takeLine(text: string, now: number, precision: Precision, reader: PointReader): Problem | undefined {
+  const parsed = parseLine(text);
+  if ("fault" in parsed) return { code: "not_line_protocol", path: "", message: parsed.fault };
+  const line = metricLine(parsed, precision);
+  if ("fault" in line) return { code: line.code, path: "", message: line.fault };
+  const series = reader.series.find(line.dimension, line.dimension_id, line.dimension_type);
+  if (!isSeries(series)) return { code: series.code, path: `.${series.field}`, message: series.message };
+  const ms = line.ms ?? now;
+  if (!(ms >= reader.window.from && ms <= reader.window.to)) {
+    return { path: ".timestamp", ...momentRefusal(ms, reader.window) };
+  }
+  reader.fold.add(series, ms, line.value);
+  return undefined;
+}

@@ -1,0 +1,52 @@
+import { ServiceError } from "../errors.js";
+import type { Changes } from "./changes.js";
+import type { SlotColumn } from "./series.js";
+import type { SeriesStore, SeriesWindow } from "./series-store.js";
+import type { SlotClaims } from "./slot-claims.js";
+
+export interface RecordPointsParts {
+  readonly store: Pick<SeriesStore, "write">;
+  readonly changes: Pick<Changes, "announce">;
+  readonly claims: Pick<SlotClaims, "giveAway">;
+}
+
+/**
+ * Keeps slots, all or nothing: once it resolves they survive a crash and every read sees them. Unless the recorder itself
+ * writes (`giveAway: false`), the slots belong to whoever wrote them from before the write on. Safe to repeat.
+ */
+export type RecordPoints = (columns: readonly SlotColumn[], options?: { readonly giveAway?: boolean }) => Promise<void>;
+
+export function recordPoints({ store, changes, claims }: RecordPointsParts): RecordPoints {
+  return async (columns, { giveAway = true } = {}) => {
+    const windows = columns.flatMap(windowsOf);
+    if (windows.length === 0) return;
+    try {
+      if (giveAway) await claims.giveAway(windows);
+      await changes.announce("begin", windows);
+      try {
+        await store.write(columns);
+      } finally {
+        await changes.announce("end", windows);
+      }
+    } catch (error) {
+      throw error instanceof ServiceError ? error : unavailable(error);
+    }
+  };
+}
+
+/** The stretches of a column that say something. */
+function windowsOf({ series, from, values }: SlotColumn): SeriesWindow[] {
+  const { slotMs } = series.dimension;
+  const windows: SeriesWindow[] = [];
+  for (let slot = 0; slot < values.length; slot += 1) {
+    if (Number.isNaN(values[slot])) continue;
+    const first = slot;
+    while (slot < values.length && !Number.isNaN(values[slot])) slot += 1;
+    windows.push({ series, from: from + first * slotMs, to: from + slot * slotMs });
+  }
+  return windows;
+}
+
+function unavailable(cause: unknown): ServiceError {
+  return new ServiceError("unavailable", "The points could not be stored; nothing was written", { cause });
+}

@@ -1,0 +1,110 @@
+import type { Series, SlotColumn } from "./series.js";
+
+/** Slots that nothing is said of may lie between two others of one column, up to this many; a wider gap ends it. */
+const WIDEST_GAP = 32;
+
+/** Where the values given for a list of times go: into which column, at which offset. */
+export interface SlotLayout {
+  readonly columns: readonly { readonly from: number; readonly length: number }[];
+  /** For each time, the index of its column and the offset within. */
+  readonly column: Uint32Array;
+  readonly offset: Uint32Array;
+}
+
+/** The columns that cover the slots of these times (Unix ms), in any order. */
+export function slotLayout(times: ArrayLike<number>, slotMs: number): SlotLayout {
+  const slots = Float64Array.from(times, (ms) => Math.floor(ms / slotMs));
+  const runs = runsOf(slots);
+  const column = new Uint32Array(slots.length);
+  const offset = new Uint32Array(slots.length);
+  let current = 0;
+  for (let i = 0; i < slots.length; i += 1) {
+    const slot = slots[i] as number;
+    const run = runs[current];
+    if (run === undefined || slot < run.first || slot > run.last) current = indexOfRun(runs, slot);
+    column[i] = current;
+    offset[i] = slot - (runs[current] as Run).first;
+  }
+  return {
+    columns: runs.map(({ first, last }) => ({ from: first * slotMs, length: last - first + 1 })),
+    column,
+    offset,
+  };
+}
+
+/** The columns of one series, given a value or null for each time of the layout. Of two in a slot the later stays. */
+export function layOut(layout: SlotLayout, series: Series, values: ArrayLike<number | null>): SlotColumn[] {
+  const filled: (SlotColumn | undefined)[] = layout.columns.map(() => undefined);
+  for (let i = 0; i < values.length; i += 1) {
+    const value = values[i];
+    if (value === null || value === undefined) continue;
+    const index = layout.column[i] as number;
+    let column = filled[index];
+    if (column === undefined) {
+      const { from, length } = layout.columns[index] as { from: number; length: number };
+      column = { series, from, values: new Float64Array(length).fill(Number.NaN) };
+      filled[index] = column;
+    }
+    column.values[layout.offset[i] as number] = value;
+  }
+  return filled.filter((column) => column !== undefined);
+}
+
+/** Points of many series as they come, folded into columns at the end. */
+export class PointFold {
+  readonly #points = new Map<Series, { times: number[]; values: number[] }>();
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(series: Series, ms: number, value: number): void {
+    let points = this.#points.get(series);
+    if (points === undefined) {
+      points = { times: [], values: [] };
+      this.#points.set(series, points);
+    }
+    points.times.push(ms);
+    points.values.push(value);
+    this.#count += 1;
+  }
+
+  columns(): SlotColumn[] {
+    return [...this.#points].flatMap(([series, { times, values }]) =>
+      layOut(slotLayout(times, series.dimension.slotMs), series, values),
+    );
+  }
+}
+
+interface Run {
+  readonly first: number;
+  last: number;
+}
+
+/** Stretches of slots without a wide gap, ascending. */
+function runsOf(slots: Float64Array): Run[] {
+  const runs: Run[] = [];
+  let run: Run | undefined;
+  for (const slot of slots.toSorted()) {
+    if (run !== undefined && slot - run.last <= WIDEST_GAP) {
+      run.last = slot;
+    } else {
+      run = { first: slot, last: slot };
+      runs.push(run);
+    }
+  }
+  return runs;
+}
+
+/** The run that holds the slot, by halving. */
+function indexOfRun(runs: readonly Run[], slot: number): number {
+  let low = 0;
+  let high = runs.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (slot > (runs[middle] as Run).last) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

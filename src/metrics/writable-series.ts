@@ -1,0 +1,70 @@
+import { dimensionIdRule, isDimensionId } from "./dimension-id.js";
+import type { Dimension } from "./dimensions/dimension.js";
+import { dimensionNamed, dimensionNames } from "./dimensions/index.js";
+import type { Series } from "./series.js";
+
+/** Why points of a series cannot be written; `field` is the name that is at fault. */
+export interface SeriesRefusal {
+  readonly field: "dimension" | "dimension_id" | "dimension_type";
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The series that the names of one write name: one object each, however often it is named. */
+export class WritableSeries {
+  readonly #known = new Map<unknown, Map<unknown, Map<unknown, Series>>>();
+
+  /** The series of these names, which may be anything that a caller sent, or what is wrong with them. */
+  find(dimension: unknown, id: unknown, type: unknown): Series | SeriesRefusal {
+    return this.#known.get(dimension)?.get(type)?.get(id) ?? this.#meet(dimension, id, type);
+  }
+
+  #meet(dimensionName: unknown, id: unknown, type: unknown): Series | SeriesRefusal {
+    const dimension = typeof dimensionName === "string" ? dimensionNamed(dimensionName) : undefined;
+    if (dimension === undefined) {
+      const message = `One of ${dimensionNames.join(", ")} is expected`;
+      return { field: "dimension", code: codeFor(dimensionName, "unknown_dimension"), message };
+    }
+    if (typeof id !== "string" || !isDimensionId(id)) {
+      return {
+        field: "dimension_id",
+        code: codeFor(id, "bad_dimension_id"),
+        message: `${dimensionIdRule} is expected`,
+      };
+    }
+    if (typeof type !== "string" || !dimension.storedTypes.includes(type)) return typeRefusal(dimension, type);
+    const series = this.#under(dimension.name, type).get(id) ?? { dimension, id, type };
+    this.#under(dimension.name, type).set(id, series);
+    this.#under(dimensionName, type).set(id, series);
+    return series;
+  }
+
+  #under(dimension: unknown, type: unknown): Map<unknown, Series> {
+    const byType = this.#known.get(dimension) ?? new Map<unknown, Map<unknown, Series>>();
+    this.#known.set(dimension, byType);
+    const byId = byType.get(type) ?? new Map<unknown, Series>();
+    byType.set(type, byId);
+    return byId;
+  }
+}
+
+/** Whether `find` found a series. */
+export function isSeries(found: Series | SeriesRefusal): found is Series {
+  return "id" in found;
+}
+
+function typeRefusal(dimension: Dimension, type: unknown): SeriesRefusal {
+  if (typeof type === "string" && Object.hasOwn(dimension.ratios, type)) {
+    return {
+      field: "dimension_type",
+      code: "computed_type",
+      message: "This type is computed from others, never written",
+    };
+  }
+  const message = `One of ${dimension.storedTypes.join(", ")} is expected`;
+  return { field: "dimension_type", code: codeFor(type, "unknown_type"), message };
+}
+
+function codeFor(value: unknown, code: string): string {
+  return value === undefined || value === null ? "required" : code;
+}

@@ -1,0 +1,24 @@
+/** A point may be this much ahead of our clock. */
+const AHEAD_MS = 10 * 60_000;
+
+/** 2000-01-01: what lies before it was meant in another unit than ms. */
+const EARLIEST = Date.UTC(2000, 0, 1);
+
+/** The moments at which points are taken, Unix ms, both ends included. */
+export interface WriteWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What may be written `now`, into a store that keeps points for `keep` ms (for ever when undefined). */
+export function writeWindow(now: number, keep: number | undefined): WriteWindow {
+  return { from: Math.max(EARLIEST, keep === undefined ? 0 : now - keep), to: now + AHEAD_MS };
+}
+
+/** Why a moment outside of the window is refused. */
+export function momentRefusal(ms: number, window: WriteWindow): { code: string; message: string } {
+  if (ms > window.to)
+    return { code: "too_far_ahead", message: "The time is more than 10 minutes ahead, or not in the unit expected" };
+  if (ms < EARLIEST) return { code: "too_old", message: "The time is before 2000-01-01, or not in the unit expected" };
+  return { code: "before_retention", message: "The time is before what the store keeps" };
+}
