@@ -1,7 +1,7 @@
 import type { Experience } from "./experience.js";
 import type { Segment } from "./segment.js";
 
-/** PORT. Segments and experiences by id; lists are in code unit order of id. */
+/** PORT. Segments and experiences by id; lists are in the order of the ids' UTF-8 bytes. What resolved survives a crash. */
 export interface CatalogueStore {
   putSegment(segment: Segment): Promise<void>;
   /** Keeps those whose id is not known yet; the others stay as they are. */
@@ -10,8 +10,12 @@ export interface CatalogueStore {
   segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
   /** Up to `limit` segments whose id comes after `after` (absent: from the first). */
   segments(after: string | undefined, limit: number): Promise<Segment[]>;
-  /** Removes the segment unless an experience names it. */
+  /** Removes the segment unless an experience names it. Its id is among `removed` from then on. */
   deleteSegment(id: string): Promise<"deleted" | "absent" | "in-use">;
+  /** Ids of deleted segments that still have memberships, as far as is known; at most `limit`. */
+  removed(limit: number): Promise<string[]>;
+  /** Notes that nothing is left of a deleted segment. Safe to repeat. */
+  forgetRemoved(id: string): Promise<void>;
 
   /** Keeps the experience unless a segment that it names is not in the catalogue; then says which. */
   putExperience(experience: Experience): Promise<{ missing: readonly ("audience" | "goal")[] }>;

@@ -2,16 +2,121 @@ import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
 import type { Experience } from "../../catalogue/experience.js";
 import type { Segment } from "../../catalogue/segment.js";
 import { type Database, inTransaction } from "./database.js";
-import { byUtf16 } from "./text-order.js";
 
-/** `sort` holds the id as UTF-16 big endian, so that rows lie in code unit order whatever the file's text encoding. */
+/** `segment_removed` names deleted segments whose memberships may be left. */
 export const catalogueSchema = `
-  CREATE TABLE IF NOT EXISTS segment (
-    sort BLOB PRIMARY KEY, id TEXT NOT NULL, name TEXT NOT NULL, "table" TEXT NOT NULL
-  ) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS segment_removed (sort BLOB PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS segment (id TEXT PRIMARY KEY, name TEXT NOT NULL, "table" TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS segment_removed (id TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS experience (
-    sort BLOB PRIMARY KEY, id TEXT NOT NULL, name TEXT NOT NULL, "group" TEXT, audience BLOB NOT NULL, goal BLOB NOT NULL
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, "group" TEXT, audience TEXT NOT NULL, goal TEXT NOT NULL
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS experience_audience ON experience (audience);
   CREATE INDEX IF NOT EXISTS experience_goal ON experience (goal);`;
+
+interface ExperienceRow extends Omit<Experience, "group"> {
+  readonly group: string | null;
+}
+
+/** Segments and experiences in `entities.db`. */
+export function sqliteCatalogueStore(db: Database): CatalogueStore {
+  const putSegment = db.prepare(
+    `INSERT INTO segment VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = excluded.name, "table" = excluded."table"`,
+  );
+  const registerSegment = db.prepare("INSERT INTO segment VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
+  const findSegment = db.prepare(`SELECT id, name, "table" FROM segment WHERE id = ?`);
+  const listSegments = db.prepare(`SELECT id, name, "table" FROM segment WHERE id > ? ORDER BY id LIMIT ?`);
+  const dropSegment = db.prepare("DELETE FROM segment WHERE id = ?");
+  const naming = db.prepare("SELECT 1 FROM experience WHERE audience = ?1 OR goal = ?1 LIMIT 1");
+  const noteRemoved = db.prepare("INSERT INTO segment_removed VALUES (?) ON CONFLICT DO NOTHING");
+  const listRemoved = db.prepare("SELECT id FROM segment_removed ORDER BY id LIMIT ?");
+  const dropRemoved = db.prepare("DELETE FROM segment_removed WHERE id = ?");
+  const putExperience = db.prepare(
+    `INSERT INTO experience VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+     SET name = excluded.name, "group" = excluded."group", audience = excluded.audience, goal = excluded.goal`,
+  );
+  const findExperience = db.prepare(`SELECT id, name, "group", audience, goal FROM experience WHERE id = ?`);
+  const listExperiences = db.prepare(
+    `SELECT id, name, "group", audience, goal FROM experience WHERE id > ? ORDER BY id LIMIT ?`,
+  );
+  const dropExperience = db.prepare("DELETE FROM experience WHERE id = ?");
+
+  const segment = (id: string) => segmentOf(findSegment.get(id));
+
+  return {
+    async putSegment({ id, name, table }) {
+      putSegment.run(id, name, table);
+    },
+
+    async registerSegments(segments) {
+      const fresh = segments.filter(({ id }) => findSegment.get(id) === undefined);
+      if (fresh.length === 0) return;
+      inTransaction(db, () => {
+        for (const { id, name, table } of fresh) registerSegment.run(id, name, table);
+      });
+    },
+
+    async segment(id) {
+      return segment(id);
+    },
+
+    async segmentsById(ids) {
+      const found = new Map<string, Segment>();
+      for (const id of ids) {
+        const row = segment(id);
+        if (row !== undefined) found.set(id, row);
+      }
+      return found;
+    },
+
+    async segments(after, limit) {
+      return (listSegments.all(after ?? "", limit) as unknown as Segment[]).map((row) => ({ ...row }));
+    },
+
+    async deleteSegment(id) {
+      return inTransaction(db, () => {
+        if (naming.get(id) !== undefined) return "in-use";
+        if (dropSegment.run(id).changes === 0) return "absent";
+        noteRemoved.run(id);
+        return "deleted";
+      });
+    },
+
+    async removed(limit) {
+      return (listRemoved.all(limit) as { id: string }[]).map(({ id }) => id);
+    },
+
+    async forgetRemoved(id) {
+      dropRemoved.run(id);
+    },
+
+    async putExperience({ id, name, group, audience, goal }) {
+      return inTransaction(db, () => {
+        const named = { audience, goal };
+        const missing = (["audience", "goal"] as const).filter((part) => findSegment.get(named[part]) === undefined);
+        if (missing.length === 0) putExperience.run(id, name, group ?? null, audience, goal);
+        return { missing };
+      });
+    },
+
+    async experience(id) {
+      const row = findExperience.get(id) as ExperienceRow | undefined;
+      return row === undefined ? undefined : experienceOf(row);
+    },
+
+    async experiences(after, limit) {
+      return (listExperiences.all(after ?? "", limit) as unknown as ExperienceRow[]).map(experienceOf);
+    },
+
+    async deleteExperience(id) {
+      return dropExperience.run(id).changes > 0;
+    },
+  };
+}
+
+function segmentOf(row: unknown): Segment | undefined {
+  return row === undefined ? undefined : { ...(row as Segment) };
+}
+
+function experienceOf({ id, name, group, audience, goal }: ExperienceRow): Experience {
+  return { id, name, ...(group === null ? {} : { group }), audience, goal };
+}

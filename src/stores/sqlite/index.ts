@@ -3,6 +3,7 @@ import type { Failpoint } from "../../failpoint.js";
 import type { KeyStore } from "../../keys/key-store.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import type { Probe, Stores } from "../stores.js";
+import { catalogueSchema, sqliteCatalogueStore } from "./catalogue-store.js";
 import { closeDatabase, type Database, openDatabase } from "./database.js";
 import { entityKeysSchema, sqliteEntityKeys } from "./entity-keys.js";
 import { entitySchema, sqliteEntityStore } from "./entity-store.js";
@@ -13,8 +14,10 @@ import { historySchema, sqliteHistory } from "./history.js";
 import { idempotencySchema, sqliteIdempotency } from "./idempotency.js";
 import { ledgerSchema, sqliteLedger } from "./ledger.js";
 import { membershipSchema, sqliteMembershipIndex } from "./membership-index.js";
+import { keySchema, sqliteKeyStore } from "./key-store.js";
 import { openPepper, pepperSchema } from "./pepper.js";
 import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
+import { claimsSchema, sqliteSlotClaims } from "./slot-claims.js";
 import { slotCountSchema, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
 import { inProcessWakeUp } from "./wake-up.js";
@@ -27,7 +30,10 @@ const entitiesSchema: readonly string[] = [
   historySchema,
   slotCountSchema,
   idempotencySchema,
+  keySchema,
   erasureWatermarkSchema,
+  catalogueSchema,
+  claimsSchema,
 ];
 const metricsSchema: readonly string[] = [seriesSchema];
 
@@ -62,10 +68,10 @@ export async function openSqlite(settings: Settings, failpoint?: Failpoint): Pro
       memberships: sqliteMembershipIndex(entitiesDb),
       history: sqliteHistory(entitiesDb, stream.slotMs),
       idempotency: sqliteIdempotency(entitiesDb),
-      catalogue: unbuilt("catalogue"),
-      keys: unbuilt("keys"),
+      catalogue: sqliteCatalogueStore(entitiesDb),
+      keys: sqliteKeyStore(entitiesDb),
       counts: sqliteSlotCounts(entitiesDb),
-      claims: unbuilt("claims"),
+      claims: sqliteSlotClaims(entitiesDb),
       watermark: sqliteErasureWatermark(entitiesDb),
       ledger: sqliteLedger(ledgerDb),
       suppression: sqliteSuppression(ledgerDb),
@@ -86,7 +92,7 @@ export function openSqliteKeys(settings: Settings): { keys: KeyStore; close(): P
   const { entities } = foldersOf(settings);
   makeFolder(entities);
   const db = openDatabase(entities, "entities.db", entitiesSchema);
-  return { keys: unbuilt("keys"), close: async () => db.close() };
+  return { keys: sqliteKeyStore(db), close: async () => db.close() };
 }
 
 /** A read that reaches the file. */

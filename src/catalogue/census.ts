@@ -1,0 +1,64 @@
+import { setImmediate } from "node:timers/promises";
+import type { CatalogueStore } from "./catalogue-store.js";
+import type { Experience } from "./experience.js";
+import { everyItem } from "./listing.js";
+import type { SegmentMembers } from "./segment-members.js";
+
+/** Segments counted at once; between them others get their turn. */
+const BATCH = 50;
+
+/** Counts the members of what the catalogue knows. Every list is in id order. */
+export function catalogueCensus(
+  store: Pick<CatalogueStore, "segments" | "experiences">,
+  members: Pick<SegmentMembers, "sizes" | "overlap">,
+) {
+  const allSegments = () => everyItem((after, limit) => store.segments(after, limit));
+  const allExperiences = () => everyItem((after, limit) => store.experiences(after, limit));
+
+  return {
+    async segments(): Promise<string[]> {
+      return (await allSegments()).map(({ id }) => id);
+    },
+
+    async segmentSizes(ids: ReadonlySet<string>): Promise<{ id: string; members: number }[]> {
+      const wanted = (await allSegments()).map(({ id }) => id).filter((id) => ids.has(id));
+      const sizes = await sizesOf(wanted, members);
+      return wanted.map((id, index) => ({ id, members: sizes[index] ?? 0 }));
+    },
+
+    async experiences(): Promise<{ id: string; group: string | undefined }[]> {
+      return (await allExperiences()).map(({ id, group }) => ({ id, group }));
+    },
+
+    async experienceReach(ids: ReadonlySet<string>): Promise<{ id: string; potential: number; actual: number }[]> {
+      const wanted = (await allExperiences()).filter(({ id }) => ids.has(id));
+      const potentials = await audienceSizes(wanted, members);
+      const reach: { id: string; potential: number; actual: number }[] = [];
+      for (const { id, audience, goal } of wanted) {
+        const actual = await members.overlap(audience, goal);
+        reach.push({ id, potential: potentials.get(audience) ?? 0, actual });
+        await setImmediate();
+      }
+      return reach;
+    },
+  };
+}
+
+/** Number of members of each segment, in the order asked. */
+export async function sizesOf(ids: readonly string[], members: Pick<SegmentMembers, "sizes">): Promise<number[]> {
+  const sizes: number[] = [];
+  for (let at = 0; at < ids.length; at += BATCH) {
+    if (at > 0) await setImmediate();
+    sizes.push(...(await members.sizes(ids.slice(at, at + BATCH))));
+  }
+  return sizes;
+}
+
+async function audienceSizes(
+  experiences: readonly Experience[],
+  members: Pick<SegmentMembers, "sizes">,
+): Promise<Map<string, number>> {
+  const audiences = [...new Set(experiences.map(({ audience }) => audience))];
+  const sizes = await sizesOf(audiences, members);
+  return new Map(audiences.map((id, index) => [id, sizes[index] ?? 0]));
+}

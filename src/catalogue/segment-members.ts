@@ -1,0 +1,9 @@
+/** PORT. What the catalogue asks of memberships. */
+export interface SegmentMembers {
+  /** Number of members of each of these segments, in the order asked. */
+  sizes(segments: readonly string[]): Promise<number[]>;
+  /** Entities that are members of both. */
+  overlap(a: string, b: string): Promise<number>;
+  /** Ends every membership of a segment. Safe to repeat. */
+  removeSegment(segment: string): Promise<void>;
+}
