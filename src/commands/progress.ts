@@ -1,0 +1,98 @@
+import type { WriteStream } from "node:tty";
+
+const REDRAW_MS = 100;
+const REPORT_MS = 5000;
+const BAR_WIDTH = 24;
+
+export interface ProgressOptions {
+  /** What is counted, in the plural. */
+  readonly unit: string;
+  /** How much there is to do, when it is known. */
+  readonly total?: number | undefined;
+  /** How an amount is written; digits in groups of three by default. */
+  readonly format?: (amount: number) => string;
+  readonly out?: Pick<WriteStream, "write" | "isTTY">;
+  readonly now?: () => number;
+}
+
+/** How far a long piece of work has come: a bar on a terminal, a line every few seconds elsewhere, on stderr. */
+export class Progress {
+  readonly #label: string;
+  readonly #options: Required<Omit<ProgressOptions, "total">> & { readonly total: number | undefined };
+  readonly #startedAt: number;
+  #shownAt: number;
+  #done = 0;
+  #drawn = false;
+
+  constructor(label: string, { unit, total, format = grouped, out = process.stderr, now = Date.now }: ProgressOptions) {
+    this.#label = label;
+    this.#options = { unit, total, format, out, now };
+    this.#startedAt = now();
+    this.#shownAt = this.#startedAt;
+  }
+
+  /** So much is done by now. */
+  update(done: number): void {
+    this.#done = done;
+    const { out, now } = this.#options;
+    if (now() - this.#shownAt < (out.isTTY ? REDRAW_MS : REPORT_MS)) return;
+    this.#shownAt = now();
+    this.#show();
+  }
+
+  /** Writes a line of its own, whether or not a bar is there. */
+  say(line: string): void {
+    this.#wipe();
+    this.#options.out.write(`${line}\n`);
+  }
+
+  /** The work is over: shows where it ended, once. */
+  finish(): void {
+    this.#show();
+    if (this.#drawn) this.#options.out.write("\n");
+    this.#drawn = false;
+  }
+
+  #show(): void {
+    const { out, total } = this.#options;
+    if (!out.isTTY) {
+      out.write(`${this.#label}: ${this.#state()}\n`);
+      return;
+    }
+    const filled = total ? Math.min(BAR_WIDTH, Math.round((this.#done / total) * BAR_WIDTH)) : 0;
+    const bar = total ? `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}] ` : "";
+    out.write(`\r\x1b[2K${this.#label} ${bar}${this.#state()}`);
+    this.#drawn = true;
+  }
+
+  #state(): string {
+    const { unit, total, format, now } = this.#options;
+    const seconds = (now() - this.#startedAt) / 1000;
+    const rate = seconds > 0 ? this.#done / seconds : 0;
+    const of = total === undefined ? "" : ` of ${format(total)}`;
+    const left =
+      total !== undefined && rate > 0 && this.#done < total ? `, ${duration((total - this.#done) / rate)} left` : "";
+    return `${format(this.#done)}${of} ${unit}, ${format(Math.round(rate))} ${unit}/s${left}`;
+  }
+
+  #wipe(): void {
+    if (this.#drawn) this.#options.out.write("\r\x1b[2K");
+    this.#drawn = false;
+  }
+}
+
+/** An amount of bytes in MB. */
+export function megabytes(bytes: number): string {
+  return (bytes / 1_000_000).toFixed(1);
+}
+
+function grouped(amount: number): string {
+  return amount.toLocaleString("en-US");
+}
+
+function duration(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}

@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StartError } from "../errors.js";
+
+/** How often a request is tried, and the longest wait between two tries. */
+const TRIES = 8;
+const LONGEST_WAIT_MS = 30_000;
+
+/** An answer of a running service. */
+export interface ServiceAnswer {
+  readonly status: number;
+  /** The JSON body; undefined when there is none. */
+  readonly body: unknown;
+}
+
+export interface ServiceClientOptions {
+  /** Base address of the service. */
+  readonly url: string;
+  /** API key; usually from the environment. */
+  readonly key: string | undefined;
+  /** Told in a line when the service is asked to wait for. */
+  readonly say?: (line: string) => void;
+  /** Ends what is under way. */
+  readonly signal?: AbortSignal;
+}
+
+/** A running service, as a command speaks to it. */
+export interface ServiceClient {
+  /**
+   * Posts, and tries again where that can help (429, 503, no connection), waiting as long as the service asks for. Gives
+   * up with a `StartError` after some tries, and at once when the key is refused. The request must be safe to repeat.
+   */
+  post(path: string, body: string | Uint8Array, headers: Readonly<Record<string, string>>): Promise<ServiceAnswer>;
+}
+
+export function serviceClient({ url, key, say = () => {}, signal }: ServiceClientOptions): ServiceClient {
+  const base = baseOf(url);
+  if (key === undefined || key === "") {
+    throw new StartError("ENTITY_METRICS_KEY is not set: put an API key of the service into it");
+  }
+  const origin = new URL(base).origin;
+
+  return {
+    async post(path, body, headers) {
+      for (let tried = 1; ; tried += 1) {
+        const answer = await attempt(`${base}${path}`, key, body, headers, signal);
+        if (answer !== undefined && answer.status !== 429 && answer.status !== 503) return checkKey(answer, origin);
+        const problem = answer === undefined ? `${origin} does not answer` : `${origin} is busy (${answer.status})`;
+        if (tried === TRIES) throw new StartError(`${problem}; gave up after ${TRIES} tries`);
+        const wait = Math.min(LONGEST_WAIT_MS, answer?.retryAfterMs ?? 250 * 2 ** tried);
+        if (wait >= 1000) say(`${problem}; trying again in ${Math.ceil(wait / 1000)} s`);
+        await sleep(wait, undefined, signal === undefined ? {} : { signal });
+      }
+    },
+  };
+}
+
+function baseOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) throw new StartError("--url is not an http address");
+  return url.replace(/\/+$/, "");
+}
+
+interface Attempt extends ServiceAnswer {
+  readonly retryAfterMs: number | undefined;
+}
+
+/** One try; undefined when there was no whole answer. */
+async function attempt(
+  url: string,
+  key: string,
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal | undefined,
+): Promise<Attempt | undefined> {
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { ...headers, Authorization: key },
+      body: body as BodyInit,
+      redirect: "error",
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const text = await response.text();
+    const seconds = Number(response.headers.get("Retry-After") ?? Number.NaN);
+    return { status: response.status, body: jsonOf(text), retryAfterMs: seconds >= 0 ? seconds * 1000 : undefined };
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return undefined;
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function checkKey(answer: ServiceAnswer, origin: string): ServiceAnswer {
+  if (answer.status === 401) throw new StartError(`${origin} does not know the key in ENTITY_METRICS_KEY`);
+  if (answer.status === 403)
+    throw new StartError("The key in ENTITY_METRICS_KEY lacks the scope that this command needs");
+  return answer;
+}
