@@ -1,0 +1,28 @@
+import { invalid } from "../errors.js";
+import type { ApiContext } from "./api-router.js";
+
+/** A page of a list: up to `limit` items after the one of id `after`. */
+export interface Page {
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+/** The page that the query parameters `after` and `limit` ask for. */
+export function readPage(ctx: ApiContext, { usual, most }: { usual: number; most: number }): Page {
+  const { after, limit } = ctx.query;
+  if (Array.isArray(after)) throw invalid("given_twice", "after", "after is given twice");
+  if (Array.isArray(limit)) throw invalid("given_twice", "limit", "limit is given twice");
+  const count = limit === undefined ? usual : /^[0-9]{1,6}$/.test(limit) ? Number(limit) : 0;
+  if (count < 1 || count > most) throw invalid("bad_limit", "limit", `limit is a whole number from 1 to ${most}`);
+  return { after, limit: count };
+}
+
+/** The items of a page and, when more follow, what to give as `after` for the next one. */
+export async function fetchPage<T extends { readonly id: string }>(
+  { after, limit }: Page,
+  fetch: (after: string | undefined, limit: number) => Promise<T[]>,
+): Promise<{ items: T[]; meta: { next: string | null } }> {
+  const found = await fetch(after, limit + 1);
+  const items = found.slice(0, limit);
+  return { items, meta: { next: found.length > limit ? (items.at(-1)?.id ?? null) : null } };
+}

@@ -1,0 +1,122 @@
+import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
+import { sizesOf } from "../../catalogue/census.js";
+import { deleteSegment, finishDeletedSegments } from "../../catalogue/delete-segment.js";
+import type { Experience } from "../../catalogue/experience.js";
+import type { Segment } from "../../catalogue/segment.js";
+import type { SegmentMembers } from "../../catalogue/segment-members.js";
+import { invalid, ServiceError } from "../../errors.js";
+import type { Api } from "../api-router.js";
+import { succeed } from "../envelope.js";
+import { fetchPage, readPage } from "../page.js";
+import { type BodyLimits, readExperience, readId, readSegment, readSegmentId } from "../read-catalogue.js";
+
+export interface CatalogueParts {
+  readonly catalogue: CatalogueStore;
+  readonly members: SegmentMembers;
+  /** Names of the tables that there are. */
+  readonly tables: ReadonlySet<string>;
+  readonly limits: BodyLimits;
+}
+
+const DEFAULT_TABLE = "user";
+const LIST = { usual: 100, most: 1_000 };
+const SIZES = { usual: 10_000, most: 10_000 };
+
+/** The catalogue of segments and experiences. */
+export function catalogueRoutes(api: Api, parts: CatalogueParts): void {
+  segmentRoutes(api, parts);
+  experienceRoutes(api, parts);
+}
+
+function segmentRoutes(api: Api, { catalogue, members, tables, limits }: CatalogueParts): void {
+  const withSizes = async (segments: readonly Segment[]) => {
+    const ids = segments.map(({ id }) => id);
+    const sizes = await sizesOf(ids, members);
+    return segments.map((segment, index) => ({ ...segment, size: sizes[index] ?? 0 }));
+  };
+
+  api.add("GET", "/api/segment", ["metric:read"], async (ctx) => {
+    const { items, meta } = await fetchPage(readPage(ctx, LIST), (after, limit) => catalogue.segments(after, limit));
+    succeed(ctx, await withSizes(items), { meta });
+  });
+
+  api.add("GET", "/api/segment/sizes", ["metric:read"], async (ctx) => {
+    const { items, meta } = await fetchPage(readPage(ctx, SIZES), (after, limit) => catalogue.segments(after, limit));
+    const sized = await withSizes(items);
+    succeed(
+      ctx,
+      sized.map(({ id, name, size }) => ({ id, name, size })),
+      { meta },
+    );
+  });
+
+  api.add("GET", "/api/segment/:id", ["metric:read"], async (ctx) => {
+    const [segment] = await withSizes([found(await catalogue.segment(idOf(ctx.params)))]);
+    succeed(ctx, segment);
+  });
+
+  api.add("PUT", "/api/segment/:id", ["admin"], async (ctx) => {
+    const id = readSegmentId(ctx);
+    const { name = id, table = DEFAULT_TABLE } = await readSegment(ctx, limits);
+    if (!tables.has(table)) throw invalid("unknown_table", "table", "There is no such table");
+    await finishDeletedSegments(catalogue, members);
+    await catalogue.putSegment({ id, name, table });
+    const [segment] = await withSizes([{ id, name, table }]);
+    succeed(ctx, segment);
+  });
+
+  api.add("DELETE", "/api/segment/:id", ["admin"], async (ctx) => {
+    const id = idOf(ctx.params);
+    await deleteSegment(id, catalogue, members);
+    succeed(ctx, { id });
+  });
+}
+
+function experienceRoutes(api: Api, { catalogue, limits }: CatalogueParts): void {
+  api.add("GET", "/api/experience", ["metric:read"], async (ctx) => {
+    const { items, meta } = await fetchPage(readPage(ctx, LIST), (after, limit) => catalogue.experiences(after, limit));
+    succeed(ctx, items.map(experienceAnswer), { meta });
+  });
+
+  api.add("GET", "/api/experience/:id", ["metric:read"], async (ctx) => {
+    succeed(ctx, experienceAnswer(found(await catalogue.experience(idOf(ctx.params)))));
+  });
+
+  api.add("PUT", "/api/experience/:id", ["admin"], async (ctx) => {
+    const id = readId(ctx);
+    const experience: Experience = { id, name: id, ...(await readExperience(ctx, limits)) };
+    const { missing } = await catalogue.putExperience(experience);
+    if (missing.length > 0) {
+      const message = "There is no such segment in the catalogue";
+      throw new ServiceError("invalid", message, {
+        problems: missing.map((path) => ({ code: "unknown_segment", path, message })),
+      });
+    }
+    succeed(ctx, experienceAnswer(experience));
+  });
+
+  api.add("DELETE", "/api/experience/:id", ["admin"], async (ctx) => {
+    const id = idOf(ctx.params);
+    if (!(await catalogue.deleteExperience(id))) throw new ServiceError("not-found", "Not Found");
+    succeed(ctx, { id });
+  });
+}
+
+function idOf(params: Record<string, string>): string {
+  return params.id ?? "";
+}
+
+function found<T>(item: T | undefined): T {
+  if (item === undefined) throw new ServiceError("not-found", "Not Found");
+  return item;
+}
+
+function experienceAnswer({
+  id,
+  name,
+  group = null,
+  audience,
+  goal,
+}: Omit<Experience, "group"> & { group?: string | null }) {
+  return { id, name, group, audience, goal };
+}
