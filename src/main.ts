@@ -2,8 +2,13 @@ import { systemClock } from "./clock.js";
 import { compose, type Service } from "./compose.js";
 import { readSettings, type Settings } from "./config.js";
 import { type FirstKey, firstLines, keepInFile } from "./first-key.js";
+import { scopes } from "./keys/api-key.js";
+import { mintKey } from "./keys/mint-key.js";
 import { openLog } from "./log.js";
 import { startFailure } from "./start-failure.js";
+
+// What this process writes is for its owner alone.
+process.umask(0o077);
 
 let settings: Settings | undefined;
 try {
@@ -44,14 +49,15 @@ function stopAsked(): Promise<void> {
   });
 }
 
-/** Makes the very first key and hands it on, unless there is a key already, or `ADMIN_KEY` is one. */
+/** Makes the very first key, with every scope, and hands it on, unless there is a key already or `ADMIN_KEY` is one. */
 async function firstKey(
-  service: Service,
+  { stores }: Service,
   settings: Settings,
   handOn: (key: string) => FirstKey,
 ): Promise<FirstKey | undefined> {
-  void service;
-  void handOn;
-  if (settings.admin_key !== null) return undefined;
-  return undefined;
+  if (settings.admin_key !== null || (await stores.keys.list()).length > 0) return undefined;
+  const { key, kept } = mintKey("first", scopes, systemClock());
+  const place = handOn(key);
+  await stores.keys.add(kept);
+  return place;
 }

@@ -1,0 +1,60 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { StartError } from "../../errors.js";
+import { backup, DatabaseSync } from "./engine.js";
+
+/** Pages copied before others get a turn. */
+const PAGES_A_STEP = 1000;
+
+/**
+ * Copies a database as it is at this moment, whatever is written to it meanwhile, also by another process. The copy is
+ * checked, durable and appears under its name when it is whole; one that was there before is replaced.
+ */
+export async function copyDatabase(
+  from: string,
+  to: string,
+  onProgress: (done: number, pages: number) => void,
+): Promise<void> {
+  if (!existsSync(from)) throw new StartError(`${from} does not exist: there is nothing to copy`);
+  const fresh = `${to}.partial`;
+  removeFile(fresh);
+  const source = new DatabaseSync(from, { timeout: 10_000 });
+  try {
+    // An open read transaction pins the moment: without it every write of another process would start the copy anew.
+    source.exec("BEGIN");
+    source.prepare("SELECT count(*) FROM sqlite_schema").get();
+    await backup(source, fresh, {
+      rate: PAGES_A_STEP,
+      progress: ({ totalPages, remainingPages }) => onProgress(totalPages - remainingPages, totalPages),
+    });
+    source.exec("COMMIT");
+  } finally {
+    source.close();
+  }
+  checkCopy(fresh);
+  sync(fresh);
+  renameSync(fresh, to);
+  sync(dirname(to));
+}
+
+/** Reads the whole copy once, and leaves it as one file. */
+function checkCopy(path: string): void {
+  const copy = new DatabaseSync(path);
+  try {
+    const { quick_check: verdict } = copy.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
+    if (verdict !== "ok") throw new StartError(`The copy ${path} is damaged (${verdict}): the original may be too`);
+    copy.exec("PRAGMA journal_mode = DELETE");
+  } finally {
+    copy.close();
+  }
+}
+
+function removeFile(path: string): void {
+  for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${end}`, { force: true });
+}
+
+function sync(path: string): void {
+  const handle = openSync(path, "r");
+  fsyncSync(handle);
+  closeSync(handle);
+}
