@@ -21,10 +21,10 @@ export interface Ledger {
   /** Open requests that name this identity, whoever asked, in order of acceptance. */
   openOver(identity: IdentityHash): Promise<Deletion[]>;
   /**
-   * Adds to an open request, durably, and hands out the result; undefined when it is completed or unknown. A cut-off never
-   * goes down. Its revision goes up, and all stages are to be done again, at once.
+   * Adds to an open request, durably, and hands out the result; undefined when it is completed, unknown, or has another
+   * revision by now. A cut-off never goes down. The revision goes up, and all stages are to be done again, at once.
    */
-  extend(requestId: string, extension: Extension): Promise<Deletion | undefined>;
+  extend(requestId: string, revision: number, extension: Extension): Promise<Deletion | undefined>;
   /** Open requests in order of acceptance, after request id `after`; `due` leaves out those whose `notBefore` is later or that a runner has. */
   open(options: { after?: string; limit: number; due?: number }): Promise<Deletion[]>;
   /** How many are open; with `attempts`, those with at least so many failed attempts. */

@@ -67,10 +67,10 @@ export function sqliteLedger(db: Database): Ledger {
 
     openOver: async (identity) => (sql.openOver.all(identity) as unknown as Row[]).map(deletionOf),
 
-    async extend(requestId, extension) {
+    async extend(requestId, revision, extension) {
       return inTransaction(db, () => {
         const row = sql.find.get(requestId) as Row | undefined;
-        if (row === undefined || row.completed_at !== null) return undefined;
+        if (row === undefined || row.completed_at !== null || row.revision !== revision) return undefined;
         const kept = deletionOf(row);
         const cutOff = Math.max(kept.cutOff, extension.cutOff ?? 0);
         const added = (extension.hashes ?? []).filter((hash) => !kept.hashes.includes(hash));

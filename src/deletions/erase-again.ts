@@ -1,0 +1,64 @@
+import type { EntityKeys } from "../entities/entity-keys.js";
+import type { Deletion } from "./deletion.js";
+import type { DownstreamTarget } from "./downstream-target.js";
+import type { ErasureWatermark } from "./erasure-watermark.js";
+import { type GatherParts, idsOf, voidProfiles } from "./gather.js";
+import { liveProfiles } from "./live-profiles.js";
+
+export interface EraseAgainParts extends Omit<GatherParts, "identities"> {
+  readonly entityKeys: EntityKeys;
+  readonly watermark: ErasureWatermark;
+  /** Those of our own: data restored elsewhere is erased there. */
+  readonly targets: readonly DownstreamTarget[];
+}
+
+const PAGE = 200;
+
+/**
+ * Brings entity data that may come from a backup up to the ledger: erases everything again that was asked for since the
+ * data's watermark. To be run before the first read. Safe to repeat.
+ */
+export async function eraseAgain(parts: EraseAgainParts): Promise<void> {
+  const { ledger, watermark } = parts;
+  let from = await watermark.read();
+  for (;;) {
+    const page = await ledger.since(from, PAGE);
+    const last = page.at(-1);
+    if (last === undefined) break;
+    await erasePage(
+      parts,
+      page.map(({ deletion }) => deletion),
+    );
+    from = last.sequence;
+  }
+  await advanceWatermark(parts);
+}
+
+/** Notes with the data how much of the ledger it has seen: everything before the oldest open request. */
+export async function advanceWatermark({
+  ledger,
+  watermark,
+}: Pick<EraseAgainParts, "ledger" | "watermark">): Promise<void> {
+  await watermark.write(await ledger.settledSequence());
+}
+
+async function erasePage(parts: EraseAgainParts, deletions: readonly Deletion[]): Promise<void> {
+  const { entities, history, suppression, entityKeys, targets } = parts;
+  const hashes = [...new Set(deletions.flatMap((deletion) => deletion.hashes))];
+  const owners = await entities.owners(hashes);
+  const old = await voidProfiles(suppression, await liveProfiles(entities, owners.values()));
+  const unnamed = [...old].flatMap(idsOf);
+  const ids = [...new Set([...deletions.flatMap((deletion) => deletion.entities), ...unnamed])];
+
+  await entities.erase(ids);
+  for (const target of targets.filter(({ remote }) => !remote)) {
+    await target.erase({ requestId: "", table: "", entities: ids, identities: [], cutOff: 0 });
+  }
+  const pending = await history.pendingFor(hashes, []);
+  const cutOffs = await suppression.cutOffs(hashes);
+  const late = pending.filter((message) =>
+    message.hashes.some((hash) => message.time <= (cutOffs.get(hash) ?? -Infinity)),
+  );
+  await history.drop(late.map(({ id }) => id));
+  if (unnamed.length > 0) await entityKeys.destroy(unnamed);
+}

@@ -1,0 +1,95 @@
+import type { EntityId, StoredEntity } from "../entities/entity.js";
+import type { Identity, IdentityHash } from "../entities/identity.js";
+import type { Failpoint } from "../failpoint.js";
+import type { Deletion } from "./deletion.js";
+import { type GatherParts, gather, idsOf, notErased, voidProfiles } from "./gather.js";
+import { liveProfiles } from "./live-profiles.js";
+
+export interface RequestParts extends GatherParts {
+  /** Names of the targets that a request accepted now is for. */
+  readonly targets: readonly string[];
+  hashOf(table: string, identity: Identity): IdentityHash;
+  /** A random id of 20 hex characters. */
+  newToken(): string;
+  readonly failpoint: Failpoint;
+}
+
+/** Repeats meet a request that others extend in the same moment. */
+const TRIES = 20;
+
+/**
+ * Accepts the deletion of whoever has this identity, and answers its request id. When it resolves the request survives
+ * a crash, no read hands out the profile by any of its identities, and no write that is not newer than `now` (Unix ms,
+ * later than every arrival so far) brings it back. An identity that nobody has goes the same way.
+ */
+export async function requestDeletion(
+  parts: RequestParts,
+  table: string,
+  identity: Identity,
+  now: number,
+): Promise<string> {
+  const hash = parts.hashOf(table, identity);
+  const requestId = (await repeat(parts, hash, now)) ?? (await accept(parts, table, identity, hash, now));
+  await gather(parts, requestId);
+  return requestId;
+}
+
+/** Moves the cut-off of the open request of this identity to now; undefined when a request of its own is due. */
+async function repeat(parts: RequestParts, hash: IdentityHash, now: number): Promise<string | undefined> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const open = await parts.ledger.openFor(hash);
+    if (open === undefined || (await hasReturned(parts, open))) return undefined;
+    const extended = await parts.ledger.extend(open.requestId, open.revision, { cutOff: now });
+    if (extended !== undefined) return extended.requestId;
+  }
+  return undefined;
+}
+
+/** Whether somebody has come back since: a profile that no deletion touches has one of the identities. */
+async function hasReturned({ entities, suppression }: RequestParts, open: Deletion): Promise<boolean> {
+  const owners = await entities.owners(open.hashes);
+  const live = await liveProfiles(entities, new Set(owners.values()));
+  const erased = await suppression.erased(live.flatMap(idsOf));
+  const voids = await voidProfiles(suppression, live);
+  return live.some((profile) => !voids.has(profile) && !idsOf(profile).some((id) => erased.has(id)));
+}
+
+async function accept(
+  parts: RequestParts,
+  table: string,
+  identity: Identity,
+  hash: IdentityHash,
+  now: number,
+): Promise<string> {
+  const { entities, identities, ledger, suppression, failpoint } = parts;
+  const owners = await entities.owners([hash]);
+  const profiles = await notErased(suppression, await liveProfiles(entities, new Set(owners.values())));
+  const underWay = await ledger.openOver(hash);
+  const sealed = await identities.seal([identity, ...(await identities.writtenIn(profiles))]);
+  const requestId = `${parts.newToken()}-${Math.floor(now / 1000)}`;
+  failpoint("K1");
+  await ledger.accept({
+    requestId,
+    table,
+    identity: hash,
+    acceptedAt: now,
+    cutOff: now,
+    entities: subjectOf(profiles, underWay, sealed.sealer),
+    hashes: [...new Set([hash, ...profiles.flatMap(({ bindings }) => bindings.map((binding) => binding.hash))])],
+    ...sealed,
+    targets: parts.targets,
+    done: [],
+    attempts: 0,
+    notBefore: 0,
+    revision: 1,
+    completedAt: undefined,
+  });
+  failpoint("K2");
+  return requestId;
+}
+
+/** What other open requests erase for this identity must be gone before this one completes; but the list that each seals is its own. */
+function subjectOf(profiles: readonly StoredEntity[], underWay: readonly Deletion[], sealer: EntityId): EntityId[] {
+  const theirs = underWay.flatMap((deletion) => deletion.entities.filter((id) => id !== deletion.sealer));
+  return [...new Set([sealer, ...profiles.flatMap(idsOf), ...theirs])];
+}

@@ -1,0 +1,174 @@
+import type { Clock } from "../clock.js";
+import type { EntityKeys } from "../entities/entity-keys.js";
+import type { Failpoint } from "../failpoint.js";
+import type { Log } from "../log.js";
+import { retryDelay } from "./backoff.js";
+import { type Deletion, isStuck } from "./deletion.js";
+import type { DeletionObserver } from "./deletion-observer.js";
+import type { DownstreamTarget, ErasureSubject } from "./downstream-target.js";
+import { type GatherParts, gather } from "./gather.js";
+import { wakeOthers } from "./wake-others.js";
+
+export interface RunParts extends GatherParts {
+  readonly entityKeys: EntityKeys;
+  readonly targets: readonly DownstreamTarget[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observer: DeletionObserver;
+  readonly failpoint: Failpoint;
+  /** Name of this process among those that run deletions. */
+  readonly runner: string;
+}
+
+/** How long a run has its request for itself. A second run at the same time would do no harm, only work. */
+const LEASE_MS = 60_000;
+
+/**
+ * Runs an open request as far as it goes: the live profile, each target, a second look at all of them, the keys, done.
+ * Each step can be repeated, so a run may stop anywhere, and two may run at once. What fails is noted, to be tried again.
+ */
+export async function runDeletion(parts: RunParts, requestId: string): Promise<void> {
+  const { ledger, clock, failpoint, runner } = parts;
+  const now = clock();
+  if (!(await ledger.claim(requestId, runner, now, now + LEASE_MS))) return;
+  failpoint("K5");
+  try {
+    while (!(await runOnce(parts, requestId)));
+  } finally {
+    await ledger.release(requestId, runner);
+  }
+}
+
+/** A step did not do what it is for; the stage says where to go on. */
+class StageFailure extends Error {
+  readonly stage: string;
+  readonly deletion: Deletion;
+
+  constructor(stage: string, deletion: Deletion, cause: unknown) {
+    super(`${stage} failed`, { cause });
+    this.stage = stage;
+    this.deletion = deletion;
+  }
+}
+
+/** False when the request was extended meanwhile, and is to be run again. */
+async function runOnce(parts: RunParts, requestId: string): Promise<boolean> {
+  try {
+    return await erase(parts, requestId);
+  } catch (error) {
+    if (!(error instanceof StageFailure)) throw error;
+    await noteFailure(parts, error);
+    return true;
+  }
+}
+
+async function erase(parts: RunParts, requestId: string): Promise<boolean> {
+  const { ledger, entityKeys, failpoint } = parts;
+  const open = await ledger.find(requestId);
+  if (open === undefined || open.completedAt !== undefined) return true;
+  const gathered = await stage("profile", open, () => gather(parts, requestId));
+  if (gathered === undefined) return true;
+  failpoint("K6");
+
+  const profileGone = await eraseProfile(parts, gathered);
+  const targetsClean = await eraseTargets(parts, profileGone);
+  failpoint("K12");
+
+  await lookAgain(parts, targetsClean);
+  failpoint("K13");
+  const now = await stage("profile", targetsClean, () => gather(parts, requestId));
+  if (now === undefined) return true;
+  if (now.revision !== gathered.revision) return false;
+  failpoint("K14");
+
+  await stage("key", targetsClean, () => entityKeys.destroy(gathered.entities));
+  failpoint("K16");
+  const at = parts.clock();
+  if (!(await ledger.complete(requestId, gathered.revision, at))) return false;
+  parts.observer.completed(at - gathered.acceptedAt);
+  parts.log.info({ request: requestId }, "a deletion is complete");
+  return true;
+}
+
+/** Step 1: the live profile and every identity that leads to it. */
+async function eraseProfile(parts: RunParts, deletion: Deletion): Promise<Deletion> {
+  if (deletion.done.includes("profile")) return deletion;
+  await stage("profile", deletion, () => parts.entities.erase(deletion.entities));
+  parts.failpoint("K7");
+  const noted = await noteDone(parts, deletion, "profile");
+  parts.failpoint("K8");
+  return noted;
+}
+
+/** Step 2: each target by itself, erased and looked at. */
+async function eraseTargets(parts: RunParts, deletion: Deletion): Promise<Deletion> {
+  let noted = deletion;
+  for (const name of deletion.targets) {
+    if (noted.done.includes(name)) continue;
+    parts.failpoint("K9");
+    await stage(name, noted, async () => {
+      const target = targetOf(parts, name);
+      const subject = await subjectOf(parts, deletion);
+      await target.erase(subject);
+      parts.failpoint("K11");
+      if (!(await target.verify(subject))) throw new Error("The target is not clean yet");
+    });
+    if (noted.attempts > 0) await wakeOthers(parts.ledger, name, noted.requestId);
+    noted = await noteDone(parts, noted, name);
+  }
+  return noted;
+}
+
+/** Everything once more, after all of it: what came back while the others were erased is found here. */
+async function lookAgain(parts: RunParts, deletion: Deletion): Promise<void> {
+  await stage("profile", deletion, async () => {
+    if (await parts.entities.holds(deletion.entities)) throw new Error("The profile is not gone");
+  });
+  const subject = await subjectOf(parts, deletion);
+  for (const name of deletion.targets) {
+    await stage(name, deletion, async () => {
+      if (!(await targetOf(parts, name).verify(subject))) throw new Error("The target is not clean any more");
+    });
+  }
+}
+
+async function stage<T>(name: string, deletion: Deletion, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new StageFailure(name, deletion, error);
+  }
+}
+
+function targetOf({ targets }: RunParts, name: string): DownstreamTarget {
+  const target = targets.find((candidate) => candidate.name === name);
+  if (target === undefined) throw new Error("The target is not configured any more");
+  return target;
+}
+
+async function subjectOf(parts: RunParts, deletion: Deletion): Promise<ErasureSubject> {
+  const { requestId, table, entities, cutOff } = deletion;
+  return { requestId, table, entities, identities: await parts.identities.open(deletion), cutOff };
+}
+
+async function noteDone({ ledger }: RunParts, deletion: Deletion, name: string): Promise<Deletion> {
+  const progress = { done: [...deletion.done, name], attempts: 0, notBefore: 0 };
+  await ledger.note(deletion.requestId, deletion.revision, progress);
+  return { ...deletion, ...progress };
+}
+
+async function noteFailure({ ledger, targets, clock, log, observer }: RunParts, failure: StageFailure): Promise<void> {
+  const { deletion, stage: name } = failure;
+  const remote = targets.some((target) => target.name === name && target.remote);
+  const attempts = deletion.attempts + 1;
+  await ledger.note(deletion.requestId, deletion.revision, {
+    done: deletion.done.filter((done) => done !== name),
+    attempts,
+    notBefore: clock() + retryDelay(attempts, remote),
+  });
+  observer.failed(name);
+  log.warn(
+    { request: deletion.requestId, stage: name, attempts, stuck: isStuck({ attempts }) },
+    "a deletion is tried again later",
+  );
+}

@@ -1,0 +1,89 @@
+import type { DownstreamTarget, ErasureSubject } from "../deletions/downstream-target.js";
+import { StartError } from "../errors.js";
+import type { Failpoint } from "../failpoint.js";
+
+/** Another system that holds data about entities, told to erase over HTTP. */
+export interface RemoteTarget {
+  readonly name: string;
+  /** `/erase` and `/verify` are added to it. Https, unless it is on this machine. */
+  readonly url: string;
+  readonly token: string;
+}
+
+const TIMEOUT_MS = 10_000;
+const LONGEST_ANSWER_BYTES = 65_536;
+const OWN_NAMES: readonly string[] = ["profile", "verified", "key", "membership-index", "history-archive"];
+
+/** Throws a `StartError` when the target cannot be trusted with identities. */
+export function remoteTarget({ name, url, token }: RemoteTarget, failpoint: Failpoint): DownstreamTarget {
+  const base = trusted(name, url);
+
+  /** The JSON answer to a 2xx; undefined when there is none. */
+  async function post(verb: string, subject: ErasureSubject): Promise<unknown> {
+    const { requestId, table, identities, cutOff } = subject;
+    const response = await fetch(`${base}/${verb}`, {
+      method: "POST",
+      redirect: "error",
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      body: JSON.stringify({ request_id: requestId, table, identities, cut_off: Math.floor(cutOff) }),
+    });
+    const text = await readBounded(response);
+    if (!response.ok) throw new Error(`The target answered ${response.status}`);
+    return text === "" ? undefined : parsed(text);
+  }
+
+  return {
+    name,
+    remote: true,
+
+    async erase(subject) {
+      if (subject.identities.length === 0) return;
+      await post("erase", subject);
+      failpoint("K10");
+    },
+
+    async verify(subject) {
+      if (subject.identities.length === 0) return true;
+      const answer = await post("verify", subject);
+      const clean = typeof answer === "object" && answer !== null && "clean" in answer ? answer.clean : undefined;
+      if (typeof clean !== "boolean") throw new Error("The target did not say whether it is clean");
+      return clean;
+    },
+  };
+}
+
+function trusted(name: string, url: string): string {
+  if (OWN_NAMES.includes(name)) throw new StartError(`deletions.targets is wrong: ${name} is a name of our own`);
+  const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
+  const https = parsedUrl?.protocol === "https:";
+  const local = parsedUrl?.protocol === "http:" && isLoopback(parsedUrl.hostname);
+  if (!https && !local)
+    throw new StartError(`deletions.targets is wrong: ${name} needs an https address (http on this machine only)`);
+  return url.replace(/\/+$/, "");
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** The body as text; rejects when it is longer than an answer can be. */
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    const bytes = chunk as Uint8Array;
+    size += bytes.byteLength;
+    if (size > LONGEST_ANSWER_BYTES) throw new Error("The target's answer is too long");
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

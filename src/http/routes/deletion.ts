@@ -1,0 +1,103 @@
+import type { Clock } from "../../clock.js";
+import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
+import type { Ledger } from "../../deletions/ledger.js";
+import { type Identity, identityField, identityOf } from "../../entities/identity.js";
+import { type Tables, tableNamed } from "../../entities/tables.js";
+import { invalid, ServiceError } from "../../errors.js";
+import type { Failpoint } from "../../failpoint.js";
+import type { Api, ApiContext } from "../api-router.js";
+import { succeed } from "../envelope.js";
+import { requestIdPattern } from "../schemas/deletion.js";
+
+export interface DeletionRouteParts {
+  readonly ledger: Ledger;
+  readonly tables: Tables;
+  /** `limits.identity_bytes`. */
+  readonly identityBytes: number;
+  readonly clock: Clock;
+  /** Accepts the deletion of whoever has this identity, and answers its request id. */
+  requestDeletion(table: string, identity: Identity): Promise<string>;
+  /** Says that a request can be run; may be lost. */
+  hint(requestId: string): void;
+  readonly failpoint: Failpoint;
+}
+
+/** The same whoever was asked for, and whatever became of it. */
+const MESSAGE = "Delete request received";
+const REQUEST_ID = new RegExp(requestIdPattern);
+const DEFAULT_PAGE = 100;
+const LONGEST_PAGE = 1000;
+
+/** Deletion of entities. To be added before the entity reads: `deletestatus` is no table. */
+export function addDeletionRoutes(api: Api, parts: DeletionRouteParts): void {
+  api
+    .add("GET", "/api/entity/deletestatus/:id", ["entity:delete", "entity:read"], (ctx) => readStatus(ctx, parts))
+    .add("DELETE", "/api/entity/:table/:fieldname/:fieldval", ["entity:delete"], (ctx) => acceptDeletion(ctx, parts))
+    .add("GET", "/api/deletion", ["admin"], (ctx) => listOpen(ctx, parts));
+}
+
+async function acceptDeletion(ctx: ApiContext, parts: DeletionRouteParts): Promise<void> {
+  ctx.set("Cache-Control", "no-store");
+  const { table: name = "", fieldname = "", fieldval = "" } = ctx.params;
+  const table = tableNamed(parts.tables, name);
+  const identity = identityOf(table, identityField(table, fieldname), fieldval, parts.identityBytes);
+  const requestId = await parts.requestDeletion(table.name, identity);
+  ctx.res.once("close", () => {
+    parts.failpoint("K3");
+    parts.hint(requestId);
+    parts.failpoint("K4");
+  });
+  succeed(ctx, { request_id: requestId, completed: false }, { message: MESSAGE });
+}
+
+async function readStatus(ctx: ApiContext, { ledger }: DeletionRouteParts): Promise<void> {
+  ctx.set("Cache-Control", "no-store");
+  const { id = "" } = ctx.params;
+  const deletion = REQUEST_ID.test(id) ? await ledger.find(id) : undefined;
+  if (deletion === undefined) throw new ServiceError("not-found", "Not Found");
+  const completed = deletion.completedAt !== undefined;
+  succeed(ctx, { request_id: deletion.requestId, completed }, { message: MESSAGE });
+}
+
+async function listOpen(ctx: ApiContext, { ledger, clock }: DeletionRouteParts): Promise<void> {
+  ctx.set("Cache-Control", "no-store");
+  if ((only(ctx, "completed") ?? "false") !== "false") {
+    throw invalid("not_listed", "completed", "Must be false: open requests alone are listed");
+  }
+  const limit = pageSize(only(ctx, "limit"));
+  const after = only(ctx, "after");
+  if (after !== undefined && !REQUEST_ID.test(after)) throw invalid("invalid_id", "after", "Must be a request id");
+  const open = await ledger.open({ limit, ...(after === undefined ? {} : { after }) });
+  const now = clock();
+  const next = open.length === limit ? (open.at(-1)?.requestId ?? null) : null;
+  succeed(
+    ctx,
+    open.map((deletion) => listed(deletion, now)),
+    { meta: { next } },
+  );
+}
+
+function listed(deletion: Deletion, now: number) {
+  return {
+    request_id: deletion.requestId,
+    accepted_at: String(Math.floor(deletion.acceptedAt)),
+    age_seconds: Math.max(0, Math.floor((now - deletion.acceptedAt) / 1000)),
+    stage: stageOf(deletion),
+    attempts: deletion.attempts,
+    stuck: isStuck(deletion),
+  };
+}
+
+/** A query parameter's only value. */
+function only(ctx: ApiContext, name: string): string | undefined {
+  const value = ctx.query[name];
+  if (Array.isArray(value)) throw invalid("given_twice", name, "Must be given once");
+  return value;
+}
+
+function pageSize(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_PAGE;
+  const size = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (size < 1 || size > LONGEST_PAGE) throw invalid("invalid_limit", "limit", `Must be 1 to ${LONGEST_PAGE}`);
+  return size;
+}
