@@ -1,13 +1,23 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { catalogueCensus } from "./catalogue/census.js";
+import { finishDeletedSegments } from "./catalogue/delete-segment.js";
 import type { Clock } from "./clock.js";
 import type { Settings } from "./config.js";
+import { type Tables, tablesOf } from "./entities/tables.js";
 import { Api } from "./http/api-router.js";
 import { createApp } from "./http/app.js";
+import { catalogueRoutes } from "./http/routes/catalogue.js";
 import { pointRoutes } from "./http/routes/points.js";
 import type { Log } from "./log.js";
+import { dimensions } from "./metrics/dimensions/index.js";
 import { parseDuration } from "./metrics/duration.js";
-import { recordPoints } from "./metrics/record-points.js";
+import { type RecordPoints, recordPoints } from "./metrics/record-points.js";
+import { createRecorder } from "./metrics/recorder.js";
+import { runRecorder } from "./metrics/run-recorder.js";
+import { slotGate } from "./metrics/slot-gate.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 
@@ -23,12 +33,33 @@ export interface Service {
 
 /** Puts the parts together: the only file that knows every one of them. */
 export async function compose(settings: Settings, clock: Clock, log: Log): Promise<Service> {
-  void clock;
   const stores = await openStores(settings);
   const api = new Api();
-  const record = recordPoints({ store: stores.series, changes: stores.changes, claims: stores.claims });
+  const tables = readTables(settings);
+  const gate = slotGate();
+  const write = recordPoints({ store: stores.series, changes: stores.changes, claims: stores.claims });
+  const record: RecordPoints = (columns, options) => gate.points(() => write(columns, options));
   const keep = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
   pointRoutes(api, { record, limits: settings.limits, keep, clock });
+  catalogueRoutes(api, {
+    catalogue: stores.catalogue,
+    members: stores.memberships,
+    tables: new Set(tables.keys()),
+    limits: settings.limits,
+  });
+  const recorder = createRecorder({
+    dimensions,
+    clock,
+    gate,
+    keep,
+    owner: randomUUID(),
+    census: catalogueCensus(stores.catalogue, stores.memberships),
+    counts: stores.counts,
+    claims: stores.claims,
+    series: stores.series,
+    write: (columns) => write(columns, { giveAway: false }),
+  });
+  let recording: { stop(): Promise<void> } | undefined;
   const app = createApp({ api, log, authenticate: async () => {} });
   const server = createServer({ maxHeaderSize: settings.limits.header_bytes }, app.callback());
 
@@ -36,16 +67,25 @@ export async function compose(settings: Settings, clock: Clock, log: Log): Promi
     stores,
     server,
     async listen() {
+      await finishDeletedSegments(stores.catalogue, stores.memberships);
       await new Promise<void>((resolve, reject) => {
         server.once("error", reject);
         server.listen(settings.http.port, settings.http.host, resolve);
       });
+      if (settings.roles.includes("worker")) recording = runRecorder(recorder, settings.recorder.tick_ms, log);
       const { port } = server.address() as AddressInfo;
       return `http://${settings.http.host.includes(":") ? `[${settings.http.host}]` : settings.http.host}:${port}`;
     },
     async stop() {
       await new Promise((resolve) => server.close(resolve));
+      await recording?.stop();
       await stores.close();
     },
   };
+}
+
+/** The kinds of entity that the configuration describes. */
+function readTables({ tables_file }: Settings): Tables {
+  const shipped = new URL("../config/tables.json", import.meta.url);
+  return tablesOf(JSON.parse(readFileSync(tables_file ?? shipped, "utf8")));
 }
