@@ -4,12 +4,19 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { catalogueCensus } from "./catalogue/census.js";
 import { finishDeletedSegments } from "./catalogue/delete-segment.js";
-import type { Clock } from "./clock.js";
+import { arrivals, type Clock } from "./clock.js";
 import type { Settings } from "./config.js";
+import { noObserver } from "./deletions/deletion-observer.js";
+import { openErasure } from "./deletions/erasure.js";
+import { downstreamTargets } from "./downstream/index.js";
+import { identityHashing } from "./entities/identity.js";
+import { sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
+import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { Api } from "./http/api-router.js";
 import { createApp } from "./http/app.js";
 import { catalogueRoutes } from "./http/routes/catalogue.js";
+import { addDeletionRoutes } from "./http/routes/deletion.js";
 import { pointRoutes } from "./http/routes/points.js";
 import type { Log } from "./log.js";
 import { dimensions } from "./metrics/dimensions/index.js";
@@ -32,8 +39,13 @@ export interface Service {
 }
 
 /** Puts the parts together: the only file that knows every one of them. */
-export async function compose(settings: Settings, clock: Clock, log: Log): Promise<Service> {
-  const stores = await openStores(settings);
+export async function compose(
+  settings: Settings,
+  clock: Clock,
+  log: Log,
+  failpoint: Failpoint = noFailpoint,
+): Promise<Service> {
+  const stores = await openStores(settings, failpoint);
   const api = new Api();
   const tables = readTables(settings);
   const gate = slotGate();
@@ -46,6 +58,29 @@ export async function compose(settings: Settings, clock: Clock, log: Log): Promi
     members: stores.memberships,
     tables: new Set(tables.keys()),
     limits: settings.limits,
+  });
+  const arrivalClock = arrivals(clock);
+  const hashIdentity = identityHashing(stores.pepper);
+  const erasure = openErasure({
+    ...stores,
+    sealing: sealing(stores.entityKeys),
+    targets: downstreamTargets({ ...stores, remote: settings.deletions.targets, failpoint }),
+    hashIdentity,
+    clock,
+    arrivals: arrivalClock,
+    log,
+    observer: noObserver,
+    failpoint,
+    keepMs: settings.deletions.keep === null ? undefined : parseDuration(settings.deletions.keep)?.ms,
+  });
+  addDeletionRoutes(api, {
+    ledger: stores.ledger,
+    tables,
+    identityBytes: settings.limits.identity_bytes,
+    clock,
+    requestDeletion: erasure.request,
+    hint: stores.wakeUp.hint,
+    failpoint,
   });
   const recorder = createRecorder({
     dimensions,
@@ -67,11 +102,13 @@ export async function compose(settings: Settings, clock: Clock, log: Log): Promi
     stores,
     server,
     async listen() {
+      await erasure.eraseAgain();
       await finishDeletedSegments(stores.catalogue, stores.memberships);
       await new Promise<void>((resolve, reject) => {
         server.once("error", reject);
         server.listen(settings.http.port, settings.http.host, resolve);
       });
+      if (settings.roles.includes("worker")) erasure.start();
       if (settings.roles.includes("worker")) recording = runRecorder(recorder, settings.recorder.tick_ms, log);
       const { port } = server.address() as AddressInfo;
       return `http://${settings.http.host.includes(":") ? `[${settings.http.host}]` : settings.http.host}:${port}`;
@@ -79,6 +116,7 @@ export async function compose(settings: Settings, clock: Clock, log: Log): Promi
     async stop() {
       await new Promise((resolve) => server.close(resolve));
       await recording?.stop();
+      await erasure.stop();
       await stores.close();
     },
   };

@@ -1,6 +1,7 @@
 import { systemClock } from "./clock.js";
 import { compose, type Service } from "./compose.js";
 import { readSettings, type Settings } from "./config.js";
+import { dieAt } from "./failpoint.js";
 import { type FirstKey, firstLines, keepInFile } from "./first-key.js";
 import { scopes } from "./keys/api-key.js";
 import { mintKey } from "./keys/mint-key.js";
@@ -22,7 +23,7 @@ try {
 async function serve(settings: Settings): Promise<void> {
   const log = openLog(settings.log.level);
   const asked = stopAsked();
-  const service = await compose(settings, systemClock, log);
+  const service = await compose(settings, systemClock, log, dieAt(process.env.FAILPOINT, process.env.FAILPOINT_AFTER));
   const terminal = process.stdout.isTTY === true;
   const inFile = terminal ? undefined : await firstKey(service, settings, (key) => keepInFile(settings.data_dir, key));
   const address = await service.listen();

@@ -37,6 +37,11 @@ export function stageOf({ targets, done }: Pick<Deletion, "targets" | "done">): 
   return ["profile", ...targets, "verified", "key"].find((stage) => !done.includes(stage)) ?? "complete";
 }
 
+/** The ids that data can stand under: the sealer's id has nothing but a key. */
+export function dataIdsOf({ entities, sealer }: Pick<Deletion, "entities" | "sealer">): EntityId[] {
+  return entities.filter((id) => id !== sealer);
+}
+
 /** Whether somebody should look at it: it keeps failing. */
 export function isStuck({ attempts }: Pick<Deletion, "attempts">): boolean {
   return attempts >= STUCK_ATTEMPTS;

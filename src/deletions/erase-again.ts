@@ -1,5 +1,5 @@
 import type { EntityKeys } from "../entities/entity-keys.js";
-import type { Deletion } from "./deletion.js";
+import { type Deletion, dataIdsOf } from "./deletion.js";
 import type { DownstreamTarget } from "./downstream-target.js";
 import type { ErasureWatermark } from "./erasure-watermark.js";
 import { type GatherParts, idsOf, voidProfiles } from "./gather.js";
@@ -48,7 +48,7 @@ async function erasePage(parts: EraseAgainParts, deletions: readonly Deletion[])
   const owners = await entities.owners(hashes);
   const old = await voidProfiles(suppression, await liveProfiles(entities, owners.values()));
   const unnamed = [...old].flatMap(idsOf);
-  const ids = [...new Set([...deletions.flatMap((deletion) => deletion.entities), ...unnamed])];
+  const ids = [...new Set([...deletions.flatMap(dataIdsOf), ...unnamed])];
 
   await entities.erase(ids);
   for (const target of targets.filter(({ remote }) => !remote)) {

@@ -2,7 +2,7 @@ import type { EntityId, StoredEntity } from "../entities/entity.js";
 import type { EntityStore } from "../entities/entity-store.js";
 import type { History } from "../entities/history.js";
 import type { Suppression } from "../entities/suppression.js";
-import type { Deletion } from "./deletion.js";
+import { type Deletion, dataIdsOf } from "./deletion.js";
 import type { Ledger } from "./ledger.js";
 import { liveProfiles } from "./live-profiles.js";
 import type { SealedIdentities } from "./sealed-identities.js";
@@ -49,11 +49,9 @@ export function idsOf({ id, joined }: StoredEntity): EntityId[] {
  * therefore seen here: its save is made to fail, and what it must not keep is dropped.
  */
 async function fenceWriters({ entities, history, suppression }: GatherParts, deletion: Deletion): Promise<void> {
-  const pending = await history.pendingFor(deletion.hashes, deletion.entities);
+  const pending = await history.pendingFor(deletion.hashes, dataIdsOf(deletion));
   if (pending.length === 0) return;
-  const touched = new Set([...deletion.entities, ...pending.map(({ entity }) => entity)]);
-  touched.delete(deletion.sealer);
-  await entities.fence([...touched]);
+  await entities.fence([...new Set([...dataIdsOf(deletion), ...pending.map(({ entity }) => entity)])]);
   const cutOffs = await suppression.cutOffs([...new Set(pending.flatMap(({ hashes }) => hashes))]);
   const late = pending.filter(({ hashes, time }) => hashes.some((hash) => time <= (cutOffs.get(hash) ?? -Infinity)));
   await history.drop(late.map(({ id }) => id));

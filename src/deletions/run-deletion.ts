@@ -3,7 +3,7 @@ import type { EntityKeys } from "../entities/entity-keys.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { retryDelay } from "./backoff.js";
-import { type Deletion, isStuck } from "./deletion.js";
+import { type Deletion, dataIdsOf, isStuck } from "./deletion.js";
 import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget, ErasureSubject } from "./downstream-target.js";
 import { type GatherParts, gather } from "./gather.js";
@@ -93,7 +93,7 @@ async function erase(parts: RunParts, requestId: string): Promise<boolean> {
 /** Step 1: the live profile and every identity that leads to it. */
 async function eraseProfile(parts: RunParts, deletion: Deletion): Promise<Deletion> {
   if (deletion.done.includes("profile")) return deletion;
-  await stage("profile", deletion, () => parts.entities.erase(deletion.entities));
+  await stage("profile", deletion, () => parts.entities.erase(dataIdsOf(deletion)));
   parts.failpoint("K7");
   const noted = await noteDone(parts, deletion, "profile");
   parts.failpoint("K8");
@@ -122,7 +122,7 @@ async function eraseTargets(parts: RunParts, deletion: Deletion): Promise<Deleti
 /** Everything once more, after all of it: what came back while the others were erased is found here. */
 async function lookAgain(parts: RunParts, deletion: Deletion): Promise<void> {
   await stage("profile", deletion, async () => {
-    if (await parts.entities.holds(deletion.entities)) throw new Error("The profile is not gone");
+    if (await parts.entities.holds(dataIdsOf(deletion))) throw new Error("The profile is not gone");
   });
   const subject = await subjectOf(parts, deletion);
   for (const name of deletion.targets) {
@@ -147,8 +147,8 @@ function targetOf({ targets }: RunParts, name: string): DownstreamTarget {
 }
 
 async function subjectOf(parts: RunParts, deletion: Deletion): Promise<ErasureSubject> {
-  const { requestId, table, entities, cutOff } = deletion;
-  return { requestId, table, entities, identities: await parts.identities.open(deletion), cutOff };
+  const { requestId, table, cutOff } = deletion;
+  return { requestId, table, entities: dataIdsOf(deletion), identities: await parts.identities.open(deletion), cutOff };
 }
 
 async function noteDone({ ledger }: RunParts, deletion: Deletion, name: string): Promise<Deletion> {

@@ -1,4 +1,5 @@
 import type { EntityStore } from "../entities/entity-store.js";
+import { dataIdsOf } from "./deletion.js";
 import type { DownstreamTarget } from "./downstream-target.js";
 import type { Ledger } from "./ledger.js";
 
@@ -17,7 +18,7 @@ const PAGE = 200;
 export async function sweepLeftovers({ ledger, entities, targets }: LeftoverParts, from: number): Promise<number> {
   const page = await ledger.since(from, PAGE);
   const completed = page.filter(({ deletion }) => deletion.completedAt !== undefined);
-  const ids = [...new Set(completed.flatMap(({ deletion }) => deletion.entities))];
+  const ids = [...new Set(completed.flatMap(({ deletion }) => dataIdsOf(deletion)))];
   if (ids.length > 0) {
     if (await entities.holds(ids)) await entities.erase(ids);
     const subject = { requestId: "", table: "", entities: ids, identities: [], cutOff: 0 };
