@@ -1,0 +1,207 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { type Import, root, type SourceFile, sourceFiles } from "./support/source-tree.js";
+
+const files = sourceFiles();
+const imports = files.flatMap((file) => file.imports);
+
+const leaves = /^(errors|clock|log|failpoint)$/;
+const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
+/** Domain files that say what something is, or what an engine promises: all that engines and targets see of a domain. */
+const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);
+
+/** Who may import which of our files. The first rule whose folder matches counts. */
+const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; readonly words: string }[] = [
+  { who: leaves, may: () => false, words: "a leaf imports nothing of ours" },
+  { who: /^config(\/|$)/, may: (to) => /^config\//.test(to) || leaves.test(to), words: "config imports leaves alone" },
+  { who: /^compose(\/|$)/, may: (to) => !/^(main|commands\/)/.test(to), words: "compose knows every part" },
+  {
+    who: /^(main|first-key|start-failure)$/,
+    may: (to) => /^(compose|config|first-key|start-failure)$|^keys\//.test(to) || leaves.test(to),
+    words: "main reads the settings, composes, listens",
+  },
+  {
+    who: /^commands\//,
+    may: (to) =>
+      (/^(commands|stores|keys|config|metrics|http)(\/|$)|^compose$/.test(to) && !/^http\/(app$|routes\/)/.test(to)) ||
+      leaves.test(to),
+    words: "a command uses the stores, the settings, and what reads and checks input",
+  },
+  {
+    who: /^http\//,
+    may: (to) => new RegExp(`^(http|${domains.join("|")})/|^config$`).test(to) || leaves.test(to),
+    words: "http imports domains, keys and leaves",
+  },
+  {
+    who: /^deletions\//,
+    may: (to) => /^(deletions|entities)\//.test(to) || leaves.test(to),
+    words: "deletions may import entities",
+  },
+  ...["entities", "metrics", "catalogue", "keys"].map((domain) => ({
+    who: new RegExp(`^${domain}/`),
+    may: (to: string) => to.startsWith(`${domain}/`) || leaves.test(to),
+    words: `${domain} imports leaves and itself`,
+  })),
+  {
+    who: /^stores\/(stores|open-stores)$/,
+    may: (to) => /^(stores\/|config$)/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
+    words: "the stores are ports",
+  },
+  {
+    who: /^stores\/[^/]+\//,
+    may: (to) => /^(stores\/stores|config)$/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
+    words: "an engine imports ports, types and leaves",
+  },
+  {
+    who: /^downstream\//,
+    may: (to) => to.startsWith("downstream/") || portsAndTypes.includes(to) || leaves.test(to),
+    words: "a target imports ports, types and leaves",
+  },
+  { who: /^dashboard\//, may: (to) => to.startsWith("dashboard/"), words: "the dashboard speaks to /api alone" },
+];
+
+describe("the architecture", () => {
+  it("lets each part import only what it may", () => {
+    const wrong = imports.filter((line) => line.ours && !allowed(line));
+    expect(
+      wrong.map(
+        ({ from, to }) =>
+          `${from} imports ${to}: ${rules.find((rule) => rule.who.test(from))?.words ?? "no rule names this folder"}`,
+      ),
+    ).to.deep.equal([]);
+  });
+
+  it("has no cycle of imports, type imports counted", () => {
+    expect(findCycle(files)).to.equal(undefined);
+  });
+
+  it("never imports a test or a file outside src", () => {
+    expect(imports.filter((line) => line.ours && line.to.startsWith(".."))).to.deep.equal([]);
+  });
+
+  it("keeps Koa, drivers, the environment and the machine's clock out of the domains", () => {
+    const inDomain = files.filter(({ path }) => domains.some((domain) => path.startsWith(`${domain}/`)));
+    const packages = inDomain.flatMap((file) =>
+      file.imports.filter((line) => !line.ours && !line.to.startsWith("node:")),
+    );
+    expect(packages.filter(({ to }) => /koa|pino|sqlite|mongo|influx|redis|bullmq/.test(to))).to.deep.equal([]);
+    expect(
+      inDomain.filter(({ code }) => /process\.env|Date\.now\(|new Date\(\)/.test(code)).map(({ path }) => path),
+    ).to.deep.equal([]);
+  });
+
+  it("asks the machine for the time in one place", () => {
+    const asking = files.filter(
+      ({ path, code }) => /Date\.now\(|new Date\(\)/.test(code) && !/^(clock$|commands\/)/.test(path),
+    );
+    expect(asking.map(({ path }) => path)).to.deep.equal([]);
+  });
+
+  it("names an engine only in stores, config and compose", () => {
+    const elsewhere = files.filter(({ path }) => !/^(stores|config|compose|commands)(\/|$)/.test(path));
+    expect(
+      elsewhere.filter(({ code }) => /sqlite|mongo|bullmq|redis|@influxdata/i.test(code)).map(({ path }) => path),
+    ).to.deep.equal([]);
+  });
+
+  it("imports engines lazily, and each engine's driver only in its own folder", () => {
+    const drivers = /^(@photostructure\/sqlite|node:sqlite|mongodb|@influxdata\/influxdb-client|bullmq|ioredis)$/;
+    expect(imports.filter(({ from, to }) => drivers.test(to) && !from.startsWith("stores/"))).to.deep.equal([]);
+    const eager = files.filter(
+      ({ path, code }) =>
+        /^(compose|stores\/open-stores)$/.test(path) &&
+        /^import (?!type).*"\.\/(stores\/)?(sqlite|mongodb|influxdb|bullmq)\//m.test(code),
+    );
+    expect(eager.map(({ path }) => path)).to.deep.equal([]);
+  });
+
+  it("keeps files small: none over 300 lines, half of them at most 100", () => {
+    expect(files.filter(({ lines }) => lines > 300).map(({ path, lines }) => `${path} ${lines}`)).to.deep.equal([]);
+    const sorted = files.map(({ lines }) => lines).sort((a, b) => a - b);
+    expect(sorted[Math.floor(sorted.length / 2)]).to.be.at.most(100);
+  });
+
+  it("never says any", () => {
+    expect(
+      files.filter(({ code }) => /(:|\bas|<|\|)\s*any\b(?! )|\bany\[\]/.test(code)).map(({ path }) => path),
+    ).to.deep.equal([]);
+  });
+
+  it("starts on the embedded engine without loading a driver of a server", () => {
+    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    const script = `
+      const { readSettings } = await import("./src/config.ts");
+      const { compose } = await import("./src/compose.ts");
+      const { openLog } = await import("./src/log.ts");
+      const service = await compose({ ...readSettings({ DATA_DIR: ${JSON.stringify(dir)}, PORT: "0" }) }, () => 1_700_000_000_000, openLog("silent"));
+      await service.listen();
+      await service.stop();
+      process.exit(0);`;
+    const trace = join(dir, "loaded");
+    const hooks = `import { appendFileSync } from "node:fs"; export async function load(url, context, next) { appendFileSync(${JSON.stringify(trace)}, url + "\\n"); return next(url, context); }`;
+    const preload = `import { register } from "node:module"; register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)});`;
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [
+        "--import",
+        "tsx",
+        "--import",
+        `data:text/javascript,${encodeURIComponent(preload)}`,
+        "--input-type=module",
+        "-e",
+        script,
+      ],
+      { cwd: root, encoding: "utf8" },
+    );
+    expect(status, stderr).to.equal(0);
+    const loaded = readFileSync(trace, "utf8");
+    rmSync(dir, { recursive: true, force: true });
+    expect(loaded).to.contain("stores/sqlite/index");
+    expect(
+      loaded.split("\n").filter((url) => /node_modules\/(mongodb|@influxdata|bullmq|ioredis)\//.test(url)),
+    ).to.deep.equal([]);
+  });
+});
+
+function allowed({ from, to }: Import): boolean {
+  return rules.find((rule) => rule.who.test(from))?.may(to) || sameFolder(from, to);
+}
+
+/** An engine's files may import each other. */
+function sameFolder(from: string, to: string): boolean {
+  return /^stores\/[^/]+\//.test(from) && to.startsWith(from.slice(0, from.lastIndexOf("/") + 1));
+}
+
+/** A port says so in its comment; a type file has interfaces, constants and pure one-line functions over them. */
+function isPortOrType({ path }: SourceFile): boolean {
+  if (!domains.some((domain) => path.startsWith(`${domain}/`))) return false;
+  const text = readFileSync(join(root, "src", `${path}.ts`), "utf8");
+  if (/\/\*\*[^/]*\bPORT\b/.test(text)) return true;
+  return /^(entities\/(entity|identity)|metrics\/(series|dimensions\/.+)|catalogue\/(segment|experience)|deletions\/deletion|keys\/api-key)$/.test(
+    path,
+  );
+}
+
+/** The first cycle found, as its files in order. */
+function findCycle(all: readonly SourceFile[]): string[] | undefined {
+  const next = new Map(all.map((file) => [file.path, file.imports.filter((line) => line.ours).map((line) => line.to)]));
+  const done = new Set<string>();
+  const visit = (path: string, trail: string[]): string[] | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
+    if (done.has(path)) return undefined;
+    for (const to of next.get(path) ?? []) {
+      const cycle = visit(to, [...trail, path]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(path);
+    return undefined;
+  };
+  for (const path of next.keys()) {
+    const cycle = visit(path, []);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
+}
