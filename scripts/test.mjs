@@ -1,5 +1,5 @@
 // npm test: the same set-up as npm start, then every test that can run here. --long runs test/long instead.
-// Further arguments go to mocha: npm test -- --grep "late writes".
+// Further arguments go to mocha: npm test -- --grep "late writes", npm test -- test/config.test.ts.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -18,12 +18,12 @@ const mocha = [
   "--reporter",
   join(root, "scripts/reporter.cjs"),
   "--exit",
-  "--forbid-only",
 ];
-const choice = long
+const everything = long
   ? ["--no-config", "--import=tsx", "--extension", "ts", "--timeout", "0", "test/long/**/*.test.ts"]
-  : ["--parallel", "--jobs", String(Math.min(4, availableParallelism()))];
-const { status } = spawnSync(process.execPath, [...mocha, ...choice, ...rest], {
+  : ["--parallel", "--jobs", String(Math.min(4, availableParallelism())), "test/**/*.test.ts"];
+const some = rest.some((arg) => arg.endsWith(".test.ts"));
+const { status } = spawnSync(process.execPath, [...mocha, ...(some ? [] : everything), ...rest], {
   cwd: root,
   stdio: "inherit",
   env: { ...process.env, TEST_SUMMARY: summary },

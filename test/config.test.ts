@@ -1,0 +1,170 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { settingList } from "../src/config/setting-schema.js";
+import { readSettings } from "../src/config.js";
+import { StartError } from "../src/errors.js";
+
+type Environment = Record<string, string>;
+
+describe("settings", () => {
+  let dir: string;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  });
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  const fileWith = (settings: unknown): string => {
+    const path = join(dir, "settings.json");
+    writeFileSync(path, typeof settings === "string" ? settings : JSON.stringify(settings));
+    return path;
+  };
+
+  it("are the shipped ones when nothing else is said", () => {
+    const settings = readSettings({});
+    expect(settings.http).to.include({ host: "127.0.0.1", port: 8080 });
+    expect(settings.entities.url).to.equal("sqlite:");
+    expect(settings.limits).to.include({
+      body_bytes: 1_048_576,
+      batch_series: 100,
+      buckets: 11_000,
+      rate_per_key: null,
+    });
+  });
+
+  it("come from the file that CONFIG names, laid over the shipped ones", () => {
+    const settings = readSettings({ CONFIG: fileWith({ http: { port: 9000 }, limits: { nesting: 8 } }) });
+    expect(settings.http).to.include({ host: "127.0.0.1", port: 9000 });
+    expect(settings.limits).to.include({ nesting: 8, batch_series: 100 });
+  });
+
+  it("come from the environment before the file", () => {
+    const settings = readSettings({
+      CONFIG: fileWith({ http: { port: 9000 } }),
+      PORT: "9001",
+      HOST: "::1",
+      DATA_DIR: "/x",
+    });
+    expect(settings.http).to.include({ host: "::1", port: 9001 });
+    expect(settings.data_dir).to.equal("/x");
+  });
+
+  it("each have a name in the environment, none of them twice", () => {
+    const names = settingList.map(({ environment }) => environment);
+    expect(new Set(names).size).to.equal(names.length);
+    expect(names).to.include.members([
+      "HOST",
+      "PORT",
+      "DATA_DIR",
+      "LOG_LEVEL",
+      "ENTITIES_URL",
+      "METRICS_URL",
+      "JOBS_URL",
+      "ROLES",
+      "PEPPER",
+      "ADMIN_KEY",
+    ]);
+    expect(names).to.include.members(["LIMITS_BODY_BYTES", "HTTP_CORS_ORIGINS", "METRICS_KEEP"]);
+  });
+
+  it("each have a default and a sentence", () => {
+    const shipped = JSON.parse(readFileSync(new URL("../config/default.json", import.meta.url), "utf8"));
+    for (const { path, name, schema } of settingList) {
+      expect(
+        path.reduce((tree, step) => tree?.[step], shipped),
+        name,
+      ).to.not.equal(undefined);
+      expect(schema.description, name).to.match(/^[A-Za-z].*\.$/);
+    }
+  });
+
+  const good: [string, Environment, (settings: ReturnType<typeof readSettings>) => unknown, unknown][] = [
+    ["a list of words", { ROLES: "api, worker" }, (s) => s.roles, ["api", "worker"]],
+    ["an empty list", { HTTP_CORS_ORIGINS: "" }, (s) => s.http.cors.origins, []],
+    ["true", { HTTP_TRUST_PROXY: "true" }, (s) => s.http.trust_proxy, true],
+    ["a number where null is allowed", { LIMITS_RATE_PER_KEY: "60" }, (s) => s.limits.rate_per_key, 60],
+    ["nothing where null is allowed", { METRICS_KEEP: "" }, (s) => s.metrics.keep, null],
+    ["a duration", { METRICS_KEEP: "90d" }, (s) => s.metrics.keep, "90d"],
+    [
+      "a list of objects",
+      { DELETIONS_TARGETS: '[{"name":"crm","url":"https://crm.example/x","token":"t"}]' },
+      (s) => s.deletions.targets[0]?.name,
+      "crm",
+    ],
+    [
+      "a target on this machine without TLS",
+      { DELETIONS_TARGETS: '[{"name":"crm","url":"http://127.0.0.1:99/x","token":"t"}]' },
+      (s) => s.deletions.targets.length,
+      1,
+    ],
+  ];
+  for (const [what, environment, read, expected] of good) {
+    it(`take ${what} from the environment`, () => expect(read(readSettings(environment))).to.deep.equal(expected));
+  }
+
+  const bad: [string, Environment, RegExp][] = [
+    ["a port that is no number", { PORT: "http" }, /^PORT is wrong.*0 to 65535/],
+    ["a port out of range", { PORT: "65536" }, /^http\.port \(PORT\) is wrong.*0 to 65535/],
+    ["a blank port", { PORT: "" }, /^PORT is wrong/],
+    ["an unknown log level", { LOG_LEVEL: "loud" }, /^log\.level \(LOG_LEVEL\).*trace, debug, info/],
+    ["an unknown role", { ROLES: "api,cook" }, /^roles \(ROLES\).*api, worker/],
+    ["no role", { ROLES: "" }, /^roles \(ROLES\)/],
+    ["a word for a flag", { HTTP_TRUST_PROXY: "yes" }, /^HTTP_TRUST_PROXY is wrong.*true or false/],
+    ["a duration without unit", { HISTORY_KEEP: "90" }, /^history\.keep \(HISTORY_KEEP\).*h, d or w/],
+    ["a limit of zero", { LIMITS_BUCKETS: "0" }, /^limits\.buckets \(LIMITS_BUCKETS\).*from 1 to/],
+    ["an origin with a path", { HTTP_CORS_ORIGINS: "https://a.example/x" }, /^http\.cors\.origins/],
+    [
+      "a remote target without TLS",
+      { DELETIONS_TARGETS: '[{"name":"a","url":"http://a.example","token":"t"}]' },
+      /^deletions\.targets.*0\.url/,
+    ],
+    ["a target that lacks a field", { DELETIONS_TARGETS: '[{"name":"a"}]' }, /^deletions\.targets.*lacks/],
+    ["targets that are no JSON", { DELETIONS_TARGETS: "crm" }, /^DELETIONS_TARGETS is wrong/],
+    ["a missing file", { CONFIG: "/nowhere/at-all.json" }, /^CONFIG names .* cannot be read/],
+  ];
+  for (const [what, environment, words] of bad) {
+    it(`refuse ${what} in one line that says what is allowed`, () => {
+      const message = refusal(environment);
+      expect(message).to.match(words);
+      expect(message).to.not.contain("\n");
+    });
+  }
+
+  it("refuse a name that they do not know, and say which ones there are", () => {
+    expect(refusal({ CONFIG: fileWith({ limits: { bodybytes: 1 } }) })).to.match(
+      /^limits\.bodybytes is not a setting\. Allowed here: .*body_bytes/,
+    );
+    expect(refusal({ CONFIG: fileWith({ ports: 1 }) })).to.match(
+      /^ports is not a setting\. Allowed here: http, data_dir/,
+    );
+  });
+
+  it("refuse a file that is not an object, without quoting it", () => {
+    for (const text of ["", "[]", "1", '{"pepper": hush}']) {
+      const message = refusal({ CONFIG: fileWith(text) });
+      expect(message).to.match(/is not a JSON object$/);
+      expect(message).to.not.contain("hush");
+    }
+  });
+
+  it("never show a secret that is wrong", () => {
+    for (const environment of [
+      { PEPPER: "hush-hush" },
+      { ADMIN_KEY: "em_a_hush-hush" },
+      { ENTITIES_URL: "://u:hush@h/" },
+    ]) {
+      expect(refusal(environment)).to.not.contain("hush");
+    }
+  });
+});
+
+function refusal(environment: Environment): string {
+  try {
+    readSettings(environment);
+  } catch (error) {
+    expect(error).to.be.instanceOf(StartError);
+    return (error as Error).message;
+  }
+  throw new Error("the settings were not refused");
+}
