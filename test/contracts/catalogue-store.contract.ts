@@ -1,0 +1,105 @@
+import { expect } from "chai";
+import type { CatalogueStore } from "../../src/catalogue/catalogue-store.js";
+import type { Segment } from "../../src/catalogue/segment.js";
+
+/** What every engine promises of the catalogue. */
+export function catalogueStoreContract(
+  name: string,
+  open: () => Promise<{ catalogue: CatalogueStore; close(): Promise<void> }>,
+): void {
+  describe(`catalogue store: ${name}`, () => {
+    let store: CatalogueStore;
+    let close: () => Promise<void>;
+
+    beforeEach(async () => {
+      const opened = await open();
+      store = opened.catalogue;
+      close = () => opened.close();
+    });
+    afterEach(() => close());
+
+    const put = async (...ids: string[]) => {
+      for (const id of ids) await store.putSegment(segment(id));
+    };
+
+    it("hands out a segment as it was put last", async () => {
+      await put("a");
+      await store.putSegment({ id: "a", name: "Ä “quoted” 🙂", table: "company" });
+      expect(await store.segment("a")).to.deep.equal({ id: "a", name: "Ä “quoted” 🙂", table: "company" });
+      expect(await store.segment("A")).to.equal(undefined);
+    });
+
+    it("registers only segments that are not known yet", async () => {
+      await store.putSegment({ id: "a", name: "Named", table: "user" });
+      await store.registerSegments([segment("a"), segment("b"), segment("b")]);
+      await store.registerSegments([]);
+      expect([...(await store.segmentsById(["a", "b", "c"]))]).to.deep.equal([
+        ["a", { id: "a", name: "Named", table: "user" }],
+        ["b", segment("b")],
+      ]);
+    });
+
+    it("lists segments by page, in the order of their ids' UTF-8 bytes", async () => {
+      const ids = ["A", "a", "a b", "a'; DROP TABLE segment --", "b", "é", "\ue000", "🙂"];
+      await put(...ids.toReversed());
+      const listed: string[] = [];
+      for (;;) {
+        const page = await store.segments(listed.at(-1), 3);
+        expect(page.length).to.be.at.most(3);
+        listed.push(...page.map(({ id }) => id));
+        if (page.length < 3) break;
+      }
+      expect(listed).to.deep.equal(ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+    });
+
+    it("keeps an experience only when the segments that it names are there, and says which are not", async () => {
+      await put("a", "b");
+      const experience = { id: "x", name: "X", audience: "a", goal: "b" };
+      expect(await store.putExperience({ ...experience, goal: "c" })).to.deep.equal({ missing: ["goal"] });
+      expect(await store.putExperience({ ...experience, audience: "c", goal: "d" })).to.deep.equal({
+        missing: ["audience", "goal"],
+      });
+      expect(await store.experience("x")).to.equal(undefined);
+      expect(await store.putExperience({ ...experience, group: "g" })).to.deep.equal({ missing: [] });
+      expect(await store.experience("x")).to.deep.equal({ ...experience, group: "g" });
+      expect(await store.putExperience(experience)).to.deep.equal({ missing: [] });
+      expect(await store.experience("x")).to.deep.equal(experience);
+    });
+
+    it("lists experiences by page and forgets a deleted one", async () => {
+      await put("a");
+      for (const id of ["z", "x", "y"]) await store.putExperience({ id, name: id, audience: "a", goal: "a" });
+      expect((await store.experiences(undefined, 2)).map(({ id }) => id)).to.deep.equal(["x", "y"]);
+      expect((await store.experiences("y", 2)).map(({ id }) => id)).to.deep.equal(["z"]);
+      expect(await store.deleteExperience("y")).to.equal(true);
+      expect(await store.deleteExperience("y")).to.equal(false);
+      expect((await store.experiences(undefined, 9)).map(({ id }) => id)).to.deep.equal(["x", "z"]);
+    });
+
+    for (const part of ["audience", "goal"] as const) {
+      it(`does not delete a segment that is the ${part} of an experience`, async () => {
+        await put("a", "b");
+        await store.putExperience({ id: "x", name: "X", audience: "a", goal: "a", [part]: "b" });
+        expect(await store.deleteSegment("b")).to.equal("in-use");
+        await store.deleteExperience("x");
+        expect(await store.deleteSegment("b")).to.equal("deleted");
+        expect(await store.deleteSegment("b")).to.equal("absent");
+      });
+    }
+
+    it("names deleted segments until it is told that nothing is left of them", async () => {
+      await put("a", "b");
+      await store.deleteSegment("b");
+      await store.deleteSegment("a");
+      expect(await store.removed(1)).to.deep.equal(["a"]);
+      expect(await store.removed(9)).to.deep.equal(["a", "b"]);
+      await store.forgetRemoved("a");
+      await store.forgetRemoved("a");
+      expect(await store.removed(9)).to.deep.equal(["b"]);
+    });
+  });
+}
+
+function segment(id: string): Segment {
+  return { id, name: id, table: "user" };
+}
