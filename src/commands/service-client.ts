@@ -76,7 +76,7 @@ async function attempt(
     const response = await fetch(url, {
       method: "POST",
       headers: { ...headers, Authorization: key },
-      body: body as BodyInit,
+      body: body as NonNullable<RequestInit["body"]>,
       redirect: "error",
       ...(signal === undefined ? {} : { signal }),
     });

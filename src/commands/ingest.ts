@@ -1,0 +1,101 @@
+import { Argument, Command, Option } from "commander";
+import { systemClock } from "../clock.js";
+import { type Precision, precisions } from "../http/line-points.js";
+import { dimensionNames } from "../metrics/dimensions/index.js";
+import { batches } from "./ingest/batches.js";
+import { readFiles } from "./ingest/read-files.js";
+import { Rejections } from "./ingest/rejections.js";
+import { sendBatches } from "./ingest/send-batches.js";
+import { SeriesNumbers } from "./ingest/series-numbers.js";
+import { SlotFold } from "./ingest/slot-fold.js";
+import { type Folding, foldings } from "./ingest/slot-table.js";
+import { Progress } from "./progress.js";
+import { runCommand } from "./run-command.js";
+import { serviceClient } from "./service-client.js";
+
+interface Options {
+  readonly dimension?: string;
+  readonly dimensionId?: string;
+  readonly dimensionType?: string;
+  readonly aggregation?: Folding;
+  readonly precision: Precision;
+  readonly url: string;
+}
+
+const command = new Command("ingest")
+  .description(
+    "Writes metric points from files to a running service. Values that fall into one save slot become one before " +
+      "anything is sent, so their order does not matter; files that share a slot belong in one run.",
+  )
+  .addArgument(
+    new Argument("<file...>", "CSV with a header, lines of JSON, or line protocol; plain or gzip; - is stdin"),
+  )
+  .addOption(
+    new Option("--dimension <name>", "dimension of every point (default: as the files say)").choices(dimensionNames),
+  )
+  .option("--dimension-id <id>", "id of every point within the dimension (default: as the files say)")
+  .option("--dimension-type <type>", "type of every point (default: as the files say, else size)")
+  .addOption(
+    new Option(
+      "--aggregation <how>",
+      "how the values of a slot become one (default: sum for stream, last for the rest)",
+    ).choices(foldings),
+  )
+  .addOption(
+    new Option("--precision <unit>", "unit of the timestamps of line protocol").choices(precisions).default("ns"),
+  )
+  .option("--url <address>", "where the service is", "http://127.0.0.1:8080")
+  .addHelpText(
+    "after",
+    `
+The API key (scope metric:write) is read from ENTITY_METRICS_KEY.
+
+CSV columns: ts, time or timestamp; value; dimension, dimension_id, dimension_type where no option names them.
+Times: RFC 3339, YYYY-MM-DD HH:MM:SS (UTC), epoch seconds or milliseconds.
+Exit codes: 0 all was written; 1 failed, or something was rejected (the rest was written); 2 wrong usage.`,
+  );
+
+await runCommand(command, () => ingest(command.args, command.opts<Options>()));
+
+async function ingest(files: readonly string[], options: Options): Promise<number> {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  const { signal } = stop;
+  const client = serviceClient({
+    url: options.url,
+    key: process.env.ENTITY_METRICS_KEY,
+    say: (line) => process.stderr.write(`${line}\n`),
+    signal,
+  });
+  const numbers = new SeriesNumbers(options.aggregation);
+  const fold = new SlotFold(numbers.foldings);
+  const rejections = new Rejections(files);
+  try {
+    const defaults = {
+      dimension: options.dimension,
+      dimensionId: options.dimensionId,
+      dimensionType: options.dimensionType,
+    };
+    const read = {
+      files,
+      defaults,
+      precision: options.precision,
+      now: systemClock(),
+      numbers,
+      fold,
+      rejections,
+      signal,
+    };
+    const points = await readFiles(read);
+    const progress = new Progress("sending", { unit: "slots", total: fold.count });
+    rejections.sayBy((line) => progress.say(line));
+    const slots = batches(fold.slots(), numbers.series, rejections);
+    const sent = await sendBatches(slots, { client, rejections, progress, signal });
+    progress.finish();
+    process.stdout.write(`${points} points read, ${sent} slots of ${numbers.series.length} series written`);
+    process.stdout.write(rejections.count === 0 ? "\n" : `, ${rejections.count} rejected\n`);
+    return rejections.count === 0 ? 0 : 1;
+  } finally {
+    fold.close();
+  }
+}

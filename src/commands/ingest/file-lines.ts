@@ -1,0 +1,55 @@
+import { createReadStream } from "node:fs";
+import { pipeline, Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { StartError } from "../../errors.js";
+import { type Line, LineSplitter } from "../../http/line-splitter.js";
+
+const LINE_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * The lines of a file, or of stdin when it is named `-`, in batches, in constant memory; gzip is inflated on the way.
+ * `onBytes` is told how many bytes have been read of the file as it lies there.
+ */
+export async function* fileLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Line[]> {
+  const splitter = new LineSplitter(LINE_BYTES);
+  try {
+    for await (const chunk of inflated(counted(source(path), onBytes))) {
+      const lines = splitter.push(chunk);
+      if (lines.length > 0) yield lines;
+    }
+  } catch (error) {
+    throw new StartError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "it is damaged"})`);
+  }
+  const rest = splitter.end();
+  if (rest.length > 0) yield rest;
+}
+
+function source(path: string): Readable {
+  return path === "-" ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES });
+}
+
+async function* counted(chunks: AsyncIterable<Buffer>, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    onBytes(bytes);
+    yield chunk;
+  }
+}
+
+/** The bytes as they are, or inflated when they begin as gzip does. */
+async function* inflated(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const first = await chunks.next();
+  if (first.done) return;
+  const all = prepended(first.value, chunks);
+  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) return yield* all;
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  pipeline(Readable.from(all), gunzip, () => {});
+  yield* gunzip;
+}
+
+async function* prepended(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}

@@ -1,0 +1,123 @@
+import { statSync } from "node:fs";
+import { StartError } from "../../errors.js";
+import type { Precision } from "../../http/line-points.js";
+import { type Line, lineFaults } from "../../http/line-splitter.js";
+import type { Series } from "../../metrics/series.js";
+import { momentRefusal, writeWindow } from "../../metrics/write-window.js";
+import { megabytes, Progress } from "../progress.js";
+import { UsageError } from "../run-command.js";
+import { CsvRecords, csvRows, isCsvHeader } from "./csv-rows.js";
+import { fileLines } from "./file-lines.js";
+import { jsonRows } from "./json-rows.js";
+import { lineRows } from "./line-rows.js";
+import { origin, type Rejections } from "./rejections.js";
+import type { Row, RowDefaults, RowReader } from "./row.js";
+import type { SeriesNumbers } from "./series-numbers.js";
+import type { SlotFold } from "./slot-fold.js";
+
+export interface ReadFilesParts {
+  readonly files: readonly string[];
+  readonly defaults: RowDefaults;
+  readonly precision: Precision;
+  readonly now: number;
+  readonly numbers: SeriesNumbers;
+  readonly fold: SlotFold;
+  readonly rejections: Rejections;
+  readonly signal: AbortSignal;
+}
+
+/** Reads every file into the fold; answers how many points that were. Lines that are none are rejections. */
+export async function readFiles(parts: ReadFilesParts): Promise<number> {
+  const { files, rejections, signal } = parts;
+  const progress = new Progress("reading", { unit: "MB", total: sizeOf(files), format: megabytes });
+  rejections.sayBy((line) => progress.say(line));
+  let before = 0;
+  let points = 0;
+  for (const [index, file] of files.entries()) {
+    let bytes = 0;
+    let reader: LineReader | undefined;
+    for await (const lines of fileLines(file, (read) => (bytes = read))) {
+      if (signal.aborted) throw new StartError(`Stopped while reading ${file}; nothing has been sent`);
+      reader ??= openReader(lines[0] as Line, file, index, parts);
+      points += reader.take(lines);
+      progress.update(before + bytes);
+    }
+    points += reader?.end() ?? 0;
+    before += bytes;
+  }
+  progress.update(before);
+  progress.finish();
+  return points;
+}
+
+/** Bytes of all files; undefined when one of them is a stream. */
+function sizeOf(files: readonly string[]): number | undefined {
+  if (files.includes("-")) return undefined;
+  return files.reduce((sum, file) => {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    if (stat === undefined || stat.isDirectory()) throw new StartError(`${file}: there is no such file`);
+    return sum + stat.size;
+  }, 0);
+}
+
+interface LineReader {
+  take(lines: readonly Line[]): number;
+  end(): number;
+}
+
+/** A reader for the format that the first line of a file shows. */
+function openReader(first: Line, file: string, index: number, parts: ReadFilesParts): LineReader {
+  const { defaults, precision, now } = parts;
+  if (isCsvHeader(first.text)) {
+    const rows = csvRows(first.text, defaults);
+    if (typeof rows === "string") throw new UsageError(`${file}: ${rows}`);
+    const records = new CsvRecords();
+    let header = 1;
+    return {
+      take(lines) {
+        const points = takeLines(records.push(lines.slice(header)), rows, index, parts);
+        header = 0;
+        return points;
+      },
+      end: () => takeLines(records.end(), rows, index, parts),
+    };
+  }
+  const isJson = first.text.trimStart().startsWith("{");
+  const rows = isJson ? jsonRows(defaults) : lineRows(defaults, precision, now);
+  const isComment = (line: Line) => !isJson && line.text.trimStart().startsWith("#");
+  return {
+    take: (lines) => takeLines(lines, rows, index, parts, isComment),
+    end: () => 0,
+  };
+}
+
+/** Folds the points that these lines are; answers how many. */
+function takeLines(
+  lines: readonly Line[],
+  rows: RowReader,
+  file: number,
+  { numbers, fold, rejections, now }: ReadFilesParts,
+  skip: (line: Line) => boolean = () => false,
+): number {
+  const row: Row = { dimension: undefined, dimension_id: undefined, dimension_type: undefined, value: 0, ms: 0 };
+  const window = writeWindow(now, undefined);
+  let points = 0;
+  for (const line of lines) {
+    if (skip(line)) continue;
+    const at = origin(file, line.number);
+    const fault = line.fault === undefined ? rows(line.text, row) : lineFaults[line.fault];
+    if (fault !== undefined) {
+      rejections.add(at, fault);
+      continue;
+    }
+    const number = numbers.find(row.dimension, row.dimension_id, row.dimension_type);
+    if (typeof number !== "number") rejections.add(at, `${number.field}: ${number.message}`);
+    else if (!(row.ms >= window.from && row.ms <= window.to)) rejections.add(at, momentRefusal(row.ms, window).message);
+    else {
+      const { slotMs } = (numbers.series[number] as Series).dimension;
+      fold.add(number, Math.floor(row.ms / slotMs), row.value, row.ms, at);
+      points += 1;
+    }
+  }
+  return points;
+}

@@ -1,0 +1,30 @@
+/** One point as a line of a file names it; a reader writes each line into the same object. */
+export interface Row {
+  dimension: unknown;
+  dimension_id: unknown;
+  dimension_type: unknown;
+  value: number;
+  /** Unix ms. */
+  ms: number;
+}
+
+/** What the options of the command say of every row; they win over what a line says. */
+export interface RowDefaults {
+  readonly dimension: string | undefined;
+  readonly dimensionId: string | undefined;
+  readonly dimensionType: string | undefined;
+}
+
+/** Reads one line into `row`; answers what is wrong with it in words, or undefined when nothing is. */
+export type RowReader = (text: string, row: Row) => string | undefined;
+
+export const BAD_TIME = "its time is none that is understood";
+export const BAD_VALUE = "its value is not a finite number";
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/** The finite number that a text is, else NaN. */
+export function numberIn(text: string): number {
+  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(value) ? value : Number.NaN;
+}

@@ -1,0 +1,128 @@
+/** How values that fall into one slot become one. `last` is the value with the latest time, the later line of two equal ones. */
+export type Folding = "sum" | "max" | "min" | "last";
+
+export const foldings: readonly Folding[] = ["sum", "max", "min", "last"];
+
+/** One folded slot: its key, the value, the latest time that went into it, and which line said that. */
+export interface Slot {
+  key: number;
+  value: number;
+  ms: number;
+  origin: number;
+}
+
+/** Slots of one series lie within this many since 1970 (hourly ones until the year 2209). */
+const SLOTS = 2 ** 21;
+
+/** A number for a series (by its number) and a slot (counted from 1970), in the order of series, then slot. */
+export function slotKey(series: number, slot: number): number {
+  return series * SLOTS + slot;
+}
+
+export function seriesOfKey(key: number): number {
+  return Math.floor(key / SLOTS);
+}
+
+export function slotOfKey(key: number): number {
+  return key % SLOTS;
+}
+
+const SMALLEST = 2 ** 14;
+const FILLED = 0.7;
+
+/** Slots by key, in a hash table over plain arrays of numbers: 32 bytes a place. It grows up to `capacity` places. */
+export class SlotTable {
+  readonly #capacity: number;
+  #keys: Float64Array;
+  #values: Float64Array;
+  #times: Float64Array;
+  #origins: Float64Array;
+  #count = 0;
+
+  /** `capacity` is a power of two. */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+    const places = Math.min(SMALLEST, capacity);
+    this.#keys = new Float64Array(places).fill(-1);
+    this.#values = new Float64Array(places);
+    this.#times = new Float64Array(places);
+    this.#origins = new Float64Array(places);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Whether there may be no room for another slot. */
+  get full(): boolean {
+    return this.#count >= this.#capacity * FILLED;
+  }
+
+  /** Folds a value into its slot. */
+  add(key: number, value: number, ms: number, origin: number, folding: Folding): void {
+    let at = this.#find(key);
+    if (this.#keys[at] === key) {
+      const known = this.#values[at] as number;
+      if (folding === "sum") this.#values[at] = known + value;
+      else if (folding === "max") this.#values[at] = Math.max(known, value);
+      else if (folding === "min") this.#values[at] = Math.min(known, value);
+      else if (ms >= (this.#times[at] as number)) this.#values[at] = value;
+      if (ms < (this.#times[at] as number)) return;
+    } else {
+      if (this.#count >= this.#keys.length * FILLED && this.#keys.length < this.#capacity) {
+        this.#grow();
+        at = this.#find(key);
+      }
+      this.#keys[at] = key;
+      this.#values[at] = value;
+      this.#count += 1;
+    }
+    this.#times[at] = ms;
+    this.#origins[at] = origin;
+  }
+
+  /** Every slot in the order of keys. The same object each time. */
+  *slots(): Generator<Slot> {
+    const slot: Slot = { key: 0, value: 0, ms: 0, origin: 0 };
+    for (const key of this.#keys.filter((one) => one >= 0).sort()) {
+      const at = this.#find(key);
+      slot.key = key;
+      slot.value = this.#values[at] as number;
+      slot.ms = this.#times[at] as number;
+      slot.origin = this.#origins[at] as number;
+      yield slot;
+    }
+  }
+
+  clear(): void {
+    this.#keys.fill(-1);
+    this.#count = 0;
+  }
+
+  /** The place of a key, or the free place where it belongs. */
+  #find(key: number): number {
+    const mask = this.#keys.length - 1;
+    let hash = Math.imul(seriesOfKey(key) + 1, 0x9e3779b1) ^ Math.imul(slotOfKey(key) + 1, 0x85ebca6b);
+    hash ^= hash >>> 15;
+    for (let at = hash & mask; ; at = (at + 1) & mask) {
+      const found = this.#keys[at];
+      if (found === key || found === -1) return at;
+    }
+  }
+
+  #grow(): void {
+    const [keys, values, times, origins] = [this.#keys, this.#values, this.#times, this.#origins];
+    this.#keys = new Float64Array(keys.length * 2).fill(-1);
+    this.#values = new Float64Array(keys.length * 2);
+    this.#times = new Float64Array(keys.length * 2);
+    this.#origins = new Float64Array(keys.length * 2);
+    for (let i = 0; i < keys.length; i += 1) {
+      if (keys[i] === -1) continue;
+      const at = this.#find(keys[i] as number);
+      this.#keys[at] = keys[i] as number;
+      this.#values[at] = values[i] as number;
+      this.#times[at] = times[i] as number;
+      this.#origins[at] = origins[i] as number;
+    }
+  }
+}
