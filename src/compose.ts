@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { Server } from "node:http";
 import { catalogueCensus } from "./catalogue/census.js";
 import { finishDeletedSegments } from "./catalogue/delete-segment.js";
+import { segmentIds } from "./catalogue/segment-ids.js";
 import { arrivals, type Clock } from "./clock.js";
 import type { Settings } from "./config.js";
 import { noObserver } from "./deletions/deletion-observer.js";
@@ -14,13 +14,19 @@ import { sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { Api } from "./http/api-router.js";
-import { createApp } from "./http/app.js";
+import { openServer } from "./http/open-server.js";
 import { catalogueRoutes } from "./http/routes/catalogue.js";
 import { addDeletionRoutes } from "./http/routes/deletion.js";
+import { metricRoutes } from "./http/routes/metric.js";
+import { operationRoutes } from "./http/routes/operations.js";
 import { pointRoutes } from "./http/routes/points.js";
+import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
+import { openMeters } from "./meters.js";
 import { dimensions } from "./metrics/dimensions/index.js";
 import { parseDuration } from "./metrics/duration.js";
+import { fetchBatch } from "./metrics/fetch-batch.js";
+import { fetchSeries } from "./metrics/fetch-series.js";
 import { type RecordPoints, recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
 import { runRecorder } from "./metrics/run-recorder.js";
@@ -53,6 +59,13 @@ export async function compose(
   const record: RecordPoints = (columns, options) => gate.points(() => write(columns, options));
   const keep = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
   pointRoutes(api, { record, limits: settings.limits, keep, clock });
+  const deadlineMs = settings.limits.store_deadline_ms;
+  const fetch = fetchSeries({ store: stores.series, changes: stores.changes, cache: settings.cache, deadlineMs });
+  metricRoutes(api, {
+    fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits: settings.limits, deadlineMs }),
+    limits: settings.limits,
+    clock,
+  });
   catalogueRoutes(api, {
     catalogue: stores.catalogue,
     members: stores.memberships,
@@ -95,26 +108,24 @@ export async function compose(
     write: (columns) => write(columns, { giveAway: false }),
   });
   let recording: { stop(): Promise<void> } | undefined;
-  const app = createApp({ api, log, authenticate: async () => {} });
-  const server = createServer({ maxHeaderSize: settings.limits.header_bytes }, app.callback());
+  const meters = openMeters();
+  operationRoutes(api, { probes: stores.probes, meters });
+  const verify = keyVerifier(stores.keys, settings.admin_key, clock);
+  const port = openServer({ api, settings, verify, log, meters, failureOf: stores.failureOf });
 
   return {
     stores,
-    server,
+    server: port.server,
     async listen() {
       await erasure.eraseAgain();
       await finishDeletedSegments(stores.catalogue, stores.memberships);
-      await new Promise<void>((resolve, reject) => {
-        server.once("error", reject);
-        server.listen(settings.http.port, settings.http.host, resolve);
-      });
+      const address = await port.listen();
       if (settings.roles.includes("worker")) erasure.start();
       if (settings.roles.includes("worker")) recording = runRecorder(recorder, settings.recorder.tick_ms, log);
-      const { port } = server.address() as AddressInfo;
-      return `http://${settings.http.host.includes(":") ? `[${settings.http.host}]` : settings.http.host}:${port}`;
+      return address;
     },
     async stop() {
-      await new Promise((resolve) => server.close(resolve));
+      await port.stop();
       await recording?.stop();
       await erasure.stop();
       await stores.close();

@@ -1,33 +1,114 @@
 import { randomUUID } from "node:crypto";
 import Koa from "koa";
-import { ServiceError } from "../errors.js";
+import type { Settings } from "../config.js";
+import { invalid, ServiceError } from "../errors.js";
 import type { Log } from "../log.js";
-import { type Api, type ApiContext, type ApiState, type Route, routerOf } from "./api-router.js";
+import type { Meters } from "../meters.js";
+import type { Admission } from "./admission.js";
+import { type Api, type ApiContext, type ApiState, routerOf } from "./api-router.js";
+import type { Authenticate } from "./authenticate.js";
+import { compressed } from "./compressed.js";
+import { corsHeaders } from "./cors.js";
 import { errorResponse } from "./error-response.js";
+import { targetOf } from "./raw-path.js";
+import { describeError, noteAnswer } from "./request-log.js";
+import { serve } from "./serve.js";
 
 export interface AppParts {
   readonly api: Api;
   readonly log: Log;
-  authenticate(ctx: ApiContext, access: Route["access"]): Promise<void>;
+  readonly meters: Meters;
+  readonly settings: Pick<Settings, "http" | "limits">;
+  readonly admission: Admission;
+  readonly authenticate: Authenticate;
+  /** Whether the service is stopping: then each answer is the last of its connection. */
+  stopping(): boolean;
+  /** What an engine's own error means to a caller, if it means anything. */
+  failureOf(error: unknown): ServiceError | undefined;
 }
 
+type App = Koa<ApiState, Koa.DefaultContextExtends>;
+
 /** The application: middleware in the order in which a request meets it. */
-export function createApp({ api, log, authenticate }: AppParts): Koa<ApiState, Koa.DefaultContextExtends> {
-  const app = new Koa<ApiState, Koa.DefaultContextExtends>();
-  const router = routerOf(api, authenticate);
-  app.use(async (ctx, next) => {
-    ctx.set("X-Request-Id", randomUUID());
+export function createApp(parts: AppParts): App {
+  const { api, settings } = parts;
+  const app: App = new Koa({ proxy: settings.http.trust_proxy, maxIpsCount: 1 });
+  const find = routerOf(api);
+  app.silent = true;
+  app.use(answerAll(parts));
+  app.use(compressed);
+  if (settings.http.cors.origins.length > 0) app.use(corsHeaders(settings.http.cors.origins));
+  app.use(async (ctx) => {
+    const context = ctx as unknown as ApiContext;
+    const path = checkedPath(context, settings.limits.url_bytes);
+    const { route, params, allow } = find(ctx.method, path);
+    if (ctx.method === "OPTIONS" || route === undefined) ctx.set("Allow", allow);
+    if (ctx.method === "OPTIONS") {
+      ctx.status = 204;
+      return;
+    }
+    if (route === undefined) throw new ServiceError("method-not-allowed", "Method Not Allowed");
+    context.params = params;
+    ctx.state.route = route;
+    await serve(context, route, parts);
+    if (ctx.res.hasHeader("ETag") && ctx.fresh) ctx.status = 304;
+  });
+  return app;
+}
+
+/** Whatever happens further in, an answer goes out: JSON, numbered, and noted when it is done. */
+function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
+  return async (ctx, next) => {
+    const context = ctx as unknown as ApiContext;
+    const began = performance.now();
+    ctx.state.requestId = randomUUID();
+    ctx.set("X-Request-Id", ctx.state.requestId);
+    ctx.set("X-Content-Type-Options", "nosniff");
+    if (parts.stopping()) ctx.set("Connection", "close");
+    ctx.res.once("finish", () => noteAnswer(context, began, parts));
+    ctx.onerror = (error) => {
+      if (error) lastWord(context, error, parts);
+    };
     try {
       await next();
-      if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError("not-found", "Not Found");
     } catch (error) {
-      const { status, headers, body } = errorResponse(error);
-      if (status === 500) log.error({ err: error, requestId: ctx.response.get("X-Request-Id") }, "a request failed");
-      ctx.status = status;
-      ctx.set(headers);
-      ctx.body = body;
+      answerError(context, error, parts);
     }
-  });
-  app.use(router.routes());
-  return app;
+  };
+}
+
+/** Headers of an answer that did not come to be. */
+const OF_SUCCESS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
+
+function answerError(ctx: ApiContext, error: unknown, { log, failureOf }: AppParts): void {
+  const { status, headers, body } = errorResponse(error instanceof ServiceError ? error : (failureOf(error) ?? error));
+  const { requestId, route } = ctx.state;
+  if (status >= 500) log.error({ requestId, route: route?.path, status, ...describeError(error) }, "a request failed");
+  for (const name of OF_SUCCESS) ctx.remove(name);
+  ctx.status = status;
+  ctx.set(headers);
+  ctx.body = body;
+}
+
+/** An error that comes when Koa is already sending: the error answer if nothing is out yet, else the connection ends. */
+function lastWord(ctx: ApiContext, error: unknown, parts: AppParts): void {
+  if (ctx.headerSent || !ctx.writable) {
+    ctx.res.destroy();
+    return;
+  }
+  answerError(ctx, error, parts);
+  ctx.res.end(JSON.stringify(ctx.body));
+}
+
+/** The raw path of a request whose head is in order. */
+function checkedPath(ctx: ApiContext, urlBytes: number): string {
+  const { req } = ctx;
+  const url = req.url ?? "/";
+  if (url.length > urlBytes) throw new ServiceError("address-too-long", `The URL is longer than ${urlBytes} bytes`);
+  if (req.httpVersionMinor > 0 && req.headers.host === undefined) {
+    throw invalid("missing_header", "Host", "There is no Host header");
+  }
+  const { path, query } = targetOf(url);
+  if (!url.startsWith("/")) req.url = query === "" ? path : `${path}?${query}`;
+  return path;
 }

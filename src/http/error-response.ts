@@ -20,14 +20,26 @@ export const statusOf: Record<ErrorKind, number> = {
   "out-of-space": 507,
 };
 
+export interface ErrorResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: object;
+}
+
 /** The error envelope, with its status and headers. An error that is not a `ServiceError` tells nothing of itself. */
-export function errorResponse(error: unknown): { status: number; headers: Record<string, string>; body: object } {
-  const known = error instanceof ServiceError ? error : new ServiceError("internal", "Internal error", { cause: error });
+export function errorResponse(error: unknown): ErrorResponse {
+  const known =
+    error instanceof ServiceError ? error : new ServiceError("internal", "Internal error", { cause: error });
   const status = statusOf[known.kind];
-  const errors = known.problems.length > 0 ? known.problems : [{ code: known.kind, path: "", message: known.message }];
-  const headers: Record<string, string> = {};
+  const errors =
+    known.problems.length > 0 ? known.problems : [{ code: codeOf(known.kind), path: "", message: known.message }];
+  const headers: Record<string, string> = { "Cache-Control": "no-store" };
   if (known.kind === "unauthenticated") headers["WWW-Authenticate"] = 'Bearer realm="entity-metrics"';
   const retryAfter = known.retryAfter ?? (known.kind === "unavailable" ? 1 : undefined);
   if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
   return { status, headers, body: { status, message: known.message, data: null, errors } };
+}
+
+function codeOf(kind: ErrorKind): string {
+  return kind.replaceAll("-", "_");
 }

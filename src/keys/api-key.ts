@@ -12,3 +12,11 @@ export interface ApiKey {
   readonly createdAt: number;
   readonly revokedAt: number | undefined;
 }
+
+/** Letters and digits only; a secret of 22 of them can hold 128 random bits. No key is longer than 256 characters. */
+const SHAPE = /^em_([A-Za-z0-9]{1,64})_[A-Za-z0-9]{22,187}$/;
+
+/** The id inside a key, or undefined when the text does not have the shape of one. */
+export function keyIdOf(key: string): string | undefined {
+  return SHAPE.exec(key)?.[1];
+}

@@ -8,6 +8,7 @@ import type { History } from "../entities/history.js";
 import type { Idempotency } from "../entities/idempotency.js";
 import type { MembershipIndex } from "../entities/membership-index.js";
 import type { Suppression } from "../entities/suppression.js";
+import type { ServiceError } from "../errors.js";
 import type { KeyStore } from "../keys/key-store.js";
 import type { Changes } from "../metrics/changes.js";
 import type { SeriesStore } from "../metrics/series-store.js";
@@ -51,5 +52,7 @@ export interface Stores extends EntityStores, MetricStores {
   readonly probes: readonly Probe[];
   /** PEPPER as this store was made with. */
   readonly pepper: Uint8Array;
+  /** What an engine's own error means to a caller; undefined when it means nothing but that something failed. */
+  failureOf(error: unknown): ServiceError | undefined;
   close(): Promise<void>;
 }

@@ -4,17 +4,19 @@ import type { KeyStore } from "../../keys/key-store.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import type { Probe, Stores } from "../stores.js";
 import { catalogueSchema, sqliteCatalogueStore } from "./catalogue-store.js";
+import { sqliteChanges } from "./changes.js";
 import { closeDatabase, type Database, openDatabase } from "./database.js";
 import { entityKeysSchema, sqliteEntityKeys } from "./entity-keys.js";
 import { entitySchema, sqliteEntityStore } from "./entity-store.js";
 import { erasureWatermarkSchema, sqliteErasureWatermark } from "./erasure-watermark.js";
+import { sqliteFailure } from "./failure.js";
 import { lockFolder, makeFolder } from "./folder-lock.js";
 import { foldersOf } from "./folders.js";
 import { historySchema, sqliteHistory } from "./history.js";
 import { idempotencySchema, sqliteIdempotency } from "./idempotency.js";
+import { keySchema, sqliteKeyStore } from "./key-store.js";
 import { ledgerSchema, sqliteLedger } from "./ledger.js";
 import { membershipSchema, sqliteMembershipIndex } from "./membership-index.js";
-import { keySchema, sqliteKeyStore } from "./key-store.js";
 import { openPepper, pepperSchema } from "./pepper.js";
 import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
 import { claimsSchema, sqliteSlotClaims } from "./slot-claims.js";
@@ -63,7 +65,7 @@ export async function openSqlite(settings: Settings, failpoint?: Failpoint): Pro
     const metricsDb = openFile(metrics, "metrics.db", metricsSchema);
     return {
       series: sqliteSeriesStore(metricsDb),
-      changes: unbuilt("changes"),
+      changes: sqliteChanges(),
       entities: sqliteEntityStore(entitiesDb),
       memberships: sqliteMembershipIndex(entitiesDb),
       history: sqliteHistory(entitiesDb, stream.slotMs),
@@ -79,6 +81,7 @@ export async function openSqlite(settings: Settings, failpoint?: Failpoint): Pro
       wakeUp: inProcessWakeUp(),
       probes: [probe("ledger", ledgerDb), probe("entities", entitiesDb), probe("metrics", metricsDb)],
       pepper,
+      failureOf: sqliteFailure,
       close,
     };
   } catch (error) {

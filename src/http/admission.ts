@@ -1,0 +1,69 @@
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import type { Limits } from "../config.js";
+import { ServiceError } from "../errors.js";
+
+/** Lets in as many requests as can be served well; the others are told at once when to come back. */
+export interface Admission {
+  /** Requests being served now. */
+  readonly serving: number;
+  /** Takes one of the service's places, until `leave`. Throws `unavailable` when there is none. */
+  enter(): void;
+  leave(): void;
+  /** Takes one of the key's places, until `leaveKey`. Throws (or rejects) `too-many-requests` when there is none. */
+  enterKey(keyId: string): Promise<void> | undefined;
+  leaveKey(keyId: string): void;
+}
+
+export function openAdmission(limits: Pick<Limits, "requests" | "requests_per_key" | "rate_per_key">): Admission {
+  const atOnce = new Map<string, number>();
+  const rate =
+    limits.rate_per_key === null ? undefined : new RateLimiterMemory({ points: limits.rate_per_key, duration: 60 });
+  let serving = 0;
+
+  function leaveKey(keyId: string): void {
+    const left = (atOnce.get(keyId) ?? 1) - 1;
+    if (left > 0) atOnce.set(keyId, left);
+    else atOnce.delete(keyId);
+  }
+
+  return {
+    get serving() {
+      return serving;
+    },
+
+    enter() {
+      if (serving >= limits.requests) {
+        throw new ServiceError("unavailable", "The service has as many requests as it can serve", { retryAfter: 1 });
+      }
+      serving += 1;
+    },
+
+    leave() {
+      serving -= 1;
+    },
+
+    enterKey(keyId) {
+      const now = atOnce.get(keyId) ?? 0;
+      if (now >= limits.requests_per_key) {
+        throw new ServiceError("too-many-requests", "Too many requests at once with this key", { retryAfter: 1 });
+      }
+      atOnce.set(keyId, now + 1);
+      return rate?.consume(keyId).then(
+        () => {},
+        (reason: unknown) => {
+          leaveKey(keyId);
+          throw tooFast(reason);
+        },
+      );
+    },
+
+    leaveKey,
+  };
+}
+
+function tooFast(reason: unknown): unknown {
+  if (!(reason instanceof RateLimiterRes)) return reason;
+  return new ServiceError("too-many-requests", "Too many requests with this key", {
+    retryAfter: Math.max(1, Math.ceil(reason.msBeforeNext / 1000)),
+  });
+}

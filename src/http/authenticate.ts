@@ -1,0 +1,63 @@
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import { invalid, ServiceError } from "../errors.js";
+import type { VerifyKey } from "../keys/verify-key.js";
+import type { ApiContext, Route } from "./api-router.js";
+
+export interface AuthenticateParts {
+  readonly verify: VerifyKey;
+  /** Of one address; one more is 429. */
+  readonly wrongKeysPerMinute: number;
+  /** Whether `?key=` is looked at. */
+  readonly keyInQuery: boolean;
+}
+
+export type Authenticate = (ctx: ApiContext, access: Route["access"]) => Promise<void>;
+
+/** Lets a request through to a route, or throws: 401 without a valid key, 403 with one that has none of the scopes. */
+export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: AuthenticateParts): Authenticate {
+  const wrongKeys = new RateLimiterMemory({ points: wrongKeysPerMinute, duration: 60 });
+
+  return async (ctx, access) => {
+    if (access === "keyless") return;
+    const key = presentedKey(ctx) ?? (keyInQuery ? queryKey(ctx) : undefined);
+    if (key === undefined) throw unauthenticated();
+    const found = verify(key);
+    const caller = found instanceof Promise ? await found : found;
+    if (caller === undefined) {
+      await wrongKeys.consume(ctx.ip).catch(refuseGuessing);
+      throw unauthenticated();
+    }
+    if (!access.some((scope) => caller.scopes.has(scope))) throw new ServiceError("forbidden", "Forbidden");
+    ctx.state.keyId = caller.keyId;
+    ctx.state.scopes = caller.scopes;
+  };
+}
+
+/** The key of the `Authorization` header: alone, or after `Bearer` or `Token`. */
+function presentedKey(ctx: ApiContext): string | undefined {
+  const { headers, rawHeaders } = ctx.req;
+  const header = headers.authorization;
+  if (header === undefined || header === "") return undefined;
+  let times = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 13 && name.toLowerCase() === "authorization") times += 1;
+  }
+  if (times > 1) throw invalid("repeated_header", "Authorization", "There is more than one Authorization header");
+  return header.startsWith("em_") ? header : header.replace(/^(?:bearer|token) +/i, "");
+}
+
+function queryKey(ctx: ApiContext): string | undefined {
+  return new URLSearchParams(ctx.querystring).get("key") || undefined;
+}
+
+function unauthenticated(): ServiceError {
+  return new ServiceError("unauthenticated", "Not authorized");
+}
+
+function refuseGuessing(reason: unknown): never {
+  if (!(reason instanceof RateLimiterRes)) throw reason;
+  throw new ServiceError("too-many-requests", "Too many wrong keys", {
+    retryAfter: Math.max(1, Math.ceil(reason.msBeforeNext / 1000)),
+  });
+}

@@ -1,0 +1,40 @@
+import type { Server } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Limits } from "../config.js";
+import { invalid, ServiceError } from "../errors.js";
+import type { Connections } from "./exchanges.js";
+import { answerInstead, answerRaw } from "./raw-answer.js";
+
+/** Answers what Node's parser refuses before it is a request, in the words of every other error. */
+export function answerClientErrors(server: Server, connections: Connections, limits: Pick<Limits, "url_bytes">): void {
+  server.on("clientError", (error: ParserError, socket) => {
+    if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const answer = describe(error, limits);
+    const exchange = connections.get(socket as never)?.exchange;
+    const unanswered = exchange !== undefined && !exchange.res.writableFinished;
+    if (unanswered) answerInstead(exchange.res, answer);
+    else answerRaw(socket, answer);
+  });
+  server.on("connect", (_req: unknown, socket: Duplex) => {
+    answerRaw(socket, new ServiceError("method-not-allowed", "Method Not Allowed"), { Allow: "GET, HEAD, OPTIONS" });
+  });
+}
+
+interface ParserError extends Error {
+  readonly code?: string;
+  /** The bytes at which the parser stumbled. */
+  readonly rawPacket?: Buffer;
+}
+
+function describe({ code, rawPacket }: ParserError, limits: Pick<Limits, "url_bytes">): ServiceError {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new ServiceError("timed-out", "The request did not come in time");
+  if (code !== "HPE_HEADER_OVERFLOW") return invalid("malformed_request", "", "The request is not valid HTTP");
+  const lineEnd = rawPacket?.indexOf("\r\n") ?? 0;
+  if (lineEnd < 0 || lineEnd > limits.url_bytes) {
+    return new ServiceError("address-too-long", `The URL is longer than ${limits.url_bytes} bytes`);
+  }
+  return new ServiceError("headers-too-large", "The head of the request is too large");
+}

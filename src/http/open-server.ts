@@ -1,0 +1,80 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Settings } from "../config.js";
+import type { ServiceError } from "../errors.js";
+import type { VerifyKey } from "../keys/verify-key.js";
+import type { Log } from "../log.js";
+import type { Meters } from "../meters.js";
+import { openAdmission } from "./admission.js";
+import type { Api } from "./api-router.js";
+import { createApp } from "./app.js";
+import { authenticator } from "./authenticate.js";
+import { answerClientErrors } from "./client-error.js";
+import { followConnections } from "./exchanges.js";
+import { holdBack } from "./expect-continue.js";
+import { stopGracefully } from "./graceful-stop.js";
+import { closeSlowSenders, headOptions } from "./slow-senders.js";
+
+export interface ServerParts {
+  /** With every route in it. */
+  readonly api: Api;
+  readonly settings: Pick<Settings, "http" | "limits">;
+  readonly verify: VerifyKey;
+  readonly log: Log;
+  readonly meters: Meters;
+  /** What an engine's own error means to a caller, if it means anything. */
+  failureOf(error: unknown): ServiceError | undefined;
+}
+
+/** The port of the service. */
+export interface ApiServer {
+  readonly server: Server;
+  /** Opens the port; the address is a URL without a path. */
+  listen(): Promise<string>;
+  /** Closes the port; resolves when the last answer is out, `http.drain_ms` later at most. */
+  stop(): Promise<void>;
+}
+
+/** Puts the parts of the HTTP edge together. */
+export function openServer({ api, settings, verify, log, meters, failureOf }: ServerParts): ApiServer {
+  const { http, limits } = settings;
+  const admission = openAdmission(limits);
+  const authenticate = authenticator({
+    verify,
+    wrongKeysPerMinute: limits.wrong_keys_per_minute,
+    keyInQuery: http.key_in_query,
+  });
+  let stopping = false;
+  const app = createApp({ api, log, meters, settings, admission, authenticate, failureOf, stopping: () => stopping });
+  const answer = app.callback();
+  const server = createServer({
+    maxHeaderSize: limits.header_bytes,
+    requireHostHeader: false,
+    ...headOptions(http.slow_sender_ms),
+  });
+  const connections = followConnections(server);
+  server.on("request", answer);
+  holdBack(server, answer);
+  answerClientErrors(server, connections, limits);
+  closeSlowSenders(server, connections, http.slow_sender_ms);
+  meters.gauge("http_requests_under_way", "Requests that are being served.", () => admission.serving);
+  meters.gauge("http_connections", "Open connections.", () => connections.size);
+
+  return {
+    server,
+
+    async listen() {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(http.port, http.host, resolve);
+      });
+      const { port } = server.address() as AddressInfo;
+      return `http://${http.host.includes(":") ? `[${http.host}]` : http.host}:${port}`;
+    },
+
+    async stop() {
+      stopping = true;
+      await stopGracefully(server, connections, http.drain_ms);
+    },
+  };
+}

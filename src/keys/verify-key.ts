@@ -1,0 +1,61 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../clock.js";
+import { keyIdOf, type Scope, scopes } from "./api-key.js";
+import type { KeyStore } from "./key-store.js";
+import { digestOf } from "./mint-key.js";
+
+/** Whoever holds a valid key. */
+export interface Caller {
+  /** Id of the key; `admin` for the one of the configuration. */
+  readonly keyId: string;
+  readonly scopes: ReadonlySet<Scope>;
+}
+
+export type VerifyKey = (key: string) => Caller | undefined | Promise<Caller | undefined>;
+
+/** How long a key that was found valid is believed without looking again, ms: within this a revocation takes hold. */
+const BELIEVED_MS = 3000;
+
+/** As many valid keys as are remembered. */
+const REMEMBERED = 10_000;
+
+/**
+ * Says who holds a key, undefined for nobody: unknown, wrong secret and revoked alike. Keys are found by id and compared
+ * by digest in constant time. `adminKey` is valid with every scope.
+ */
+export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock): VerifyKey {
+  const remembered = new Map<string, { caller: Caller; until: number }>();
+  const adminDigest = adminKey === null ? undefined : digestOf(adminKey);
+  const admin: Caller = { keyId: "admin", scopes: new Set(scopes) };
+
+  async function lookUp(key: string, now: number): Promise<Caller | undefined> {
+    const id = keyIdOf(key);
+    if (id === undefined) return undefined;
+    const digest = digestOf(key);
+    if (adminDigest !== undefined && timingSafeEqual(digest, adminDigest)) return admin;
+    const kept = await store.find(id);
+    if (kept === undefined || kept.revokedAt !== undefined) return undefined;
+    const expected = Buffer.from(kept.digest, "hex");
+    if (expected.length !== digest.length || !timingSafeEqual(digest, expected)) return undefined;
+    const caller = { keyId: kept.id, scopes: new Set(kept.scopes) };
+    remember(key, { caller, until: now + BELIEVED_MS });
+    return caller;
+  }
+
+  function remember(key: string, entry: { caller: Caller; until: number }): void {
+    remembered.delete(key);
+    remembered.set(key, entry);
+    if (remembered.size <= REMEMBERED) return;
+    for (const oldest of remembered.keys()) {
+      remembered.delete(oldest);
+      return;
+    }
+  }
+
+  return (key) => {
+    const now = clock();
+    const known = remembered.get(key);
+    if (known !== undefined && now < known.until && now >= known.until - BELIEVED_MS) return known.caller;
+    return lookUp(key, now);
+  };
+}

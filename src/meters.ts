@@ -1,0 +1,56 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** What is counted and timed, for `/metrics`. One of these for each service; names begin with `entity_metrics_`. */
+export interface Meters {
+  /** A request that was answered: its route pattern (never its URL), status, and seconds it took. */
+  request(method: string, route: string, status: number, seconds: number): void;
+  /** A new counter; calling it adds one, or as many as told. */
+  counter(name: string, help: string): (by?: number) => void;
+  /** A new gauge, read whenever `/metrics` is asked for. One that cannot be read is left out. */
+  gauge(name: string, help: string, read: () => number | Promise<number>): void;
+  /** Everything in Prometheus' text format. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+export function openMeters(): Meters {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: "entity_metrics_http_request_seconds",
+    help: "Time from a request's head to the end of its answer.",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+
+  return {
+    request(method, route, status, seconds) {
+      requests.observe({ method, route, status }, seconds);
+    },
+
+    counter(name, help) {
+      const counter = new Counter({ name: `entity_metrics_${name}`, help, registers: [registry] });
+      return (by = 1) => counter.inc(by);
+    },
+
+    gauge(name, help, read) {
+      new Gauge({
+        name: `entity_metrics_${name}`,
+        help,
+        registers: [registry],
+        async collect() {
+          try {
+            this.set(await read());
+          } catch {
+            this.reset();
+            this.remove();
+          }
+        },
+      });
+    },
+
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}

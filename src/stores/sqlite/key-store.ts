@@ -1,0 +1,58 @@
+import type { ApiKey, Scope } from "../../keys/api-key.js";
+import type { KeyStore } from "../../keys/key-store.js";
+import type { Database } from "./database.js";
+
+export const keySchema = `
+  CREATE TABLE IF NOT EXISTS api_key (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, scopes TEXT NOT NULL, digest TEXT NOT NULL,
+    created_at INTEGER NOT NULL, revoked_at INTEGER
+  ) WITHOUT ROWID;`;
+
+interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  /** Separated by commas. */
+  readonly scopes: string;
+  readonly digest: string;
+  readonly created_at: number;
+  readonly revoked_at: number | null;
+}
+
+/** API keys in `entities.db`; another process may add and revoke there at the same time. */
+export function sqliteKeyStore(db: Database): KeyStore {
+  const add = db.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?)");
+  const find = db.prepare("SELECT * FROM api_key WHERE id = ?");
+  const list = db.prepare("SELECT * FROM api_key ORDER BY created_at, id");
+  const revoke = db.prepare("UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?");
+
+  return {
+    async add({ id, name, scopes, digest, createdAt, revokedAt }) {
+      add.run(id, name, scopes.join(","), digest, createdAt, revokedAt ?? null);
+    },
+
+    async find(id) {
+      const row = find.get(id);
+      return row === undefined ? undefined : keyOf(row);
+    },
+
+    async list() {
+      return list.all().map(keyOf);
+    },
+
+    async revoke(id, at) {
+      return Number(revoke.run(at, id).changes) > 0;
+    },
+  };
+}
+
+function keyOf(found: unknown): ApiKey {
+  const { id, name, scopes, digest, created_at, revoked_at } = found as KeyRow;
+  return {
+    id,
+    name,
+    scopes: scopes.split(",") as Scope[],
+    digest,
+    createdAt: created_at,
+    revokedAt: revoked_at ?? undefined,
+  };
+}

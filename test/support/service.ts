@@ -1,0 +1,93 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Clock, systemClock } from "../../src/clock.js";
+import { compose, type Service } from "../../src/compose.js";
+import type { Settings } from "../../src/config.js";
+import { type Log, openLog } from "../../src/log.js";
+
+/** The key with every scope that a service under test accepts. */
+export const adminKey = "em_bench_0123456789abcdef0123456789abcdef";
+
+type Deep<T> = {
+  readonly [K in keyof T]?: T[K] extends readonly unknown[] ? T[K] : T[K] extends object ? Deep<T[K]> : T[K];
+};
+
+export type Overrides = Deep<Settings>;
+
+/** A whole service in this process, on a free port, with its data in a folder of its own. */
+export interface TestService {
+  readonly url: string;
+  readonly port: number;
+  readonly key: string;
+  readonly dir: string;
+  readonly service: Service;
+  /** `fetch` of a path of the service, with the key unless `init` names another `Authorization` (null: none). */
+  fetch(path: string, init?: FetchOptions): Promise<Response>;
+  /** Ends the service; its folder goes too, unless `keep` is set. */
+  stop(options?: { keep: boolean }): Promise<void>;
+}
+
+export interface FetchOptions {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  readonly key?: string | null;
+  readonly redirect?: "manual" | "follow";
+  readonly signal?: AbortSignal;
+}
+
+/** Starts a service. `dir` in the options opens a folder that an earlier one left. */
+export async function startService(
+  overrides: Overrides = {},
+  options: { readonly clock?: Clock; readonly dir?: string; readonly log?: Log } = {},
+): Promise<TestService> {
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const settings = settingsFor(dir, overrides);
+  const service = await compose(settings, options.clock ?? systemClock, options.log ?? openLog("silent"));
+  const url = await service.listen();
+  return {
+    url,
+    port: Number(new URL(url).port),
+    key: adminKey,
+    dir,
+    service,
+    fetch: (path, { json, key = adminKey, headers = {}, ...init } = {}) =>
+      fetch(`${url}${path}`, {
+        ...init,
+        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+        headers: {
+          ...(key === null ? {} : { authorization: key }),
+          ...(json === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+      }),
+    async stop({ keep } = { keep: false }) {
+      await service.stop();
+      if (!keep) rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The shipped settings on a free port of this machine, with data in `dir`. */
+export function settingsFor(dir: string, overrides: Overrides = {}): Settings {
+  const shipped = JSON.parse(readFileSync(new URL("../../config/default.json", import.meta.url), "utf8"));
+  const own = { http: { host: "127.0.0.1", port: 0 }, data_dir: dir, admin_key: adminKey, log: { level: "silent" } };
+  return merge(merge(shipped, own), overrides) as unknown as Settings;
+}
+
+function merge(under: Record<string, unknown>, over: object): Record<string, unknown> {
+  const merged = { ...under };
+  for (const [name, value] of Object.entries(over)) {
+    const below = merged[name];
+    const nested = isRecord(value) && isRecord(below);
+    merged[name] = nested ? merge(below, value) : value;
+  }
+  return merged;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
