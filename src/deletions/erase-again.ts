@@ -39,7 +39,8 @@ export async function advanceWatermark({
   ledger,
   watermark,
 }: Pick<EraseAgainParts, "ledger" | "watermark">): Promise<void> {
-  await watermark.write(await ledger.settledSequence());
+  const sequence = await ledger.settledSequence();
+  if (sequence > (await watermark.read())) await watermark.write(sequence);
 }
 
 async function erasePage(parts: EraseAgainParts, deletions: readonly Deletion[]): Promise<void> {

@@ -1,0 +1,65 @@
+import { expect } from "chai";
+import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/downstream-target.js";
+
+export interface OpenTarget {
+  readonly target: DownstreamTarget;
+  /** Puts something about the person into the target: under the entity's id, or the value as `email`. */
+  put(person: Person): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Person {
+  readonly entity: string;
+  readonly email: string;
+}
+
+const ann: Person = { entity: "a".repeat(32), email: "ann@example.org" };
+const ben: Person = { entity: "b".repeat(32), email: "ben@example.org" };
+
+/** What every place downstream promises. */
+export function downstreamTargetContract(name: string, open: () => Promise<OpenTarget>): void {
+  describe(`the downstream target ${name}`, () => {
+    let at: OpenTarget;
+
+    beforeEach(async () => {
+      at = await open();
+    });
+    afterEach(() => at.close());
+
+    it("is clean of who was never there", async () => {
+      expect(await at.target.verify(subjectOf(ann))).to.equal(true);
+      await at.target.erase(subjectOf(ann));
+    });
+
+    it("is clean after an erasure, and not before", async () => {
+      await at.put(ann);
+      expect(await at.target.verify(subjectOf(ann))).to.equal(false);
+      await at.target.erase(subjectOf(ann));
+      expect(await at.target.verify(subjectOf(ann))).to.equal(true);
+    });
+
+    it("leaves everybody else", async () => {
+      await at.put(ann);
+      await at.put(ben);
+      await at.target.erase(subjectOf(ann));
+      expect(await at.target.verify(subjectOf(ben))).to.equal(false);
+    });
+
+    it("can be told twice, and erases all the entities of a subject", async () => {
+      await at.put(ann);
+      await at.put(ben);
+      for (const _ of ["once", "twice"]) await at.target.erase(subjectOf(ann, ben));
+      expect(await at.target.verify(subjectOf(ann, ben))).to.equal(true);
+    });
+  });
+}
+
+export function subjectOf(...people: Person[]): ErasureSubject {
+  return {
+    requestId: "0123456789abcdef0123-1700000000",
+    table: "user",
+    entities: people.map(({ entity }) => entity),
+    identities: people.map(({ email }) => ({ field: "email", value: email })),
+    cutOff: Date.now(),
+  };
+}

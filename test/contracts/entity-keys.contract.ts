@@ -1,0 +1,58 @@
+import { expect } from "chai";
+import type { EntityKeys } from "../../src/entities/entity-keys.js";
+
+export interface OpenEntityKeys {
+  readonly keys: EntityKeys;
+  /** Whether these bytes stand in any file of the store; undefined where the test cannot see the files. */
+  holdsBytes(bytes: Uint8Array): boolean | undefined;
+  close(): Promise<void>;
+}
+
+/** What every engine promises of entity keys. */
+export function entityKeysContract(name: string, open: () => Promise<OpenEntityKeys>): void {
+  describe(`the entity keys of ${name}`, () => {
+    let at: OpenEntityKeys;
+    let keys: EntityKeys;
+
+    beforeEach(async () => {
+      at = await open();
+      keys = at.keys;
+    });
+    afterEach(() => at.close());
+
+    it("makes 32 random bytes for each id, and leaves a key that is there", async () => {
+      await keys.create(["a", "b"]);
+      const before = await keys.read(["a", "b", "c"]);
+      await keys.create(["a", "b", "c"]);
+      const after = await keys.read(["a", "b", "c"]);
+      expect([...before.keys()].sort()).to.deep.equal(["a", "b"]);
+      expect(before.get("a")).to.have.length(32);
+      expect(before.get("a")).to.not.deep.equal(before.get("b"));
+      expect(after.get("a")).to.deep.equal(before.get("a"));
+      expect([...after.keys()].sort()).to.deep.equal(["a", "b", "c"]);
+    });
+
+    it("hands out no destroyed key, and never makes another for its id", async () => {
+      await keys.create(["a", "b"]);
+      await keys.destroy(["a", "unknown"]);
+      await keys.destroy(["a"]);
+      await keys.create(["a"]);
+      expect([...(await keys.read(["a", "b"])).keys()]).to.deep.equal(["b"]);
+      expect(await keys.holds(["a"])).to.equal(false);
+      expect(await keys.holds(["a", "b"])).to.equal(true);
+    });
+
+    it("leaves no byte of a destroyed key in any file, whatever was written around it", async () => {
+      const ids = Array.from({ length: 3000 }, (_, index) => `entity-${index}`);
+      for (let from = 0; from < ids.length; from += 7) await keys.create(ids.slice(from, from + 7));
+      const doomed = ids.filter((_, index) => index % 3 !== 0);
+      const noted = await keys.read(doomed);
+      expect(at.holdsBytes(noted.get("entity-1") as Uint8Array)).to.be.oneOf([true, undefined]);
+      for (let from = 0; from < doomed.length; from += 100) await keys.destroy(doomed.slice(from, from + 100));
+      await keys.create(ids.map((id) => `later-${id}`));
+      const left = [...noted.values()].filter((key) => at.holdsBytes(key) === true);
+      expect(left).to.have.length(0);
+      expect((await keys.read(ids)).size).to.equal(1000);
+    });
+  });
+}

@@ -1,0 +1,212 @@
+import { expect } from "chai";
+import type { Deletion } from "../../src/deletions/deletion.js";
+import type { Ledger } from "../../src/deletions/ledger.js";
+import type { Suppression } from "../../src/entities/suppression.js";
+
+export interface OpenLedger {
+  readonly ledger: Ledger;
+  readonly suppression: Suppression;
+  close(): Promise<void>;
+}
+
+/** A request that nobody has seen yet. */
+export function someDeletion(name: string, over: Partial<Deletion> = {}): Deletion {
+  return {
+    requestId: `${name}-1700000000`,
+    table: "user",
+    identity: `hash-${name}`,
+    acceptedAt: 1000,
+    cutOff: 1000,
+    entities: [`sealer-${name}`, `entity-${name}`],
+    hashes: [`hash-${name}`, `other-${name}`],
+    sealer: `sealer-${name}`,
+    sealedIdentities: Uint8Array.of(1, 2, 3),
+    targets: ["membership-index", "history-archive"],
+    done: [],
+    attempts: 0,
+    notBefore: 0,
+    revision: 1,
+    completedAt: undefined,
+    ...over,
+  };
+}
+
+/** What every engine promises of the ledger. */
+export function ledgerContract(name: string, open: () => Promise<OpenLedger>): void {
+  describe(`the ledger of ${name}`, () => {
+    let at: OpenLedger;
+    let ledger: Ledger;
+
+    beforeEach(async () => {
+      at = await open();
+      ledger = at.ledger;
+    });
+    afterEach(() => at.close());
+
+    const ids = async (options: { after?: string; limit: number; due?: number }) =>
+      (await ledger.open(options)).map(({ requestId }) => requestId);
+
+    it("hands out a request as it was accepted", async () => {
+      const deletion = someDeletion("a", { acceptedAt: 1000.5, cutOff: 1000.5 });
+      await ledger.accept(deletion);
+      const found = await ledger.find(deletion.requestId);
+      expect({ ...found, sealedIdentities: [...(found?.sealedIdentities ?? [])] }).to.deep.equal({
+        ...deletion,
+        sealedIdentities: [1, 2, 3],
+      });
+      expect(await ledger.find("nobody-1")).to.equal(undefined);
+    });
+
+    it("refuses a request id that it has, and keeps nothing of it", async () => {
+      await ledger.accept(someDeletion("a"));
+      const twice = someDeletion("b", { requestId: someDeletion("a").requestId });
+      const refused = await ledger.accept(twice).then(
+        () => false,
+        () => true,
+      );
+      expect(refused).to.equal(true);
+      expect(await ledger.openFor("hash-b")).to.equal(undefined);
+    });
+
+    it("finds the newest open request of an identity, and open ones over it whoever asked", async () => {
+      await ledger.accept(someDeletion("a"));
+      await ledger.accept(someDeletion("b", { identity: "hash-a", hashes: ["hash-a"] }));
+      await ledger.accept(someDeletion("c", { hashes: ["hash-c", "hash-a"] }));
+      expect((await ledger.openFor("hash-a"))?.requestId).to.equal("b-1700000000");
+      await ledger.complete("b-1700000000", 1, 2000);
+      expect((await ledger.openFor("hash-a"))?.requestId).to.equal("a-1700000000");
+      expect((await ledger.openOver("hash-a")).map(({ requestId }) => requestId)).to.deep.equal([
+        "a-1700000000",
+        "c-1700000000",
+      ]);
+      expect(await ledger.openFor("other-a")).to.equal(undefined);
+    });
+
+    it("extends an open request, starts its stages again and never lowers a cut-off", async () => {
+      await ledger.accept(someDeletion("a"));
+      await ledger.note("a-1700000000", 1, { done: ["profile"], attempts: 4, notBefore: 9_000 });
+      const extended = await ledger.extend("a-1700000000", 1, {
+        cutOff: 5000,
+        entities: ["entity-a", "more"],
+        hashes: ["new"],
+        sealed: { sealer: "more", sealedIdentities: Uint8Array.of(9) },
+      });
+      expect(extended).to.deep.include({
+        cutOff: 5000,
+        entities: ["sealer-a", "entity-a", "more"],
+        hashes: ["hash-a", "other-a", "new"],
+        sealer: "more",
+        done: [],
+        attempts: 0,
+        notBefore: 0,
+        revision: 2,
+      });
+      const lower = await ledger.extend("a-1700000000", 2, { cutOff: 10 });
+      expect(lower?.cutOff).to.equal(5000);
+    });
+
+    it("does not extend a request that has another revision by now, is completed, or is unknown", async () => {
+      await ledger.accept(someDeletion("a"));
+      expect(await ledger.extend("a-1700000000", 7, { cutOff: 5000 })).to.equal(undefined);
+      await ledger.complete("a-1700000000", 1, 2000);
+      expect(await ledger.extend("a-1700000000", 1, { cutOff: 5000 })).to.equal(undefined);
+      expect(await ledger.extend("x-1", 1, { cutOff: 5000 })).to.equal(undefined);
+      expect((await ledger.find("a-1700000000"))?.cutOff).to.equal(1000);
+    });
+
+    it("lists open requests in order of acceptance, in pages, and those that are due", async () => {
+      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter));
+      await ledger.note("a-1700000000", 1, { done: [], attempts: 1, notBefore: 500 });
+      await ledger.complete("b-1700000000", 1, 2000);
+      expect(await ids({ limit: 10 })).to.deep.equal(["a-1700000000", "c-1700000000"]);
+      expect(await ids({ limit: 1 })).to.deep.equal(["a-1700000000"]);
+      expect(await ids({ limit: 10, after: "a-1700000000" })).to.deep.equal(["c-1700000000"]);
+      expect(await ids({ limit: 10, after: "b-1700000000" })).to.deep.equal(["c-1700000000"]);
+      expect(await ids({ limit: 10, due: 499 })).to.deep.equal(["c-1700000000"]);
+      expect(await ids({ limit: 10, due: 500 })).to.deep.equal(["a-1700000000", "c-1700000000"]);
+      await ledger.wake(["a-1700000000", "b-1700000000"]);
+      expect(await ids({ limit: 10, due: 0 })).to.deep.equal(["a-1700000000", "c-1700000000"]);
+    });
+
+    it("counts open requests, and those that keep failing", async () => {
+      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter));
+      await ledger.note("a-1700000000", 1, { done: [], attempts: 3, notBefore: 0 });
+      await ledger.complete("c-1700000000", 1, 2000);
+      expect(await ledger.countOpen()).to.equal(2);
+      expect(await ledger.countOpen({ attempts: 3 })).to.equal(1);
+    });
+
+    it("lets one runner have a request at a time, until its time is over or it lets go", async () => {
+      await ledger.accept(someDeletion("a"));
+      expect(await ledger.claim("a-1700000000", "one", 0, 100)).to.equal(true);
+      expect(await ledger.claim("a-1700000000", "two", 99, 200)).to.equal(false);
+      expect(await ids({ limit: 10, due: 99 })).to.deep.equal([]);
+      expect(await ledger.claim("a-1700000000", "one", 99, 150)).to.equal(true);
+      expect(await ledger.claim("a-1700000000", "two", 150, 300)).to.equal(true);
+      await ledger.release("a-1700000000", "one");
+      expect(await ledger.claim("a-1700000000", "one", 299, 400)).to.equal(false);
+      await ledger.release("a-1700000000", "two");
+      expect(await ledger.claim("a-1700000000", "one", 299, 400)).to.equal(true);
+      await ledger.complete("a-1700000000", 1, 500);
+      expect(await ledger.claim("a-1700000000", "one", 600, 700)).to.equal(false);
+      expect(await ledger.claim("nobody-1", "one", 0, 100)).to.equal(false);
+    });
+
+    it("notes progress of the revision that was run alone", async () => {
+      await ledger.accept(someDeletion("a"));
+      await ledger.extend("a-1700000000", 1, { cutOff: 5000 });
+      await ledger.note("a-1700000000", 1, { done: ["profile"], attempts: 1, notBefore: 7 });
+      expect(await ledger.find("a-1700000000")).to.deep.include({ done: [], attempts: 0 });
+      await ledger.note("a-1700000000", 2, { done: ["profile"], attempts: 1, notBefore: 7 });
+      expect(await ledger.find("a-1700000000")).to.deep.include({ done: ["profile"], attempts: 1, notBefore: 7 });
+    });
+
+    it("completes a request once, unless it was extended, forgets the sealed list, and never goes back", async () => {
+      await ledger.accept(someDeletion("a"));
+      await ledger.extend("a-1700000000", 1, { cutOff: 5000 });
+      expect(await ledger.complete("a-1700000000", 1, 6000)).to.equal(false);
+      expect((await ledger.find("a-1700000000"))?.completedAt).to.equal(undefined);
+      expect(await ledger.complete("a-1700000000", 2, 6000)).to.equal(true);
+      expect(await ledger.complete("a-1700000000", 2, 7000)).to.equal(true);
+      const done = await ledger.find("a-1700000000");
+      expect(done?.completedAt).to.equal(6000);
+      expect(done?.sealedIdentities).to.have.length(0);
+      await ledger.note("a-1700000000", 2, { done: [], attempts: 1, notBefore: 7 });
+      await ledger.wake(["a-1700000000"]);
+      expect(await ledger.find("a-1700000000")).to.deep.equal(done);
+    });
+
+    it("numbers requests, and says up to which number none is open", async () => {
+      expect(await ledger.settledSequence()).to.equal(0);
+      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter));
+      const [first, second, third] = await ledger.since(0, 10);
+      expect([first, second, third].map((item) => item?.deletion.identity)).to.deep.equal([
+        "hash-a",
+        "hash-b",
+        "hash-c",
+      ]);
+      expect(await ledger.settledSequence()).to.equal((first?.sequence ?? 0) - 1);
+      await ledger.complete("b-1700000000", 1, 2000);
+      await ledger.complete("a-1700000000", 1, 2000);
+      expect(await ledger.settledSequence()).to.equal((third?.sequence ?? 0) - 1);
+      await ledger.complete("c-1700000000", 1, 2000);
+      expect(await ledger.settledSequence()).to.equal(third?.sequence);
+      const rest = await ledger.since(first?.sequence ?? 0, 1);
+      expect(rest.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-b"]);
+    });
+
+    it("forgets requests completed before a moment, suppression included, and no number is given twice", async () => {
+      for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter));
+      const last = (await ledger.since(0, 10)).at(-1)?.sequence ?? 0;
+      await ledger.complete("b-1700000000", 1, 2000);
+      await ledger.expire(2000);
+      expect(await ledger.find("b-1700000000")).to.not.equal(undefined);
+      await ledger.expire(2001);
+      expect(await ledger.find("b-1700000000")).to.equal(undefined);
+      expect([...(await at.suppression.erased(["entity-a", "entity-b"]))]).to.deep.equal(["entity-a"]);
+      expect([...(await at.suppression.cutOffs(["other-a", "other-b"])).keys()]).to.deep.equal(["other-a"]);
+      await ledger.accept(someDeletion("c"));
+      expect((await ledger.since(0, 10)).at(-1)?.sequence).to.be.greaterThan(last);
+    });
+  });
+}

@@ -1,0 +1,59 @@
+import { expect } from "chai";
+import { type OpenLedger, someDeletion } from "./ledger.contract.js";
+
+/** What every engine promises of the suppression. */
+export function suppressionContract(name: string, open: () => Promise<OpenLedger>): void {
+  describe(`the suppression of ${name}`, () => {
+    let at: OpenLedger;
+
+    beforeEach(async () => {
+      at = await open();
+    });
+    afterEach(() => at.close());
+
+    it("knows every identity and entity of a request from the moment it is accepted, and after it is complete", async () => {
+      const { ledger, suppression } = at;
+      expect(await suppression.cutOffs(["hash-a"])).to.deep.equal(new Map());
+      await ledger.accept(someDeletion("a", { cutOff: 1000.25 }));
+      for (const _ of ["open", "complete"]) {
+        expect(await suppression.cutOffs(["hash-a", "other-a", "unknown"])).to.deep.equal(
+          new Map([
+            ["hash-a", 1000.25],
+            ["other-a", 1000.25],
+          ]),
+        );
+        expect(await suppression.erased(["entity-a", "unknown"])).to.deep.equal(new Set(["entity-a"]));
+        await ledger.complete("a-1700000000", 1, 2000);
+      }
+    });
+
+    it("answers the newest cut-off of several requests", async () => {
+      await at.ledger.accept(someDeletion("a", { cutOff: 3000 }));
+      await at.ledger.accept(someDeletion("b", { cutOff: 2000, hashes: ["hash-b", "hash-a"] }));
+      expect(await at.suppression.cutOffs(["hash-a", "hash-b"])).to.deep.equal(
+        new Map([
+          ["hash-a", 3000],
+          ["hash-b", 2000],
+        ]),
+      );
+    });
+
+    it("moves the cut-off of the identity that was asked for again, not of the others, and adds new ones", async () => {
+      await at.ledger.accept(someDeletion("a", { cutOff: 1000 }));
+      await at.ledger.extend("a-1700000000", 1, { cutOff: 4000, hashes: ["new"], entities: ["joined"] });
+      expect(await at.suppression.cutOffs(["hash-a", "other-a", "new"])).to.deep.equal(
+        new Map([
+          ["hash-a", 4000],
+          ["new", 4000],
+          ["other-a", 1000],
+        ]),
+      );
+      expect(await at.suppression.erased(["joined"])).to.deep.equal(new Set(["joined"]));
+    });
+
+    it("answers nothing when nothing is asked", async () => {
+      expect(await at.suppression.cutOffs([])).to.deep.equal(new Map());
+      expect(await at.suppression.erased([])).to.deep.equal(new Set());
+    });
+  });
+}

@@ -1,0 +1,119 @@
+import { expect } from "chai";
+import { historyArchiveTarget } from "../../src/downstream/history-archive.js";
+import { membershipIndexTarget } from "../../src/downstream/membership-index.js";
+import { remoteTarget } from "../../src/downstream/remote-target.js";
+import { noFailpoint } from "../../src/failpoint.js";
+import { downstreamTargetContract, subjectOf } from "../contracts/downstream-target.contract.js";
+import { type RemoteSystem, remoteSystem, type Trouble } from "../support/remote-system.js";
+import { temporaryStores } from "../support/stores.js";
+
+const stamp = { time: 1_700_000_000_000, arrival: 1_700_000_000_000, position: 0 };
+
+downstreamTargetContract("membership index", async () => {
+  const { stores, close } = await temporaryStores();
+  return {
+    target: membershipIndexTarget(stores.memberships, noFailpoint),
+    put: ({ entity }) => stores.memberships.apply([{ entity, stamp, add: ["buyers"], remove: [], full: false }]),
+    close,
+  };
+});
+
+downstreamTargetContract("history archive", async () => {
+  const { stores, close } = await temporaryStores();
+  return {
+    target: historyArchiveTarget(stores.history, noFailpoint),
+    async put({ entity }) {
+      const message = { id: `message-${entity}`, table: "user", stream: "web", entity, hashes: [], ...stamp };
+      await stores.history.append([{ ...message, sealed: Uint8Array.of(1) }]);
+      await stores.history.settle([message.id]);
+    },
+    close,
+  };
+});
+
+downstreamTargetContract("remote target", async () => {
+  const system = await remoteSystem();
+  return {
+    target: remoteTarget({ name: "crm", url: system.url, token: "secret" }, noFailpoint),
+    put: async ({ email }) => void system.holds.add(email),
+    close: system.close,
+  };
+});
+
+describe("a remote target", () => {
+  const subject = subjectOf({ entity: "e", email: "ann@example.org" });
+  let system: RemoteSystem;
+
+  beforeEach(async () => {
+    system = await remoteSystem();
+  });
+  afterEach(() => system.close());
+
+  const target = () => remoteTarget({ name: "crm", url: `${system.url}/`, token: "secret" }, noFailpoint);
+
+  it("is told the request id, the table, the identities as written and the cut-off, with its token, and no more", async () => {
+    await target().erase(subject);
+    await target().verify(subject);
+    const body = {
+      request_id: subject.requestId,
+      table: "user",
+      identities: [{ field: "email", value: "ann@example.org" }],
+      cut_off: subject.cutOff,
+    };
+    expect(system.calls).to.deep.equal([
+      { path: "/hooks/erase", authorization: "Bearer secret", body },
+      { path: "/hooks/verify", authorization: "Bearer secret", body },
+    ]);
+  });
+
+  const troubles: [Trouble, string][] = [
+    ["status", "answers 503"],
+    ["redirect", "sends us elsewhere"],
+    ["flood", "answers without end"],
+    ["reset", "drops the connection"],
+  ];
+  for (const [trouble, words] of troubles) {
+    it(`has not erased anything for certain when it ${words}`, async () => {
+      system.trouble = trouble;
+      for (const call of [target().erase(subject), target().verify(subject)]) {
+        const failure = await call.then(
+          () => undefined,
+          (error: unknown) => String(error),
+        );
+        expect(failure).to.be.a("string").that.does.not.include("ann@");
+      }
+      expect(system.calls.map(({ path }) => path)).to.have.members(["/hooks/erase", "/hooks/verify"]);
+    });
+  }
+
+  it("is not taken for clean when its answer does not say so", async () => {
+    system.trouble = "no-json";
+    const answer = await target()
+      .verify(subject)
+      .catch(() => "rejected");
+    expect(answer).to.equal("rejected");
+  });
+
+  const addresses: [string, boolean][] = [
+    ["https://crm.example.org/hooks", true],
+    ["http://127.0.0.1:9/hooks", true],
+    ["http://[::1]:9/hooks", true],
+    ["http://localhost:9", true],
+    ["http://crm.example.org/hooks", false],
+    ["http://127.0.0.1.example.org/", false],
+    ["ftp://127.0.0.1/", false],
+    ["crm", false],
+  ];
+  for (const [url, allowed] of addresses) {
+    it(`${allowed ? "may" : "may not"} be at ${url}`, () => {
+      const make = () => remoteTarget({ name: "crm", url, token: "secret" }, noFailpoint);
+      if (allowed) expect(make().name).to.equal("crm");
+      else expect(make).to.throw("needs an https address");
+    });
+  }
+
+  it("may not have a name of our own", () => {
+    const make = () => remoteTarget({ name: "history-archive", url: system.url, token: "secret" }, noFailpoint);
+    expect(make).to.throw("a name of our own");
+  });
+});

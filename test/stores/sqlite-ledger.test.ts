@@ -1,0 +1,30 @@
+import { entityKeysContract } from "../contracts/entity-keys.contract.js";
+import { ledgerContract } from "../contracts/ledger.contract.js";
+import { suppressionContract } from "../contracts/suppression.contract.js";
+import { wakeUpContract } from "../contracts/wake-up.contract.js";
+import { findBytes } from "../support/files.js";
+import { temporaryStores } from "../support/stores.js";
+
+const openLedger = async () => {
+  const { stores, close } = await temporaryStores();
+  return { ledger: stores.ledger, suppression: stores.suppression, close };
+};
+
+ledgerContract("sqlite", openLedger);
+suppressionContract("sqlite", openLedger);
+
+entityKeysContract("sqlite", async () => {
+  const { stores, dir, close } = await temporaryStores();
+  return { keys: stores.entityKeys, holdsBytes: (bytes) => findBytes(dir, [bytes]).length > 0, close };
+});
+
+wakeUpContract("sqlite", async () => {
+  const { stores, close } = await temporaryStores();
+  return {
+    wakeUp: stores.wakeUp,
+    async close() {
+      await stores.wakeUp.close();
+      await close();
+    },
+  };
+});

@@ -1,0 +1,67 @@
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A call that the system received. */
+export interface Call {
+  readonly path: string;
+  readonly authorization: string | undefined;
+  readonly body: {
+    readonly request_id: string;
+    readonly table: string;
+    readonly identities: readonly { readonly field: string; readonly value: string }[];
+    readonly cut_off: number;
+  };
+}
+
+/** What it does instead of answering as it should. */
+export type Trouble = "status" | "silence" | "redirect" | "flood" | "no-json" | "reset" | "never-clean";
+
+/** Another system that holds e-mail addresses and is told to erase them. */
+export interface RemoteSystem {
+  readonly url: string;
+  readonly holds: Set<string>;
+  readonly calls: Call[];
+  trouble: Trouble | undefined;
+  close(): Promise<void>;
+}
+
+export async function remoteSystem(): Promise<RemoteSystem> {
+  const holds = new Set<string>();
+  const calls: Call[] = [];
+  const server = createServer((request, response) => {
+    void bodyOf(request).then((text) => {
+      const body = JSON.parse(text) as Call["body"];
+      const path = request.url ?? "";
+      calls.push({ path, authorization: request.headers.authorization, body });
+      if (system.trouble === "silence") return;
+      if (system.trouble === "reset") return void request.socket.destroy();
+      if (system.trouble === "status") return void response.writeHead(503).end("{}");
+      if (system.trouble === "redirect") return void response.writeHead(307, { location: "/elsewhere" }).end();
+      if (system.trouble === "flood") return void response.writeHead(200).end("x".repeat(1_000_000));
+      if (system.trouble === "no-json") return void response.writeHead(200).end("<p>fine</p>");
+      const values = body.identities.map(({ value }) => value);
+      if (path.endsWith("/erase")) for (const value of values) holds.delete(value);
+      const clean = system.trouble !== "never-clean" && !values.some((value) => holds.has(value));
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(path.endsWith("/verify") ? JSON.stringify({ clean }) : "");
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const system: RemoteSystem = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    holds,
+    calls,
+    trouble: undefined,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return system;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Failpoint } from "../../src/failpoint.js";
+import { openStores } from "../../src/stores/open-stores.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { settingsFor } from "./service.js";
+
+/** The embedded engine on a folder of its own. */
+export interface OpenStores {
+  readonly stores: Stores;
+  readonly dir: string;
+  /** Closes the stores and removes the folder. */
+  close(): Promise<void>;
+}
+
+export async function temporaryStores(failpoint?: Failpoint): Promise<OpenStores> {
+  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const stores = await openStores(settingsFor(dir), failpoint);
+  return {
+    stores,
+    dir,
+    async close() {
+      await stores.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
