@@ -23,6 +23,8 @@ export interface Dimension {
   /** Types that are computed from stored ones: type → [numerator, denominator]. */
   readonly ratios: Readonly<Record<string, readonly [string, string]>>;
   readonly defaultAggregation: Aggregation;
+  /** The id that stands, when series are fetched, for every id of the catalogue. */
+  readonly everyId?: string;
   /** When the slot's value is due: a count when the slot ends, a sampled size when it starts. */
   readonly due: "start" | "end";
   /** How the recorder takes its values; absent for a dimension whose values are counts. */

@@ -9,6 +9,7 @@ export const segment: Dimension = {
   storedTypes: ["size"],
   ratios: {},
   defaultAggregation: "max",
+  everyId: "all_segments",
   due: "start",
   sampling: {
     ids: (census) => census.segments(),

@@ -18,7 +18,8 @@ import { keySchema, sqliteKeyStore } from "./key-store.js";
 import { ledgerSchema, sqliteLedger } from "./ledger.js";
 import { membershipSchema, sqliteMembershipIndex } from "./membership-index.js";
 import { openPepper, pepperSchema } from "./pepper.js";
-import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
+import { seriesSchema } from "./series-ids.js";
+import { chunkSchema, sqliteSeriesStore } from "./series-store.js";
 import { claimsSchema, sqliteSlotClaims } from "./slot-claims.js";
 import { slotCountSchema, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
@@ -37,7 +38,7 @@ const entitiesSchema: readonly string[] = [
   catalogueSchema,
   claimsSchema,
 ];
-const metricsSchema: readonly string[] = [seriesSchema];
+const metricsSchema: readonly string[] = [seriesSchema, chunkSchema];
 
 /**
  * Opens the embedded engine: every port on three files. `ledger.db` and `entities.db` lie in the folder of

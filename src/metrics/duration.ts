@@ -1,0 +1,35 @@
+const MINUTE = 60_000;
+
+/** The units of a duration, ms. */
+const units: Readonly<Record<string, number>> = { m: MINUTE, h: 60 * MINUTE, d: 1440 * MINUTE, w: 7 * 1440 * MINUTE };
+
+/** The longest duration that is understood: 1,000 years of 365 days. */
+const LONGEST = 365_000 * 1440 * MINUTE;
+
+const DURATION = /^([1-9][0-9]{0,8})([mhdw])$/;
+
+/** A stretch of time as somebody wrote it, and its length. */
+export interface Duration {
+  readonly text: string;
+  readonly unit: "m" | "h" | "d" | "w";
+  readonly ms: number;
+}
+
+/** The duration that `<n><unit>` stands for, or undefined when the text is none or is longer than 1,000 years. */
+export function parseDuration(text: string): Duration | undefined {
+  const match = DURATION.exec(text);
+  if (match === null) return undefined;
+  const unit = match[2] as Duration["unit"];
+  const ms = Number(match[1]) * (units[unit] as number);
+  return ms > LONGEST ? undefined : { text, unit, ms };
+}
+
+/** A length of time in the largest of days, hours and minutes that divides it, rounded up to the minute. */
+export function formatDuration(ms: number): string {
+  const minutes = Math.ceil(ms / MINUTE);
+  if (minutes % 1440 === 0) return `${minutes / 1440}d`;
+  return minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m`;
+}
+
+/** What a duration looks like, in words for error messages. */
+export const durationRule = "A whole number from 1 and a unit of m, h, d or w, such as 2h";

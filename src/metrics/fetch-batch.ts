@@ -1,0 +1,92 @@
+import { type Problem, ServiceError } from "../errors.js";
+import { type AnswerLimits, checkAnswer, checkBuckets } from "./answer-limits.js";
+import { withDeadline } from "./deadline.js";
+import type { FetchedSeries, FetchSeries } from "./fetch-series.js";
+import type { SegmentIds } from "./segment-ids.js";
+import { type SeriesPlan, seriesPlan } from "./series-plan.js";
+import { type AskedSeries, seriesRequest, soundFields } from "./series-request.js";
+
+/** One item of a batch: what was asked as far as it could be read, and what could not. */
+export interface AskedItem {
+  readonly asked: AskedSeries;
+  readonly problem?: Problem | undefined;
+  /** Where the item stands, before the path of a problem in it: `[3]`, or nothing for an item that stands alone. */
+  readonly at: string;
+}
+
+/** An item that could not be fetched, with those of its fields that are in order. */
+export interface RefusedSeries {
+  readonly problem: Problem;
+  readonly asked: AskedSeries;
+}
+
+export interface FetchBatchParts {
+  readonly fetch: FetchSeries;
+  readonly segmentIds: SegmentIds;
+  readonly limits: AnswerLimits;
+  /** The longest that the list of segments may take, ms. */
+  readonly deadlineMs: number;
+}
+
+/**
+ * The series of a batch as of `now` (Unix ms), in order; a bad item comes back in its place, and the id that stands for every
+ * segment as one series for each. Throws when every item is bad, or the answer would be too large, or a store fails.
+ */
+export type FetchBatch = (items: readonly AskedItem[], now: number) => Promise<(FetchedSeries | RefusedSeries)[]>;
+
+/** The most series that one item stands for. */
+const MOST_SEGMENTS = 1_000;
+
+export function fetchBatch({ fetch, segmentIds, limits, deadlineMs }: FetchBatchParts): FetchBatch {
+  return async (items, now) => {
+    const planned = items.map((item) => plan(item, now, limits));
+    const refused = planned.filter((item): item is RefusedSeries => "problem" in item);
+    if (refused.length === items.length) throw everyItemIsBad(refused);
+    const expanded = await expand(planned, now);
+    const plans = expanded.filter((item): item is SeriesPlan => "key" in item);
+    checkAnswer(plans, limits);
+    const fetched = await fetch(plans, now);
+    let next = 0;
+    return expanded.map((item) => ("key" in item ? (fetched[next++] as FetchedSeries) : item));
+  };
+
+  /** Puts a plan for each segment in the place of one for every segment. */
+  async function expand(planned: readonly (SeriesPlan | RefusedSeries)[], now: number): Promise<typeof planned> {
+    if (!planned.some(isForEvery)) return planned;
+    const ids = await withDeadline(deadlineMs, () => segmentIds.first(MOST_SEGMENTS));
+    return planned.flatMap<SeriesPlan | RefusedSeries>((item) =>
+      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now)) : item,
+    );
+  }
+}
+
+function plan(item: AskedItem, now: number, limits: AnswerLimits): SeriesPlan | RefusedSeries {
+  const refuse = (problem: Problem): RefusedSeries => ({
+    problem: { ...problem, path: pathOf(item.at, problem.path) },
+    asked: soundFields(item.asked),
+  });
+  if (item.problem !== undefined) return refuse(item.problem);
+  try {
+    const planned = seriesPlan(seriesRequest(item.asked, now), now);
+    checkBuckets(planned, limits);
+    return planned;
+  } catch (error) {
+    const problem = error instanceof ServiceError ? error.problems[0] : undefined;
+    if (problem === undefined) throw error;
+    return refuse(problem);
+  }
+}
+
+function isForEvery(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
+  return "key" in item && item.request.id === item.request.dimension.everyId;
+}
+
+function pathOf(at: string, field: string): string {
+  return at === "" || field === "" ? `${at}${field}` : `${at}.${field}`;
+}
+
+function everyItemIsBad(refused: readonly RefusedSeries[]): ServiceError {
+  const problems = refused.map(({ problem }) => problem);
+  const message = problems.length === 1 ? (problems[0] as Problem).message : "No item of the batch can be answered";
+  return new ServiceError("invalid", message, { problems });
+}

@@ -1,0 +1,80 @@
+import type { Changes } from "./changes.js";
+import { withDeadline } from "./deadline.js";
+import { FragmentCache } from "./fragment-cache.js";
+import { type SaveSchedule, saveSchedule } from "./save-schedule.js";
+import { seriesKey } from "./series.js";
+import { type SeriesFragment, seriesFragment } from "./series-fragment.js";
+import { type SeriesPlan, windowsOf } from "./series-plan.js";
+import type { SeriesStore } from "./series-store.js";
+import { SeriesWatch } from "./series-watch.js";
+import { type CachedSlots, SlotCache } from "./slot-cache.js";
+
+export interface FetchSeriesParts {
+  readonly store: Pick<SeriesStore, "read">;
+  readonly changes: Changes;
+  /** Bytes that slots and finished values may take in memory. */
+  readonly cache: { readonly columns_bytes: number; readonly answers_bytes: number };
+  /** The longest that one read of the store may take, ms. */
+  readonly deadlineMs: number;
+}
+
+/** The values of one series. */
+export interface FetchedSeries extends SaveSchedule {
+  readonly plan: SeriesPlan;
+  readonly fragment: SeriesFragment;
+  /** Whether no store was read for it. */
+  readonly isCached: boolean;
+}
+
+/** The values of each plan as of `now` (Unix ms), in the order asked, by at most one read of the store. Rejects rather than hand out a part. */
+export type FetchSeries = (plans: readonly SeriesPlan[], now: number) => Promise<FetchedSeries[]>;
+
+export function fetchSeries({ store, changes, cache, deadlineMs }: FetchSeriesParts): FetchSeries {
+  const watch = new SeriesWatch(changes);
+  const patient = {
+    read: (windows: Parameters<SeriesStore["read"]>[0]) => withDeadline(deadlineMs, () => store.read(windows)),
+  };
+  const slots = new SlotCache(patient, watch, cache.columns_bytes);
+  const fragments = new FragmentCache(watch, cache.answers_bytes);
+
+  return async (plans, now) => {
+    const trusted = watch.trusted();
+    const found = plans.map((plan) => (trusted ? fragments.get(plan) : undefined));
+    const missing = plans.filter((_, i) => found[i] === undefined);
+    const made = missing.length === 0 ? [] : await make(missing, now);
+    let next = 0;
+    return plans.map((plan, i) => {
+      const cached = found[i];
+      const { fragment, isCached } =
+        cached === undefined ? (made[next++] as Made) : { fragment: cached, isCached: true };
+      return { plan, fragment, isCached, ...saveSchedule(plan, fragment.saved, now) };
+    });
+  };
+
+  /** Makes the values of plans whose values nobody has at hand. */
+  async function make(plans: readonly SeriesPlan[], now: number): Promise<Made[]> {
+    const looks = plans.map(({ parts }) => parts.map((part) => watch.open(seriesKey(part))));
+    try {
+      const read = await slots.read(plans.flatMap(windowsOf));
+      let next = 0;
+      return plans.map((plan, i) => {
+        const parts: CachedSlots[] = read.slice(next, next + plan.parts.length);
+        next += plan.parts.length;
+        // Whoever waited for the same read may have made the same values by now.
+        const fragment =
+          (watch.trusted() && fragments.get(plan)) ||
+          seriesFragment(
+            plan,
+            parts.map((part) => part.column()),
+            now,
+          );
+        fragments.keep(plan, fragment, looks[i] ?? []);
+        return { fragment, isCached: !parts.some((part) => part.read) };
+      });
+    } finally {
+      for (const look of looks.flat()) watch.close(look);
+    }
+  }
+}
+
+type Made = Pick<FetchedSeries, "fragment" | "isCached">;

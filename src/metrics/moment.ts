@@ -1,0 +1,64 @@
+import { parseDuration } from "./duration.js";
+
+/** A moment as somebody wrote it. A relative one was counted back from now, by `ago` (absent: `now` itself). */
+export interface Moment {
+  /** Unix ms. */
+  readonly at: number;
+  readonly relative: boolean;
+  readonly ago?: string;
+}
+
+const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+const TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+\- ])(\d\d):(\d\d))?$/;
+const EPOCH = /^(?:\d{10}|\d{13})$/;
+
+/** No moment is written longer than this. */
+const LONGEST_TEXT = 64;
+
+/**
+ * The moment that a text or a JSON number stands for: RFC 3339 (UTC where it names no offset; a blank in the place of an
+ * offset's sign is a `+` that a URL swallowed), a date (its 00:00 UTC), epoch ms (13 digits) or s (10 digits), `now`, or
+ * `now-<n><unit>`. Undefined when it is none of these.
+ */
+export function parseMoment(written: string | number, now: number): Moment | undefined {
+  const text = String(written);
+  if (text.length > LONGEST_TEXT) return undefined;
+  if (EPOCH.test(text)) return { at: Number(text) * (text.length === 10 ? 1000 : 1), relative: false };
+  if (typeof written === "number") return undefined;
+  if (text === "now") return { at: now, relative: true };
+  if (text.startsWith("now-")) {
+    const ago = parseDuration(text.slice(4));
+    return ago && { at: now - ago.ms, relative: true, ago: ago.text };
+  }
+  const at = parseDate(text) ?? parseTime(text);
+  return at === undefined ? undefined : { at, relative: false };
+}
+
+function parseDate(text: string): number | undefined {
+  const match = DATE.exec(text);
+  return match === null ? undefined : midnight(Number(match[1]), Number(match[2]), Number(match[3]));
+}
+
+function parseTime(text: string): number | undefined {
+  const match = TIME.exec(text);
+  if (match === null) return undefined;
+  const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])];
+  const [offsetHour, offsetMinute] = [Number(match[9] ?? 0), Number(match[10] ?? 0)];
+  if (hour > 23 || minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return undefined;
+  const day = midnight(Number(match[1]), Number(match[2]), Number(match[3]));
+  if (day === undefined) return undefined;
+  const fraction = Number((match[7] ?? "").slice(0, 3).padEnd(3, "0"));
+  const offset = (offsetHour * 60 + offsetMinute) * (match[8] === "-" ? -60_000 : 60_000);
+  return day + ((hour * 60 + minute) * 60 + second) * 1000 + fraction - offset;
+}
+
+/** 00:00 UTC of a day of the Gregorian calendar; undefined for a day that it does not have. */
+function midnight(year: number, month: number, day: number): number | undefined {
+  const date = new Date(0);
+  const at = date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? at : undefined;
+}
+
+/** What a moment looks like, in words for error messages. */
+export const momentRule =
+  "An RFC 3339 time, a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), now, or now-<n><unit>";

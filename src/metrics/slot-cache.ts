@@ -1,0 +1,112 @@
+import { LRUCache } from "lru-cache";
+import { type Chunk, chunksOf, joinChunks, readChunks } from "./chunks.js";
+import { CHUNK_SLOTS } from "./series.js";
+import type { SeriesStore, SeriesWindow } from "./series-store.js";
+import type { Look, SeriesHolder, SeriesWatch } from "./series-watch.js";
+
+/** The slots of a window. */
+export interface CachedSlots {
+  /** Whether a store was read for them, by this reader or by one who was reading when it came. */
+  readonly read: boolean;
+  /** A column of its own: (to - from) / slotMs values, NaN where nothing is saved. */
+  column(): Float64Array;
+}
+
+/** A read of the store that is under way. */
+type Load = Promise<Map<string, Float64Array>>;
+
+/** Stands for every chunk without a saved slot. */
+const EMPTY = new Float64Array(CHUNK_SLOTS).fill(Number.NaN);
+
+/** What an entry takes besides its slots, roughly, bytes. */
+const ENTRY_BYTES = 300;
+
+/**
+ * Chunks of slots that were read lately, at most `bytes` of them. Exact under writes: see `SeriesWatch`. Readers of one
+ * chunk at one time share one read of the store; a read that fails is forgotten.
+ */
+export class SlotCache implements SeriesHolder {
+  readonly #store: Pick<SeriesStore, "read">;
+  readonly #watch: SeriesWatch;
+  readonly #chunks: LRUCache<string, Float64Array>;
+  readonly #loads = new Map<string, Load>();
+
+  constructor(store: Pick<SeriesStore, "read">, watch: SeriesWatch, bytes: number) {
+    this.#store = store;
+    this.#watch = watch;
+    const sizeCalculation = (slots: Float64Array) => (slots === EMPTY ? 0 : slots.byteLength) + ENTRY_BYTES;
+    this.#chunks = new LRUCache({ maxSize: Math.max(1, bytes), sizeCalculation });
+    watch.addHolder(this);
+  }
+
+  /** The slots of each window, in the order asked, by at most one read of the store. Rejects rather than hand out a part. */
+  async read(windows: readonly SeriesWindow[]): Promise<CachedSlots[]> {
+    const trusted = this.#watch.trusted();
+    const wanted = windows.map((window) => chunksOf(window));
+    const found = new Map<string, Float64Array>();
+    const loads = new Map<string, Load>();
+    const missing = new Map<string, Chunk>();
+    for (const chunk of wanted.flat()) {
+      const { key } = chunk;
+      if (found.has(key) || loads.has(key) || missing.has(key)) continue;
+      const slots = trusted ? this.#chunks.get(key) : undefined;
+      const load = trusted ? this.#loads.get(key) : undefined;
+      if (slots !== undefined) found.set(key, slots);
+      else if (load !== undefined) loads.set(key, load);
+      else missing.set(key, chunk);
+    }
+    if (missing.size > 0) {
+      const load = this.#load([...missing.values()], trusted);
+      for (const key of missing.keys()) loads.set(key, load);
+    }
+    const loaded = new Map(
+      await Promise.all([...new Set(loads.values())].map(async (load) => [load, await load] as const)),
+    );
+    const slotsOf = ({ key }: Chunk) =>
+      (found.get(key) ?? loaded.get(loads.get(key) as Load)?.get(key)) as Float64Array;
+    return windows.map((window, i) => {
+      const chunks = wanted[i] as Chunk[];
+      return { read: chunks.some(({ key }) => loads.has(key)), column: () => joinChunks(window, chunks, slotsOf) };
+    });
+  }
+
+  drop(key: string, window: SeriesWindow): void {
+    for (const chunk of chunksOf(window, key)) {
+      this.#chunks.delete(chunk.key);
+      this.#loads.delete(chunk.key);
+    }
+  }
+
+  dropAll(): void {
+    this.#chunks.clear();
+    this.#loads.clear();
+  }
+
+  /** Starts to read these chunks; others may join until one of them is written. Keeps what is still true at the end. */
+  #load(chunks: readonly Chunk[], shared: boolean): Load {
+    const looks = new Map<string, Look>();
+    for (const { seriesKey } of chunks) if (!looks.has(seriesKey)) looks.set(seriesKey, this.#watch.open(seriesKey));
+    const load = this.#finish(chunks, looks, () => load);
+    if (shared) for (const { key } of chunks) this.#loads.set(key, load);
+    return load;
+  }
+
+  async #finish(chunks: readonly Chunk[], looks: ReadonlyMap<string, Look>, self: () => Load): Load {
+    try {
+      const slots = await readChunks(this.#store, chunks);
+      for (const { key, seriesKey } of chunks) {
+        if (this.#watch.isFresh(looks.get(seriesKey) as Look))
+          this.#chunks.set(key, compact(slots.get(key) as Float64Array));
+      }
+      return slots;
+    } finally {
+      for (const look of looks.values()) this.#watch.close(look);
+      for (const { key } of chunks) if (this.#loads.get(key) === self()) this.#loads.delete(key);
+    }
+  }
+}
+
+/** A copy that holds on to nothing else. */
+function compact(slots: Float64Array): Float64Array {
+  return slots.every(Number.isNaN) ? EMPTY : slots.slice();
+}

@@ -1,0 +1,57 @@
+import { invalid } from "../errors.js";
+import { type BucketGrid, bucketStart } from "./bucket-grid.js";
+import { type Duration, durationRule, formatDuration, parseDuration } from "./duration.js";
+import { type Moment, momentRule, parseMoment } from "./moment.js";
+
+/** The window as somebody asked for it, in the words of the wire. */
+export interface AskedWindow {
+  readonly start?: string | number | undefined;
+  readonly end?: string | number | undefined;
+  readonly range?: string | undefined;
+}
+
+/** [from, to), Unix ms, and its length as the answer names it. */
+export interface TimeWindow {
+  readonly from: number;
+  readonly to: number;
+  readonly range: string;
+}
+
+const DEFAULT_RANGE: Duration = { text: "2d", unit: "d", ms: 2 * 86_400_000 };
+
+/**
+ * The window asked for. Without an end it ends now; without a start it is 2 days long. A relative start is moved down to a
+ * bucket boundary, so that the first bucket is whole; an absolute moment is exact. Throws when the words contradict.
+ */
+export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): TimeWindow {
+  if (asked.range !== undefined) {
+    const field = asked.start !== undefined ? "startdate" : asked.end !== undefined ? "enddate" : undefined;
+    if (field !== undefined) throw invalid("range_with_date", "range", `range cannot be combined with ${field}`);
+    const range = parseRange(asked.range);
+    return { from: bucketStart(grid, now - range.ms), to: now, range: range.text };
+  }
+  const end = asked.end === undefined ? undefined : readMoment(asked.end, "enddate", now);
+  const to = end?.at ?? now;
+  const start = asked.start === undefined ? back(to) : readMoment(asked.start, "startdate", now);
+  if (to < start.at) throw invalid("end_before_start", "enddate", "The end of the window is before its start");
+  if (to === start.at) return { from: to, to, range: formatDuration(0) };
+  const from = start.relative ? bucketStart(grid, start.at) : start.at;
+  const range = end === undefined && start.ago !== undefined ? start.ago : formatDuration(to - from);
+  return { from, to, range };
+}
+
+function back(to: number): Moment {
+  return { at: to - DEFAULT_RANGE.ms, relative: true, ago: DEFAULT_RANGE.text };
+}
+
+function parseRange(text: string): Duration {
+  const range = parseDuration(text.startsWith("now-") ? text.slice(4) : text);
+  if (range === undefined) throw invalid("bad_range", "range", `${durationRule}, is expected`);
+  return range;
+}
+
+function readMoment(written: string | number, field: string, now: number): Moment {
+  const moment = parseMoment(written, now);
+  if (moment === undefined) throw invalid("bad_date", field, `${momentRule} is expected`);
+  return moment;
+}

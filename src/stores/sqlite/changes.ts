@@ -1,0 +1,15 @@
+import type { Changes } from "../../metrics/changes.js";
+
+/** News of writes for the embedded engine: every reader and writer is in this process, so nothing is ever missed. */
+export function sqliteChanges(): Changes {
+  const listeners: Parameters<Changes["listen"]>[0][] = [];
+  return {
+    async announce(phase, windows) {
+      for (const listener of listeners) listener(phase, windows);
+    },
+    listen(listener) {
+      listeners.push(listener);
+    },
+    era: () => 0,
+  };
+}
