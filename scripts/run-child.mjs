@@ -2,14 +2,15 @@
 import { spawn } from "node:child_process";
 
 /**
- * Resolves with the exit code of `node ...args`. SIGINT and SIGTERM are handed on; the child notices by its IPC
+ * Resolves with the exit code of `node ...args`; `onMessage` gets what the child sends. SIGINT and SIGTERM are handed on; the child notices by its IPC
  * channel when this process is gone, and is told to stop when npm, which started us, is gone.
  */
-export function runChild(args, env = {}) {
+export function runChild(args, { env = {}, onMessage = () => {} } = {}) {
   const child = spawn(process.execPath, args, {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
     env: { ...process.env, ...env },
   });
+  child.on("message", onMessage);
   const stop = (signal) => child.kill(signal);
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);

@@ -31,6 +31,7 @@ async function serve(settings: Settings): Promise<void> {
   process.stdout.write(
     `entity-metrics listens on ${address}\n${first === undefined ? "" : firstLines(address, first)}`,
   );
+  process.send?.({ listens: address });
   process.on("uncaughtException", (error) => {
     log.error({ err: error }, "an error that nobody caught ends the process");
     process.exit(1);

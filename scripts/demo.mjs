@@ -1,0 +1,64 @@
+// npm run demo: the service on ./demo-data, filled with a few weeks of made-up segments, experiences and streams.
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { runChild } from "./run-child.mjs";
+import { root, setUp } from "./set-up.mjs";
+
+if (process.argv.includes("--help")) {
+  process.stdout.write(
+    "npm run demo\n\nServes made-up data on http://127.0.0.1:8080, kept in ./demo-data (delete the folder to begin anew).\n",
+  );
+  process.exit(0);
+}
+setUp();
+
+const folder = process.env.DATA_DIR ?? join(root, "demo-data");
+const keyFile = join(folder, "demo-key");
+const filled = join(folder, "demo-filled");
+const key = demoKey();
+let seeding;
+const code = await runChild([join(root, "dist/main.js")], {
+  env: { DATA_DIR: folder, ADMIN_KEY: key },
+  onMessage: fill,
+});
+seeding?.kill();
+process.exit(code);
+
+/** A key for this folder alone; it is handed to the service as ADMIN_KEY. */
+function demoKey() {
+  if (existsSync(keyFile)) return readFileSync(keyFile, "utf8").trim();
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const fresh = `em_demo_${randomBytes(20).toString("hex")}`;
+  writeFileSync(keyFile, `${fresh}\n`, { mode: 0o600 });
+  return fresh;
+}
+
+/** Once the service listens: fills it, unless that was done before, and says what to try. */
+function fill({ listens }) {
+  if (listens === undefined) return;
+  const ready = () => process.stdout.write(lines(listens));
+  if (existsSync(filled)) return ready();
+  process.stderr.write("Filling it with made-up data\n");
+  seeding = spawn(process.execPath, [join(root, "dist/commands/seed.js"), "--url", listens], {
+    stdio: "inherit",
+    env: { ...process.env, ENTITY_METRICS_KEY: key },
+  });
+  seeding.once("exit", (status) => {
+    if (status !== 0) return;
+    writeFileSync(filled, "");
+    ready();
+  });
+}
+
+function lines(address) {
+  const header = `-H "Authorization: $(cat '${relative(process.cwd(), keyFile) || keyFile}')"`;
+  return `
+The demo is ready. Its key is in ${keyFile}. For example:
+  curl '${address}/api/metric?dimension=segment&dimension_id=newsletter&dimension_type=size&range=7d&interval=1d' ${header}
+  curl '${address}/api/metric?dimension=experience&dimension_id=welcome-offer&dimension_type=conversionrate&range=2d' ${header}
+  curl '${address}/api/me/email/visitor-1%40example.com' ${header}
+Or open ${address}/docs in a browser.
+`;
+}
