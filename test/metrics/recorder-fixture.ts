@@ -1,0 +1,92 @@
+import { catalogueCensus } from "../../src/catalogue/census.js";
+import type { Clock } from "../../src/clock.js";
+import type { Census } from "../../src/metrics/census.js";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { dimensionNamed, dimensions } from "../../src/metrics/dimensions/index.js";
+import { createRecorder, type Recorder, type RecorderParts } from "../../src/metrics/recorder.js";
+import type { Series } from "../../src/metrics/series.js";
+import { slotGate } from "../../src/metrics/slot-gate.js";
+import type { Stores } from "../../src/stores/stores.js";
+
+/** A recorder over these stores, with whatever of its parts is to be another. */
+export function recorderOver(
+  stores: Stores,
+  clock: Clock,
+  owner: string,
+  other: Partial<RecorderParts> = {},
+): Recorder {
+  return createRecorder({
+    dimensions,
+    clock,
+    owner,
+    keep: undefined,
+    gate: slotGate(),
+    census: catalogueCensus(stores.catalogue, stores.memberships) satisfies Census,
+    counts: stores.counts,
+    claims: stores.claims,
+    series: stores.series,
+    write: (columns) => stores.series.write(columns),
+    ...other,
+  });
+}
+
+/** Ticks until nothing is left. */
+export async function tickAll(recorder: Recorder): Promise<void> {
+  while (await recorder.tick());
+}
+
+export function seriesOf(dimension: string, id: string, type = "size"): Series {
+  const found = dimensionNamed(dimension);
+  if (found === undefined) throw new Error(`there is no dimension ${dimension}`);
+  return { dimension: found, id, type };
+}
+
+/** The saved slots of a series, by hours since `start`. */
+export async function savedHours(
+  stores: Stores,
+  series: Series,
+  start: number,
+  hours: number,
+): Promise<Record<string, number>> {
+  const [values] = await stores.series.read([{ series, from: start, to: start + hours * HOUR }]);
+  const perSlot = series.dimension.slotMs / HOUR;
+  const saved: Record<string, number> = {};
+  for (const [slot, value] of (values ?? new Float64Array()).entries()) {
+    if (!Number.isNaN(value)) saved[String(slot * perSlot)] = value;
+  }
+  return saved;
+}
+
+let messages = 0;
+
+/** Lets a stream receive messages whose event time is `time`. */
+export async function receive(stores: Stores, stream: string, time: number, count = 1): Promise<void> {
+  const ids = Array.from({ length: count }, () => (messages++).toString(16).padStart(32, "0"));
+  await stores.history.append(
+    ids.map((id, position) => ({
+      id,
+      table: "user",
+      stream,
+      entity: id,
+      hashes: [],
+      time,
+      arrival: time,
+      position,
+      sealed: new Uint8Array(1),
+    })),
+  );
+  await stores.history.settle(ids);
+}
+
+/** Makes entities members of a segment. */
+export async function join(stores: Stores, segment: string, entities: readonly string[], time = 1): Promise<void> {
+  await stores.memberships.apply(
+    entities.map((entity) => ({
+      entity,
+      stamp: { time, arrival: time, position: 0 },
+      add: [segment],
+      remove: [],
+      full: false,
+    })),
+  );
+}

@@ -1,0 +1,201 @@
+import { expect } from "chai";
+import { catalogueCensus } from "../../src/catalogue/census.js";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import type { Recorder } from "../../src/metrics/recorder.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { temporaryStores } from "../support/temporary-stores.js";
+import { join, receive, recorderOver, savedHours, seriesOf, tickAll } from "./recorder-fixture.js";
+
+const START = Date.UTC(2024, 1, 29);
+const SECOND = 1_000;
+
+describe("the recorder", () => {
+  let stores: Stores;
+  let now: number;
+  let recorder: Recorder;
+
+  beforeEach(async () => {
+    stores = await temporaryStores();
+    now = START + 30 * 60 * SECOND;
+    recorder = recorderOver(stores, () => now, "one");
+    for (const id of ["buyers", "visitors"]) await stores.catalogue.putSegment({ id, name: id, table: "user" });
+    await join(stores, "visitors", ["a", "b", "c"]);
+    await join(stores, "buyers", ["b", "c", "d", "e"]);
+    for (const id of ["banner", "mail"]) {
+      await stores.catalogue.putExperience({ id, name: id, group: "spring", audience: "visitors", goal: "buyers" });
+    }
+  });
+  afterEach(() => stores.close());
+
+  const hours = (dimension: string, id: string, type?: string) =>
+    savedHours(stores, seriesOf(dimension, id, type), START, 48);
+  const tickAt = async (hour: number, ms = 0) => {
+    now = START + hour * HOUR + ms;
+    await tickAll(recorder);
+  };
+
+  for (const { dimension, id, type, value } of [
+    { dimension: "segment", id: "visitors", type: "size", value: 3 },
+    { dimension: "segment", id: "buyers", type: "size", value: 4 },
+    { dimension: "experience", id: "banner", type: "potentialreach", value: 3 },
+    { dimension: "experience", id: "banner", type: "actualreach", value: 2 },
+    { dimension: "experiencegroup", id: "spring", type: "potentialreach", value: 6 },
+    { dimension: "experiencegroup", id: "spring", type: "actualreach", value: 4 },
+  ]) {
+    it(`takes ${type} of a ${dimension} for the slot that holds now, also after a start in mid-slot`, async () => {
+      await tickAll(recorder);
+      expect(await hours(dimension, id, type)).to.deep.equal({ 0: value });
+    });
+  }
+
+  it("takes a size once in a slot, and again in the next", async () => {
+    await tickAll(recorder);
+    await join(stores, "visitors", ["x"]);
+    await tickAt(1, 59 * 60 * SECOND);
+    await tickAll(recorderOver(stores, () => now, "one"));
+    await tickAt(2);
+    await tickAt(3);
+    expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3, 2: 4 });
+    expect(await hours("experience", "mail", "potentialreach")).to.deep.equal({ 0: 3, 1: 4, 2: 4, 3: 4 });
+  });
+
+  it("takes the size of a segment that is new in mid-slot within 5 s", async () => {
+    await tickAll(recorder);
+    await stores.catalogue.putSegment({ id: "new", name: "new", table: "user" });
+    await join(stores, "new", ["a"]);
+    now += 5 * SECOND;
+    await tickAll(recorder);
+    expect(await hours("segment", "new")).to.deep.equal({ 0: 1 });
+  });
+
+  it("leaves a gap where no sample was taken in the slot", async () => {
+    await tickAll(recorder);
+    await tickAt(7);
+    expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3, 6: 3 });
+  });
+
+  it("drops a sample that was not ready before its slot ended", async () => {
+    const census = catalogueCensus(stores.catalogue, stores.memberships);
+    const slow = recorderOver(stores, () => now, "slow", {
+      census: {
+        ...census,
+        async segmentSizes(ids) {
+          now = START + 2 * HOUR;
+          return census.segmentSizes(ids);
+        },
+      },
+    });
+    await slow.tick();
+    expect(await hours("segment", "visitors")).to.deep.equal({});
+    await slow.tick();
+    expect(await hours("segment", "visitors")).to.deep.equal({ 2: 3 });
+  });
+
+  it("stamps a count with the slot that ended, and not before it has ended", async () => {
+    await receive(stores, "views", START + 5 * SECOND, 7);
+    await tickAt(0, HOUR - 1);
+    expect(await hours("stream", "views")).to.deep.equal({});
+    await tickAt(1);
+    expect(await hours("stream", "views")).to.deep.equal({ 0: 7 });
+  });
+
+  it("saves a count again that late messages have raised", async () => {
+    await receive(stores, "views", START, 7);
+    await tickAt(1);
+    await receive(stores, "views", START + HOUR - 1, 2);
+    await tickAt(1, SECOND);
+    expect(await hours("stream", "views")).to.deep.equal({ 0: 9 });
+  });
+
+  it("saves every count after ten hours without a recorder", async () => {
+    for (let hour = 0; hour < 10; hour += 1) await receive(stores, "views", START + hour * HOUR, hour + 1);
+    await tickAt(10);
+    expect(await hours("stream", "views")).to.deep.equal(
+      Object.fromEntries(Array.from({ length: 10 }, (_, hour) => [hour, hour + 1])),
+    );
+  });
+
+  it("saves more counts than go into one batch", async () => {
+    const old = START - 1_500 * HOUR;
+    for (let hour = 0; hour < 1_200; hour += 1) await receive(stores, "views", old + hour * HOUR);
+    await tickAll(recorder);
+    expect(Object.keys(await savedHours(stores, seriesOf("stream", "views"), old, 1_500))).to.have.length(1_200);
+  });
+
+  it("raises a count whose claim is a hundred days old", async () => {
+    await receive(stores, "views", START, 7);
+    await tickAt(1);
+    await tickAt(24 * 100);
+    await receive(stores, "views", START, 1);
+    await tickAt(24 * 100, SECOND);
+    expect(await hours("stream", "views")).to.deep.equal({ 0: 8 });
+  });
+
+  it("forgets claims of sizes after days, and takes none of these slots again when the clock is set back", async () => {
+    const visitors = { series: seriesOf("segment", "visitors"), slot: START };
+    await tickAll(recorder);
+    expect(await stores.claims.claimed([visitors])).to.have.length(1);
+    await tickAt(24 * 3);
+    expect(await stores.claims.claimed([visitors])).to.have.length(0);
+    await join(stores, "visitors", ["x"]);
+    await tickAt(1);
+    expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3 });
+  });
+
+  it("writes a claim that a dead recorder left, for the slot and with the value that it was taken with", async () => {
+    const dying = recorderOver(stores, () => now, "dying", {
+      write: async () => {
+        throw new Error("the store is away");
+      },
+    });
+    await receive(stores, "views", START - HOUR, 5);
+    const error = await dying.tick().catch((reason) => reason);
+    expect(error).to.be.an("error");
+    await join(stores, "visitors", ["x"]);
+    await tickAt(5);
+    expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3, 4: 4 });
+    expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
+  });
+
+  it("saves counts also while sizes cannot be taken", async () => {
+    const census = catalogueCensus(stores.catalogue, stores.memberships);
+    const half = recorderOver(stores, () => now, "half", {
+      census: {
+        ...census,
+        segments: () => Promise.reject(new Error("the catalogue is away")),
+      },
+    });
+    await receive(stores, "views", START - HOUR, 5);
+    const error = await half.tick().catch((reason) => reason);
+    expect(error).to.be.an("error");
+    expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
+    expect(await hours("experience", "mail", "actualreach")).to.deep.equal({ 0: 2 });
+  });
+
+  it("leaves the work to the one that works, and takes over 5 s after that one has died", async () => {
+    await tickAll(recorder);
+    await receive(stores, "views", START - HOUR, 5);
+    const other = recorderOver(stores, () => now, "two");
+    await tickAll(other);
+    expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({});
+    now += 5 * SECOND;
+    await tickAll(other);
+    expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
+  });
+
+  it("never writes a settled size again when the clock jumps", async () => {
+    const written: number[] = [];
+    recorder = recorderOver(stores, () => now, "one", {
+      write: async (columns) => {
+        for (const { series, from } of columns) if (series.id === "visitors") written.push(from);
+        await stores.series.write(columns);
+      },
+    });
+    for (const hour of [2, 0, 4, 2, 3, 6, 4]) {
+      await join(stores, "visitors", [`at ${hour}`]);
+      await tickAt(hour);
+    }
+    expect(written).to.deep.equal([2, 0, 4, 6].map((hour) => START + hour * HOUR));
+    expect(await hours("segment", "visitors")).to.deep.equal({ 0: 5, 2: 4, 4: 6, 6: 8 });
+  });
+});
