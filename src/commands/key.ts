@@ -1,0 +1,74 @@
+import { Argument, Command } from "commander";
+import { systemClock } from "../clock.js";
+import { readSettings } from "../config.js";
+import { type Scope, scopes } from "../keys/api-key.js";
+import type { KeyStore } from "../keys/key-store.js";
+import { mintKey } from "../keys/mint-key.js";
+import { openKeys } from "../stores/open-stores.js";
+import { runCommand, UsageError } from "./run-command.js";
+
+const command = new Command("key")
+  .description("Makes, lists and revokes API keys. Works beside a running service, which obeys within 5 seconds.")
+  .addArgument(new Argument("<action>", "what to do").choices(["create", "list", "revoke"]))
+  .argument("[id]", "id of the key to revoke, as list shows it")
+  .option("--scopes <scopes>", `what a new key may do, separated by commas: ${scopes.join(", ")}`)
+  .option("--name <name>", "what a new key is for", "")
+  .addHelpText(
+    "after",
+    `
+Examples:
+  npm run key -- create --scopes metric:read,metric:write --name dashboards
+  npm run key -- list
+  npm run key -- revoke 0123456789ab
+
+A new key is shown once, alone on stdout; only its digest is kept. The store is that of the settings (DATA_DIR,
+ENTITIES_URL, CONFIG).`,
+  );
+
+await runCommand(command, async () => {
+  const [action, id] = command.args;
+  const { scopes: named, name } = command.opts<{ scopes?: string; name: string }>();
+  const wanted = action === "create" ? readScopes(named) : [];
+  if (action === "revoke" && id === undefined) throw new UsageError("revoke needs the id of a key; list shows them");
+  if (action !== "revoke" && id !== undefined) throw new UsageError(`${action} takes no id`);
+  if (/\p{Cc}/u.test(name) || name.length > 256) {
+    throw new UsageError("A name has at most 256 characters and no control character");
+  }
+  const { keys, close } = await openKeys(readSettings(process.env));
+  try {
+    if (action === "create") return await create(keys, name, wanted);
+    return action === "list" ? await list(keys) : await revoke(keys, id ?? "");
+  } finally {
+    await close();
+  }
+});
+
+function readScopes(text: string | undefined): Scope[] {
+  const named = (text ?? "").split(",").map((name) => name.trim());
+  const known = scopes.filter((scope) => named.includes(scope));
+  if (known.length === 0 || named.some((name) => !known.some((scope) => scope === name))) {
+    throw new UsageError(`--scopes takes one or more of ${scopes.join(", ")}, separated by commas`);
+  }
+  return known;
+}
+
+async function create(keys: KeyStore, name: string, wanted: readonly Scope[]): Promise<number> {
+  const { key, kept } = mintKey(name, wanted, systemClock());
+  await keys.add(kept);
+  process.stdout.write(`${key}\n`);
+  return 0;
+}
+
+async function list(keys: KeyStore): Promise<number> {
+  for (const { id, name, scopes, createdAt, revokedAt } of await keys.list()) {
+    const state = revokedAt === undefined ? "valid" : `revoked ${new Date(revokedAt).toISOString()}`;
+    process.stdout.write(`${[id, new Date(createdAt).toISOString(), state, scopes.join(","), name].join("\t")}\n`);
+  }
+  return 0;
+}
+
+async function revoke(keys: KeyStore, id: string): Promise<number> {
+  if (await keys.revoke(id, systemClock())) return 0;
+  process.stderr.write("There is no key with this id; list shows them\n");
+  return 1;
+}
