@@ -12,6 +12,7 @@ import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget } from "./downstream-target.js";
 import { eraseAgain } from "./erase-again.js";
 import type { ErasureWatermark } from "./erasure-watermark.js";
+import { inTurn } from "./in-turn.js";
 import type { Ledger } from "./ledger.js";
 import { requestDeletion } from "./request-deletion.js";
 import { runDeletion } from "./run-deletion.js";
@@ -68,11 +69,16 @@ export function openErasure(parts: ErasureParts): Erasure {
     newToken: () => randomBytes(10).toString("hex"),
   };
   const runParts = { ...common, runner: randomUUID() };
+  const turns = inTurn();
   const run = (requestId: string) => runDeletion(runParts, requestId);
   const sweeps = sweeper({ ...parts, ledger, entities, run });
 
   return {
-    request: (table, identity) => requestDeletion(requestParts, table, identity, parts.arrivals()),
+    // Of two requests at once for the same identity the second is a repeat.
+    request: (table, identity) =>
+      turns(parts.hashIdentity(table, identity), () =>
+        requestDeletion(requestParts, table, identity, parts.arrivals()),
+      ),
     run,
     eraseAgain: () => eraseAgain(parts),
     start() {

@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { root } from "./source-tree.js";
+
+/** A service in a process of its own, as `node src/main.ts` starts it. */
+export interface ChildService {
+  readonly child: ChildProcess;
+  /** What it has written so far. */
+  out(): string;
+  err(): string;
+  /** The address that it listens on; rejects with its output when it ends before. */
+  readonly listening: Promise<string>;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+}
+
+/** Starts it on any free port, with just these settings in the environment. */
+export function startChild(
+  environment: Record<string, string>,
+  args: readonly string[] = ["--import", "tsx", "src/main.ts"],
+): ChildService {
+  const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
+  const child = spawn(process.execPath, [...args], {
+    cwd: root,
+    env: {
+      PATH,
+      HOME,
+      ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }),
+      PORT: "0",
+      LOG_LEVEL: "error",
+      ...environment,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  let err = "";
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  const ended = once(child, "close").then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
+  const listening = new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+      const address = /listens on (\S+)\n/.exec(out)?.[1];
+      if (address !== undefined) resolve(address);
+    });
+    ended.then((code) => reject(new Error(`the service ended with ${code}: ${err}`)));
+  });
+  listening.catch(() => {});
+  return { child, out: () => out, err: () => err, listening, ended };
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from "node:crypto";
+import { arrivals, type Clock, systemClock } from "../../src/clock.js";
+import { noObserver } from "../../src/deletions/deletion-observer.js";
+import type { DownstreamTarget } from "../../src/deletions/downstream-target.js";
+import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
+import { downstreamTargets } from "../../src/downstream/index.js";
+import type { EntityId, StoredEntity } from "../../src/entities/entity.js";
+import { encodeDocument } from "../../src/entities/entity-document.js";
+import { type HashIdentity, type Identity, identityHashing } from "../../src/entities/identity.js";
+import { type Sealing, sealing } from "../../src/entities/sealed.js";
+import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
+import { openLog } from "../../src/log.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { type OpenStores, temporaryStores } from "./stores.js";
+
+/** Deletion over the embedded engine, with everything that a test wants to hold or to look at. */
+export interface ErasureStage extends OpenStores {
+  readonly erasure: Erasure;
+  readonly sealing: Sealing;
+  readonly hashIdentity: HashIdentity;
+  /** Later than every moment that it handed out before. */
+  readonly now: Clock;
+  /** Keeps a live profile of these identities, with a membership and a message; hands out its id. */
+  profile(identities: readonly Identity[], options?: { since?: number; table?: string }): Promise<EntityId>;
+}
+
+export interface StageOptions {
+  /** Stands between deletion and a port, to hold it at some moment. */
+  readonly wrap?: (stores: Stores) => Partial<Stores>;
+  readonly more?: readonly DownstreamTarget[];
+  readonly failpoint?: Failpoint;
+  readonly clock?: Clock;
+}
+
+export async function erasureStage(options: StageOptions = {}): Promise<ErasureStage> {
+  const { failpoint = noFailpoint, clock = systemClock, more = [] } = options;
+  const open = await temporaryStores(failpoint);
+  const stores: Stores = { ...open.stores, ...options.wrap?.(open.stores) };
+  const seals = sealing(stores.entityKeys);
+  const hashIdentity = identityHashing(stores.pepper);
+  const now = arrivals(clock);
+  const erasure = openErasure({
+    ...stores,
+    sealing: seals,
+    targets: [...downstreamTargets({ ...stores, remote: [], failpoint }), ...more],
+    hashIdentity,
+    clock,
+    arrivals: now,
+    log: openLog("silent"),
+    observer: noObserver,
+    failpoint,
+    keepMs: undefined,
+  });
+
+  return {
+    ...open,
+    erasure,
+    sealing: seals,
+    hashIdentity,
+    now,
+
+    async profile(identities, { since = now(), table = "user" } = {}) {
+      const id = randomBytes(16).toString("hex");
+      const stamp = { time: since, arrival: since, position: 0 };
+      await open.stores.entityKeys.create([id]);
+      const plain = encodeDocument({ attributes: new Map([["plan", { stamp, value: "gold" }]]), identities });
+      const [sealed] = await seals.seal([{ entity: id, plain }]);
+      const bindings = identities.map((identity) => ({ hash: hashIdentity(table, identity), since }));
+      const entity: StoredEntity = {
+        id,
+        table,
+        revision: 0,
+        born: since,
+        bindings,
+        joined: [],
+        sealed: sealed as Uint8Array,
+      };
+      const [kept] = await open.stores.entities.save([{ entity, absorbs: [], releasedBy: [] }]);
+      if (kept !== true) throw new Error("The profile was not kept");
+      await open.stores.memberships.apply([{ entity: id, stamp, add: ["buyers"], remove: [], full: false }]);
+      const message = { id, table, stream: "web", entity: id, hashes: [], ...stamp, sealed: sealed as Uint8Array };
+      await open.stores.history.append([message]);
+      await open.stores.history.settle([id]);
+      return id;
+    },
+
+    async close() {
+      await erasure.stop();
+      await open.close();
+    },
+  };
+}
