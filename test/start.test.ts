@@ -1,0 +1,190 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { firstLines } from "../src/first-key.js";
+import { openDatabase } from "../src/stores/sqlite/database.js";
+import { type ChildService, startChild } from "./support/child-service.js";
+
+const adminKey = "em_bench_0123456789abcdef0123456789abcdef";
+
+describe("starting the service", () => {
+  let dir: string;
+  let running: ChildService[];
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    running = [];
+  });
+  afterEach(async () => {
+    for (const { child, ended } of running) {
+      child.kill("SIGKILL");
+      await ended;
+    }
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const start = (environment: Record<string, string> = {}): ChildService => {
+    const service = startChild({ DATA_DIR: join(dir, "data"), ...environment });
+    running.push(service);
+    return service;
+  };
+  const stop = async (service: ChildService, signal: NodeJS.Signals = "SIGTERM") => {
+    service.child.kill(signal);
+    return service.ended;
+  };
+  /** Waits for the end of a start that must fail: exit code 1 and one line, which is handed out. */
+  const failure = async (service: ChildService): Promise<string> => {
+    expect(await service.ended, service.err()).to.equal(1);
+    expect(service.err()).to.match(/^[^\n]+\n$/);
+    expect(service.out()).to.equal("");
+    return service.err();
+  };
+
+  it("makes a first key with every scope, in a file for its owner alone when nobody is at a terminal, and never shows it", async () => {
+    const service = start({ LOG_LEVEL: "trace" });
+    const address = await service.listening;
+    const file = join(dir, "data", "first-key");
+    const key = readFileSync(file, "utf8").trim();
+    expect(statSync(file).mode & 0o777).to.equal(0o600);
+    expect(service.out()).to.contain(file);
+    expect(service.out() + service.err()).to.not.contain(key);
+    const answer = await fetch(`${address}/api/deletion?completed=false`, { headers: { Authorization: key } });
+    expect(answer.status).to.equal(200);
+    expect(await stop(service)).to.equal(0);
+  });
+
+  it("makes a key at the very first start only, and none where ADMIN_KEY is one", async () => {
+    const withAdmin = start({ ADMIN_KEY: adminKey });
+    await withAdmin.listening;
+    await stop(withAdmin);
+    expect(withAdmin.out()).to.match(/^entity-metrics listens on \S+\n$/);
+
+    const first = start();
+    await first.listening;
+    await stop(first);
+    const key = readFileSync(join(dir, "data", "first-key"), "utf8");
+    const second = start();
+    await second.listening;
+    await stop(second);
+    expect(second.out()).to.match(/^entity-metrics listens on \S+\n$/);
+    expect(readFileSync(join(dir, "data", "first-key"), "utf8")).to.equal(key);
+  });
+
+  it("shows a key on a terminal in the lines to paste", () => {
+    const lines = firstLines("http://h:1", { shown: "em_a_b" });
+    expect(lines.match(/em_a_b/g)).to.have.length(3);
+    expect(lines.match(/^ {2}curl /gm)).to.have.length(3);
+  });
+
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    it(`ends with exit code 0 on ${signal}, its journals empty`, async () => {
+      const service = start();
+      await service.listening;
+      expect(await stop(service, signal)).to.equal(0);
+      for (const name of ["entities", "metrics", "ledger"]) {
+        expect(statSync(join(dir, "data", `${name}.db`)).size).to.be.above(0);
+        expect(statSync(join(dir, "data", `${name}.db-wal`), { throwIfNoEntry: false })?.size ?? 0).to.equal(0);
+      }
+    });
+  }
+
+  it("starts again on the folder of one that was killed", async () => {
+    const first = start();
+    await first.listening;
+    await stop(first, "SIGKILL");
+    const second = start();
+    await second.listening;
+  });
+
+  it("refuses a port that is taken", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as AddressInfo;
+    expect(await failure(start({ PORT: String(port) }))).to.contain(`Port ${port} is taken`);
+    other.close();
+  });
+
+  it("refuses an address that this machine does not have", async () => {
+    expect(await failure(start({ HOST: "192.0.2.1" }))).to.contain("192.0.2.1 is not an address of this machine");
+  });
+
+  it("refuses a wrong setting", async () => {
+    expect(await failure(start({ PORT: "many" }))).to.match(/^PORT is wrong\. Allowed: a whole number from 0 to 65535/);
+  });
+
+  it("refuses a folder that another service serves", async () => {
+    await start().listening;
+    expect(await failure(start())).to.match(/^Another entity-metrics service is running on .*data/);
+  });
+
+  it("refuses a folder that cannot be written to", async () => {
+    if (process.getuid?.() === 0) {
+      // Nothing is read-only for root; a file in the folder's place is the same obstacle.
+      writeFileSync(join(dir, "data"), "");
+    } else {
+      mkdirSync(join(dir, "data"));
+      chmodSync(join(dir, "data"), 0o500);
+    }
+    expect(await failure(start())).to.match(/(cannot be written to|cannot be made|is not a folder)/);
+  });
+
+  it("refuses another pepper than the one that the data was made with", async () => {
+    const first = start({ PEPPER: "a pepper of more than thirty-two bytes" });
+    await first.listening;
+    await stop(first);
+    const message = await failure(start({ PEPPER: "another pepper of more than 32 bytes" }));
+    expect(message).to.match(/^PEPPER is not the pepper that the data .* was made with/);
+    expect(message).to.not.contain("another pepper of");
+    expect(await failure(start())).to.match(/pepper is missing/);
+  });
+
+  it("refuses a pepper file that is damaged or gone", async () => {
+    const first = start();
+    await first.listening;
+    await stop(first);
+    const file = join(dir, "data", "pepper");
+    writeFileSync(file, "short");
+    expect(await failure(start())).to.contain("fewer than 32 bytes");
+    writeFileSync(file, Buffer.alloc(32));
+    expect(await failure(start())).to.contain("is not the pepper");
+    rmSync(file);
+    expect(await failure(start())).to.contain("is missing");
+  });
+
+  for (const name of ["entities.db", "metrics.db", "ledger.db"]) {
+    it(`refuses a damaged ${name}`, async () => {
+      mkdirSync(join(dir, "data"));
+      writeFileSync(
+        join(dir, "data", name),
+        "this is not a database, but it is long enough to look like one\n".repeat(100),
+      );
+      expect(await failure(start())).to.match(new RegExp(`${name} cannot be opened: it is not a database`));
+    });
+  }
+
+  it("refuses data of a newer version", async () => {
+    mkdirSync(join(dir, "data"));
+    const db = openDatabase(join(dir, "data"), "metrics.db", []);
+    db.exec("PRAGMA user_version = 99");
+    db.close();
+    expect(await failure(start())).to.match(/metrics\.db was written by a newer version/);
+  });
+
+  for (const name of ["ENTITIES_URL", "METRICS_URL", "JOBS_URL"]) {
+    it(`refuses another engine in ${name}, without showing the address`, async () => {
+      const message = await failure(start({ [name]: "mongodb://user:hush@host/db" }));
+      expect(message).to.match(new RegExp(`^${name} asks for another engine than sqlite:`));
+      expect(message).to.not.contain("hush");
+    });
+  }
+
+  it("keeps each engine's files in the folder that its URL names", async () => {
+    const service = start({ ENTITIES_URL: `sqlite:${join(dir, "e")}`, METRICS_URL: `sqlite:${join(dir, "m")}` });
+    await service.listening;
+    await stop(service);
+    for (const path of ["e/entities.db", "e/ledger.db", "m/metrics.db", "data/pepper"])
+      expect(statSync(join(dir, path)).size).to.be.above(0);
+  });
+});
