@@ -7,6 +7,7 @@ import { metricLine, type Precision, precisions } from "./line-points.js";
 import { parseLine } from "./line-protocol.js";
 import { lineFaults } from "./line-splitter.js";
 import { readLines } from "./lines.js";
+import { readQuery } from "./query.js";
 import { finishPoints, newPointReader, type PointsRead, refuseOver, type WriteLimits } from "./read-points.js";
 
 /** The points of a request in line protocol: all of them, or the refusal, which names lines. No timestamp means `now`. */
@@ -16,7 +17,7 @@ export async function readLinePoints(
   window: WriteWindow,
   limits: WriteLimits,
 ): Promise<PointsRead> {
-  const precision = readPrecision(ctx.query.precision);
+  const precision = readPrecision(readQuery(ctx, ["precision"]).precision);
   const reader = newPointReader(window);
   let count = 0;
   for await (const lines of readLines(ctx, { lineBytes: limits.line_bytes, totalBytes: limits.write_body_bytes })) {
@@ -33,7 +34,7 @@ export async function readLinePoints(
   return finishPoints(reader);
 }
 
-function readPrecision(asked: string | string[] | undefined): Precision {
+function readPrecision(asked: string | undefined): Precision {
   if (asked === undefined) return "ns";
   const precision = precisions.find((name) => name === asked);
   if (precision === undefined)

@@ -48,5 +48,5 @@ function windowsOf({ series, from, values }: SlotColumn): SeriesWindow[] {
 }
 
 function unavailable(cause: unknown): ServiceError {
-  return new ServiceError("unavailable", "The points could not be stored; nothing was written", { cause });
+  return new ServiceError("unavailable", "The points could not be stored; send them again", { cause });
 }

@@ -28,7 +28,8 @@ export async function sendBatches(batches: Iterable<Batch>, parts: SendParts): P
       if (done) return;
       underWay.push(batch);
       try {
-        sent += await sendBatch(batch, refusedTimes, parts);
+        const written = await sendBatch(batch, refusedTimes, parts);
+        sent += written;
       } catch (error) {
         failure ??= error;
         return;
