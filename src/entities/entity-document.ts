@@ -22,15 +22,24 @@ export const emptyDocument: EntityDocument = { attributes: new Map(), identities
 
 type EncodedAttribute = [name: string, time: number, arrival: number, position: number, value?: Json];
 
-/** The bytes to seal. Equal documents give equal bytes when their attributes were set in the same order. */
+/** The bytes to seal. */
 export function encodeDocument({ attributes, identities }: EntityDocument): Uint8Array {
-  const encoded = Array.from(attributes, ([name, { stamp, value }]): EncodedAttribute => {
-    const { time, arrival, position } = stamp;
-    return value === undefined ? [name, time, arrival, position] : [name, time, arrival, position, value];
-  });
   return Buffer.from(
-    JSON.stringify({ attributes: encoded, identities: identities.map(({ field, value }) => [field, value]) }),
+    JSON.stringify({
+      attributes: Array.from(attributes, encodeAttribute),
+      identities: identities.map(({ field, value }) => [field, value]),
+    }),
   );
+}
+
+/** What an attribute takes up in the encoded document. */
+export function encodedBytes(name: string, state: AttributeState): number {
+  return Buffer.byteLength(JSON.stringify(encodeAttribute([name, state]))) + 1;
+}
+
+function encodeAttribute([name, { stamp, value }]: readonly [string, AttributeState]): EncodedAttribute {
+  const { time, arrival, position } = stamp;
+  return value === undefined ? [name, time, arrival, position] : [name, time, arrival, position, value];
 }
 
 /** The document of bytes that `encodeDocument` made. */

@@ -5,7 +5,7 @@ export type EntityId = string;
 
 /** Orders statements: newest event time wins, then the later arrival, then the later position in its request. */
 export interface Stamp {
-  /** Event time, Unix ms. */
+  /** Event time, Unix ms; the arrival where the message names none. */
   readonly time: number;
   /** Arrival time (see `clock.arrivals`). */
   readonly arrival: number;

@@ -4,12 +4,17 @@ import type { EntityKeys } from "./entity-keys.js";
 
 /** Seals personal bytes under the key of an entity: once the key is destroyed, no copy of them can be read anywhere. */
 export interface Sealing {
-  /** The sealed form of each item, in order. Rejects when an entity has no key. */
+  /** The sealed form of each item, in order. Rejects with `KeyGone` when an entity has no key. */
   seal(items: readonly { readonly entity: EntityId; readonly plain: Uint8Array }[]): Promise<Uint8Array[]>;
   /** The plain form of each item, in order; undefined where the key is gone. Rejects when bytes were tampered with. */
   open(
     items: readonly { readonly entity: EntityId; readonly sealed: Uint8Array }[],
   ): Promise<(Uint8Array | undefined)[]>;
+}
+
+/** An entity has no key: it was never made, or it was destroyed. */
+export class KeyGone extends Error {
+  override readonly name = "KeyGone";
 }
 
 /** Sealed bytes are: VERSION, a random nonce, AES-256-GCM ciphertext, its tag; the entity's id is authenticated with them. */
@@ -25,7 +30,7 @@ export function sealing(keys: EntityKeys): Sealing {
       const found = await keys.read([...new Set(items.map(({ entity }) => entity))]);
       return items.map(({ entity, plain }) => {
         const key = found.get(entity);
-        if (key === undefined) throw new Error("An entity has no key to seal under");
+        if (key === undefined) throw new KeyGone("An entity has no key to seal under");
         return sealOne(key, entity, plain);
       });
     },

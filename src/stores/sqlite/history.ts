@@ -4,7 +4,7 @@ import { type Database, inTransaction } from "./database.js";
 /** A message is pending while rows of `pending_identity`, or none but the flag, say so. */
 export const historySchema = `
   CREATE TABLE IF NOT EXISTS message (
-    id TEXT PRIMARY KEY, "table" TEXT NOT NULL, stream TEXT NOT NULL, entity TEXT NOT NULL, time INTEGER NOT NULL,
+    id TEXT PRIMARY KEY, "table" TEXT NOT NULL, stream TEXT NOT NULL, entity TEXT NOT NULL, time REAL NOT NULL,
     arrival REAL NOT NULL, position INTEGER NOT NULL, sealed BLOB NOT NULL, pending INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS message_entity ON message (entity);

@@ -1,0 +1,145 @@
+import { ServiceError } from "../errors.js";
+import { applyMemberships, type MembershipParts } from "./apply-memberships.js";
+import type { BatchMessage } from "./batch-message.js";
+import type { Component } from "./component.js";
+import type { EntityId, StoredEntity } from "./entity.js";
+import { decodeDocument, type EntityDocument, encodeDocument } from "./entity-document.js";
+import type { EntityKeys } from "./entity-keys.js";
+import { type EntitySources, type FoundEntities, findEntities } from "./find-entities.js";
+import type { History } from "./history.js";
+import { encodeMessage } from "./message.js";
+import { type BatchPlan, type PlanLimits, type PlannedMessage, planBatch } from "./plan-batch.js";
+import { KeyGone, type Sealing } from "./sealed.js";
+
+export interface BatchParts extends EntitySources, MembershipParts {
+  readonly history: History;
+  readonly entityKeys: EntityKeys;
+  readonly sealing: Sealing;
+  /** A new random entity id. */
+  newId(): EntityId;
+}
+
+/** Each attempt but the first two needs somebody who wrote to the same entity in that very moment. */
+const ATTEMPTS = 40;
+
+/**
+ * Brings messages into the history and from there into the profiles, the index and the counts. All of it is done when it
+ * resolves, or is left pending when it rejects. What must not come back is dropped; resolves with those over a limit, which
+ * were not kept. `again`: an earlier attempt at these messages may have ended half-way.
+ *
+ * The append to the history is the commit. Only a pass that had nothing to append saves: it has loaded everything, and
+ * asked the ledger, after the append, so that whoever accepts a deletion either is seen here or sees the pending message
+ * and fences its entity off.
+ */
+export async function applyBatch(
+  parts: BatchParts,
+  batch: readonly BatchMessage[],
+  limits: PlanLimits,
+  again: boolean,
+): Promise<BatchPlan["refused"]> {
+  const documents = new OpenDocuments(parts.sealing);
+  const refused: BatchPlan["refused"][number][] = [];
+  let left = batch;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const found = await findEntities(parts, hashesOf(left), entitiesOf(left));
+    left = await withoutSuppressed(parts.history, left, found);
+    if (left.length === 0) return refused;
+    const plan = planBatch(left, { found, documents: await documents.of(found.live), limits, newId: parts.newId });
+    refused.push(...plan.refused);
+    if (plan.newIds.length > 0) await parts.entityKeys.create(plan.newIds);
+    try {
+      if (await append(parts, plan.messages)) {
+        left = plan.messages.map(({ message, entity }) => ({ ...message, entity }));
+        continue;
+      }
+      const saved = await save(parts, plan.groups);
+      const done = plan.messages.filter(({ at }) => saved.has(at.root));
+      if (done.length > 0) {
+        await applyMemberships(parts, done, [...saved], again);
+        await parts.history.settle(done.map(({ message }) => message.id));
+      }
+      left = plan.messages.filter(({ at }) => !saved.has(at.root)).map(({ message }) => message);
+      if (left.length === 0) return refused;
+    } catch (error) {
+      if (!(error instanceof KeyGone)) throw error;
+      left = plan.messages.map(({ message }) => message);
+    }
+  }
+  throw new ServiceError("unavailable", "Too much is written to the same entities at once");
+}
+
+function hashesOf(batch: readonly BatchMessage[]): string[] {
+  return [...new Set(batch.flatMap(({ hashes }) => hashes))];
+}
+
+function entitiesOf(batch: readonly BatchMessage[]): EntityId[] {
+  return [...new Set(batch.flatMap(({ entity }) => entity ?? []))];
+}
+
+/** Leaves out, and takes from the history, messages that are not newer than an erasure of one of their identities. */
+async function withoutSuppressed(
+  history: History,
+  batch: readonly BatchMessage[],
+  found: FoundEntities,
+): Promise<readonly BatchMessage[]> {
+  const isSuppressed = ({ hashes, stamp }: BatchMessage) =>
+    hashes.some((hash) => stamp.time <= (found.cutOffOf(hash) ?? Number.NEGATIVE_INFINITY));
+  const suppressed = batch.filter(isSuppressed);
+  if (suppressed.length === 0) return batch;
+  const kept = suppressed.filter(({ entity }) => entity !== undefined);
+  if (kept.length > 0) await history.drop(kept.map(({ id }) => id));
+  return batch.filter((message) => !suppressed.includes(message));
+}
+
+/** Keeps the messages that the history does not hold yet under the entity that they are for; false: it holds all of them. */
+async function append({ history, sealing }: BatchParts, messages: readonly PlannedMessage[]): Promise<boolean> {
+  const moved = messages.filter(({ message, entity }) => message.entity !== entity);
+  if (moved.length === 0) return false;
+  const sealed = await sealing.seal(
+    moved.map(({ message, entity }) => ({ entity, plain: encodeMessage(message.message) })),
+  );
+  await history.append(
+    moved.map(({ message: { id, table, stream, hashes, stamp }, entity }, index) => {
+      return { id, table, stream, entity, hashes, ...stamp, sealed: sealed[index] as Uint8Array };
+    }),
+  );
+  return true;
+}
+
+/** Those of the entities that could be saved. */
+async function save({ entities, sealing }: BatchParts, groups: readonly Component[]): Promise<Set<Component>> {
+  const sealed = await sealing.seal(
+    groups.map(({ id, document }) => ({ entity: id, plain: encodeDocument(document) })),
+  );
+  const saved = await entities.save(
+    groups.map((group, index) => {
+      const { id, table, revision, born, bindings, joined } = group;
+      return {
+        entity: { id, table, revision, born, bindings, joined, sealed: sealed[index] as Uint8Array },
+        absorbs: group.absorbed.map((other) => ({ id: other.id, revision: other.revision })),
+        releasedBy: group.released,
+      };
+    }),
+  );
+  return new Set(groups.filter((_, index) => saved[index]));
+}
+
+/** Opened documents; one is opened again only when its entity was saved meanwhile. */
+class OpenDocuments {
+  readonly #sealing: Sealing;
+  readonly #opened = new Map<EntityId, { readonly revision: number; readonly document: EntityDocument }>();
+
+  constructor(sealing: Sealing) {
+    this.#sealing = sealing;
+  }
+
+  async of(entities: readonly StoredEntity[]): Promise<Map<EntityId, EntityDocument>> {
+    const stale = entities.filter(({ id, revision }) => this.#opened.get(id)?.revision !== revision);
+    const plain = await this.#sealing.open(stale.map(({ id, sealed }) => ({ entity: id, sealed })));
+    stale.forEach(({ id, revision }, index) => {
+      const bytes = plain[index];
+      if (bytes !== undefined) this.#opened.set(id, { revision, document: decodeDocument(bytes) });
+    });
+    return new Map(Array.from(this.#opened, ([id, { document }]) => [id, document]));
+  }
+}

@@ -1,0 +1,134 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { invalid, type Problem, ServiceError } from "../errors.js";
+import type { CollectMessages, NewMessage } from "./collect-messages.js";
+import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
+import type { ParsedMessage } from "./parse-message.js";
+import type { Table } from "./tables.js";
+
+/** One message of a request, not read yet. */
+export interface RequestItem {
+  /** As it was sent, or what stands for it: equal texts, equal messages. */
+  readonly text: string;
+  /** About what it takes up, bytes. */
+  readonly bytes: number;
+  /** Reads the message; refused with one problem. */
+  parse(now: number): ParsedMessage;
+  /** Where a problem of it lies in the request. */
+  place(path: string): string;
+}
+
+export interface CollectRequest {
+  readonly stream: string;
+  readonly table: Table;
+  /** As they arrive. */
+  readonly items: AsyncIterable<readonly RequestItem[]>;
+  /** Names a request that may be repeated. */
+  readonly idempotencyId: string | undefined;
+}
+
+/** What a request came to. */
+export interface CollectTally {
+  /** Messages that were taken in; those of erased identities too. */
+  message_count: number;
+  rejected_count: number;
+  /** Of the first hundred that were rejected. */
+  errors: Problem[];
+}
+
+export interface CollectRequestParts extends IdempotencyParts {
+  readonly collect: CollectMessages;
+}
+
+const BATCH_MESSAGES = 500;
+const BATCH_BYTES = 1_048_576;
+const NAMED_ERRORS = 100;
+
+/** Takes in a request of any length, batch by batch. Each batch is durable, applied and counted before the next one is read. */
+export async function collectRequest(parts: CollectRequestParts, request: CollectRequest): Promise<CollectTally> {
+  const { idempotencyId } = request;
+  if (idempotencyId === undefined) return collectItems(parts, request, undefined);
+  const run = await RepeatableRun.begin(parts, idempotencyId, randomUUID());
+  try {
+    return await collectItems(parts, request, run);
+  } finally {
+    await run.release();
+  }
+}
+
+async function collectItems(
+  parts: CollectRequestParts,
+  { stream, table, items }: CollectRequest,
+  run: RepeatableRun | undefined,
+): Promise<CollectTally> {
+  const tally = tallyOf(run);
+  let position = 0;
+  for await (const batch of batchesOf(items)) {
+    const now = parts.clock();
+    const arrival = run?.arrival ?? parts.arrivals();
+    const rejected = new Map<number, { item: RequestItem; problem: Problem }>();
+    const messages = new Map<NewMessage, { item: RequestItem; position: number }>();
+    for (const item of batch) {
+      const at = position;
+      position += 1;
+      if (run?.meet(item.text)) continue;
+      try {
+        const message = item.parse(now);
+        const id = run?.messageId() ?? randomBytes(16).toString("hex");
+        const stamp = { time: message.time ?? arrival, arrival, position: at };
+        messages.set({ id, stamp, message }, { item, position: at });
+      } catch (error) {
+        rejected.set(at, { item, problem: problemOf(error) });
+      }
+    }
+    for (const [message, problem] of await parts.collect(stream, table, [...messages.keys()])) {
+      const source = messages.get(message);
+      if (source === undefined) continue;
+      messages.delete(message);
+      rejected.set(source.position, { item: source.item, problem: { ...problem, path: "" } });
+    }
+    tally.message_count += messages.size;
+    note(tally, rejected);
+    await run?.advance(JSON.stringify(tally));
+  }
+  if (position === 0) throw invalid("empty", "", "There is no message to collect");
+  await run?.finish(JSON.stringify(tally));
+  return tally;
+}
+
+function tallyOf(run: RepeatableRun | undefined): CollectTally {
+  if (run === undefined || run.tally === "") return { message_count: 0, rejected_count: 0, errors: [] };
+  return JSON.parse(run.tally) as CollectTally;
+}
+
+/** The items in batches that are worth a transaction, and that memory does not feel. */
+async function* batchesOf(items: AsyncIterable<readonly RequestItem[]>): AsyncGenerator<readonly RequestItem[]> {
+  let batch: RequestItem[] = [];
+  let bytes = 0;
+  for await (const arrived of items) {
+    for (const item of arrived) {
+      batch.push(item);
+      bytes += item.bytes;
+      if (batch.length < BATCH_MESSAGES && bytes < BATCH_BYTES) continue;
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** The one problem of a message that was refused; other errors are thrown on. */
+function problemOf(error: unknown): Problem {
+  const problem = error instanceof ServiceError && error.kind === "invalid" ? error.problems[0] : undefined;
+  if (problem === undefined) throw error;
+  return problem;
+}
+
+function note(tally: CollectTally, rejected: ReadonlyMap<number, { item: RequestItem; problem: Problem }>): void {
+  tally.rejected_count += rejected.size;
+  for (const position of [...rejected.keys()].sort((a, b) => a - b)) {
+    if (tally.errors.length >= NAMED_ERRORS) return;
+    const { item, problem } = rejected.get(position) as { item: RequestItem; problem: Problem };
+    tally.errors.push({ ...problem, path: item.place(problem.path) });
+  }
+}

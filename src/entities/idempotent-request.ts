@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../clock.js";
+import { ServiceError } from "../errors.js";
+import type { Idempotency, IdempotentRequest } from "./idempotency.js";
+
+/** How long a request has its key for itself after each sign of progress, ms. */
+const LEASE_MS = 60_000;
+
+export interface IdempotencyParts {
+  readonly idempotency: Idempotency;
+  readonly clock: Clock;
+  /** See `clock.arrivals`. */
+  readonly arrivals: Clock;
+}
+
+/** One run of a request that may be repeated: what was done before is skipped, as long as the body is the same. */
+export class RepeatableRun {
+  readonly #parts: IdempotencyParts;
+  readonly #owner: string;
+  readonly #before: IdempotentRequest;
+  #seen = 0;
+  #digest = "";
+
+  private constructor(parts: IdempotencyParts, owner: string, before: IdempotentRequest) {
+    this.#parts = parts;
+    this.#owner = owner;
+    this.#before = before;
+  }
+
+  /** Takes the request for `owner`; refused while another has it. */
+  static async begin(parts: IdempotencyParts, id: string, owner: string): Promise<RepeatableRun> {
+    const before = await parts.idempotency.begin(id, owner, parts.arrivals(), parts.clock() + LEASE_MS);
+    if (before === undefined) {
+      throw new ServiceError("conflict", "A request with this Idempotency-Key is under way", { retryAfter: 1 });
+    }
+    return new RepeatableRun(parts, owner, before);
+  }
+
+  /** When the request came for the first time. */
+  get arrival(): number {
+    return this.#before.arrival;
+  }
+
+  /** What was noted with `advance` before; empty when nothing was. */
+  get tally(): string {
+    return this.#before.tally;
+  }
+
+  /** Takes note of the next message of the body; true when it was done with in an earlier run. */
+  meet(text: string): boolean {
+    const { done, digest, finished } = this.#before;
+    if (this.#seen === done && finished) throw anotherBody();
+    this.#seen += 1;
+    this.#digest = createHash("sha256").update(`${this.#digest}\n${text}`).digest("hex");
+    if (this.#seen === done && this.#digest !== digest) throw anotherBody();
+    return this.#seen <= done;
+  }
+
+  /** An id for the message met last: the same in each run, and for no other message. */
+  messageId(): string {
+    const { id, arrival } = this.#before;
+    return createHash("sha256")
+      .update(JSON.stringify([id, arrival, this.#seen, this.#digest]))
+      .digest("hex")
+      .slice(0, 32);
+  }
+
+  /** Notes that all messages met so far are done with. */
+  async advance(tally: string): Promise<void> {
+    if (this.#seen > this.#before.done) await this.#note(tally, false);
+  }
+
+  /** Notes that the body has ended. */
+  async finish(tally: string): Promise<void> {
+    if (this.#seen < this.#before.done) throw anotherBody();
+    if (!this.#before.finished) await this.#note(tally, true);
+  }
+
+  /** Lets the next run in. */
+  release(): Promise<void> {
+    return this.#parts.idempotency.release(this.#before.id, this.#owner);
+  }
+
+  #note(tally: string, finished: boolean): Promise<void> {
+    const { id, arrival } = this.#before;
+    const progress = { id, arrival, done: this.#seen, digest: this.#digest, finished, tally };
+    return this.#parts.idempotency.advance(progress, this.#owner, this.#parts.clock() + LEASE_MS);
+  }
+}
+
+function anotherBody(): ServiceError {
+  return new ServiceError("unprocessable", "This Idempotency-Key was used with another body");
+}

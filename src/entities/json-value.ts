@@ -1,0 +1,17 @@
+import type { Problem } from "../errors.js";
+
+/** What keeps a JSON value from being kept: nested more than `maxDepth` levels, a number that is none, a hazardous name. */
+export function problemOfJson(value: unknown, maxDepth: number): Omit<Problem, "path"> | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : NOT_A_NUMBER;
+  if (typeof value !== "object" || value === null) return undefined;
+  if (maxDepth === 0) return { code: "too_deep", message: "The value is nested too deep" };
+  if (!Array.isArray(value) && Object.hasOwn(value, "__proto__")) return HAZARDOUS_NAME;
+  for (const child of Array.isArray(value) ? value : Object.values(value)) {
+    const problem = problemOfJson(child, maxDepth - 1);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+const NOT_A_NUMBER = { code: "invalid_number", message: "A number is too large to be kept" };
+const HAZARDOUS_NAME = { code: "invalid_name", message: "A name must not be __proto__" };

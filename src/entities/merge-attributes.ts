@@ -1,0 +1,85 @@
+import { compareStamps } from "./entity.js";
+import { type AttributeState, type EntityDocument, encodedBytes } from "./entity-document.js";
+import type { Identity } from "./identity.js";
+
+/**
+ * A document in the making: of each attribute the newest statement, and every identity. The order in which documents are
+ * merged does not matter, nor does one that comes twice.
+ */
+export class Draft {
+  readonly #attributes = new Map<string, AttributeState>();
+  readonly #identities = new Map<string, Identity>();
+  #bytes = 0;
+
+  /** Size of the encoded document, within a few bytes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Takes in what a document says. */
+  merge(document: EntityDocument): this {
+    for (const [name, state, growth] of this.#newsOf(document)) {
+      this.#attributes.set(name, state);
+      this.#bytes += growth;
+    }
+    for (const identity of document.identities) {
+      const key = keyOf(identity);
+      if (this.#identities.has(key)) continue;
+      this.#identities.set(key, identity);
+      this.#bytes += Buffer.byteLength(key) + 6;
+    }
+    return this;
+  }
+
+  /** Size that merging a document would lead to, its identities left out. */
+  bytesWith(document: EntityDocument): number {
+    let bytes = this.#bytes;
+    for (const [, , growth] of this.#newsOf(document)) bytes += growth;
+    return bytes;
+  }
+
+  /** Whether one of these identities is not known. */
+  lacks(identities: readonly Identity[]): boolean {
+    return identities.some((identity) => !this.#identities.has(keyOf(identity)));
+  }
+
+  /** Values that the fullest identity field would hold once these were added. */
+  valuesWith(added: readonly Identity[]): number {
+    const counts = new Map<string, number>();
+    const all = new Map([...this.#identities, ...added.map((identity) => [keyOf(identity), identity] as const)]);
+    for (const { field } of all.values()) counts.set(field, (counts.get(field) ?? 0) + 1);
+    return Math.max(0, ...counts.values());
+  }
+
+  /** The merged document. */
+  document(): EntityDocument {
+    const keys = [...this.#identities.keys()].sort();
+    return {
+      attributes: new Map(this.#attributes),
+      identities: keys.map((key) => this.#identities.get(key) as Identity),
+    };
+  }
+
+  /** Statements of a document that are newer than what is known, with what each adds to the size. */
+  *#newsOf({ attributes }: EntityDocument): Generator<[name: string, state: AttributeState, growth: number]> {
+    for (const [name, state] of attributes) {
+      const kept = this.#attributes.get(name);
+      if (kept !== undefined && !isNewer(state, kept)) continue;
+      yield [name, state, encodedBytes(name, state) - (kept === undefined ? 0 : encodedBytes(name, kept))];
+    }
+  }
+}
+
+/** Equal stamps of different writers are told apart by what they say, so that every order ends the same. */
+function isNewer(a: AttributeState, b: AttributeState): boolean {
+  const order = compareStamps(a.stamp, b.stamp);
+  return order > 0 || (order === 0 && textOf(a) > textOf(b));
+}
+
+function textOf({ value }: AttributeState): string {
+  return value === undefined ? "" : JSON.stringify(value);
+}
+
+function keyOf({ field, value }: Identity): string {
+  return `${field}\0${value}`;
+}

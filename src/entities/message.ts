@@ -1,0 +1,38 @@
+import type { Stamp } from "./entity.js";
+import type { EntityDocument, Json } from "./entity-document.js";
+import type { Identity } from "./identity.js";
+
+/** What a message says of segments: the full list (`full`, in `add`), or those joined and left. */
+export interface SegmentStatement {
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+  readonly full: boolean;
+}
+
+/** What a message says of an entity, checked and in normal form. */
+export interface Message {
+  /** At least one, each once. */
+  readonly identities: readonly Identity[];
+  /** By name; null removes the attribute. */
+  readonly attributes: readonly (readonly [name: string, value: Json])[];
+  readonly segments: SegmentStatement | undefined;
+}
+
+/** What a message says of attributes and identities, as a document of its own with one stamp. */
+export function documentOf({ attributes, identities }: Message, stamp: Stamp): EntityDocument {
+  return {
+    attributes: new Map(attributes.map(([name, value]) => [name, { stamp, value: value ?? undefined }])),
+    identities,
+  };
+}
+
+/** The bytes to seal. */
+export function encodeMessage({ identities, attributes, segments }: Message): Uint8Array {
+  return Buffer.from(JSON.stringify({ identities, attributes, segments }));
+}
+
+/** The message of bytes that `encodeMessage` made. */
+export function decodeMessage(bytes: Uint8Array): Message {
+  const { identities, attributes, segments } = JSON.parse(Buffer.from(bytes).toString()) as Message;
+  return { identities, attributes, segments };
+}

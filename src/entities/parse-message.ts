@@ -1,0 +1,92 @@
+import { invalid } from "../errors.js";
+import type { Json } from "./entity-document.js";
+import { type Identity, identityOf } from "./identity.js";
+import { problemOfJson } from "./json-value.js";
+import type { Message } from "./message.js";
+import { parseSegments, type SegmentIdRule } from "./parse-segments.js";
+import type { Table } from "./tables.js";
+
+/** How the messages of one request are read. */
+export interface MessageRules {
+  readonly table: Table;
+  /** The attribute that holds the event time. */
+  readonly timestampField: string | undefined;
+  readonly identityBytes: number;
+  /** Levels of nesting, the message itself counted. */
+  readonly nesting: number;
+  readonly segmentId: SegmentIdRule;
+  /** The moment (Unix ms) that a written event time stands for. */
+  eventTime(written: string | number): number | undefined;
+}
+
+export interface ParsedMessage extends Message {
+  /** Event time, Unix ms; undefined when the message names none. */
+  readonly time: number | undefined;
+}
+
+/** Most that a sender's clock may be ahead, ms. */
+const AHEAD_MS = 600_000;
+
+const LONGEST_NAME = 256;
+
+/** The message that a JSON value stands for, at `now`. Refused with one problem, whose path is an identity field or empty. */
+export function parseMessage(json: unknown, rules: MessageRules, now: number): ParsedMessage {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw invalid("not_an_object", "", "A message is an object");
+  }
+  const problem = problemOfJson(json, rules.nesting);
+  if (problem !== undefined) throw invalid(problem.code, "", problem.message);
+
+  const { table } = rules;
+  const fields = new Map(table.identities.map((field) => [field.name, field]));
+  const identities = new Map<string, Identity>();
+  const attributes: [string, Json][] = [];
+  for (const [name, value] of Object.entries(json as Record<string, Json>)) {
+    if (name === "segments") continue;
+    const field = fields.get(name);
+    if (field === undefined) {
+      attributes.push([checkedName(name), value]);
+      continue;
+    }
+    for (const raw of Array.isArray(value) ? (value as readonly Json[]) : [value]) {
+      const identity = identityOf(table, field, raw, rules.identityBytes);
+      identities.set(`${field.name}\0${identity.value}`, identity);
+    }
+  }
+  if (identities.size === 0) {
+    throw invalid("no_identity", "", `A message needs one of ${table.identities.map(({ name }) => name).join(", ")}`);
+  }
+  return {
+    identities: [...identities.values()],
+    attributes,
+    segments: parseSegments(ownValue(json, "segments"), rules.segmentId),
+    time: eventTimeOf(json, rules, now),
+  };
+}
+
+function checkedName(name: string): string {
+  if (name === "" || (name.length > LONGEST_NAME && [...name].length > LONGEST_NAME)) {
+    throw invalid("invalid_name", "", `The name of an attribute has 1 to ${LONGEST_NAME} characters`);
+  }
+  return name;
+}
+
+function eventTimeOf(json: object, { timestampField, eventTime }: MessageRules, now: number): number | undefined {
+  if (timestampField === undefined) return undefined;
+  const written = ownValue(json, timestampField);
+  if (written === undefined || written === null) return undefined;
+  const time = typeof written === "string" || typeof written === "number" ? eventTime(written) : undefined;
+  if (time === undefined || time < 0) {
+    throw invalid("invalid_time", "timestamp_field", `The event time must be ${TIME_RULE}`);
+  }
+  if (time > now + AHEAD_MS) {
+    throw invalid("time_ahead", "timestamp_field", "The event time is more than 10 minutes ahead");
+  }
+  return time;
+}
+
+const TIME_RULE = "an RFC 3339 time, YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10 digits), since 1970";
+
+function ownValue(json: object, name: string): Json | undefined {
+  return Object.hasOwn(json, name) ? (json as Record<string, Json>)[name] : undefined;
+}
