@@ -78,7 +78,8 @@ function twice({ startdate, start_date, enddate, end_date }: Fields): Problem | 
 
 /** The request in domain words; fields of another type than theirs are left out. */
 function askedSeries(fields: Fields): AskedSeries {
-  const standsIn = !given(fields.dimension) || !given(fields.dimension_id);
+  const standsIn =
+    (!given(fields.dimension) && given(fields.keyspace)) || (!given(fields.dimension_id) && given(fields.metric));
   const asked = {
     dimension: text(fields.dimension ?? fields.keyspace),
     id: text(fields.dimension_id ?? fields.metric),

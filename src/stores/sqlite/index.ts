@@ -2,7 +2,8 @@ import type { Settings } from "../../config.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { KeyStore } from "../../keys/key-store.js";
 import { stream } from "../../metrics/dimensions/stream.js";
-import type { Probe, Stores } from "../stores.js";
+import type { Probe } from "../../probe.js";
+import type { Stores } from "../stores.js";
 import { catalogueSchema, sqliteCatalogueStore } from "./catalogue-store.js";
 import { sqliteChanges } from "./changes.js";
 import { closeDatabase, type Database, openDatabase } from "./database.js";
@@ -18,8 +19,7 @@ import { keySchema, sqliteKeyStore } from "./key-store.js";
 import { ledgerSchema, sqliteLedger } from "./ledger.js";
 import { membershipSchema, sqliteMembershipIndex } from "./membership-index.js";
 import { openPepper, pepperSchema } from "./pepper.js";
-import { seriesSchema } from "./series-ids.js";
-import { chunkSchema, sqliteSeriesStore } from "./series-store.js";
+import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
 import { claimsSchema, sqliteSlotClaims } from "./slot-claims.js";
 import { slotCountSchema, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
@@ -38,7 +38,7 @@ const entitiesSchema: readonly string[] = [
   catalogueSchema,
   claimsSchema,
 ];
-const metricsSchema: readonly string[] = [seriesSchema, chunkSchema];
+const metricsSchema: readonly string[] = [seriesSchema];
 
 /**
  * Opens the embedded engine: every port on three files. `ledger.db` and `entities.db` lie in the folder of
@@ -110,9 +110,4 @@ function probe(name: string, db: Database): Probe {
       return undefined;
     },
   };
-}
-
-/** Stands where a port is not built yet. */
-function unbuilt<T>(port: string): T {
-  return { port } as T;
 }

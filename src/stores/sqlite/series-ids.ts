@@ -2,11 +2,11 @@ import { type Series, seriesKey } from "../../metrics/series.js";
 import type { Database } from "./database.js";
 
 /** Every series that was ever written, with a number of its own and the length of its slots, ms. */
-export const seriesSchema = `
+export const seriesIdSchema = `
   CREATE TABLE IF NOT EXISTS series (
     id INTEGER PRIMARY KEY, dimension TEXT NOT NULL, dimension_id TEXT NOT NULL, type TEXT NOT NULL,
     slot_ms INTEGER NOT NULL, UNIQUE (dimension, dimension_id, type)
-  );`;
+  )`;
 
 /** As many numbers are remembered. */
 const REMEMBERED = 50_000;

@@ -1,13 +1,15 @@
 import { CHUNK_SLOTS, type SlotColumn } from "../../metrics/series.js";
 import type { SeriesStore, SeriesWindow } from "../../metrics/series-store.js";
 import { type Database, inTransaction } from "./database.js";
-import { type SeriesIds, seriesIds } from "./series-ids.js";
+import { type SeriesIds, seriesIdSchema, seriesIds } from "./series-ids.js";
 
 /**
  * A row of `chunk` holds CHUNK_SLOTS little-endian doubles, NaN where nothing is saved. Its id is the series' id × CHUNKS + the
  * number of the chunk, counted from 1970: chunks of a series lie together, and three fit a page.
  */
-export const chunkSchema = "CREATE TABLE IF NOT EXISTS chunk (id INTEGER PRIMARY KEY, slots BLOB NOT NULL)";
+const chunkSchema = "CREATE TABLE IF NOT EXISTS chunk (id INTEGER PRIMARY KEY, slots BLOB NOT NULL)";
+
+export const seriesSchema = `${seriesIdSchema}; ${chunkSchema}`;
 
 /** Room for the chunks of one series: a thousand years of them at the least. */
 const CHUNKS = 2 ** 20;
