@@ -19,6 +19,7 @@ import { catalogueRoutes } from "./http/routes/catalogue.js";
 import { addDeletionRoutes } from "./http/routes/deletion.js";
 import { metricRoutes } from "./http/routes/metric.js";
 import { operationRoutes } from "./http/routes/operations.js";
+import { pageRoutes } from "./http/routes/pages.js";
 import { pointRoutes } from "./http/routes/points.js";
 import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
@@ -109,6 +110,7 @@ export async function compose(
   });
   let recording: { stop(): Promise<void> } | undefined;
   const meters = openMeters();
+  pageRoutes(api);
   operationRoutes(api, { probes: stores.probes, meters });
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const port = openServer({ api, settings, verify, log, meters, failureOf: stores.failureOf });

@@ -14,15 +14,7 @@ import type { Changes } from "../metrics/changes.js";
 import type { SeriesStore } from "../metrics/series-store.js";
 import type { SlotClaims } from "../metrics/slot-claims.js";
 import type { SlotCounts } from "../metrics/slot-counts.js";
-
-/** A store as `/ready` names it. */
-export interface Probe {
-  readonly name: string;
-  /** Whether the service is of no use without it. */
-  readonly required: boolean;
-  /** Rejects when it is away; resolves with a word when something about it is not as it should be. */
-  check(): Promise<string | undefined>;
-}
+import type { Probe } from "../probe.js";
 
 /** Ports over profiles and what surrounds them. */
 export interface EntityStores {

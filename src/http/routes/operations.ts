@@ -1,5 +1,5 @@
 import type { Meters } from "../../meters.js";
-import type { Probe } from "../../stores/stores.js";
+import type { Probe } from "../../probe.js";
 import type { Api } from "../api-router.js";
 import { succeed } from "../envelope.js";
 

@@ -1,0 +1,97 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import helmet from "helmet";
+import { docsPage, docsScript, docsStyle } from "../../dashboard/docs-page.js";
+import { homePage } from "../../dashboard/home-page.js";
+import { pageStyle } from "../../dashboard/page-style.js";
+import { ServiceError } from "../../errors.js";
+import type { Api, ApiContext } from "../api-router.js";
+
+/** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
+export function pageRoutes(api: Api): void {
+  api.add("GET", "/", "keyless", (ctx) => answerPage(ctx, homePage, forHome));
+  api.add("GET", "/docs", "keyless", (ctx) => answerPage(ctx, docsPage, forDocs));
+  api.add("GET", "/docs/:file", "keyless", async (ctx) => {
+    const asset = assets.get(ctx.params.file ?? "");
+    if (asset === undefined) throw new ServiceError("not-found", "Not Found");
+    const { type, text, etag } = await asset();
+    ctx.set({ "Content-Type": type, "Cache-Control": "no-cache", ETag: etag });
+    ctx.status = 200;
+    ctx.body = text;
+  });
+}
+
+type Protection = ReturnType<typeof helmet>;
+
+function answerPage(ctx: ApiContext, html: string, protect: Protection): void {
+  protect(ctx.req, ctx.res, () => {});
+  ctx.set({ "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache" });
+  ctx.status = 200;
+  ctx.body = html;
+}
+
+const forHome = protection({ styleSrc: [`'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'`] });
+
+/** Swagger UI sets styles on its elements and shows icons from data URLs. */
+const forDocs = protection({
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'", "'unsafe-inline'"],
+  imgSrc: ["'self'", "data:"],
+  connectSrc: ["'self'"],
+  fontSrc: ["'self'", "data:"],
+});
+
+/** A page may load what is named and nothing else. The service speaks plain HTTP behind whoever does TLS, so neither HSTS nor upgrades are ours to ask for. */
+function protection(allowed: Record<string, string[]>): Protection {
+  const directives = {
+    defaultSrc: ["'none'"],
+    baseUri: ["'none'"],
+    formAction: ["'none'"],
+    frameAncestors: ["'none'"],
+  };
+  return helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { ...directives, ...allowed } },
+    strictTransportSecurity: false,
+    referrerPolicy: { policy: "no-referrer" },
+  });
+}
+
+interface Asset {
+  readonly type: string;
+  readonly text: string | Buffer;
+  readonly etag: string;
+}
+
+const assets = new Map<string, () => Promise<Asset>>([
+  ["docs.css", own("text/css; charset=utf-8", docsStyle)],
+  ["docs.js", own("text/javascript; charset=utf-8", docsScript)],
+  ["swagger-ui.css", ofSwagger("swagger-ui.css", "text/css; charset=utf-8")],
+  ["swagger-ui-bundle.js", ofSwagger("swagger-ui-bundle.js", "text/javascript; charset=utf-8")],
+  ["favicon-32x32.png", ofSwagger("favicon-32x32.png", "image/png")],
+]);
+
+function own(type: string, text: string): () => Promise<Asset> {
+  const asset = Promise.resolve({ type, text, etag: etagOf(text) });
+  return () => asset;
+}
+
+/** A file of Swagger UI, read when it is first asked for. */
+function ofSwagger(name: string, type: string): () => Promise<Asset> {
+  let asset: Promise<Asset> | undefined;
+  return () => {
+    asset ??= readAsset(name, type);
+    return asset;
+  };
+}
+
+async function readAsset(name: string, type: string): Promise<Asset> {
+  const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+  const text = await readFile(join(folder, name));
+  return { type, text, etag: etagOf(text) };
+}
+
+function etagOf(content: string | Buffer): string {
+  return `W/"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`;
+}
