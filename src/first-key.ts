@@ -1,12 +1,12 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 /** Where the very first key can be found: on the terminal, once, or in a file. */
 export type FirstKey = { readonly shown: string } | { readonly file: string };
 
 /** Keeps a key for a reader who is not at a terminal: the file `first-key` of the folder, for its owner alone, in one step. */
 export function keepInFile(dir: string, key: string): FirstKey {
-  const file = join(dir, "first-key");
+  const file = join(resolve(dir), "first-key");
   const handle = openSync(`${file}.new`, "w", 0o600);
   writeSync(handle, `${key}\n`);
   fsyncSync(handle);
