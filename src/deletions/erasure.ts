@@ -68,7 +68,7 @@ export function openErasure(parts: ErasureParts): Erasure {
     hashOf: parts.hashIdentity,
     newToken: () => randomBytes(10).toString("hex"),
   };
-  const runParts = { ...common, runner: randomUUID() };
+  const runParts = { ...common, newRunner: () => randomUUID() };
   const turns = inTurn();
   const run = (requestId: string) => runDeletion(runParts, requestId);
   const sweeps = sweeper({ ...parts, ledger, entities, run });

@@ -16,19 +16,20 @@ export interface RunParts extends GatherParts {
   readonly log: Log;
   readonly observer: DeletionObserver;
   readonly failpoint: Failpoint;
-  /** Name of this process among those that run deletions. */
-  readonly runner: string;
+  /** A name that no other run has. */
+  newRunner(): string;
 }
 
 /** How long a run has its request for itself. A second run at the same time would do no harm, only work. */
-const LEASE_MS = 60_000;
+const LEASE_MS = 30_000;
 
 /**
  * Runs an open request as far as it goes: the live profile, each target, a second look at all of them, the keys, done.
  * Each step can be repeated, so a run may stop anywhere, and two may run at once. What fails is noted, to be tried again.
  */
 export async function runDeletion(parts: RunParts, requestId: string): Promise<void> {
-  const { ledger, clock, failpoint, runner } = parts;
+  const { ledger, clock, failpoint } = parts;
+  const runner = parts.newRunner();
   const now = clock();
   if (!(await ledger.claim(requestId, runner, now, now + LEASE_MS))) return;
   failpoint("K5");

@@ -20,9 +20,10 @@ export const ledgerSchema = `
     hash TEXT NOT NULL, sequence INTEGER NOT NULL, cut_off REAL NOT NULL, PRIMARY KEY (hash, sequence)
   ) WITHOUT ROWID;`;
 
-/** Deletion requests in `ledger.db`. */
+/** Deletion requests in `ledger.db`. Whoever ran one when the file was last open is gone: nobody else can have it open now. */
 export function sqliteLedger(db: Database): Ledger {
   const sql = statements(db);
+  sql.releaseAll.run();
 
   function find(requestId: string): Deletion | undefined {
     const row = sql.find.get(requestId) as Row | undefined;
@@ -204,6 +205,9 @@ function statements(db: Database) {
     claim: db.prepare(`UPDATE deletion SET runner = ?, runner_until = ?
       WHERE request_id = ? AND completed_at IS NULL AND (runner = ? OR runner_until <= ?)`),
     release: db.prepare("UPDATE deletion SET runner = NULL, runner_until = 0 WHERE request_id = ? AND runner = ?"),
+    releaseAll: db.prepare(
+      "UPDATE deletion SET runner = NULL, runner_until = 0 WHERE completed_at IS NULL AND runner IS NOT NULL",
+    ),
     note: db.prepare(`UPDATE deletion SET done = ?, attempts = ?, not_before = ?
       WHERE request_id = ? AND revision = ? AND completed_at IS NULL`),
     wake: db.prepare("UPDATE deletion SET not_before = 0 WHERE request_id = ? AND completed_at IS NULL"),

@@ -1,0 +1,218 @@
+import { expect } from "chai";
+import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/downstream-target.js";
+import type { Identity } from "../../src/entities/identity.js";
+import { type ErasureStage, erasureStage, type StageOptions } from "../support/erasure-stage.js";
+
+const ann: Identity = { field: "email", value: "ann@example.org" };
+const annsId: Identity = { field: "user_id", value: "ann-1" };
+
+/** A place outside whose answers a test decides. */
+function place(name: string, remote = true) {
+  const told: ErasureSubject[] = [];
+  const state = { away: false, clean: true, told, target: undefined as unknown as DownstreamTarget };
+  state.target = {
+    name,
+    remote,
+    async erase(subject) {
+      if (state.away) throw new Error("away");
+      told.push(subject);
+    },
+    async verify() {
+      if (state.away) throw new Error("away");
+      return state.clean;
+    },
+  };
+  return state;
+}
+
+describe("running a deletion", () => {
+  let stage: ErasureStage | undefined;
+  let time = 1_800_000_000_000;
+
+  async function open(options?: StageOptions): Promise<ErasureStage> {
+    stage = await erasureStage({ clock: () => time, ...options });
+    return stage;
+  }
+  afterEach(async () => {
+    await stage?.close();
+    stage = undefined;
+  });
+
+  const kept = async (at: ErasureStage, requestId: string) => {
+    const deletion = await at.stores.ledger.find(requestId);
+    if (deletion === undefined) throw new Error("There is no such request");
+    return deletion;
+  };
+
+  async function expectGone(at: ErasureStage, ids: readonly string[]): Promise<void> {
+    const { entities, memberships, history, entityKeys } = at.stores;
+    for (const port of [entities, memberships, history, entityKeys]) expect(await port.holds(ids)).to.equal(false);
+  }
+
+  it("leaves nothing of the entity in any store, nor its key, nor the list of identities", async () => {
+    const at = await open();
+    const entity = await at.profile([ann, annsId]);
+    const id = await at.erasure.request("user", ann);
+    await at.erasure.run(id);
+    const deletion = await kept(at, id);
+    expect(deletion.completedAt).to.equal(time);
+    expect(deletion.sealedIdentities).to.have.length(0);
+    await expectGone(at, deletion.entities);
+    expect(await at.stores.entities.owners([at.hashIdentity("user", ann)])).to.deep.equal(new Map());
+    expect((await at.stores.entities.load([entity])).get(entity)?.state).to.equal("dead");
+  });
+
+  it("tells a place outside every identity as written", async () => {
+    const crm = place("crm");
+    const at = await open({ more: [crm.target] });
+    await at.profile([ann, annsId]);
+    const id = await at.erasure.request("user", annsId);
+    await at.erasure.run(id);
+    expect(crm.told).to.have.length(1);
+    expect(crm.told[0]).to.deep.include({ requestId: id, table: "user" });
+    expect(crm.told[0]?.identities).to.have.deep.members([ann, annsId]);
+  });
+
+  it("does nothing for a request that is complete, unknown, or run by another", async () => {
+    const crm = place("crm");
+    const at = await open({ more: [crm.target] });
+    await at.erasure.run("nobody-1");
+    const id = await at.erasure.request("user", ann);
+    await at.stores.ledger.claim(id, "another", time, time + 1000);
+    await at.erasure.run(id);
+    expect(crm.told).to.have.length(0);
+    await at.stores.ledger.release(id, "another");
+    await at.erasure.run(id);
+    await at.erasure.run(id);
+    expect(crm.told).to.have.length(1);
+  });
+
+  it("notes what failed and tries later and later, a remote target at most 15 min apart, our own at most 30 s", async () => {
+    for (const [remote, longest] of [
+      [true, 900_000],
+      [false, 30_000],
+    ] as const) {
+      const crm = place("crm", remote);
+      crm.away = true;
+      const at = await open({ more: [crm.target] });
+      const id = await at.erasure.request("user", ann);
+      let last = 0;
+      for (let attempt = 1; attempt <= 14; attempt += 1) {
+        await at.erasure.run(id);
+        const { attempts, notBefore, done } = await kept(at, id);
+        expect(attempts).to.equal(attempt);
+        expect(done).to.deep.equal(["profile", "membership-index", "history-archive"]);
+        expect(notBefore - time).to.be.within(Math.max(1, last), longest);
+        last = notBefore - time;
+      }
+      expect(last).to.equal(longest);
+      expect(await at.stores.ledger.countOpen({ attempts: 3 })).to.equal(1);
+      crm.away = false;
+      await at.erasure.run(id);
+      expect((await kept(at, id)).completedAt).to.equal(time);
+      await at.close();
+      stage = undefined;
+    }
+  });
+
+  it("is not complete while a place is not clean, and erases it again", async () => {
+    const crm = place("crm");
+    crm.clean = false;
+    const at = await open({ more: [crm.target] });
+    const id = await at.erasure.request("user", ann);
+    for (let attempt = 1; attempt <= 3; attempt += 1) await at.erasure.run(id);
+    expect(await kept(at, id)).to.deep.include({ completedAt: undefined, attempts: 3 });
+    expect(crm.told).to.have.length(3);
+    crm.clean = true;
+    await at.erasure.run(id);
+    expect((await kept(at, id)).completedAt).to.equal(time);
+  });
+
+  it("lets the others that wait for a place run when it works again", async () => {
+    const crm = place("crm");
+    const at = await open({ more: [crm.target] });
+    crm.away = true;
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      ids.push(await at.erasure.request("user", { field: "user_id", value: `person-${index}` }));
+    }
+    for (const id of ids) for (let attempt = 0; attempt < 12; attempt += 1) await at.erasure.run(id);
+    crm.away = false;
+    await at.erasure.sweeper.sweep();
+    expect(await at.stores.ledger.countOpen()).to.equal(5);
+    await at.erasure.run(ids[3] as string);
+    await at.erasure.sweeper.sweep();
+    expect(await at.stores.ledger.countOpen()).to.equal(0);
+  });
+
+  it("keeps a request for a target that is not configured any more open", async () => {
+    const at = await open();
+    const id = await at.erasure.request("user", ann);
+    const { requestId, revision: _, ...rest } = await kept(at, id);
+    await at.stores.ledger.accept({ ...rest, requestId: `x${requestId.slice(1)}`, revision: 1, targets: ["gone"] });
+    await at.erasure.run(`x${requestId.slice(1)}`);
+    expect(await kept(at, `x${requestId.slice(1)}`)).to.deep.include({ attempts: 1, completedAt: undefined });
+  });
+
+  it("runs again when a second DELETE comes between the last look and completion", async () => {
+    let again: (() => Promise<void>) | undefined;
+    const crm = place("crm");
+    const at = await open({
+      more: [crm.target],
+      wrap: ({ entityKeys }) => ({
+        entityKeys: {
+          ...entityKeys,
+          async destroy(ids) {
+            await entityKeys.destroy(ids);
+            const once = again;
+            again = undefined;
+            await once?.();
+          },
+        },
+      }),
+    });
+    const entity = await at.profile([ann]);
+    const id = await at.erasure.request("user", ann);
+    const { cutOff } = await kept(at, id);
+    let late = "";
+    again = async () => {
+      time += 1000;
+      expect(await at.erasure.request("user", ann)).to.equal(id);
+      // What a write that won the race in this very moment would leave.
+      late = await at.profile([ann, annsId], { since: cutOff });
+    };
+    await at.erasure.run(id);
+    const deletion = await kept(at, id);
+    expect(deletion.completedAt).to.equal(time);
+    expect(deletion.cutOff).to.be.greaterThan(cutOff);
+    expect(deletion.entities).to.include.members([entity, late]);
+    await expectGone(at, deletion.entities);
+    expect(crm.told.at(-1)?.identities).to.deep.include(annsId);
+  });
+
+  it("P8: run twice at once, 200 times, it ends as one run does", async () => {
+    let taken = 0;
+    const at = await open({
+      failpoint: (name) => {
+        if (name === "K5") taken += 1;
+      },
+    });
+    const { ledger } = at.stores;
+    let runs = 0;
+    for (let index = 0; index < 200; index += 1) {
+      const person = { field: "user_id", value: `person-${index}` };
+      const entity = await at.profile([person]);
+      const id = await at.erasure.request("user", person);
+      // A lease that is over at once lets the second in beside the first.
+      const first = at.erasure.run(id);
+      time += 30_001;
+      await Promise.all([first, at.erasure.run(id)]);
+      runs += 2;
+      const deletion = await kept(at, id);
+      expect(deletion.completedAt).to.be.a("number");
+      await expectGone(at, [entity]);
+    }
+    expect(await ledger.countOpen()).to.equal(0);
+    expect(taken).to.equal(runs);
+  });
+});
