@@ -161,7 +161,8 @@ describe("metric answers and the oracle", function () {
   /** Three rounds of writes, each followed by batches of requests as of another moment. */
   async function compareAround(anchor: number, cache: object, seed: number): Promise<void> {
     let now = anchor;
-    const service = await startService({ cache }, { clock: () => now });
+    const limits = { buckets: 1_000_000, answer_values: 10_000_000 };
+    const service = await startService({ cache, limits }, { clock: () => now });
     const points: OraclePoint[] = [];
     try {
       for (const round of [0, 1, 2]) {
