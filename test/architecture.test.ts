@@ -8,7 +8,7 @@ import { type Import, root, type SourceFile, sourceFiles } from "./support/sourc
 const files = sourceFiles();
 const imports = files.flatMap((file) => file.imports);
 
-const leaves = /^(errors|clock|log|failpoint|meters)$/;
+const leaves = /^(errors|clock|log|failpoint|meters|probe)$/;
 const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
 /** Domain files that say what something is, or what an engine promises: all that engines and targets see of a domain. */
 const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);
@@ -32,8 +32,8 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   },
   {
     who: /^http\//,
-    may: (to) => new RegExp(`^(http|${domains.join("|")})/|^config$`).test(to) || leaves.test(to),
-    words: "http imports domains, keys and leaves",
+    may: (to) => new RegExp(`^(http|dashboard|${domains.join("|")})/|^config$`).test(to) || leaves.test(to),
+    words: "http imports domains, keys, pages and leaves",
   },
   {
     who: /^deletions\//,
