@@ -8,9 +8,12 @@ import type { Series } from "../../src/metrics/series.js";
 import { slotGate } from "../../src/metrics/slot-gate.js";
 import type { Stores } from "../../src/stores/stores.js";
 
+/** The ports that a recorder, and what it measures, live on. */
+export type RecordedStores = Pick<Stores, "catalogue" | "memberships" | "history" | "counts" | "claims" | "series">;
+
 /** A recorder over these stores, with whatever of its parts is to be another. */
 export function recorderOver(
-  stores: Stores,
+  stores: RecordedStores,
   clock: Clock,
   owner: string,
   other: Partial<RecorderParts> = {},
@@ -43,7 +46,7 @@ export function seriesOf(dimension: string, id: string, type = "size"): Series {
 
 /** The saved slots of a series, by hours since `start`. */
 export async function savedHours(
-  stores: Stores,
+  stores: RecordedStores,
   series: Series,
   start: number,
   hours: number,
@@ -60,7 +63,7 @@ export async function savedHours(
 let messages = 0;
 
 /** Lets a stream receive messages whose event time is `time`. */
-export async function receive(stores: Stores, stream: string, time: number, count = 1): Promise<void> {
+export async function receive(stores: RecordedStores, stream: string, time: number, count = 1): Promise<void> {
   const ids = Array.from({ length: count }, () => (messages++).toString(16).padStart(32, "0"));
   await stores.history.append(
     ids.map((id, position) => ({
@@ -79,7 +82,12 @@ export async function receive(stores: Stores, stream: string, time: number, coun
 }
 
 /** Makes entities members of a segment. */
-export async function join(stores: Stores, segment: string, entities: readonly string[], time = 1): Promise<void> {
+export async function join(
+  stores: RecordedStores,
+  segment: string,
+  entities: readonly string[],
+  time = 1,
+): Promise<void> {
   await stores.memberships.apply(
     entities.map((entity) => ({
       entity,

@@ -1,4 +1,4 @@
 import { slotClaimsContract } from "../contracts/slot-claims.contract.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
-slotClaimsContract("embedded", temporaryStores);
+slotClaimsContract("embedded", () => temporaryStores());

@@ -38,7 +38,7 @@ export function sqliteSlotClaims(db: Database): SlotClaims {
   );
   const settle = db.prepare(`UPDATE slot_claim SET state = (value = ?) WHERE ${SLOT} AND state <> 2`);
   const unsettled = db.prepare(
-    `SELECT dimension, dimension_id, type, slot, value FROM slot_claim
+    `SELECT dimension, dimension_id, type, slot, value FROM slot_claim INDEXED BY slot_claim_unsettled
      WHERE state = 0 AND dimension IN (SELECT value FROM json_each(?)) ORDER BY slot LIMIT ?`,
   );
   const WINDOW = "dimension = ? AND dimension_id = ? AND type = ? AND slot >= ? AND slot < ? AND state <> 2";

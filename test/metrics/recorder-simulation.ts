@@ -1,0 +1,216 @@
+import { catalogueCensus } from "../../src/catalogue/census.js";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import type { Recorder } from "../../src/metrics/recorder.js";
+import { type Series, type SlotColumn, seriesKey, slotStart } from "../../src/metrics/series.js";
+import type { SlotClaims, SlotSample } from "../../src/metrics/slot-claims.js";
+import { join, type RecordedStores, receive, recorderOver, seriesOf } from "./recorder-fixture.js";
+
+const MINUTE = 60_000;
+
+export interface Simulation {
+  readonly start: number;
+  readonly end: number;
+  /** Messages that each stream received, by slot. */
+  readonly received: Map<string, Map<number, number>>;
+  /** Every value that was written to the store for a size, by series and slot. */
+  readonly sizesWritten: Map<string, Set<number>>;
+  /** Samples claimed for a slot that did not hold the moment of their recorder's clock. */
+  readonly misplaced: SlotSample[];
+  /** Hours in which a recorder with a right clock finished a tick after the last fault of the hour. */
+  readonly quietHours: number[];
+  readonly deaths: number;
+  readonly jumps: number;
+}
+
+/** The series of sizes that the simulated catalogue has. */
+export const sizeSeries: readonly Series[] = [
+  seriesOf("segment", "visitors"),
+  seriesOf("segment", "buyers"),
+  seriesOf("experience", "banner", "potentialreach"),
+  seriesOf("experience", "banner", "actualreach"),
+  seriesOf("experiencegroup", "spring", "potentialreach"),
+  seriesOf("experiencegroup", "spring", "actualreach"),
+];
+
+interface Instance {
+  recorder: Recorder | undefined;
+  /** How wrong its clock is, ms. */
+  offset: number;
+  /** Port calls until it dies; Infinity: it lives. */
+  fuse: number;
+  /** True time at which it comes up again, or at which its clock is looked at. */
+  upAt: number;
+  clockUntil: number;
+}
+
+/**
+ * Days of three recorders over the same stores, with a clock of our own: each dies in the midst of its work now and then
+ * (before or after a port has done what it was asked), stays away for hours, and has a clock that jumps by two hours;
+ * sometimes all are away. Messages come in time, late, and while the recorders work.
+ */
+export async function simulate(stores: RecordedStores, start: number, days: number, seed: number): Promise<Simulation> {
+  const random = mulberry32(seed);
+  const between = (low: number, high: number) => Math.floor(low + random() * (high - low + 1));
+  const end = start + days * 24 * HOUR;
+  let now = start;
+  let deaths = 0;
+  let jumps = 0;
+  const received = new Map<string, Map<number, number>>();
+  const sizesWritten = new Map<string, Set<number>>();
+  const misplaced: SlotSample[] = [];
+  const quietHours: number[] = [];
+  const instances: Instance[] = [];
+
+  for (const id of ["visitors", "buyers"]) await stores.catalogue.putSegment({ id, name: id, table: "user" });
+  await stores.catalogue.putExperience({
+    id: "banner",
+    name: "Banner",
+    group: "spring",
+    audience: "visitors",
+    goal: "buyers",
+  });
+  await stores.catalogue.putExperience({
+    id: "mail",
+    name: "Mail",
+    group: "spring",
+    audience: "buyers",
+    goal: "visitors",
+  });
+
+  const message = async (stream: string, time: number) => {
+    await receive(stores, stream, time);
+    const slots = received.get(stream) ?? new Map<number, number>();
+    const slot = Math.floor(time / HOUR) * HOUR;
+    received.set(stream, slots.set(slot, (slots.get(slot) ?? 0) + 1));
+  };
+
+  const note = (columns: readonly SlotColumn[]) => {
+    for (const { series, from, values } of columns) {
+      if (series.dimension.sampling === undefined) continue;
+      for (const [at, value] of values.entries()) {
+        if (Number.isNaN(value)) continue;
+        const key = `${seriesKey(series)} ${from + at * series.dimension.slotMs}`;
+        sizesWritten.set(key, (sizesWritten.get(key) ?? new Set()).add(value));
+      }
+    }
+  };
+
+  const boot = (instance: Instance, owner: string) => {
+    const clock = () => now + instance.offset;
+    const census = catalogueCensus(stores.catalogue, stores.memberships);
+    const mortal = <T extends object>(port: T): T => mortalPort(port, instance);
+    const claims: SlotClaims = {
+      ...stores.claims,
+      claim(samples, options) {
+        for (const sample of samples) {
+          const { dimension } = sample.series;
+          if (dimension.sampling !== undefined && slotStart(dimension, clock()) !== sample.slot) misplaced.push(sample);
+        }
+        return stores.claims.claim(samples, options);
+      },
+    };
+    const { write } = mortal({
+      write(columns: readonly SlotColumn[]) {
+        note(columns);
+        return stores.series.write(columns);
+      },
+    });
+    const series = mortal({ read: stores.series.read });
+    instance.recorder = recorderOver(stores, clock, owner, {
+      census: mortal(census),
+      claims: mortal(claims),
+      counts: mortal(stores.counts),
+      series,
+      write,
+    });
+  };
+
+  const tick = async (instance: Instance): Promise<boolean> => {
+    if (instance.recorder === undefined) return false;
+    try {
+      while (await instance.recorder.tick());
+      return true;
+    } catch {
+      deaths += 1;
+      instance.recorder = undefined;
+      instance.upAt = now + between(1, 600) * MINUTE;
+      return false;
+    }
+  };
+
+  const steer = (instance: Instance, index: number) => {
+    if (now >= instance.clockUntil) {
+      const jump = random() < 0.02 ? (random() < 0.5 ? 2 : -2) * HOUR : 0;
+      if (jump !== instance.offset) jumps += 1;
+      instance.offset = jump;
+      instance.clockUntil = now + between(10, 300) * MINUTE;
+    }
+    if (instance.recorder === undefined && now >= instance.upAt) boot(instance, `recorder ${index}`);
+    instance.fuse = random() < 0.03 ? between(1, 25) : Number.POSITIVE_INFINITY;
+  };
+
+  for (let index = 0; index < 3; index += 1) {
+    instances.push({ recorder: undefined, offset: 0, fuse: 0, upAt: start, clockUntil: start });
+  }
+  for (let hour = start; hour < end; hour += HOUR) {
+    if (random() < 0.002) {
+      for (const instance of instances) {
+        instance.recorder = undefined;
+        instance.upAt = hour + between(1, 10) * HOUR;
+      }
+    }
+    const deathsBefore = deaths;
+    let quiet = false;
+    for (const minute of [between(0, 3), between(20, 40)]) {
+      now = hour + minute * MINUTE;
+      for (const [index, instance] of instances.entries()) steer(instance, index);
+      const traffic = async () => {
+        await message("views", now);
+        if (random() < 0.2) await message("views", now - between(1, 30) * HOUR);
+        if (random() < 0.02) await message("orders", Math.max(start, now - between(0, 29 * 24) * HOUR));
+        if (random() < 0.3)
+          await join(stores, random() < 0.5 ? "visitors" : "buyers", [`entity ${between(1, 500)}`], now);
+      };
+      const [, ...ticked] = await Promise.all([traffic(), ...instances.map(tick)]);
+      quiet = ticked.some((done, index) => done && instances[index]?.offset === 0);
+    }
+    if (quiet && deaths === deathsBefore && instances.every(({ offset }) => offset === 0)) quietHours.push(hour);
+  }
+
+  now = end + 2 * HOUR;
+  for (const [index, instance] of instances.entries()) {
+    Object.assign(instance, { offset: 0, fuse: Number.POSITIVE_INFINITY });
+    boot(instance, `recorder ${index}`);
+    await tick(instance);
+    now += MINUTE;
+  }
+  return { start, end, received, sizesWritten, misplaced, quietHours, deaths, jumps };
+}
+
+/** The port, until the instance dies at one of its calls: half of the time after the call has had its effect. */
+function mortalPort<T extends object>(port: T, instance: Instance): T {
+  return new Proxy(port, {
+    get(target, name, receiver) {
+      const method: unknown = Reflect.get(target, name, receiver);
+      if (typeof method !== "function") return method;
+      return async (...parameters: unknown[]) => {
+        instance.fuse -= 1;
+        if (instance.fuse < 0 || (instance.fuse === 0 && parameters.length % 2 === 0)) throw new Error("died");
+        const result: unknown = await Reflect.apply(method, target, parameters);
+        if (instance.fuse <= 0) throw new Error("died");
+        return result;
+      };
+    },
+  });
+}
+
+/** A small generator of numbers in [0, 1) that gives the same ones for the same seed. */
+function mulberry32(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,72 @@
+import { expect } from "chai";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { temporaryStores } from "../support/temporary-stores.js";
+import { savedHours, seriesOf } from "./recorder-fixture.js";
+import { type Simulation, simulate, sizeSeries } from "./recorder-simulation.js";
+
+for (const { days, zone, start, seed } of [
+  { days: 365, zone: "UTC", start: Date.UTC(2023, 10, 1), seed: 1 },
+  { days: 20, zone: "America/New_York", start: Date.UTC(2024, 2, 1), seed: 2 },
+  { days: 20, zone: "Australia/Lord_Howe", start: Date.UTC(2024, 9, 1), seed: 3 },
+]) {
+  describe(`P13: ${days} days of three recorders that die and whose clocks jump, in ${zone}`, function () {
+    this.timeout(60_000);
+    const zoneBefore = process.env.TZ;
+    let stores: Stores;
+    let simulation: Simulation;
+
+    before(async () => {
+      process.env.TZ = zone;
+      stores = await temporaryStores({ inMemory: true });
+      simulation = await simulate(stores, start, days, seed);
+    });
+    after(async () => {
+      if (zoneBefore === undefined) delete process.env.TZ;
+      else process.env.TZ = zoneBefore;
+      await stores.close();
+    });
+
+    it("sees deaths and jumps", () => {
+      expect(simulation.deaths).to.be.greaterThan(days / 20);
+      expect(simulation.jumps).to.be.greaterThan(days / 20);
+    });
+
+    it("misses no count", async () => {
+      const first = start - 30 * HOUR;
+      for (const [stream, slots] of simulation.received) {
+        const saved = await savedHours(stores, seriesOf("stream", stream), first, (simulation.end - first) / HOUR);
+        const received = Object.fromEntries([...slots].map(([slot, count]) => [(slot - first) / HOUR, count]));
+        expect(saved).to.deep.equal(received);
+      }
+      expect(await stores.counts.unsaved(simulation.end, 1)).to.deep.equal([]);
+      expect(
+        await stores.claims.unsettled(
+          sizeSeries.map(({ dimension }) => dimension),
+          1,
+        ),
+      ).to.deep.equal([]);
+    });
+
+    it("writes no size twice with different values", () => {
+      const different = [...simulation.sizesWritten].filter(([, values]) => values.size > 1);
+      expect(different.map(([key, values]) => `${key}: ${[...values]}`)).to.deep.equal([]);
+    });
+
+    it("fills no gap with the sample of another time", () => {
+      expect(simulation.misplaced).to.deep.equal([]);
+    });
+
+    it("leaves no gap in an hour without a fault", async () => {
+      expect(simulation.quietHours.length).to.be.greaterThan(days * 12);
+      for (const series of sizeSeries) {
+        const saved = await savedHours(stores, series, start, (simulation.end - start) / HOUR);
+        const slotHours = series.dimension.slotMs / HOUR;
+        const gaps = simulation.quietHours
+          .map((hour) => (hour - start) / HOUR)
+          .filter((hour) => saved[String(hour - (hour % slotHours))] === undefined);
+        expect(gaps).to.deep.equal([]);
+      }
+    });
+  });
+}
