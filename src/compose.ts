@@ -1,22 +1,30 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
+import { createRequire } from "node:module";
 import { catalogueCensus } from "./catalogue/census.js";
 import { finishDeletedSegments } from "./catalogue/delete-segment.js";
 import { segmentIds } from "./catalogue/segment-ids.js";
+import { segmentNames } from "./catalogue/segment-names.js";
 import { arrivals, type Clock } from "./clock.js";
 import type { Settings } from "./config.js";
 import { noObserver } from "./deletions/deletion-observer.js";
 import { openErasure } from "./deletions/erasure.js";
 import { downstreamTargets } from "./downstream/index.js";
+import { collectMessages } from "./entities/collect-messages.js";
+import { collectRequest } from "./entities/collect-request.js";
+import { finishLeftovers } from "./entities/finish-leftovers.js";
 import { identityHashing } from "./entities/identity.js";
+import { readEntity } from "./entities/read-entity.js";
 import { sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { Api } from "./http/api-router.js";
 import { openServer } from "./http/open-server.js";
 import { catalogueRoutes } from "./http/routes/catalogue.js";
+import { collectRoutes } from "./http/routes/collect.js";
 import { addDeletionRoutes } from "./http/routes/deletion.js";
+import { entityRoutes } from "./http/routes/entity.js";
 import { metricRoutes } from "./http/routes/metric.js";
 import { operationRoutes } from "./http/routes/operations.js";
 import { pageRoutes } from "./http/routes/pages.js";
@@ -34,6 +42,8 @@ import { runRecorder } from "./metrics/run-recorder.js";
 import { slotGate } from "./metrics/slot-gate.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
+
+const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
 
 /** A running service, whole. */
 export interface Service {
@@ -75,9 +85,16 @@ export async function compose(
   });
   const arrivalClock = arrivals(clock);
   const hashIdentity = identityHashing(stores.pepper);
+  const profiles = {
+    ...stores,
+    segments: segmentNames(stores.catalogue),
+    sealing: sealing(stores.entityKeys),
+    hashIdentity,
+    newId: () => randomBytes(16).toString("hex"),
+  };
   const erasure = openErasure({
     ...stores,
-    sealing: sealing(stores.entityKeys),
+    sealing: profiles.sealing,
     targets: downstreamTargets({ ...stores, remote: settings.deletions.targets, failpoint }),
     hashIdentity,
     clock,
@@ -96,6 +113,15 @@ export async function compose(
     hint: stores.wakeUp.hint,
     failpoint,
   });
+  entityRoutes(api, { read: readEntity(profiles), tables, identityBytes: settings.limits.identity_bytes });
+  const collecting = { ...stores, clock, arrivals: arrivalClock, collect: collectMessages(profiles) };
+  collectRoutes(api, {
+    collect: (request) => collectRequest(collecting, request),
+    tables,
+    limits: settings.limits,
+    clock,
+  });
+  const leftovers = finishLeftovers(profiles, arrivalClock, log);
   const recorder = createRecorder({
     dimensions,
     clock,
@@ -111,7 +137,7 @@ export async function compose(
   let recording: { stop(): Promise<void> } | undefined;
   const meters = openMeters();
   pageRoutes(api);
-  operationRoutes(api, { probes: stores.probes, meters });
+  operationRoutes(api, { probes: stores.probes, meters, version });
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const port = openServer({ api, settings, verify, log, meters, failureOf: stores.failureOf });
 
@@ -121,7 +147,9 @@ export async function compose(
     async listen() {
       await erasure.eraseAgain();
       await finishDeletedSegments(stores.catalogue, stores.memberships);
+      await leftovers.finishAll();
       const address = await port.listen();
+      leftovers.start();
       if (settings.roles.includes("worker")) erasure.start();
       if (settings.roles.includes("worker")) recording = runRecorder(recorder, settings.recorder.tick_ms, log);
       return address;
@@ -129,6 +157,7 @@ export async function compose(
     async stop() {
       await port.stop();
       await recording?.stop();
+      await leftovers.stop();
       await erasure.stop();
       await stores.close();
     },

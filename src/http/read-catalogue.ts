@@ -7,7 +7,7 @@ import { Problems } from "./problems.js";
 import { experienceBodySchema, idSchema, segmentBodySchema } from "./schemas/catalogue.js";
 
 /** Ids that mean something else where segments are named: a route, and all segments at once. */
-const RESERVED = ["sizes", "all_segments"];
+export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", "all_segments"];
 
 export interface BodyLimits {
   readonly body_bytes: number;
@@ -40,7 +40,8 @@ export function readId(ctx: ApiContext): string {
 
 export function readSegmentId(ctx: ApiContext): string {
   const id = readId(ctx);
-  if (RESERVED.includes(id)) throw invalid("reserved_id", "id", `A segment cannot be called ${RESERVED.join(" or ")}`);
+  if (RESERVED_SEGMENT_IDS.includes(id))
+    throw invalid("reserved_id", "id", `A segment cannot be called ${RESERVED_SEGMENT_IDS.join(" or ")}`);
   return id;
 }
 

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import type { Limits } from "../config.js";
+import type { RequestItem } from "../entities/collect-request.js";
+import { type MessageRules, parseMessage } from "../entities/parse-message.js";
+import { invalid, ServiceError } from "../errors.js";
+import type { ApiContext } from "./api-router.js";
+import { type Line, lineFaults } from "./line-splitter.js";
+import { readLines } from "./lines.js";
+import { mediaType } from "./media-type.js";
+import { readText } from "./read-bytes.js";
+
+/** The messages of a body, as they arrive. */
+export interface MessageBody {
+  /** Whether the body is one object: then it is refused as a whole. */
+  readonly single: boolean;
+  readonly items: AsyncIterable<readonly RequestItem[]>;
+}
+
+export type MessageLimits = Pick<Limits, "write_body_bytes" | "line_bytes">;
+
+const LINE_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
+
+/** Opens a body: JSON is read whole, within its limit, lines of JSON one by one. */
+export async function readMessages(ctx: ApiContext, rules: MessageRules, limits: MessageLimits): Promise<MessageBody> {
+  const type = mediaType(ctx);
+  if (LINE_TYPES.includes(type)) return { single: false, items: linesOf(ctx, rules, limits.line_bytes) };
+  if (type !== "application/json") {
+    throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
+  }
+  const text = await readText(ctx, limits.write_body_bytes);
+  const body = parseJson(text, "The body is not JSON");
+  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+  const digest = createHash("sha256").update(text).digest("hex");
+  const bytes = text.length / Math.max(1, messages.length);
+  const single = !Array.isArray(body);
+  const items = messages.map((message, index): RequestItem => {
+    return {
+      text: `${digest} ${index}`,
+      bytes,
+      parse: (now) => parseMessage(message, rules, now),
+      place: (path) => (single ? path : `[${index}]${path === "" ? "" : `.${path}`}`),
+    };
+  });
+  return { single, items: once(items) };
+}
+
+async function* linesOf(
+  ctx: ApiContext,
+  rules: MessageRules,
+  lineBytes: number,
+): AsyncGenerator<readonly RequestItem[]> {
+  for await (const lines of readLines(ctx, { lineBytes })) yield lines.map((line) => itemOf(line, rules));
+}
+
+function itemOf({ number, text, fault }: Line, rules: MessageRules): RequestItem {
+  return {
+    text: fault ?? text,
+    bytes: text.length,
+    parse(now) {
+      if (fault !== undefined) throw invalid(fault, "", lineFaults[fault]);
+      return parseMessage(parseJson(text, "The line is not JSON"), rules, now);
+    },
+    place: (path) => `line ${number}${path === "" ? "" : `, ${path}`}`,
+  };
+}
+
+function parseJson(text: string, message: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid("not_json", "", message);
+  }
+}
+
+async function* once<T>(value: T): AsyncGenerator<T> {
+  yield value;
+}

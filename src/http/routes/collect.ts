@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../clock.js";
+import type { Limits } from "../../config.js";
+import type { CollectRequest, CollectTally } from "../../entities/collect-request.js";
+import type { MessageRules } from "../../entities/parse-message.js";
+import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
+import { invalid, ServiceError } from "../../errors.js";
+import { dimensionIdRule, isDimensionId } from "../../metrics/dimension-id.js";
+import { parseMoment } from "../../metrics/moment.js";
+import type { Api, ApiContext } from "../api-router.js";
+import { succeed } from "../envelope.js";
+import { readQuery } from "../query.js";
+import { RESERVED_SEGMENT_IDS } from "../read-catalogue.js";
+import { type MessageLimits, readMessages } from "../read-messages.js";
+import { streamNamePattern } from "../schemas/collect.js";
+
+export interface CollectRouteParts {
+  collect(request: CollectRequest): Promise<CollectTally>;
+  readonly tables: Tables;
+  readonly limits: MessageLimits & Pick<Limits, "identity_bytes" | "nesting">;
+  readonly clock: Clock;
+}
+
+const STREAM_NAME = new RegExp(streamNamePattern);
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,256}$/;
+
+/** Taking in messages about entities. When the answer goes out they are durable, applied and counted. */
+export function collectRoutes(api: Api, { collect, tables, limits, clock }: CollectRouteParts): void {
+  api.add("POST", "/collect/json/:stream", ["entity:write"], async (ctx) => {
+    ctx.set("Cache-Control", "no-store");
+    const { stream = "" } = ctx.params;
+    if (!STREAM_NAME.test(stream)) {
+      throw invalid("invalid_stream", "stream", "A stream name is 1 to 128 of letters, digits, _ . -");
+    }
+    const { table: name = "user", timestamp_field } = readQuery(ctx, ["table", "timestamp_field"]);
+    const table = tableNamed(tables, name);
+    const rules = rulesOf(table, timestamp_field, limits, clock());
+    const idempotencyId = idempotencyIdOf(ctx);
+    const { single, items } = await readMessages(ctx, rules, limits);
+    const tally = await collect({ stream, table, items, idempotencyId });
+    if (single && tally.rejected_count > 0) {
+      throw new ServiceError("invalid", "The message was rejected", { problems: tally.errors });
+    }
+    succeed(ctx, tally);
+  });
+}
+
+function rulesOf(
+  table: Table,
+  timestampField: string | undefined,
+  limits: CollectRouteParts["limits"],
+  now: number,
+): MessageRules {
+  if (timestampField === "" || timestampField === "segments") {
+    throw invalid("invalid_timestamp_field", "timestamp_field", "Must be the name of an attribute");
+  }
+  return {
+    table,
+    timestampField,
+    identityBytes: limits.identity_bytes,
+    nesting: limits.nesting,
+    segmentId: {
+      allows: (id) => isDimensionId(id) && !RESERVED_SEGMENT_IDS.includes(id),
+      inWords: `${dimensionIdRule}, not ${RESERVED_SEGMENT_IDS.join(" or ")}`,
+    },
+    eventTime(written) {
+      const moment = parseMoment(written, now);
+      return moment === undefined || moment.relative ? undefined : moment.at;
+    },
+  };
+}
+
+/** A name for this request that tells nothing of it; undefined when it has no Idempotency-Key. */
+function idempotencyIdOf(ctx: ApiContext): string | undefined {
+  const key = ctx.headers["idempotency-key"];
+  if (key === undefined) return undefined;
+  if (typeof key !== "string" || !IDEMPOTENCY_KEY.test(key)) {
+    throw invalid("invalid_idempotency_key", "Idempotency-Key", "Must be 1 to 256 printable characters");
+  }
+  const parts = [ctx.state.keyId, ctx.path, ctx.querystring, key];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
