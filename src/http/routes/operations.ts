@@ -1,18 +1,22 @@
+import { createHash } from "node:crypto";
 import type { Meters } from "../../meters.js";
 import type { Probe } from "../../probe.js";
 import type { Api } from "../api-router.js";
 import { succeed } from "../envelope.js";
+import { openApiDocument } from "../openapi/document.js";
 
 export interface OperationParts {
   readonly probes: readonly Probe[];
   readonly meters: Meters;
+  /** Of this package. */
+  readonly version: string;
 }
 
 /** How long a store may take to say that it is there, ms. */
 const PROBE_MS = 2000;
 
 /** What an operator asks: is it alive, can it work, how is it doing. */
-export function operationRoutes(api: Api, { probes, meters }: OperationParts): void {
+export function operationRoutes(api: Api, { probes, meters, version }: OperationParts): void {
   api.add("GET", "/health", "keyless", (ctx) => {
     ctx.set("Cache-Control", "no-store");
     succeed(ctx, { alive: true });
@@ -20,15 +24,16 @@ export function operationRoutes(api: Api, { probes, meters }: OperationParts): v
 
   api.add("GET", "/ready", "keyless", async (ctx) => {
     const stores = await Promise.all(probes.map(look));
-    const ready = stores.every(({ state, required }) => state !== "down" || !required);
+    const away = stores.filter(({ state, required }) => state === "down" && required);
+    const ready = away.length === 0;
     const degraded = stores.some(({ state }) => state !== "up");
     ctx.set("Cache-Control", "no-store");
-    succeed(ctx, { ready, degraded, stores }, { message: ready ? (degraded ? "degraded" : "success") : "not ready" });
-    if (!ready) {
-      ctx.status = 503;
-      ctx.set("Retry-After", "5");
-      ctx.body = { ...(ctx.body as object), status: 503 };
-    }
+    succeed(ctx, { ready, degraded, stores }, { message: degraded ? "degraded" : "success" });
+    if (ready) return;
+    const errors = away.map(({ name }) => ({ code: "store_away", path: name, message: "The store is away" }));
+    ctx.set("Retry-After", "5");
+    ctx.status = 503;
+    ctx.body = { status: 503, message: "Not ready", data: { ready, degraded, stores }, errors };
   });
 
   api.add("GET", "/metrics", ["metric:read"], async (ctx) => {
@@ -37,6 +42,19 @@ export function operationRoutes(api: Api, { probes, meters }: OperationParts): v
     ctx.set("Cache-Control", "no-store");
     ctx.body = text;
   });
+
+  let document: { text: string; etag: string } | undefined;
+  api.add("GET", "/openapi.json", "keyless", (ctx) => {
+    document ??= written(openApiDocument(api, version));
+    ctx.set({ "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-cache", ETag: document.etag });
+    ctx.status = 200;
+    ctx.body = document.text;
+  });
+}
+
+function written(document: object): { text: string; etag: string } {
+  const text = JSON.stringify(document);
+  return { text, etag: `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"` };
 }
 
 interface StoreState {
