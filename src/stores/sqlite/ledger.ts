@@ -101,15 +101,15 @@ export function sqliteLedger(db: Database): Ledger {
     },
 
     async claim(requestId, runner, now, until) {
-      return Number(sql.claim.run(runner, until, requestId, runner, now).changes) > 0;
+      return unhurried(db, () => Number(sql.claim.run(runner, until, requestId, runner, now).changes) > 0);
     },
 
     async release(requestId, runner) {
-      sql.release.run(requestId, runner);
+      unhurried(db, () => sql.release.run(requestId, runner));
     },
 
     async note(requestId, revision, { done, attempts, notBefore }) {
-      sql.note.run(JSON.stringify(done), attempts, notBefore, requestId, revision);
+      unhurried(db, () => sql.note.run(JSON.stringify(done), attempts, notBefore, requestId, revision));
     },
 
     async wake(requestIds) {
@@ -140,6 +140,16 @@ export function sqliteLedger(db: Database): Ledger {
       });
     },
   };
+}
+
+/** A write that may be lost in a power cut, as it would only be made again; it does not wait for the disk. */
+function unhurried<T>(db: Database, work: () => T): T {
+  db.exec("PRAGMA synchronous = NORMAL");
+  try {
+    return work();
+  } finally {
+    db.exec("PRAGMA synchronous = FULL");
+  }
 }
 
 interface Row {
