@@ -55,4 +55,5 @@ function discard(req: IncomingMessage): void {
     left -= chunk.length;
     if (left < 0) req.destroy();
   });
+  req.resume();
 }

@@ -1,0 +1,192 @@
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+const HOUR = 3_600_000;
+const NOW = Date.UTC(2024, 5, 15, 12, 30);
+const DAY = Date.UTC(2024, 5, 1);
+
+const good = { dimension: "stream", dimension_id: "orders", dimension_type: "size", value: 1, ts: DAY };
+const series = { dimension: "stream", dimension_id: "orders", dimension_type: "size" };
+const block = { series: [series], ts: [DAY], values: [[1]] };
+
+/** Bodies of one good and one bad point, with the one error that is expected. */
+const badPoints: [name: string, point: unknown, code: string, path: string][] = [
+  ["a text for a value", { ...good, value: "1" }, "bad_value", "[1].value"],
+  ["a flag for a value", { ...good, value: true }, "bad_value", "[1].value"],
+  ["no value", { ...good, value: undefined }, "required", "[1].value"],
+  ["null for a value", { ...good, value: null }, "required", "[1].value"],
+  ["no time", { ...good, ts: undefined }, "required", "[1].ts"],
+  ["a time in seconds", { ...good, ts: DAY / 1000 }, "too_old", "[1].ts"],
+  ["a time in microseconds", { ...good, ts: DAY * 1000 }, "too_far_ahead", "[1].ts"],
+  ["a time in nanoseconds", { ...good, ts: String(DAY * 1e6) }, "bad_time", "[1].ts"],
+  ["time 0", { ...good, ts: 0 }, "too_old", "[1].ts"],
+  ["a negative time", { ...good, ts: -DAY }, "too_old", "[1].ts"],
+  ["a time that is no whole number", { ...good, ts: DAY + 0.5 }, "bad_time", "[1].ts"],
+  ["a time in words", { ...good, ts: "2024-06-01" }, "bad_time", "[1].ts"],
+  ["a time as a list", { ...good, ts: [DAY] }, "bad_time", "[1].ts"],
+  ["a moment too far ahead", { ...good, ts: NOW + 600_001 }, "too_far_ahead", "[1].ts"],
+  ["a moment before 2000", { ...good, ts: Date.UTC(2000, 0, 1) - 1 }, "too_old", "[1].ts"],
+  ["an unknown dimension", { ...good, dimension: "planet" }, "unknown_dimension", "[1].dimension"],
+  ["a dimension of a prototype", { ...good, dimension: "__proto__" }, "unknown_dimension", "[1].dimension"],
+  ["no dimension", { ...good, dimension: null }, "required", "[1].dimension"],
+  ["an empty id", { ...good, dimension_id: "" }, "bad_dimension_id", "[1].dimension_id"],
+  ["a number for an id", { ...good, dimension_id: 123 }, "bad_dimension_id", "[1].dimension_id"],
+  ["a query for an id", { ...good, dimension_id: { $ne: "" } }, "bad_dimension_id", "[1].dimension_id"],
+  ["a list for an id", { ...good, dimension_id: ["orders"] }, "bad_dimension_id", "[1].dimension_id"],
+  ["an id of 257 characters", { ...good, dimension_id: "x".repeat(257) }, "bad_dimension_id", "[1].dimension_id"],
+  ["an id with a line end", { ...good, dimension_id: "a\nb" }, "bad_dimension_id", "[1].dimension_id"],
+  ["an id with NUL", { ...good, dimension_id: "a\0b" }, "bad_dimension_id", "[1].dimension_id"],
+  ["an id that ends in a backslash", { ...good, dimension_id: "a\\" }, "bad_dimension_id", "[1].dimension_id"],
+  ["an id with half a character", { ...good, dimension_id: "a\ud800" }, "bad_dimension_id", "[1].dimension_id"],
+  ["an unknown type", { ...good, dimension_type: "weight" }, "unknown_type", "[1].dimension_type"],
+  ["a type of another dimension", { ...good, dimension_type: "actualreach" }, "unknown_type", "[1].dimension_type"],
+  [
+    "a computed type",
+    { ...good, dimension: "experience", dimension_type: "conversionrate" },
+    "computed_type",
+    "[1].dimension_type",
+  ],
+  ["no type", { ...good, dimension_type: undefined }, "required", "[1].dimension_type"],
+  ["a field that is not known", { ...good, tsx: 1 }, "unknown_field", "[1]"],
+  ["a number for a point", 7, "not_an_object", "[1]"],
+  ["null for a point", null, "not_an_object", "[1]"],
+  ["a list for a point", [good], "not_an_object", "[1]"],
+];
+
+const badBlocks: [name: string, body: unknown, code: string, path: string][] = [
+  ["a row too short", { ...block, ts: [DAY, DAY + HOUR] }, "bad_length", "values[0]"],
+  ["a row too long", { ...block, values: [[1, 2]] }, "bad_length", "values[0]"],
+  ["a number for a row", { ...block, values: [1] }, "bad_length", "values[0]"],
+  ["a row too few", { ...block, values: [] }, "bad_length", "values"],
+  ["a row too many", { ...block, values: [[1], [1]] }, "bad_length", "values"],
+  ["a text for a value", { ...block, values: [["1"]] }, "bad_value", "values[0][0]"],
+  ["a bad time", { ...block, ts: [DAY / 1000] }, "too_old", "ts[0]"],
+  ["null for a time", { ...block, ts: [null] }, "required", "ts[0]"],
+  ["a bad series", { ...block, series: [{ ...series, dimension: "x" }] }, "unknown_dimension", "series[0].dimension"],
+  ["a field too many in a series", { ...block, series: [{ ...series, name: "n" }] }, "unknown_field", "series[0]"],
+  ["a text for a series", { ...block, series: ["orders"] }, "not_an_object", "series[0]"],
+  ["nothing but null", { ...block, values: [[null]] }, "empty", ""],
+  ["no series", { series: [], ts: [DAY], values: [] }, "not_points", ""],
+  ["no times", { series: [series], ts: [], values: [[]] }, "not_points", ""],
+  ["a field that is not known", { ...block, value: 1 }, "not_points", ""],
+  ["a field that is missing", { series: [series], ts: [DAY] }, "not_points", ""],
+];
+
+/** Bodies as they are sent. */
+const badBodies: [name: string, body: string | Uint8Array, status: number, headers?: Record<string, string>][] = [
+  ["nothing", "", 400],
+  ["null", "null", 400],
+  ["a number", "1", 400],
+  ["a text", '"x"', 400],
+  ["an empty list", "[]", 400],
+  ["an empty object", "{}", 400],
+  ["half a body", JSON.stringify([good]).slice(0, -5), 400],
+  ["something after the end", `${JSON.stringify([good])}x`, 400],
+  ["NaN", JSON.stringify([good]).replace('"value":1', '"value":NaN'), 400],
+  ["a number beyond all numbers", JSON.stringify([good]).replace('"value":1', '"value":1e309'), 400],
+  ["bytes that are not UTF-8", Buffer.concat([Buffer.from('["'), Buffer.of(0xff), Buffer.from('"]')]), 400],
+  ["a list 100,000 deep", "[".repeat(100_000) + "]".repeat(100_000), 400],
+  ["a prototype", `[${JSON.stringify(good).replace("{", '{"__proto__":{"polluted":1},')}]`, 400],
+  ["no content type", JSON.stringify([good]), 415, { "content-type": "" }],
+  ["another content type", JSON.stringify([good]), 415, { "content-type": "text/plain" }],
+  ["another charset", JSON.stringify([good]), 415, { "content-type": "application/json; charset=utf-7" }],
+  ["another encoding", JSON.stringify([good]), 415, { "content-encoding": "br" }],
+  ["gzip that is none", JSON.stringify([good]), 400, { "content-encoding": "gzip" }],
+  ["half of a gzip", gzipSync(JSON.stringify([good])).subarray(0, 60), 400, { "content-encoding": "gzip" }],
+  ["a byte more than 16 MiB", " ".repeat(16 * 1024 * 1024 + 1), 413],
+  ["a gzip bomb", gzipSync(Buffer.alloc(200 * 1024 * 1024, " ")), 413, { "content-encoding": "gzip" }],
+  ["50,001 points", `[${Array(50_001).fill(JSON.stringify(good)).join(",")}]`, 413],
+  ["50,001 lines", `${JSON.stringify(good)}\n`.repeat(50_001), 413, { "content-type": "application/x-ndjson" }],
+  ["a bad line", `${JSON.stringify(good)}\n{`, 400, { "content-type": "application/x-ndjson" }],
+  ["no line", "\n\n", 400, { "content-type": "application/x-ndjson" }],
+  ["a line too long", `{"a":"${"x".repeat(66_000)}"}`, 400, { "content-type": "application/x-ndjson" }],
+];
+
+describe("points that are refused", () => {
+  let service: TestService;
+
+  before(async () => {
+    service = await startService({ metrics: { keep: "30d" } }, { clock: () => NOW });
+  });
+  after(() => service.stop());
+
+  async function refused(body: string | Uint8Array, status: number, headers = {}): Promise<ErrorBody> {
+    const began = performance.now();
+    const answer = await service.fetch("/api/metric/points", {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json", ...headers },
+    });
+    expect(answer.headers.get("content-type")).to.contain("application/json");
+    const text = await answer.text();
+    expect(answer.status, text).to.equal(status);
+    expect(performance.now() - began).to.be.below(5000);
+    const error = JSON.parse(text) as ErrorBody;
+    expect(error).to.include({ status, data: null });
+    expect(text).not.to.match(/orders|planet|weight|utf-7|polluted|tsx/);
+    expect(await valuesKept(service)).to.equal(0);
+    return error;
+  }
+
+  for (const [name, point, code, path] of badPoints) {
+    it(`refuses ${name}, and the good point beside it`, async () => {
+      const { errors } = await refused(JSON.stringify([good, point]), 400);
+      expect(errors.map((error) => [error.code, error.path])).to.deep.equal([[code, path]]);
+    });
+  }
+
+  for (const [name, body, code, path] of badBlocks) {
+    it(`refuses a block with ${name}`, async () => {
+      const { errors } = await refused(JSON.stringify(body), 400);
+      expect(errors.map((error) => [error.code, error.path])).to.deep.equal([[code, path]]);
+    });
+  }
+
+  for (const [name, body, status, headers] of badBodies) {
+    it(`refuses ${name} with ${status}`, async () => {
+      await refused(body, status, headers);
+      expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
+    });
+  }
+
+  it("refuses what is older than what the store keeps", async () => {
+    const { errors } = await refused(JSON.stringify([{ ...good, ts: NOW - 31 * 24 * HOUR }]), 400);
+    expect(errors[0]).to.include({ code: "before_retention", path: "[0].ts" });
+  });
+
+  it("names the known field that is nearest to one that is not known", async () => {
+    const { errors } = await refused(JSON.stringify([{ ...good, dimensionid: "x" }]), 400);
+    expect(errors[0]?.message).to.contain("dimension_id");
+  });
+
+  it("names the first hundred of many problems", async () => {
+    const { errors } = await refused(JSON.stringify(Array(20_000).fill({ ...good, value: "x" })), 400);
+    expect(errors).to.have.length(100);
+  });
+
+  it("names lines of JSON by their number", async () => {
+    const body = `${JSON.stringify(good)}\n\n${JSON.stringify({ ...good, value: "x" })}\nnonsense`;
+    const { errors } = await refused(body, 400, { "content-type": "application/x-ndjson" });
+    expect(errors.map(({ path }) => path)).to.deep.equal(["line 3.value", "line 4"]);
+  });
+
+  it("takes no time over 200,000 fields that are not known", async () => {
+    const fields = Array.from({ length: 200_000 }, (_, i) => `"f${i}":1`).join(",");
+    await refused(`[{${fields}}]`, 400);
+  });
+});
+
+interface ErrorBody {
+  readonly errors: { code: string; path: string; message: string }[];
+}
+
+/** How many hours hold a value for the stream that all of these bodies are about. */
+async function valuesKept({ service }: TestService): Promise<number> {
+  const { dimensionNamed } = await import("../../src/metrics/dimensions/index.js");
+  const dimension = dimensionNamed("stream");
+  if (dimension === undefined) throw new Error("there is no stream");
+  const window = { series: { dimension, id: "orders", type: "size" }, from: 0, to: NOW + 30 * HOUR - (NOW % HOUR) };
+  const [values] = await service.stores.series.read([window]);
+  return values?.filter((value) => !Number.isNaN(value)).length ?? 0;
+}

@@ -1,0 +1,141 @@
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+const HOUR = 3_600_000;
+const NOW = Date.UTC(2024, 5, 15, 12, 30);
+const DAY = Date.UTC(2024, 5, 1);
+
+describe("writing points", () => {
+  let service: TestService;
+  let stream = 0;
+
+  before(async () => {
+    service = await startService({}, { clock: () => NOW });
+  });
+  after(() => service.stop());
+  beforeEach(() => {
+    stream += 1;
+  });
+
+  const names = () => ({ dimension: "stream", dimension_id: `s${stream}`, dimension_type: "size" });
+  const point = (ts: unknown, value: number) => ({ ...names(), ts, value });
+
+  /** What the hours of 1 June hold for the stream of this test. */
+  async function saved(dimension = "stream", id = `s${stream}`): Promise<Record<number, number>> {
+    const query = `dimension=${dimension}&dimension_id=${id}&dimension_type=size&interval=1h`;
+    const answer = await service.fetch(`/api/metric?${query}&startdate=2024-06-01&enddate=2024-06-02`);
+    const { data } = (await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] };
+    return Object.fromEntries(data[0].values.map(({ ts, value }) => [(Number(ts) - DAY) / HOUR, value]));
+  }
+
+  async function accepted(json: unknown, count: number): Promise<void> {
+    const answer = await service.fetch("/api/metric/points", { method: "POST", json });
+    expect(await answer.json()).to.deep.equal({ status: 200, message: "success", data: { point_count: count } });
+    expect(answer.status).to.equal(200);
+  }
+
+  it("takes an array of points, visible when the answer comes", async () => {
+    await accepted([point(DAY, 1), point(DAY + HOUR, 2.5), point(DAY + 2 * HOUR, -3)], 3);
+    expect(await saved()).to.deep.equal({ 0: 1, 1: 2.5, 2: -3 });
+  });
+
+  it("takes the string of ms that answers carry", async () => {
+    await accepted([point(String(DAY), 4)], 1);
+    expect(await saved()).to.deep.equal({ 0: 4 });
+  });
+
+  it("moves a point down to its slot", async () => {
+    await accepted([point(DAY + HOUR - 1, 1), point(DAY + HOUR, 2)], 2);
+    expect(await saved()).to.deep.equal({ 0: 1, 1: 2 });
+  });
+
+  it("takes lines of JSON, blank ones aside", async () => {
+    const body = `${JSON.stringify(point(DAY, 1))}\n\n${JSON.stringify(point(DAY + HOUR, 2))}\r\n`;
+    const headers = { "content-type": "application/x-ndjson" };
+    const answer = await service.fetch("/api/metric/points", { method: "POST", body, headers });
+    expect(answer.status).to.equal(200);
+    expect(await saved()).to.deep.equal({ 0: 1, 1: 2 });
+  });
+
+  it("takes a block, with null where there is nothing to say", async () => {
+    const other = { dimension: "segsize", dimension_id: `g${stream}`, dimension_type: "size" };
+    const values = [
+      [1, null, 3],
+      [null, 5, 6],
+    ];
+    await accepted({ series: [names(), other], ts: [DAY, String(DAY + HOUR), DAY + 2 * HOUR], values }, 4);
+    expect(await saved()).to.deep.equal({ 0: 1, 2: 3 });
+    expect(await saved("segment", `g${stream}`)).to.deep.equal({ 0: 5, 2: 6 });
+  });
+
+  it("takes a block whose times are out of order and far apart", async () => {
+    const old = Date.UTC(2001, 0, 1);
+    await accepted({ series: [names()], ts: [DAY + 2 * HOUR, old, DAY], values: [[3, 9, 1]] }, 3);
+    expect(await saved()).to.deep.equal({ 0: 1, 2: 3 });
+  });
+
+  it("lets the later point of a slot win, in one write and across writes", async () => {
+    await accepted([point(DAY, 1), point(DAY + 5, 2)], 2);
+    expect(await saved()).to.deep.equal({ 0: 2 });
+    await accepted(
+      {
+        series: [names(), names()],
+        ts: [DAY, DAY + 1],
+        values: [
+          [3, 4],
+          [5, null],
+        ],
+      },
+      3,
+    );
+    expect(await saved()).to.deep.equal({ 0: 5 });
+  });
+
+  it("ends in the same state however often a write is repeated", async () => {
+    const points = [point(DAY + 3 * HOUR, 3), point(DAY, 1)];
+    for (let i = 0; i < 3; i += 1) await accepted(points, 2);
+    expect(await saved()).to.deep.equal({ 0: 1, 3: 3 });
+  });
+
+  it("shows a late write to whoever has read before", async () => {
+    await accepted([point(DAY, 1)], 1);
+    expect(await saved()).to.deep.equal({ 0: 1 });
+    expect(await saved()).to.deep.equal({ 0: 1 });
+    await accepted([point(DAY, 10), point(DAY + HOUR, 20)], 2);
+    expect(await saved()).to.deep.equal({ 0: 10, 1: 20 });
+  });
+
+  it("takes what lies up to 10 minutes ahead, and from 2000 on", async () => {
+    await accepted([point(NOW + 600_000, 1), point(Date.UTC(2000, 0, 1), 1)], 2);
+  });
+
+  it("takes ids of 256 characters of any script", async () => {
+    const id = "🦉".repeat(256);
+    await accepted([{ ...point(DAY, 6), dimension_id: id }], 1);
+    expect(await saved("stream", encodeURIComponent(id))).to.deep.equal({ 0: 6 });
+  });
+
+  it("takes what other clients would call an attack as a name like any other", async () => {
+    const id = 'x") |> yield(name:"a';
+    await accepted([{ ...point(DAY, 6), dimension_id: id }], 1);
+    expect(await saved("stream", encodeURIComponent(id))).to.deep.equal({ 0: 6 });
+  });
+
+  it("takes gzip", async () => {
+    const headers = { "content-type": "application/json; charset=utf-8", "content-encoding": "gzip" };
+    const body = gzipSync(JSON.stringify([point(DAY, 8)]));
+    expect((await service.fetch("/api/metric/points", { method: "POST", body, headers })).status).to.equal(200);
+    expect(await saved()).to.deep.equal({ 0: 8 });
+  });
+
+  it("takes 50,000 points at once, as an array and as a block", async () => {
+    const times = Array.from({ length: 50_000 }, (_, i) => DAY - i * HOUR);
+    await accepted(
+      times.map((ts) => point(ts, 1)),
+      50_000,
+    );
+    await accepted({ series: [names()], ts: times, values: [times.map(() => 2)] }, 50_000);
+    expect(await saved()).to.deep.equal({ 0: 2 });
+  });
+});

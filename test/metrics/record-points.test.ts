@@ -1,0 +1,83 @@
+import { expect } from "chai";
+import { ServiceError } from "../../src/errors.js";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { stream } from "../../src/metrics/dimensions/stream.js";
+import { type RecordPointsParts, recordPoints } from "../../src/metrics/record-points.js";
+import type { Series } from "../../src/metrics/series.js";
+import type { SeriesWindow } from "../../src/metrics/series-store.js";
+import { type OpenStores, temporaryStores } from "../support/stores.js";
+
+const orders: Series = { dimension: stream, id: "orders", type: "size" };
+const START = Date.UTC(2024, 0, 1);
+
+describe("recording points", () => {
+  let open: OpenStores;
+  let steps: string[];
+  let parts: RecordPointsParts;
+
+  beforeEach(async () => {
+    open = await temporaryStores();
+    const { series, changes, claims } = open.stores;
+    steps = [];
+    const noted =
+      (step: string, then: (windows: readonly SeriesWindow[]) => Promise<void>) =>
+      (windows: readonly SeriesWindow[]) => {
+        const slots = windows.map(({ from, to }) => `${(from - START) / HOUR}-${(to - START) / HOUR}`);
+        steps.push([step, ...slots].join(" "));
+        return then(windows);
+      };
+    parts = {
+      store: {
+        write(columns) {
+          steps.push("write");
+          return series.write(columns);
+        },
+      },
+      changes: { announce: (phase, windows) => noted(phase, (all) => changes.announce(phase, all))(windows) },
+      claims: { giveAway: noted("give away", (windows) => claims.giveAway(windows)) },
+    };
+  });
+
+  afterEach(() => open.close());
+
+  const column = (...values: number[]) => ({ series: orders, from: START, values: Float64Array.from(values) });
+  const read = async (slots: number) =>
+    (await open.stores.series.read([{ series: orders, from: START, to: START + slots * HOUR }]))[0];
+
+  it("gives the slots away, announces, writes and announces the end, in this order", async () => {
+    await recordPoints(parts)([column(1, 2)]);
+    expect(steps).to.deep.equal(["give away 0-2", "begin 0-2", "write", "end 0-2"]);
+    expect(await read(2)).to.deep.equal(Float64Array.of(1, 2));
+  });
+
+  it("names only slots that it says something of", async () => {
+    await recordPoints(parts)([column(1, Number.NaN, Number.NaN, 4, 5)]);
+    expect(steps[0]).to.equal("give away 0-1 3-5");
+  });
+
+  it("gives nothing away when the recorder itself writes", async () => {
+    await recordPoints(parts)([column(1)], { giveAway: false });
+    expect(steps).to.deep.equal(["begin 0-1", "write", "end 0-1"]);
+  });
+
+  it("does nothing for columns that say nothing", async () => {
+    await recordPoints(parts)([column(Number.NaN), column()]);
+    expect(steps).to.deep.equal([]);
+  });
+
+  it("announces the end of a write that failed, and tells the caller to come again", async () => {
+    const failing = { ...parts, store: { write: () => Promise.reject(new Error("the disk is on fire")) } };
+    const failure = await recordPoints(failing)([column(1)]).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(ServiceError).with.property("kind", "unavailable");
+    expect((failure as ServiceError).message).not.to.contain("fire");
+    expect(steps.at(-1)).to.equal("end 0-1");
+    expect(await read(1)).to.deep.equal(Float64Array.of(Number.NaN));
+  });
+
+  it("ends in the same state however often it is repeated", async () => {
+    const record = recordPoints(parts);
+    for (let i = 0; i < 3; i += 1) await record([column(7, Number.NaN, 9)]);
+    await record([{ series: orders, from: START + HOUR, values: Float64Array.of(8) }]);
+    expect(await read(3)).to.deep.equal(Float64Array.of(7, 8, 9));
+  });
+});
