@@ -1,0 +1,169 @@
+import { gzipSync } from "node:zlib";
+import { HttpError, InfluxDB, Point } from "@influxdata/influxdb-client";
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+const HOUR = 3_600_000;
+const NOW = Date.UTC(2024, 5, 15, 12, 30);
+const DAY = Date.UTC(2024, 5, 1);
+
+describe("writing line protocol", () => {
+  let service: TestService;
+
+  before(async () => {
+    service = await startService({}, { clock: () => NOW });
+  });
+  after(() => service.stop());
+
+  const write = (body: string | Uint8Array, query = "", headers: Record<string, string> = {}) =>
+    service.fetch(`/api/v2/write?org=any&bucket=any${query}`, { method: "POST", body, headers });
+
+  /** Hourly values of a series on the day that ends with `end`. */
+  async function saved(id: string, dimension = "stream", type = "size", end = "2024-06-02"): Promise<unknown> {
+    const query = `dimension=${dimension}&dimension_id=${encodeURIComponent(id)}&dimension_type=${type}&interval=1h`;
+    const from = new Date(Date.parse(end) - 24 * HOUR).toISOString();
+    const answer = await service.fetch(`/api/metric?${query}&startdate=${from}&enddate=${end}`);
+    const { data } = (await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] };
+    return data[0].values.map(({ ts, value }) => [(Number(ts) - Date.parse(from)) / HOUR, value]);
+  }
+
+  it("takes what the official client writes, in each precision", async () => {
+    for (const precision of ["ns", "us", "ms", "s"] as const) {
+      const client = new InfluxDB({ url: service.url, token: service.key });
+      const api = client.getWriteApi("any org", "any bucket", precision, { maxRetries: 0 });
+      const id = `official, ${precision} = "it"`;
+      api.writePoint(new Point("stream").tag("dimension_id", id).intField("value", 7).timestamp(new Date(DAY)));
+      const next = new Point("stream").tag("dimension_id", id).tag("host", "h1").floatField("value", 1.5);
+      api.writePoint(next.timestamp(new Date(DAY + HOUR)));
+      await api.flush();
+      await api.close();
+      expect(await saved(id), precision).to.deep.equal([
+        [0, 7],
+        [1, 1.5],
+      ]);
+    }
+  });
+
+  it("takes batches that the official client compresses", async () => {
+    const client = new InfluxDB({ url: service.url, token: service.key });
+    const api = client.getWriteApi("o", "b", "ms", { maxRetries: 0, gzipThreshold: 100 });
+    for (let hour = 0; hour < 24; hour += 1) {
+      api.writePoint(
+        new Point("stream")
+          .tag("dimension_id", "zipped")
+          .uintField("value", hour)
+          .timestamp(DAY + hour * HOUR),
+      );
+    }
+    await api.flush();
+    await api.close();
+    expect(await saved("zipped")).to.have.length(24);
+  });
+
+  it("tells the official client what is wrong in its own terms", async () => {
+    const client = new InfluxDB({ url: service.url, token: service.key });
+    const failures: Error[] = [];
+    const writeFailed = (error: Error) => {
+      failures.push(error);
+      return Promise.resolve();
+    };
+    const api = client.getWriteApi("o", "b", "ms", { maxRetries: 0, writeFailed });
+    api.writePoint(new Point("planet").tag("dimension_id", "earth").floatField("value", 1));
+    await api.flush();
+    await api.close();
+    expect(failures[0]).to.be.instanceOf(HttpError).that.includes({ statusCode: 400, code: "invalid" });
+  });
+
+  it("takes no timestamp for now, and no dimension_type for size", async () => {
+    expect((await write("stream,dimension_id=nowhere value=3")).status).to.equal(204);
+    expect(await saved("nowhere", "stream", "size", "2024-06-15T13:00:00Z")).to.deep.equal([[23, 3]]);
+  });
+
+  it("takes comments, blank lines, other tags, carriage returns and any content type", async () => {
+    const line = (hour: number) =>
+      `experience,dimension_type=converted,dimension_id=e1,host=a value=${hour}u ${DAY + hour * HOUR}`;
+    const body = `# a comment\n\n${line(0)}\r\n   ${line(1)}\n`;
+    for (const type of ["text/plain; charset=utf-8", "application/octet-stream", "application/x-www-form-urlencoded"]) {
+      expect((await write(body, "&precision=ms", { "content-type": type })).status).to.equal(204);
+    }
+    expect(await saved("e1", "experience", "converted")).to.deep.equal([
+      [0, 0],
+      [1, 1],
+    ]);
+  });
+
+  it("lets the last of several points of a slot stay", async () => {
+    expect(
+      (
+        await write(
+          `stream,dimension_id=twice value=1 ${DAY}\nstream,dimension_id=twice value=2 ${DAY}`,
+          "&precision=ms",
+        )
+      ).status,
+    ).to.equal(204);
+    expect(await saved("twice")).to.deep.equal([[0, 2]]);
+  });
+
+  it("takes gzip", async () => {
+    const body = gzipSync(`stream,dimension_id=gz value=1 ${DAY}000000`);
+    expect((await write(body, "", { "content-encoding": "gzip" })).status).to.equal(204);
+    expect(await saved("gz")).to.deep.equal([[0, 1]]);
+  });
+
+  const good = `stream,dimension_id=refused value=1 ${DAY}`;
+  const refused: [name: string, line: string, code: string, path: string][] = [
+    ["no fields", "stream,dimension_id=a", "not_line_protocol", "line 2"],
+    ["nonsense", "%$§", "not_line_protocol", "line 2"],
+    ["another field", "stream,dimension_id=a count=1", "unknown_field", "line 2"],
+    ["another field beside value", "stream,dimension_id=a value=1,count=1", "unknown_field", "line 2"],
+    ["a text", 'stream,dimension_id=a value="1"', "bad_value", "line 2"],
+    ["a flag", "stream,dimension_id=a value=true", "bad_value", "line 2"],
+    ["NaN", "stream,dimension_id=a value=NaN", "bad_value", "line 2"],
+    ["infinity", "stream,dimension_id=a value=+Inf", "bad_value", "line 2"],
+    ["a number beyond all numbers", "stream,dimension_id=a value=1e309", "bad_value", "line 2"],
+    ["another measurement", "planet,dimension_id=a value=1", "unknown_dimension", "line 2.dimension"],
+    ["no id", "stream value=1", "required", "line 2.dimension_id"],
+    [
+      "a type that there is not",
+      "stream,dimension_id=a,dimension_type=x value=1",
+      "unknown_type",
+      "line 2.dimension_type",
+    ],
+    [
+      "an id that ends in a backslash",
+      "stream,dimension_id=a\\,dimension_type=size value=1",
+      "not_line_protocol",
+      "line 2",
+    ],
+    ["nanoseconds where ms are due", `stream,dimension_id=a value=1 ${DAY}000000`, "too_far_ahead", "line 2.timestamp"],
+    ["a time before 2000", "stream,dimension_id=a value=1 -1", "too_old", "line 2.timestamp"],
+  ];
+
+  for (const [name, line, code, path] of refused) {
+    it(`refuses ${name}, and the good line before it, naming the line`, async () => {
+      const answer = await write(`${good}\n${line}`, "&precision=ms");
+      const body = (await answer.json()) as { errors: { code: string; path: string }[]; code: string };
+      expect(answer.status).to.equal(400);
+      expect(body.code).to.equal("invalid");
+      expect(body.errors.map((error) => [error.code, error.path])).to.deep.equal([[code, path]]);
+      expect(await saved("refused")).to.deep.equal([]);
+    });
+  }
+
+  const bodies: [name: string, body: string, query: string, status: number, code: string][] = [
+    ["nothing", "", "", 400, "invalid"],
+    ["nothing but comments", "# a\n# b\n", "", 400, "invalid"],
+    ["a precision that there is not", good, "&precision=h", 400, "invalid"],
+    ["two precisions", good, "&precision=ms&precision=ms", 400, "invalid"],
+    ["50,001 lines", `${good}\n`.repeat(50_001), "&precision=ms", 413, "request too large"],
+    ["a byte more than 16 MiB", " ".repeat(16 * 1024 * 1024 + 1), "", 413, "request too large"],
+  ];
+
+  for (const [name, body, query, status, code] of bodies) {
+    it(`refuses ${name} with ${status}`, async () => {
+      const answer = await write(body, query);
+      expect(answer.status).to.equal(status);
+      expect(await answer.json()).to.deep.include({ status, data: null, code });
+    });
+  }
+});
