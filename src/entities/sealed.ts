@@ -28,10 +28,11 @@ export function sealing(keys: EntityKeys): Sealing {
   return {
     async seal(items) {
       const found = await keys.read([...new Set(items.map(({ entity }) => entity))]);
-      return items.map(({ entity, plain }) => {
+      const nonces = randomBytes(NONCE_BYTES * items.length);
+      return items.map(({ entity, plain }, index) => {
         const key = found.get(entity);
         if (key === undefined) throw new KeyGone("An entity has no key to seal under");
-        return sealOne(key, entity, plain);
+        return sealOne(key, entity, plain, nonces.subarray(index * NONCE_BYTES, (index + 1) * NONCE_BYTES));
       });
     },
 
@@ -45,8 +46,7 @@ export function sealing(keys: EntityKeys): Sealing {
   };
 }
 
-function sealOne(key: Uint8Array, entity: EntityId, plain: Uint8Array): Uint8Array {
-  const nonce = randomBytes(NONCE_BYTES);
+function sealOne(key: Uint8Array, entity: EntityId, plain: Uint8Array, nonce: Uint8Array): Uint8Array {
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(entity));
   return Buffer.concat([Uint8Array.of(VERSION), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }

@@ -7,7 +7,7 @@ export const entitySchema = `
   CREATE TABLE IF NOT EXISTS entity (
     id TEXT PRIMARY KEY, state TEXT NOT NULL CHECK (state IN ('live', 'joined', 'dead')), joined_into TEXT,
     "table" TEXT, revision INTEGER NOT NULL, born REAL, joined TEXT, sealed BLOB
-  ) WITHOUT ROWID;
+  );
   CREATE TABLE IF NOT EXISTS identity (hash TEXT PRIMARY KEY, entity TEXT NOT NULL, since REAL NOT NULL) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS identity_entity ON identity (entity);`;
 

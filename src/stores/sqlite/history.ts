@@ -6,7 +6,7 @@ export const historySchema = `
   CREATE TABLE IF NOT EXISTS message (
     id TEXT PRIMARY KEY, "table" TEXT NOT NULL, stream TEXT NOT NULL, entity TEXT NOT NULL, time REAL NOT NULL,
     arrival REAL NOT NULL, position INTEGER NOT NULL, sealed BLOB NOT NULL, pending INTEGER NOT NULL
-  ) WITHOUT ROWID;
+  );
   CREATE INDEX IF NOT EXISTS message_entity ON message (entity);
   CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);
   CREATE INDEX IF NOT EXISTS message_pending ON message (arrival, position) WHERE pending = 1;
