@@ -49,6 +49,8 @@ const { version } = createRequire(import.meta.url)("../package.json") as { versi
 export interface Service {
   readonly stores: Stores;
   readonly server: Server;
+  /** Every route. */
+  readonly api: Api;
   /** Opens the port; the address is a URL without a path. */
   listen(): Promise<string>;
   /** Lets requests under way finish, then closes everything. */
@@ -144,6 +146,7 @@ export async function compose(
   return {
     stores,
     server: port.server,
+    api,
     async listen() {
       await erasure.eraseAgain();
       await finishDeletedSegments(stores.catalogue, stores.memberships);

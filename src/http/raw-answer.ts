@@ -17,9 +17,13 @@ export function answerRaw(socket: Duplex, error: ServiceError, extra: Record<str
 /** How long a caller may take to read such an answer, ms. */
 const LINGER_MS = 1000;
 
-/** Answers in the place of whoever serves a request, if nobody has yet, and closes the connection. */
+/** Answers in the place of whoever serves a request, if nobody has yet, and closes the connection; that ends the wait for a body. */
 export function answerInstead(res: ServerResponse, error: ServiceError): void {
-  const { socket } = res.req;
+  const { req } = res;
+  const { socket } = req;
+  socket.once("close", () =>
+    req.destroy(Object.assign(new Error("The connection was closed"), { code: "ECONNRESET" })),
+  );
   if (!res.headersSent) {
     const { status, headers, body } = errorResponse(error);
     const text = JSON.stringify(body);

@@ -1,0 +1,52 @@
+import { expect } from "chai";
+import type { ApiKey } from "../../src/keys/api-key.js";
+import type { KeyStore } from "../../src/keys/key-store.js";
+
+/** What every engine promises of `KeyStore`. `open` hands out an empty one. */
+export function keyStoreContract(name: string, open: () => Promise<{ store: KeyStore; close(): Promise<void> }>): void {
+  describe(`${name}: keys`, () => {
+    let store: KeyStore;
+    let close: () => Promise<void>;
+
+    beforeEach(async () => {
+      ({ store, close } = await open());
+    });
+    afterEach(() => close());
+
+    it("finds a key by its id as it was added", async () => {
+      await store.add(key("one", 1));
+      expect(await store.find("one")).to.deep.equal(key("one", 1));
+      expect(await store.find("two")).to.equal(undefined);
+      expect(await store.find("ONE")).to.equal(undefined);
+    });
+
+    it("lists all keys, oldest first, revoked ones too", async () => {
+      await store.add(key("late", 2));
+      await store.add(key("early", 1));
+      await store.revoke("early", 5);
+      expect((await store.list()).map(({ id }) => id)).to.deep.equal(["early", "late"]);
+    });
+
+    it("keeps the first moment of a revocation", async () => {
+      await store.add(key("one", 1));
+      expect(await store.revoke("one", 5)).to.equal(true);
+      expect(await store.revoke("one", 9)).to.equal(true);
+      expect((await store.find("one"))?.revokedAt).to.equal(5);
+    });
+
+    it("says that there is no key to revoke", async () => {
+      expect(await store.revoke("none", 5)).to.equal(false);
+    });
+  });
+}
+
+function key(id: string, createdAt: number): ApiKey {
+  return {
+    id,
+    name: `Key ${id}`,
+    scopes: ["metric:read", "admin"],
+    digest: "ab".repeat(32),
+    createdAt,
+    revokedAt: undefined,
+  };
+}

@@ -1,0 +1,104 @@
+import { expect } from "chai";
+import { type Scope, scopes } from "../../src/keys/api-key.js";
+import { mintKey } from "../../src/keys/mint-key.js";
+import { rawRequest } from "../support/raw-request.js";
+import { startService, type TestService } from "../support/service.js";
+
+describe("keys", () => {
+  let service: TestService;
+  let now = Date.now();
+
+  before(async () => {
+    service = await startService({ limits: { wrong_keys_per_minute: 1000 } }, { clock: () => now });
+  });
+  after(() => service.stop());
+
+  async function newKey(...wanted: Scope[]): Promise<{ key: string; id: string }> {
+    const { key, kept } = mintKey("a test", wanted, now);
+    await service.service.stores.keys.add(kept);
+    return { key, id: kept.id };
+  }
+
+  const status = async (path: string, key: string | null) => (await service.fetch(path, { key })).status;
+
+  const forms: [string, (key: string) => string][] = [
+    ["alone", (key) => key],
+    ["after Bearer", (key) => `Bearer ${key}`],
+    ["after bearer", (key) => `bearer ${key}`],
+    ["after Token", (key) => `Token ${key}`],
+  ];
+  for (const [name, form] of forms) {
+    it(`are accepted ${name}`, async () => {
+      const { key } = await newKey("metric:read");
+      expect(await status("/metrics", form(key))).to.equal(200);
+    });
+  }
+
+  const wrong: [string, (key: string) => string | null][] = [
+    ["none", () => null],
+    ["an empty one", () => ""],
+    ["one of another shape", () => "secret"],
+    ["one of an unknown id", () => "em_nobody_0123456789abcdef0123456789abcdef"],
+    ["a wrong secret", (key) => `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`],
+    ["one character more", (key) => `${key}0`],
+    ["one character less", (key) => key.slice(0, -1)],
+    ["another scheme", (key) => `Basic ${key}`],
+    ["two keys in one header", (key) => `${key}, ${key}`],
+    ["the digest instead of the key", (key) => `em_${key.split("_")[1]}_${"a".repeat(64)}`],
+  ];
+  it("are refused in one way whatever is wrong with them", async () => {
+    const { key } = await newKey("metric:read");
+    const answers = new Set<string>();
+    for (const [name, make] of wrong) {
+      const response = await service.fetch("/metrics", { key: make(key) });
+      expect(response.status, name).to.equal(401);
+      expect(response.headers.get("www-authenticate"), name).to.match(/^Bearer/);
+      answers.add(await response.text());
+    }
+    expect([...answers]).to.have.length(1);
+    expect([...answers][0]).to.include("Not authorized");
+  });
+
+  it("without the scope of a route are 403", async () => {
+    const { key } = await newKey(...scopes.filter((scope) => scope !== "metric:read"));
+    expect(await status("/metrics", key)).to.equal(403);
+  });
+
+  it("end within five seconds of being revoked", async () => {
+    const { key, id } = await newKey("metric:read");
+    expect(await status("/metrics", key)).to.equal(200);
+    await service.service.stores.keys.revoke(id, now);
+    now += 5000;
+    expect(await status("/metrics", key)).to.equal(401);
+  });
+
+  it("in two headers at once are 400", async () => {
+    const twice = `Authorization: ${service.key}\r\nauthorization: ${service.key}\r\n`;
+    const answer = await rawRequest(service.port, `GET /metrics HTTP/1.1\r\nHost: a\r\n${twice}\r\n`);
+    expect(answer.status).to.equal(400);
+    expect(answer.body?.errors).to.have.length(1);
+  });
+
+  it("in the address count only where the configuration says so", async () => {
+    expect(await status(`/metrics?key=${service.key}`, null)).to.equal(401);
+    const open = await startService({ http: { key_in_query: true } });
+    try {
+      expect((await open.fetch(`/metrics?key=${open.key}`, { key: null })).status).to.equal(200);
+      expect((await open.fetch("/metrics?key=em_x_1", { key: null })).status).to.equal(401);
+    } finally {
+      await open.stop();
+    }
+  });
+
+  it("are looked at before a byte of the body is asked for", async () => {
+    const body = "Content-Type: application/json\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n";
+    const answer = await rawRequest(service.port, `POST /api/metric HTTP/1.1\r\nHost: a\r\n${body}\r\n`);
+    expect(answer.status).to.equal(401);
+  });
+
+  it("are not kept as they are", async () => {
+    const { key, id } = await newKey("metric:read");
+    const kept = await service.service.stores.keys.find(id);
+    expect(JSON.stringify(kept)).to.not.include(key.split("_")[2]);
+  });
+});

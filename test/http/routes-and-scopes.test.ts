@@ -1,0 +1,139 @@
+import { expect } from "chai";
+import type { Route } from "../../src/http/api-router.js";
+import { type Scope, scopes } from "../../src/keys/api-key.js";
+import { mintKey } from "../../src/keys/mint-key.js";
+import { rawRequest } from "../support/raw-request.js";
+import { startService, type TestService } from "../support/service.js";
+
+/** What is let in, and where: the whole of it, so that a route that changes its scope is noticed. */
+const expected: Record<string, readonly Scope[] | "keyless"> = {
+  "GET /": "keyless",
+  "GET /docs": "keyless",
+  "GET /docs/:file": "keyless",
+  "GET /health": "keyless",
+  "GET /ready": "keyless",
+  "GET /openapi.json": "keyless",
+  "GET /metrics": ["metric:read"],
+  "GET /api/metric": ["metric:read"],
+  "POST /api/metric": ["metric:read"],
+  "POST /api/metric/points": ["metric:write"],
+  "POST /api/v2/write": ["metric:write"],
+  "GET /api/entity/:table/:fieldname/:fieldval": ["entity:read"],
+  "GET /api/entity/:table/:fieldval": ["entity:read"],
+  "GET /api/me/:fieldname/:fieldval": ["entity:read"],
+  "DELETE /api/entity/:table/:fieldname/:fieldval": ["entity:delete"],
+  "GET /api/entity/deletestatus/:id": ["entity:delete", "entity:read"],
+  "GET /api/deletion": ["admin"],
+  "POST /collect/json/:stream": ["entity:write"],
+  "GET /api/segment": ["metric:read"],
+  "GET /api/segment/sizes": ["metric:read"],
+  "GET /api/segment/:id": ["metric:read"],
+  "PUT /api/segment/:id": ["admin"],
+  "DELETE /api/segment/:id": ["admin"],
+  "GET /api/experience": ["metric:read"],
+  "GET /api/experience/:id": ["metric:read"],
+  "PUT /api/experience/:id": ["admin"],
+  "DELETE /api/experience/:id": ["admin"],
+};
+
+describe("routes and scopes", () => {
+  const keys = new Map<Scope, string>();
+  let service: TestService;
+  let routes: readonly Route[];
+
+  before(async () => {
+    service = await startService({ limits: { wrong_keys_per_minute: 100_000 } });
+    routes = service.service.api.routes;
+    for (const scope of scopes) {
+      const { key, kept } = mintKey(scope, [scope], Date.now());
+      await service.service.stores.keys.add(kept);
+      keys.set(scope, key);
+    }
+  });
+  after(() => service.stop());
+
+  const target = ({ path }: Route) => path.replaceAll(/:\w+/g, "x");
+
+  it("are those that are expected, each once", () => {
+    const served = routes.map(({ method, path, access }) => [`${method} ${path}`, access]);
+    expect(Object.fromEntries(served)).to.deep.equal(expected);
+    expect(served).to.have.length(Object.keys(expected).length);
+  });
+
+  it("let in the key with one of a route's scopes, and no other", async () => {
+    for (const route of routes) {
+      if (route.access === "keyless") continue;
+      for (const [scope, key] of keys) {
+        const { status } = await service.fetch(target(route), { method: route.method, key });
+        const name = `${route.method} ${route.path} with ${scope}`;
+        if (route.access.includes(scope)) expect(status, name).to.not.be.oneOf([401, 403, 405]);
+        else expect(status, name).to.equal(403);
+      }
+    }
+  });
+
+  it("let nobody in without a key, except where none is needed", async () => {
+    for (const route of routes) {
+      const response = await service.fetch(target(route), { method: route.method, key: null });
+      await response.arrayBuffer();
+      const name = `${route.method} ${route.path}`;
+      if (route.access === "keyless") expect(response.status, name).to.not.be.oneOf([401, 403]);
+      else expect(response.status, name).to.equal(401);
+    }
+  });
+
+  it("answer HEAD where they answer GET, without a body", async () => {
+    for (const route of routes.filter(({ method }) => method === "GET")) {
+      const response = await service.fetch(target(route), { method: "HEAD" });
+      expect(response.status, route.path).to.not.equal(405);
+      expect(await response.text(), route.path).to.equal("");
+    }
+  });
+
+  it("name their methods to OPTIONS without a key, and to a method that is none of them", async () => {
+    const options = await service.fetch("/api/metric", { method: "OPTIONS", key: null });
+    expect(options.status).to.equal(204);
+    expect(options.headers.get("allow")).to.equal("GET, HEAD, POST, OPTIONS");
+    for (const method of ["PUT", "PATCH", "DELETE", "PROPFIND"]) {
+      const response = await service.fetch("/api/metric", { method });
+      expect(response.status, method).to.equal(405);
+      expect(response.headers.get("allow"), method).to.equal("GET, HEAD, POST, OPTIONS");
+      expect((await response.json()).status).to.equal(405);
+    }
+  });
+
+  const elsewhere = [
+    "/API/metric",
+    "/api/Metric",
+    "//api/metric",
+    "/api//metric",
+    "/api/metric/",
+    "/api/metric//",
+    "/api/metric/points/",
+    "/api/./metric",
+    "/api/x/../metric",
+    "/api/metric;a=b",
+    "/api/metric%2Fpoints",
+    "/api%2Fmetric",
+    "/api",
+    "/favicon.ico",
+    "/.env",
+    "/docs/../../package.json",
+    "/docs/..%2f..%2fpackage.json",
+  ];
+  for (const path of elsewhere) {
+    it(`leads nowhere at ${path}`, async () => {
+      const answer = await rawRequest(
+        service.port,
+        `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\n\r\n`,
+      );
+      expect(answer.status).to.equal(404);
+      expect(answer.body?.data).to.equal(null);
+    });
+  }
+
+  it("are found by an absolute target too", async () => {
+    const answer = await rawRequest(service.port, "GET http://a/health?x=1 HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(answer.status).to.equal(200);
+  });
+});

@@ -1,0 +1,68 @@
+import { expect } from "chai";
+import { type RawAnswer, rawRequest } from "./raw-request.js";
+import type { FetchOptions, TestService } from "./service.js";
+
+/** A string that no answer may repeat; put into whatever is sent. */
+export const canary = "zqcanaryqz";
+
+/** What an error must look like, whoever made it. */
+export function expectError(answer: { status: number; body: unknown; text: string }, ...statuses: number[]): void {
+  expect(statuses, answer.text.slice(0, 300)).to.include(answer.status);
+  const body = answer.body as { status: number; message: string; data: unknown; errors: { code: string }[] };
+  expect(body, answer.text.slice(0, 300)).to.be.an("object");
+  expect(body.status).to.equal(answer.status);
+  expect(body.message).to.be.a("string").and.not.equal("");
+  expect(body.data).to.equal(null);
+  expect(body.errors).to.be.an("array").and.not.have.length(0);
+  for (const problem of body.errors) expect(problem).to.have.all.keys("code", "path", "message");
+  expect(answer.text).to.not.include(canary);
+}
+
+/** Sends a request that must be refused. */
+export async function refused(
+  service: TestService,
+  path: string,
+  options: FetchOptions,
+  ...statuses: number[]
+): Promise<void> {
+  const response = await service.fetch(path, options);
+  const text = await response.text();
+  expect(response.headers.get("content-type"), text.slice(0, 200)).to.match(/^application\/json/);
+  expect(response.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
+  expectError({ status: response.status, body: parsed(text), text }, ...statuses);
+}
+
+/** Sends bytes that must be refused. */
+export async function refusedRaw(
+  service: TestService,
+  bytes: string | Buffer,
+  ...statuses: number[]
+): Promise<RawAnswer> {
+  const answer = await rawRequest(service.port, bytes);
+  expect(answer.headers.get("content-type"), answer.text).to.match(/^application\/json/);
+  expect(answer.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
+  expectError(answer, ...statuses);
+  return answer;
+}
+
+/** The request line and usual headers of a raw request. */
+export function head(method: string, target: string, service: TestService, headers: readonly string[] = []): string {
+  const lines = [`${method} ${target} HTTP/1.1`, "Host: localhost", `Authorization: ${service.key}`, ...headers];
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}
+
+/** That the service still serves: it is alive and its loop is free. */
+export async function expectAlive(service: TestService): Promise<void> {
+  const began = performance.now();
+  const response = await service.fetch("/health", { key: null });
+  expect(response.status).to.equal(200);
+  expect(performance.now() - began).to.be.below(1000);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { settingList } from "../../src/config/setting-schema.js";
+import { root } from "./source-tree.js";
+
+/** A command block of README.md. */
+export interface CommandBlock {
+  readonly line: number;
+  readonly script: string;
+  /** `start` and `never` are run in another way than pasted; undefined: pasted. */
+  readonly run: string | undefined;
+  /** The JSON that README shows right below as the answer, if it does. `…` in it stands for anything. */
+  readonly answer: string | undefined;
+}
+
+export const readme = readFileSync(join(root, "README.md"), "utf8");
+
+/** Every `sh` block, in order. */
+export function commandBlocks(): CommandBlock[] {
+  return [...readme.matchAll(/^```sh(?: run=(\w+))?\n([\s\S]*?)^```\n(?:\n```json\n([\s\S]*?)^```)?/gm)].map(
+    (match) => ({
+      line: readme.slice(0, match.index).split("\n").length,
+      run: match[1],
+      script: match[2] ?? "",
+      answer: match[3],
+    }),
+  );
+}
+
+/** The table of all settings, as README has to show it. */
+export function settingsTable(): string {
+  const shipped = JSON.parse(readFileSync(join(root, "config/default.json"), "utf8"));
+  const rows = settingList.map(({ path, name, environment, schema }) => {
+    const value: unknown = path.reduce((tree, step) => tree[step], shipped);
+    const shown = Array.isArray(value) ? value.join(",") || "none" : String(value);
+    return `| \`${environment}\` | \`${name}\` | \`${shown}\` | ${schema.description?.replaceAll("|", "\\|")} |`;
+  });
+  return ["| environment | setting | default | meaning |", "|---|---|---|---|", ...rows, ""].join("\n");
+}

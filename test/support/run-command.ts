@@ -1,0 +1,30 @@
+import { startChild } from "./child-service.js";
+import { adminKey } from "./service.js";
+
+/** How a command ended, and what it wrote. */
+export interface CommandResult {
+  readonly code: number | NodeJS.Signals;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command of `src/commands` to its end, with a key in its environment. */
+export async function runToEnd(
+  name: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<CommandResult> {
+  const { ended, out, err } = startCommand(name, args, environment);
+  return { code: await ended, out: out(), err: err() };
+}
+
+/** Starts a command of `src/commands`, with a key in its environment. */
+export function startCommand(name: string, args: readonly string[], environment: Record<string, string> = {}) {
+  const child = startChild({ ENTITY_METRICS_KEY: adminKey, ...environment }, [
+    "--import",
+    "tsx",
+    `src/commands/${name}.ts`,
+    ...args,
+  ]);
+  return child;
+}
