@@ -2,7 +2,7 @@
 export interface DeletionObserver {
   /** A request is complete, so many ms after it was accepted. */
   completed(tookMs: number): void;
-  /** An attempt failed: `profile`, `key`, or the name of a target. */
+  /** An attempt failed: `profile`, `verified`, `key`, or the name of a target. */
   failed(stage: string): void;
 }
 

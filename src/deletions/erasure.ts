@@ -6,13 +6,13 @@ import type { History } from "../entities/history.js";
 import type { HashIdentity, Identity } from "../entities/identity.js";
 import type { Sealing } from "../entities/sealed.js";
 import type { Suppression } from "../entities/suppression.js";
+import { Turns } from "../entities/turns.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget } from "./downstream-target.js";
 import { eraseAgain } from "./erase-again.js";
 import type { ErasureWatermark } from "./erasure-watermark.js";
-import { inTurn } from "./in-turn.js";
 import type { Ledger } from "./ledger.js";
 import { requestDeletion } from "./request-deletion.js";
 import { runDeletion } from "./run-deletion.js";
@@ -65,18 +65,17 @@ export function openErasure(parts: ErasureParts): Erasure {
   const requestParts = {
     ...common,
     targets: targets.map(({ name }) => name),
-    hashOf: parts.hashIdentity,
     newToken: () => randomBytes(10).toString("hex"),
   };
   const runParts = { ...common, newRunner: () => randomUUID() };
-  const turns = inTurn();
+  const turns = new Turns();
   const run = (requestId: string) => runDeletion(runParts, requestId);
   const sweeps = sweeper({ ...parts, ledger, entities, run });
 
   return {
     // Of two requests at once for the same identity the second is a repeat.
     request: (table, identity) =>
-      turns(parts.hashIdentity(table, identity), () =>
+      turns.take([parts.hashIdentity(table, identity)], () =>
         requestDeletion(requestParts, table, identity, parts.arrivals()),
       ),
     run,

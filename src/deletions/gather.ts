@@ -1,6 +1,7 @@
 import type { EntityId, StoredEntity } from "../entities/entity.js";
 import type { EntityStore } from "../entities/entity-store.js";
 import type { History } from "../entities/history.js";
+import type { HashIdentity, Identity, IdentityHash } from "../entities/identity.js";
 import type { Suppression } from "../entities/suppression.js";
 import { type Deletion, dataIdsOf } from "./deletion.js";
 import type { Ledger } from "./ledger.js";
@@ -13,6 +14,7 @@ export interface GatherParts {
   readonly history: History;
   readonly suppression: Suppression;
   readonly identities: SealedIdentities;
+  readonly hashIdentity: HashIdentity;
 }
 
 /** Each round needs a write that won a race in that very moment. */
@@ -27,14 +29,13 @@ export async function gather(parts: GatherParts, requestId: string): Promise<Del
     const deletion = await parts.ledger.find(requestId);
     if (deletion === undefined || deletion.completedAt !== undefined) return undefined;
     await fenceWriters(parts, deletion);
-    const found = await contaminated(parts, deletion);
-    if (found.length === 0) return deletion;
-    const sealed = await parts.identities.add(deletion, await parts.identities.writtenIn(found));
-    await parts.ledger.extend(requestId, deletion.revision, {
-      entities: [...found.flatMap(idsOf), sealed.sealer],
-      hashes: found.flatMap(({ bindings }) => bindings.map(({ hash }) => hash)),
-      sealed,
-    });
+    const { own, others } = await concerned(parts, deletion);
+    const news = await knownAs(parts, [...own, ...others]);
+    const hashes = news.hashes.filter((hash) => !deletion.hashes.includes(hash));
+    if (others.length === 0 && hashes.length === 0) return deletion;
+    const sealed = await parts.identities.add(deletion, news.identities);
+    const entities = [...others.flatMap(idsOf), sealed.sealer];
+    await parts.ledger.extend(requestId, deletion.revision, { entities, hashes, sealed });
   }
   throw new Error("Writers kept adding to what is erased");
 }
@@ -42,6 +43,19 @@ export async function gather(parts: GatherParts, requestId: string): Promise<Del
 /** Every id that an entity's data stands under. */
 export function idsOf({ id, joined }: StoredEntity): EntityId[] {
   return [id, ...joined];
+}
+
+/** Every identity of the profiles: those that lead to them, and those written in them, which may lead to a newer profile by now. */
+export async function knownAs(
+  { identities, hashIdentity }: Pick<GatherParts, "identities" | "hashIdentity">,
+  profiles: readonly StoredEntity[],
+): Promise<{ hashes: IdentityHash[]; identities: Identity[] }> {
+  const written = await identities.writtenIn(profiles);
+  const hashes = new Set([
+    ...profiles.flatMap(({ bindings }) => bindings.map(({ hash }) => hash)),
+    ...written.map(({ table, identity }) => hashIdentity(table, identity)),
+  ]);
+  return { hashes: [...hashes], identities: written.map(({ identity }) => identity) };
 }
 
 /**
@@ -57,17 +71,23 @@ async function fenceWriters({ entities, history, suppression }: GatherParts, del
   await history.drop(late.map(({ id }) => id));
 }
 
-/** Live profiles outside the request that hold something which it erases: an identity since before its cut-off, or one of its entities. */
-async function contaminated(
+/**
+ * Live profiles that the request is about: its own, and those outside it, and named by no other, that hold something which
+ * it erases: an identity since before its cut-off, or one of its entities.
+ */
+async function concerned(
   { entities, suppression }: GatherParts,
   { hashes, entities: named }: Deletion,
-): Promise<StoredEntity[]> {
+): Promise<{ own: StoredEntity[]; others: StoredEntity[] }> {
   const owners = await entities.owners(hashes);
   const live = await liveProfiles(entities, new Set([...owners.values(), ...named]));
-  const others = await notErased(suppression, live);
-  const own = new Set(named);
-  const voids = await voidProfiles(suppression, others);
-  return others.filter((profile) => voids.has(profile) || idsOf(profile).some((id) => own.has(id)));
+  const ids = new Set(named);
+  const outside = await notErased(suppression, live);
+  const voids = await voidProfiles(suppression, outside);
+  return {
+    own: live.filter(({ id }) => ids.has(id)),
+    others: outside.filter((profile) => voids.has(profile) || idsOf(profile).some((id) => ids.has(id))),
+  };
 }
 
 /** Profiles that no deletion names yet. */

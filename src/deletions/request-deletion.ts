@@ -1,14 +1,12 @@
-import type { EntityId, StoredEntity } from "../entities/entity.js";
 import type { Identity, IdentityHash } from "../entities/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
-import { type GatherParts, gather, idsOf, notErased, voidProfiles } from "./gather.js";
+import { type GatherParts, gather, idsOf, knownAs, notErased, voidProfiles } from "./gather.js";
 import { liveProfiles } from "./live-profiles.js";
 
 export interface RequestParts extends GatherParts {
   /** Names of the targets that a request accepted now is for. */
   readonly targets: readonly string[];
-  hashOf(table: string, identity: Identity): IdentityHash;
   /** A random id of 20 hex characters. */
   newToken(): string;
   readonly failpoint: Failpoint;
@@ -28,7 +26,7 @@ export async function requestDeletion(
   identity: Identity,
   now: number,
 ): Promise<string> {
-  const hash = parts.hashOf(table, identity);
+  const hash = parts.hashIdentity(table, identity);
   const requestId = (await repeat(parts, hash, now)) ?? (await accept(parts, table, identity, hash, now));
   await gather(parts, requestId);
   return requestId;
@@ -64,8 +62,8 @@ async function accept(
   const { entities, identities, ledger, suppression, failpoint } = parts;
   const owners = await entities.owners([hash]);
   const profiles = await notErased(suppression, await liveProfiles(entities, new Set(owners.values())));
-  const underWay = await ledger.openOver(hash);
-  const sealed = await identities.seal([identity, ...(await identities.writtenIn(profiles))]);
+  const known = await knownAs(parts, profiles);
+  const sealed = await identities.seal([identity, ...known.identities]);
   const requestId = `${parts.newToken()}-${Math.floor(now / 1000)}`;
   failpoint("K1");
   await ledger.accept({
@@ -74,8 +72,8 @@ async function accept(
     identity: hash,
     acceptedAt: now,
     cutOff: now,
-    entities: subjectOf(profiles, underWay, sealed.sealer),
-    hashes: [...new Set([hash, ...profiles.flatMap(({ bindings }) => bindings.map((binding) => binding.hash))])],
+    entities: [sealed.sealer, ...new Set(profiles.flatMap(idsOf))],
+    hashes: [...new Set([hash, ...known.hashes])],
     ...sealed,
     targets: parts.targets,
     done: [],
@@ -86,10 +84,4 @@ async function accept(
   });
   failpoint("K2");
   return requestId;
-}
-
-/** What other open requests erase for this identity must be gone before this one completes; but the list that each seals is its own. */
-function subjectOf(profiles: readonly StoredEntity[], underWay: readonly Deletion[], sealer: EntityId): EntityId[] {
-  const theirs = underWay.flatMap((deletion) => deletion.entities.filter((id) => id !== deletion.sealer));
-  return [...new Set([sealer, ...profiles.flatMap(idsOf), ...theirs])];
 }

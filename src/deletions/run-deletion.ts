@@ -76,6 +76,7 @@ async function erase(parts: RunParts, requestId: string): Promise<boolean> {
   failpoint("K12");
 
   await lookAgain(parts, targetsClean);
+  await stage("verified", targetsClean, () => expectNoEarlier(parts, gathered));
   failpoint("K13");
   const now = await stage("profile", targetsClean, () => gather(parts, requestId));
   if (now === undefined) return true;
@@ -86,6 +87,7 @@ async function erase(parts: RunParts, requestId: string): Promise<boolean> {
   failpoint("K16");
   const at = parts.clock();
   if (!(await ledger.complete(requestId, gathered.revision, at))) return false;
+  await wakeLater(parts, gathered);
   parts.observer.completed(at - gathered.acceptedAt);
   parts.log.info({ request: requestId }, "a deletion is complete");
   return true;
@@ -130,6 +132,23 @@ async function lookAgain(parts: RunParts, deletion: Deletion): Promise<void> {
     await stage(name, deletion, async () => {
       if (!(await targetOf(parts, name).verify(subject))) throw new Error("The target is not clean any more");
     });
+  }
+}
+
+/**
+ * An earlier request that is open over the same identity erases what this one's asker means too, so this one is complete
+ * only after it.
+ */
+async function expectNoEarlier({ ledger }: RunParts, { requestId, identity }: Deletion): Promise<void> {
+  const [oldest] = await ledger.openOver(identity);
+  if (oldest !== undefined && oldest.requestId !== requestId) throw new Error("An earlier request is still open");
+}
+
+/** Lets those run that waited for this one. */
+async function wakeLater({ ledger }: RunParts, { hashes }: Deletion): Promise<void> {
+  for (const hash of hashes) {
+    const later = (await ledger.openOver(hash)).filter(({ attempts }) => attempts > 0);
+    if (later.length > 0) await ledger.wake(later.map(({ requestId }) => requestId));
   }
 }
 

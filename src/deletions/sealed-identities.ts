@@ -14,7 +14,7 @@ export interface SealedIdentities {
   /** Seals the list again, longer, under the same key, or a fresh one when that is destroyed. */
   add(deletion: Deletion, identities: readonly Identity[]): Promise<Pick<Deletion, "sealer" | "sealedIdentities">>;
   /** Identities as written in profiles; none of a profile whose key is gone. */
-  writtenIn(profiles: readonly StoredEntity[]): Promise<Identity[]>;
+  writtenIn(profiles: readonly StoredEntity[]): Promise<{ table: string; identity: Identity }[]>;
 }
 
 export function sealedIdentities(sealing: Sealing, keys: EntityKeys, newId: () => EntityId): SealedIdentities {
@@ -49,7 +49,10 @@ export function sealedIdentities(sealing: Sealing, keys: EntityKeys, newId: () =
 
     async writtenIn(profiles) {
       const plain = await sealing.open(profiles.map(({ id, sealed }) => ({ entity: id, sealed })));
-      return plain.flatMap((bytes) => (bytes === undefined ? [] : decodeDocument(bytes).identities));
+      return profiles.flatMap(({ table }, index) => {
+        const bytes = plain[index];
+        return bytes === undefined ? [] : decodeDocument(bytes).identities.map((identity) => ({ table, identity }));
+      });
     },
   };
 }
