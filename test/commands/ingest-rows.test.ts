@@ -1,0 +1,123 @@
+import { expect } from "chai";
+import { CsvRecords, csvRows, isCsvHeader } from "../../src/commands/ingest/csv-rows.js";
+import { momentReader } from "../../src/commands/ingest/moment.js";
+import type { Row, RowReader } from "../../src/commands/ingest/row.js";
+
+const nothingNamed = { dimension: undefined, dimensionId: undefined, dimensionType: undefined };
+const JUNE = Date.UTC(2024, 5, 1);
+
+describe("times in files", () => {
+  const times: [written: unknown, ms: number][] = [
+    ["2024-06-01T00:00:00Z", JUNE],
+    ["2024-06-01T02:00:00+02:00", JUNE],
+    ["2024-06-01T00:00:00.250Z", JUNE + 250],
+    ["2024-06-01T00:00:00", JUNE],
+    ["2024-06-01 00:00:00", JUNE],
+    ["2024-06-01 00:00", JUNE],
+    ["2024-06-01", JUNE],
+    [" 2024-06-01 ", JUNE],
+    [String(JUNE), JUNE],
+    [JUNE, JUNE],
+    [String(JUNE / 1000), JUNE],
+    [JUNE / 1000, JUNE],
+    [`${JUNE / 1000}.25`, JUNE + 250],
+    ["2024-02-30", Number.NaN],
+    ["06/01/2024", Number.NaN],
+    ["now", Number.NaN],
+    ["now-1d", Number.NaN],
+    ["", Number.NaN],
+    [null, Number.NaN],
+    [true, Number.NaN],
+    [Number.POSITIVE_INFINITY, Number.NaN],
+  ];
+
+  for (const [written, ms] of times) {
+    it(`reads ${JSON.stringify(written)} as ${Number.isNaN(ms) ? "none" : new Date(ms).toISOString()}`, () => {
+      const read = momentReader();
+      expect([read(written), read(written)]).to.deep.equal([ms, ms]);
+    });
+  }
+});
+
+describe("rows of CSV", () => {
+  for (const [header, known] of [
+    ["ts,value", true],
+    ["timestamp,value", true],
+    ['"Time","VALUE",other', true],
+    ["\uFEFFtime,value", true],
+    ["value,dimension_id", false],
+    ["stream,dimension_id=a value=1", false],
+    ['{"ts":1,"value":2}', false],
+  ] as const) {
+    it(`${known ? "knows" : "does not take"} ${JSON.stringify(header)} for a header`, () => {
+      expect(isCsvHeader(header)).to.equal(known);
+    });
+  }
+
+  const header = "dimension,dimension_id,dimension_type,ts,value,note";
+
+  function read(text: string): Row | string {
+    const rows = csvRows(header, nothingNamed) as RowReader;
+    const row: Row = { dimension: "", dimension_id: "", dimension_type: "", value: 0, ms: 0 };
+    return rows(text, row) ?? row;
+  }
+
+  const rows: [text: string, id: string, type: string, value: number][] = [
+    ["stream,a,size,2024-06-01,1.5,", "a", "size", 1.5],
+    ['stream,"a, b",,2024-06-01,-1e3,x', "a, b", "size", -1000],
+    ['"stream","say ""hi""","size","2024-06-01","7","x, y"', 'say "hi"', "size", 7],
+  ];
+
+  for (const [text, id, type, value] of rows) {
+    it(`reads ${text}`, () => {
+      const row = { dimension: "stream", dimension_id: id, dimension_type: type, value, ms: JUNE };
+      expect(read(text)).to.deep.equal(row);
+    });
+  }
+
+  for (const text of [
+    "stream,a,size,2024-06-01,1",
+    "stream,a,size,2024-06-01,1,2,3",
+    "stream,a,size,2024-06-01,,x",
+    "stream,a,size,2024-06-01,NaN,x",
+    "stream,a,size,2024-06-01,0x10,x",
+    "stream,a,size,2024-06-01,1e309,x",
+    "stream,a,size,,1,x",
+    'stream,"a,size,2024-06-01,1,x',
+    'stream,"a"b,size,2024-06-01,1,x',
+  ]) {
+    it(`finds a fault in ${text}`, () => {
+      expect(read(text)).to.be.a("string");
+    });
+  }
+
+  it("lets options win over columns", () => {
+    const defaults = { dimension: "segment", dimensionId: "s", dimensionType: "size" };
+    const reader = csvRows(header, defaults) as RowReader;
+    const row: Row = { dimension: "", dimension_id: "", dimension_type: "", value: 0, ms: 0 };
+    expect(reader("stream,a,other,2024-06-01,1,", row)).to.equal(undefined);
+    expect(row).to.include({ dimension: "segment", dimension_id: "s", dimension_type: "size" });
+  });
+
+  it("says which name is missing", () => {
+    expect(csvRows("ts,value", nothingNamed)).to.contain("--dimension");
+    expect(csvRows("ts,value", { ...nothingNamed, dimension: "stream" })).to.contain("--dimension-id");
+  });
+
+  it("puts a row together that a quoted cell spreads over lines, and names its first line", () => {
+    const records = new CsvRecords();
+    const first = records.push([
+      { number: 2, text: "a,1" },
+      { number: 3, text: '"b' },
+    ]);
+    const second = records.push([
+      { number: 4, text: 'c",2' },
+      { number: 5, text: '"d' },
+    ]);
+    expect([...first, ...second, ...records.end()]).to.deep.equal([
+      { number: 2, text: "a,1" },
+      { number: 3, text: '"b\nc",2' },
+      { number: 5, text: '"d' },
+    ]);
+  });
+});

@@ -1,0 +1,174 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { runToEnd } from "../support/run-command.js";
+import { startService, type TestService } from "../support/service.js";
+
+const HOUR = 3_600_000;
+const fixture = fileURLToPath(new URL("../fixtures/taxi.csv", import.meta.url));
+const wholeYear = fileURLToPath(new URL("../../../shared/data/nyc_taxi.csv", import.meta.url));
+
+describe("ingest", function () {
+  this.timeout(60_000);
+  let service: TestService;
+  let dir: string;
+
+  before(async () => {
+    service = await startService();
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  });
+  after(async () => {
+    await service.stop();
+    rmSync(dir, { recursive: true });
+  });
+
+  function file(name: string, content: string | Uint8Array): string {
+    writeFileSync(join(dir, name), content);
+    return join(dir, name);
+  }
+
+  const ingest = (...args: string[]) => runToEnd("ingest", ["--url", service.url, ...args]);
+
+  /** What a series holds in a window, bucket by bucket. */
+  async function saved(
+    names: { dimension: string; id: string; type?: string },
+    window: { from: string; to: string; interval: string },
+  ): Promise<{ ts: string; value: number }[]> {
+    const query = new URLSearchParams({
+      dimension: names.dimension,
+      dimension_id: names.id,
+      dimension_type: names.type ?? "size",
+      interval: window.interval,
+      startdate: window.from,
+      enddate: window.to,
+    });
+    const answer = await service.fetch(`/api/metric?${query}`);
+    return ((await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] }).data[0].values;
+  }
+
+  const day = { from: "2024-06-01", to: "2024-06-02", interval: "1h" };
+  const values = async (id: string, dimension = "stream") =>
+    (await saved({ dimension, id }, day)).map((bucket) => bucket.value);
+
+  async function daysEqual(path: string, id: string): Promise<void> {
+    const result = await ingest(path, "--dimension", "stream", "--dimension-id", id);
+    expect(result, result.err).to.include({ code: 0 });
+    const days = await saved({ dimension: "stream", id }, { from: "2014-07-01", to: "2015-02-01", interval: "1d" });
+    expect(days.map(({ ts, value }) => [Number(ts), value])).to.deep.equal(dailySums(path));
+  }
+
+  it("writes a real file so that its daily sums come out", () => daysEqual(fixture, "taxi"));
+
+  it("writes it twice and counts it once", () => daysEqual(fixture, "taxi"));
+
+  it("writes a file with its lines in any order", async () => {
+    const [header, ...lines] = readFileSync(fixture, "utf8").trim().split("\n");
+    const shuffled = lines.map((line, i) => ({ line, at: (i * 7919) % lines.length })).sort((a, b) => a.at - b.at);
+    await daysEqual(file("shuffled.csv", [header, ...shuffled.map(({ line }) => line)].join("\r\n")), "shuffled");
+  });
+
+  const whenThere = existsSync(wholeYear) ? it : it.skip;
+  whenThere("writes seven months (nyc_taxi.csv, where that file is) so that their daily sums come out", () =>
+    daysEqual(wholeYear, "nyc_taxi"),
+  );
+
+  it("keeps the last value by time of a slot of a size, whatever the order of lines", async () => {
+    const lines = ["time,value", "2024-06-01T00:50:00Z,3", "2024-06-01 00:10:00,1", "2024-06-01T00:20:00+00:00,2"];
+    const path = file("last.csv", lines.join("\n"));
+    expect(await ingest(path, "--dimension", "experience", "--dimension-id", "last")).to.include({ code: 0 });
+    expect(await values("last", "experience")).to.deep.equal([3]);
+  });
+
+  for (const [aggregation, expected] of [
+    ["sum", 6],
+    ["max", 3],
+    ["min", 1],
+    ["last", 2],
+  ] as const) {
+    it(`folds a slot by ${aggregation} when told so`, async () => {
+      const path = file("fold.csv", "ts,value\n1717200000,1\n1717200001000,3\n1717200002,2\n");
+      const args = ["--dimension", "stream", "--dimension-id", aggregation, "--aggregation", aggregation];
+      expect(await ingest(path, ...args)).to.include({ code: 0 });
+      expect(await values(aggregation)).to.deep.equal([expected]);
+    });
+  }
+
+  it("takes lines of JSON, line protocol, CSV with columns for the names, and gzip, in one run", async () => {
+    const ts = Date.parse("2024-06-01");
+    const json = { dimension: "stream", dimension_id: "mixed", dimension_type: "size", value: 1, ts };
+    const result = await ingest(
+      file("a.ndjson", `${JSON.stringify(json)}\n${JSON.stringify({ ...json, ts: String(ts + HOUR) })}\n`),
+      file("b.lp", `# comment\nstream,dimension_id=mixed value=10i ${ts}000000\n`),
+      file("c.csv.gz", gzipSync(`"timestamp","value",dimension_id,dimension\n2024-06-01,100,"mixed",stream\n`)),
+    );
+    expect(result, result.err).to.include({ code: 0, out: "4 points read, 2 slots of 1 series written\n" });
+    expect(await values("mixed")).to.deep.equal([111, 1]);
+  });
+
+  it("writes the rest, names each line that it rejects, and ends with 1", async () => {
+    const rows = [
+      "2024-06-01 00:00:00,1",
+      "yesterday,1",
+      "2024-06-01 01:00:00,x",
+      "1999-01-01,1",
+      "2024-06-01 02:00:00,2",
+      "1,2,3",
+    ];
+    const path = file("bad.csv", ["ts,value", ...rows].join("\n"));
+    const { code, out, err } = await ingest(path, "--dimension", "stream", "--dimension-id", "rest");
+    expect(code).to.equal(1);
+    expect(out).to.contain("2 points read, 2 slots of 1 series written, 4 rejected");
+    for (const line of [3, 4, 5, 7]) expect(err).to.contain(`bad.csv:${line}: rejected: `);
+    expect(await values("rest")).to.deep.equal([1, 2]);
+  });
+
+  const wrong: [name: string, args: () => string[], code: number, says: RegExp][] = [
+    ["no file", () => [], 2, /missing required argument/],
+    ["an option that there is not", () => [fixture, "--colour", "red"], 2, /unknown option/],
+    ["a dimension that there is not", () => [fixture, "--dimension", "planet"], 2, /Allowed choices/],
+    ["an aggregation that there is not", () => [fixture, "--aggregation", "avg"], 2, /Allowed choices/],
+    ["a CSV file that names no id", () => [fixture, "--dimension", "stream"], 2, /--dimension-id/],
+    ["a file that is not there", () => [join(dir, "none.csv"), "--dimension", "stream"], 1, /none\.csv/],
+    ["a folder", () => [dir, "--dimension", "stream"], 1, /no such file/],
+  ];
+
+  for (const [name, args, code, says] of wrong) {
+    it(`ends with ${code} for ${name}, in a line`, async () => {
+      const result = await ingest(...args());
+      expect(result.code).to.equal(code);
+      expect(result.err)
+        .to.match(says)
+        .and.not.match(/\n\s+at /);
+    });
+  }
+
+  it("says what is wrong with its key", async () => {
+    const args = ["--url", service.url, fixture, "--dimension", "stream", "--dimension-id", "x"];
+    const none = await runToEnd("ingest", args, { ENTITY_METRICS_KEY: "" });
+    expect(none.code).to.equal(1);
+    expect(none.err).to.contain("ENTITY_METRICS_KEY");
+    const wrongKey = await runToEnd("ingest", args, { ENTITY_METRICS_KEY: `${service.key}0` });
+    expect(wrongKey.code).to.equal(1);
+    expect(wrongKey.err).to.contain("does not know the key");
+  });
+
+  it("explains itself", async () => {
+    const { code, out } = await runToEnd("ingest", ["--help"]);
+    expect(code).to.equal(0);
+    for (const word of ["--dimension-id", "--aggregation", "ENTITY_METRICS_KEY", "Exit codes"])
+      expect(out).to.contain(word);
+  });
+});
+
+/** Midnight and sum of each day of a CSV file of `YYYY-MM-DD HH:MM:SS,value`. */
+function dailySums(path: string): [number, number][] {
+  const sums = new Map<number, number>();
+  for (const line of readFileSync(path, "utf8").trim().split(/\r?\n/).slice(1)) {
+    const midnight = Date.parse(line.slice(0, 10));
+    sums.set(midnight, (sums.get(midnight) ?? 0) + Number(line.split(",")[1]));
+  }
+  return [...sums].sort(([a], [b]) => a - b);
+}
