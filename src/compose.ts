@@ -8,7 +8,6 @@ import { segmentIds } from "./catalogue/segment-ids.js";
 import { segmentNames } from "./catalogue/segment-names.js";
 import { arrivals, type Clock } from "./clock.js";
 import type { Settings } from "./config.js";
-import { noObserver } from "./deletions/deletion-observer.js";
 import { openErasure } from "./deletions/erasure.js";
 import { downstreamTargets } from "./downstream/index.js";
 import { collectMessages } from "./entities/collect-messages.js";
@@ -40,6 +39,7 @@ import { type RecordPoints, recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
 import { runRecorder } from "./metrics/run-recorder.js";
 import { slotGate } from "./metrics/slot-gate.js";
+import { observeDeletions } from "./observe-deletions.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 
@@ -66,6 +66,7 @@ export async function compose(
 ): Promise<Service> {
   const stores = await openStores(settings, failpoint);
   const api = new Api();
+  const meters = openMeters();
   const tables = readTables(settings);
   const gate = slotGate();
   const write = recordPoints({ store: stores.series, changes: stores.changes, claims: stores.claims });
@@ -102,7 +103,7 @@ export async function compose(
     clock,
     arrivals: arrivalClock,
     log,
-    observer: noObserver,
+    observer: observeDeletions(meters, stores.ledger),
     failpoint,
     keepMs: settings.deletions.keep === null ? undefined : parseDuration(settings.deletions.keep)?.ms,
   });
@@ -137,7 +138,6 @@ export async function compose(
     write: (columns) => write(columns, { giveAway: false }),
   });
   let recording: { stop(): Promise<void> } | undefined;
-  const meters = openMeters();
   pageRoutes(api);
   operationRoutes(api, { probes: stores.probes, meters, version });
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);

@@ -4,8 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 export interface Meters {
   /** A request that was answered: its route pattern (never its URL), status, and seconds it took. */
   request(method: string, route: string, status: number, seconds: number): void;
-  /** A new counter; calling it adds one, or as many as told. */
-  counter(name: string, help: string): (by?: number) => void;
+  /** A new counter; calling it adds one, or as many as told. With `label` it counts each value of that label by itself. */
+  counter(name: string, help: string, label?: string): (by?: number, value?: string) => void;
   /** A new gauge, read whenever `/metrics` is asked for. One that cannot be read is left out. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
   /** Everything in Prometheus' text format. */
@@ -29,9 +29,10 @@ export function openMeters(): Meters {
       requests.observe({ method, route, status }, seconds);
     },
 
-    counter(name, help) {
-      const counter = new Counter({ name: `entity_metrics_${name}`, help, registers: [registry] });
-      return (by = 1) => counter.inc(by);
+    counter(name, help, label) {
+      const labelNames = label === undefined ? [] : [label];
+      const counter = new Counter({ name: `entity_metrics_${name}`, help, labelNames, registers: [registry] });
+      return (by = 1, value = "") => (label === undefined ? counter.inc(by) : counter.inc({ [label]: value }, by));
     },
 
     gauge(name, help, read) {

@@ -7,6 +7,8 @@ import { invalid, ServiceError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
+import { readPage } from "../page.js";
+import { readFlag, readQuery } from "../query.js";
 import { requestIdPattern } from "../schemas/deletion.js";
 
 export interface DeletionRouteParts {
@@ -61,12 +63,11 @@ async function readStatus(ctx: ApiContext, { ledger }: DeletionRouteParts): Prom
 
 async function listOpen(ctx: ApiContext, { ledger, clock }: DeletionRouteParts): Promise<void> {
   ctx.set("Cache-Control", "no-store");
-  if ((only(ctx, "completed") ?? "false") !== "false") {
-    throw invalid("not_listed", "completed", "Must be false: open requests alone are listed");
+  if (readFlag(readQuery(ctx, ["completed"]).completed, "completed") === true) {
+    throw invalid("not_listed", "completed", "completed is false: open requests alone are listed");
   }
-  const limit = pageSize(only(ctx, "limit"));
-  const after = only(ctx, "after");
-  if (after !== undefined && !REQUEST_ID.test(after)) throw invalid("invalid_id", "after", "Must be a request id");
+  const { after, limit } = readPage(ctx, { usual: DEFAULT_PAGE, most: LONGEST_PAGE });
+  if (after !== undefined && !REQUEST_ID.test(after)) throw invalid("invalid_id", "after", "after is a request id");
   const open = await ledger.open({ limit, ...(after === undefined ? {} : { after }) });
   const now = clock();
   const next = open.length === limit ? (open.at(-1)?.requestId ?? null) : null;
@@ -86,18 +87,4 @@ function listed(deletion: Deletion, now: number) {
     attempts: deletion.attempts,
     stuck: isStuck(deletion),
   };
-}
-
-/** A query parameter's only value. */
-function only(ctx: ApiContext, name: string): string | undefined {
-  const value = ctx.query[name];
-  if (Array.isArray(value)) throw invalid("given_twice", name, "Must be given once");
-  return value;
-}
-
-function pageSize(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_PAGE;
-  const size = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (size < 1 || size > LONGEST_PAGE) throw invalid("invalid_limit", "limit", `Must be 1 to ${LONGEST_PAGE}`);
-  return size;
 }

@@ -1,0 +1,22 @@
+import { STUCK_ATTEMPTS } from "./deletions/deletion.js";
+import type { DeletionObserver } from "./deletions/deletion-observer.js";
+import type { Ledger } from "./deletions/ledger.js";
+import type { Meters } from "./meters.js";
+
+/** Counts what happens to deletions, for `/metrics`. */
+export function observeDeletions(meters: Meters, ledger: Ledger): DeletionObserver {
+  meters.gauge("deletions_open", "Deletion requests that are not complete.", () => ledger.countOpen());
+  meters.gauge("deletions_stuck", "Open deletion requests that keep failing.", () =>
+    ledger.countOpen({ attempts: STUCK_ATTEMPTS }),
+  );
+  const completed = meters.counter("deletions_completed_total", "Deletion requests completed by this process.");
+  const seconds = meters.counter("deletion_seconds_total", "Time from acceptance to completion of those, added up.");
+  const failed = meters.counter("deletion_failures_total", "Attempts that failed, by stage or target.", "stage");
+  return {
+    completed(tookMs) {
+      completed();
+      seconds(Math.max(0, tookMs) / 1000);
+    },
+    failed: (stage) => failed(1, stage),
+  };
+}
