@@ -1,5 +1,6 @@
 import { invalid } from "../errors.js";
 import type { ApiContext } from "./api-router.js";
+import { readQuery } from "./query.js";
 
 /** A page of a list: up to `limit` items after the one of id `after`. */
 export interface Page {
@@ -9,9 +10,7 @@ export interface Page {
 
 /** The page that the query parameters `after` and `limit` ask for. */
 export function readPage(ctx: ApiContext, { usual, most }: { usual: number; most: number }): Page {
-  const { after, limit } = ctx.query;
-  if (Array.isArray(after)) throw invalid("given_twice", "after", "after is given twice");
-  if (Array.isArray(limit)) throw invalid("given_twice", "limit", "limit is given twice");
+  const { after, limit } = readQuery(ctx, ["after", "limit"]);
   const count = limit === undefined ? usual : /^[0-9]{1,6}$/.test(limit) ? Number(limit) : 0;
   if (count < 1 || count > most) throw invalid("bad_limit", "limit", `limit is a whole number from 1 to ${most}`);
   return { after, limit: count };

@@ -1,0 +1,272 @@
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+interface Item {
+  readonly id: string;
+  readonly segments: readonly string[];
+}
+
+interface Answer<Data> {
+  readonly status: number;
+  readonly message: string;
+  readonly data: Data;
+  readonly meta: { readonly next: string | null };
+  readonly errors: readonly { readonly code: string; readonly path: string; readonly message: string }[];
+}
+
+describe("the catalogue over HTTP", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  const ask = async (method: string, path: string, json?: unknown) => {
+    const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });
+    return { status: response.status, body: (await response.json()) as Answer<Item> };
+  };
+  const data = async (method: string, path: string, json?: unknown) => {
+    const { status, body } = await ask(method, path, json);
+    expect(body).to.include({ status: 200, message: "success" });
+    expect(status).to.equal(200);
+    return body.data;
+  };
+  const refusal = async (method: string, path: string, json?: unknown) => {
+    const { status, body } = await ask(method, path, json);
+    expect(body.data).to.equal(null);
+    expect(body.status).to.equal(status);
+    return { status, code: body.errors[0]?.code, path: body.errors[0]?.path };
+  };
+  const collect = (messages: object[]) => data("POST", "/collect/json/visits", messages);
+
+  it("keeps a segment with its size, named by its id and of users unless said otherwise", async () => {
+    expect(await data("PUT", "/api/segment/plain", {})).to.deep.equal({
+      id: "plain",
+      name: "plain",
+      table: "user",
+      size: 0,
+    });
+    expect(await data("PUT", "/api/segment/firms", { name: "Firms", table: "company" })).to.deep.equal({
+      id: "firms",
+      name: "Firms",
+      table: "company",
+      size: 0,
+    });
+    expect(await data("PUT", "/api/segment/firms", { name: null, table: null })).to.include({
+      name: "firms",
+      table: "user",
+    });
+    await collect([
+      { user_id: "1", segments: ["plain"] },
+      { user_id: "2", segments: { add: ["plain"] } },
+    ]);
+    expect(await data("GET", "/api/segment/plain")).to.deep.equal({
+      id: "plain",
+      name: "plain",
+      table: "user",
+      size: 2,
+    });
+    expect(await data("PUT", "/api/segment/plain", { name: "Plain" })).to.include({ name: "Plain", size: 2 });
+  });
+
+  for (const id of ["a/b", "a b+c%", "ä🙂", "x?y#z", "'; DROP TABLE segment; --", "__proto__", "x".repeat(256)]) {
+    it(`takes ${JSON.stringify(id.slice(0, 30))} as an id like any other`, async () => {
+      const path = `/api/segment/${encodeURIComponent(id)}`;
+      expect(await data("PUT", path, { name: "Odd" })).to.include({ id, name: "Odd" });
+      expect(await data("GET", path)).to.include({ id, name: "Odd" });
+      expect(await data("DELETE", path)).to.deep.equal({ id });
+      expect(await refusal("GET", path)).to.include({ status: 404 });
+    });
+  }
+
+  for (const { id, code } of [
+    { id: "all_segments", code: "reserved_id" },
+    { id: encodeURIComponent("ends in \\"), code: "bad_id" },
+    { id: "x".repeat(257), code: "bad_id" },
+  ]) {
+    it(`refuses to put a segment with the id ${id.slice(0, 20)}`, async () => {
+      expect(await refusal("PUT", `/api/segment/${id}`, {})).to.deep.equal({ status: 400, code, path: "id" });
+    });
+  }
+
+  it("has no segment called sizes", async () => {
+    expect(await refusal("PUT", "/api/segment/sizes", {})).to.include({ status: 405 });
+  });
+
+  for (const { what, body, code, path } of [
+    { what: "a list", body: [], code: "not_an_object", path: "" },
+    { what: "a text", body: "x", code: "not_an_object", path: "" },
+    { what: "null", body: null, code: "not_an_object", path: "" },
+    { what: "an unknown field", body: { nmae: "x" }, code: "unknown_field", path: "" },
+    { what: "a name that is a number", body: { name: 1 }, code: "bad_type", path: "name" },
+    { what: "an empty name", body: { name: "" }, code: "bad_value", path: "name" },
+    { what: "a name of 257 characters", body: { name: "x".repeat(257) }, code: "bad_value", path: "name" },
+    { what: "a name with a control character", body: { name: "a\u0000b" }, code: "bad_value", path: "name" },
+    { what: "a table that is not there", body: { table: "nobody" }, code: "unknown_table", path: "table" },
+    { what: "a table that is a list", body: { table: ["user"] }, code: "bad_type", path: "table" },
+  ]) {
+    it(`refuses ${what} as a segment, and keeps nothing`, async () => {
+      expect(await refusal("PUT", "/api/segment/refused", body)).to.deep.equal({ status: 400, code, path });
+      expect(await refusal("GET", "/api/segment/refused")).to.include({ status: 404 });
+    });
+  }
+
+  it("names the known field that is nearest to an unknown one, and echoes nothing", async () => {
+    const { body } = await ask("PUT", "/api/segment/refused", { "<b>tabel</b>": "user" });
+    expect(body.errors[0]?.message).to.match(/\btable$/);
+    expect(JSON.stringify(body)).not.to.contain("<b>");
+  });
+
+  it("takes a name of 256 characters", async () => {
+    const name = "🙂".repeat(256);
+    expect(await data("PUT", "/api/segment/long", { name })).to.include({ name });
+  });
+
+  describe("experiences", () => {
+    before(async () => {
+      for (const id of ["seen", "bought"]) await data("PUT", `/api/segment/${id}`, {});
+    });
+    const body = { name: "Banner", group: "spring", audience: "seen", goal: "bought" };
+
+    it("are kept with their group, or none", async () => {
+      expect(await data("PUT", "/api/experience/banner", body)).to.deep.equal({ id: "banner", ...body });
+      expect(await data("GET", "/api/experience/banner")).to.deep.equal({ id: "banner", ...body });
+      const bare = { audience: "seen", goal: "seen" };
+      expect(await data("PUT", "/api/experience/bare", { ...bare, group: null })).to.deep.equal({
+        id: "bare",
+        name: "bare",
+        group: null,
+        ...bare,
+      });
+      expect(await data("DELETE", "/api/experience/bare")).to.deep.equal({ id: "bare" });
+      expect(await refusal("DELETE", "/api/experience/bare")).to.include({ status: 404 });
+      expect(await refusal("GET", "/api/experience/bare")).to.include({ status: 404 });
+    });
+
+    for (const { what, change, code, path } of [
+      { what: "without an audience", change: { audience: undefined }, code: "required", path: "audience" },
+      { what: "whose goal is null", change: { goal: null }, code: "required", path: "goal" },
+      {
+        what: "whose audience is not in the catalogue",
+        change: { audience: "no" },
+        code: "unknown_segment",
+        path: "audience",
+      },
+      { what: "whose goal is not in the catalogue", change: { goal: "no" }, code: "unknown_segment", path: "goal" },
+      { what: "whose goal is a list", change: { goal: ["bought"] }, code: "bad_type", path: "goal" },
+      { what: "whose group ends in a backslash", change: { group: "a\\" }, code: "bad_value", path: "group" },
+      { what: "whose group is empty", change: { group: "" }, code: "bad_value", path: "group" },
+      { what: "with an unknown field", change: { audiense: "seen" }, code: "unknown_field", path: "" },
+    ]) {
+      it(`are refused ${what}`, async () => {
+        expect(await refusal("PUT", "/api/experience/refused", { ...body, ...change })).to.deep.equal({
+          status: 400,
+          code,
+          path,
+        });
+        expect(await refusal("GET", "/api/experience/refused")).to.include({ status: 404 });
+      });
+    }
+
+    it("hold the segments that they name", async () => {
+      await data("PUT", "/api/experience/holding", body);
+      await data("DELETE", "/api/experience/banner");
+      expect(await refusal("DELETE", "/api/segment/bought")).to.include({ status: 409 });
+      expect(await data("GET", "/api/segment/bought")).to.include({ id: "bought" });
+      await data("DELETE", "/api/experience/holding");
+      expect(await data("DELETE", "/api/segment/bought")).to.deep.equal({ id: "bought" });
+    });
+  });
+
+  it("removes the memberships of a deleted segment and keeps its series", async () => {
+    await data("PUT", "/api/segment/gone", {});
+    await collect([{ user_id: "gone-1", segments: ["gone", "stays"] }]);
+    const point = {
+      dimension: "segment",
+      dimension_id: "gone",
+      dimension_type: "size",
+      value: 5,
+      ts: Date.now() - 86_400_000,
+    };
+    await data("POST", "/api/metric/points", [point]);
+    await data("DELETE", "/api/segment/gone");
+
+    expect((await data("GET", "/api/entity/user/user_id/gone-1")).segments).to.deep.equal(["stays"]);
+    const query = "dimension=segment&dimension_id=gone&dimension_type=size&range=3d";
+    const answer = (await service.fetch(`/api/metric?${query}`)).json() as Promise<
+      Answer<[{ values: { value: number }[] }]>
+    >;
+    expect((await answer).data[0].values.map(({ value }) => value)).to.include(5);
+    expect(await data("PUT", "/api/segment/gone", {})).to.include({ size: 0 });
+  });
+
+  it("registers a segment that a message names first, and says its size", async () => {
+    await collect([{ user_id: "first", segments: ["met first"] }]);
+    expect(await data("GET", "/api/segment/met%20first")).to.deep.equal({
+      id: "met first",
+      name: "met first",
+      table: "user",
+      size: 1,
+    });
+  });
+
+  describe("lists", () => {
+    let listed: TestService;
+    const list = async (path: string) => (await (await listed.fetch(path)).json()) as Answer<Item[]>;
+    before(async () => {
+      listed = await startService();
+      const segments = Array.from({ length: 250 }, (_, index) => `s${String(index).padStart(3, "0")}`);
+      await listed.service.stores.catalogue.registerSegments(
+        segments.map((id) => ({ id, name: `${id}!`, table: "user" })),
+      );
+      for (const id of ["b", "a"]) {
+        await listed.fetch(`/api/experience/${id}`, { method: "PUT", json: { audience: "s000", goal: "s001" } });
+      }
+    });
+    after(() => listed.stop());
+
+    it("hand out segments by page, each with its size, and say where the next begins", async () => {
+      const seen: string[] = [];
+      let next: string | null = "";
+      while (next !== null) {
+        const page = await list(`/api/segment?limit=99&after=${next}`);
+        seen.push(...page.data.map(({ id }) => id));
+        expect(page.data[0]).to.have.keys("id", "name", "table", "size");
+        next = page.meta.next;
+      }
+      expect(seen).to.have.length(250);
+      expect(seen).to.deep.equal(seen.toSorted());
+      expect((await list("/api/segment")).data).to.have.length(100);
+      expect((await list("/api/segment?limit=250")).meta).to.deep.equal({ next: null });
+    });
+
+    it("hand out the sizes of all segments at once", async () => {
+      const { data, meta } = await list("/api/segment/sizes");
+      expect(data).to.have.length(250);
+      expect(data[7]).to.deep.equal({ id: "s007", name: "s007!", size: 0 });
+      expect(meta).to.deep.equal({ next: null });
+    });
+
+    it("hand out experiences by page", async () => {
+      const { data, meta } = await list("/api/experience?limit=1");
+      expect(data.map(({ id }) => id)).to.deep.equal(["a"]);
+      expect(meta).to.deep.equal({ next: "a" });
+      expect((await list("/api/experience?after=a")).data.map(({ id }) => id)).to.deep.equal(["b"]);
+    });
+
+    for (const query of [
+      "limit=0",
+      "limit=1001",
+      "limit=-1",
+      "limit=1e2",
+      "limit=",
+      "limit=1&limit=2",
+      "after=a&after=b",
+    ]) {
+      it(`refuse ?${query}`, async () => {
+        expect(await list(`/api/segment?${query}`)).to.include({ status: 400 });
+        expect(await list(`/api/experience?${query}`)).to.include({ status: 400 });
+      });
+    }
+  });
+});
