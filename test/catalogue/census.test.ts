@@ -1,0 +1,73 @@
+import { expect } from "chai";
+import { catalogueCensus } from "../../src/catalogue/census.js";
+import { segmentIds } from "../../src/catalogue/segment-ids.js";
+import { segmentNames } from "../../src/catalogue/segment-names.js";
+import type { Census } from "../../src/metrics/census.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { join } from "../metrics/recorder-fixture.js";
+import { temporaryStores } from "../support/temporary-stores.js";
+
+describe("what others ask of the catalogue", () => {
+  let stores: Stores;
+  let census: Census;
+  beforeEach(async () => {
+    stores = await temporaryStores();
+    census = catalogueCensus(stores.catalogue, stores.memberships);
+  });
+  afterEach(() => stores.close());
+
+  it("names segments that messages name first by their ids, and leaves the names of others", async () => {
+    const names = segmentNames(stores.catalogue);
+    await stores.catalogue.putSegment({ id: "b", name: "Bee", table: "company" });
+    await names.register(["a", "b"], "user");
+    await names.register(["a", "b"], "company");
+    await names.register([], "user");
+    expect([...(await names.names(["b", "a", "c"]))].sort()).to.deep.equal([
+      ["a", "a"],
+      ["b", "Bee"],
+    ]);
+    expect(await stores.catalogue.segment("a")).to.deep.equal({ id: "a", name: "a", table: "user" });
+  });
+
+  it("hands out the first ids in order", async () => {
+    await segmentNames(stores.catalogue).register(["c", "a", "d", "b"], "user");
+    expect(await segmentIds(stores.catalogue).first(3)).to.deep.equal(["a", "b", "c"]);
+  });
+
+  it("counts the members of more segments than one page holds", async () => {
+    const ids = Array.from({ length: 2_345 }, (_, index) => `s${String(index).padStart(4, "0")}`);
+    await segmentNames(stores.catalogue).register(ids, "user");
+    await join(stores, "s0007", ["a", "b"]);
+    await join(stores, "s2344", ["a"]);
+    await join(stores, "not in the catalogue", ["a"]);
+    expect(await census.segments()).to.deep.equal(ids);
+    const sizes = await census.segmentSizes(new Set([...ids, "not in the catalogue"]));
+    expect(sizes.map(({ id }) => id)).to.deep.equal(ids);
+    expect(sizes.filter(({ members }) => members > 0)).to.deep.equal([
+      { id: "s0007", members: 2 },
+      { id: "s2344", members: 1 },
+    ]);
+    expect(await census.segmentSizes(new Set(["s0007"]))).to.deep.equal([{ id: "s0007", members: 2 }]);
+  });
+
+  it("counts who could see an experience, and who of them did what it is for", async () => {
+    await segmentNames(stores.catalogue).register(["seen", "bought", "nobody"], "user");
+    await join(stores, "seen", ["a", "b", "c"]);
+    await join(stores, "bought", ["c", "d"]);
+    const put = (id: string, audience: string, goal: string, group?: string) =>
+      stores.catalogue.putExperience({ id, name: id, audience, goal, ...(group === undefined ? {} : { group }) });
+    await put("both", "seen", "bought", "g");
+    await put("none", "nobody", "bought");
+    await put("same", "seen", "seen", "g");
+    expect(await census.experiences()).to.deep.equal([
+      { id: "both", group: "g" },
+      { id: "none", group: undefined },
+      { id: "same", group: "g" },
+    ]);
+    expect(await census.experienceReach(new Set(["same", "both", "none", "unknown"]))).to.deep.equal([
+      { id: "both", potential: 3, actual: 1 },
+      { id: "none", potential: 0, actual: 0 },
+      { id: "same", potential: 3, actual: 3 },
+    ]);
+  });
+});

@@ -1,0 +1,118 @@
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const HOUR = 3_600_000;
+const START = Date.UTC(2024, 11, 31, 22);
+
+interface Series {
+  readonly values: readonly { readonly value: number; readonly ts: string }[];
+}
+
+describe("the recorder of a running service", () => {
+  let now: number;
+  let service: TestService;
+  beforeEach(async () => {
+    now = START + HOUR / 2;
+    service = await startService({ recorder: { tick_ms: 5 } }, { clock: () => now });
+  });
+  afterEach(() => service.stop());
+
+  const send = async (method: string, path: string, json: unknown) => {
+    const response = await service.fetch(path, { method, json });
+    expect(response.status, path).to.equal(200);
+  };
+  const values = async (dimension: string, id: string, type: string) => {
+    const query = `dimension=${dimension}&dimension_id=${id}&dimension_type=${type}&interval=1h&startdate=${START}&enddate=${START + 48 * HOUR}`;
+    const response = await service.fetch(`/api/metric?${query}`);
+    const { data } = (await response.json()) as { data: [Series] };
+    return data[0].values.map(({ value, ts }) => [(Number(ts) - START) / HOUR, value]);
+  };
+  const becomes = (expected: number[][], dimension: string, id: string, type = "size") =>
+    until(`${dimension} ${id} ${type} is ${JSON.stringify(expected)}`, async () => {
+      return JSON.stringify(await values(dimension, id, type)) === JSON.stringify(expected);
+    });
+
+  it("saves what a stream received once the hour is over, and again when more comes late", async () => {
+    const messages = ["a", "b", "c"].map((user_id) => ({ user_id }));
+    await send("POST", "/collect/json/visits", messages);
+    expect(await values("stream", "visits", "size")).to.deep.equal([]);
+    now = START + HOUR;
+    await becomes([[0, 3]], "stream", "visits");
+
+    const late = { user_id: "d", at: new Date(START + 60_000).toISOString() };
+    await send("POST", "/collect/json/visits?timestamp_field=at", [late, { user_id: "e" }]);
+    await becomes([[0, 4]], "stream", "visits");
+    now = START + 2 * HOUR;
+    await becomes(
+      [
+        [0, 4],
+        [1, 1],
+      ],
+      "stream",
+      "visits",
+    );
+  });
+
+  it("takes sizes and reach in the slot that holds now, and again in the next", async () => {
+    await send("POST", "/collect/json/visits", [
+      { user_id: "a", segments: ["seen"] },
+      { user_id: "b", segments: ["seen", "bought"] },
+    ]);
+    await send("PUT", "/api/experience/banner", { audience: "seen", goal: "bought", group: "spring" });
+    now += 5_000;
+    await becomes([[0, 2]], "segment", "seen");
+    await becomes([[0, 1]], "segsize", "bought");
+    await becomes([[0, 2]], "experience", "banner", "potentialreach");
+    await becomes([[0, 0.5]], "experiencegroup", "spring", "conversionrate");
+
+    await send("POST", "/collect/json/visits", { user_id: "c", segments: ["seen"] });
+    now = START + HOUR;
+    await becomes(
+      [
+        [0, 2],
+        [1, 3],
+      ],
+      "experience",
+      "banner",
+      "potentialreach",
+    );
+    await becomes([[0, 2]], "segment", "seen");
+    now = START + 2 * HOUR;
+    await becomes(
+      [
+        [0, 2],
+        [2, 3],
+      ],
+      "segment",
+      "seen",
+    );
+  });
+
+  it("leaves slots alone that somebody wrote through points", async () => {
+    await send("POST", "/collect/json/visits", { user_id: "a", segments: ["seen"] });
+    await send("POST", "/api/metric/points", [
+      { dimension: "stream", dimension_id: "visits", dimension_type: "size", value: 100, ts: START },
+      { dimension: "segment", dimension_id: "seen", dimension_type: "size", value: 200, ts: START },
+    ]);
+    now = START + HOUR;
+    await send("POST", "/collect/json/visits", { user_id: "b", segments: ["seen"] });
+    now = START + 2 * HOUR;
+    await becomes(
+      [
+        [0, 100],
+        [1, 1],
+      ],
+      "stream",
+      "visits",
+    );
+    await becomes(
+      [
+        [0, 200],
+        [2, 2],
+      ],
+      "segment",
+      "seen",
+    );
+  });
+});
