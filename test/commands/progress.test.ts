@@ -63,7 +63,7 @@ describe("progress", () => {
     now = 1000;
     progress.update(500);
     progress.say("a line");
-    expect(written).to.match(/left\r\x1b\[2Ka line\n$/);
+    expect(written.endsWith("left\r\x1b[2Ka line\n")).to.equal(true);
   });
 
   it("tells long times in minutes and hours", () => {

@@ -1,0 +1,127 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { runToEnd, startCommand } from "../support/run-command.js";
+import { startService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const HOUR = 3_600_000;
+
+describe("ingest in trouble", function () {
+  this.timeout(60_000);
+  let dir: string;
+  let csv: string;
+
+  before(() => {
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    csv = join(dir, "points.csv");
+    writeFileSync(csv, "ts,value\n2024-06-01,1\n2024-06-01 01:00:00,2\n");
+  });
+  after(() => rmSync(dir, { recursive: true }));
+
+  const args = (url: string, file = csv) => [file, "--dimension", "stream", "--dimension-id", "orders", "--url", url];
+
+  it("waits as long as a busy service asks for, and tries again", async () => {
+    const busy = await scripted([{ status: 503, retryAfter: "1" }, { status: 429, retryAfter: "1" }, { status: 200 }]);
+    const began = performance.now();
+    const result = await runToEnd("ingest", args(busy.url));
+    busy.server.close();
+    expect(result, result.err).to.include({ code: 0 });
+    expect(result.err).to.contain("is busy (503); trying again in 1 s").and.contain("(429)");
+    expect(performance.now() - began).to.be.above(2000);
+    expect(new Set(busy.bodies).size, "each try sends the same").to.equal(1);
+    expect(busy.bodies).to.have.length(3);
+  });
+
+  it("tries again when the connection breaks", async () => {
+    const broken = await scripted([{ status: 0 }, { status: 200 }]);
+    const result = await runToEnd("ingest", args(broken.url));
+    broken.server.close();
+    expect(result, result.err).to.include({ code: 0 });
+    expect(broken.bodies).to.have.length(2);
+  });
+
+  it("gives up in words on what trying again cannot help", async () => {
+    for (const [status, words] of [
+      [500, "answered 500"],
+      [403, "scope"],
+    ] as const) {
+      const refusing = await scripted([{ status }]);
+      const result = await runToEnd("ingest", args(refusing.url));
+      refusing.server.close();
+      expect(result.code).to.equal(1);
+      expect(result.err)
+        .to.contain(words)
+        .and.contain("Running it again is safe")
+        .and.not.match(/\n\s+at /);
+    }
+  });
+
+  it("names the line of each point that the service no longer keeps, and writes the others", async () => {
+    const service = await startService({ metrics: { keep: "30d" } });
+    const recent = new Date(Date.now() - 2 * HOUR).toISOString();
+    const old = Array.from({ length: 500 }, (_, hour) => new Date(Date.UTC(2020, 0, 1) + hour * HOUR).toISOString());
+    const file = join(dir, "old.csv");
+    writeFileSync(file, `ts,value\n${[...old, recent].map((ts) => `${ts},1`).join("\n")}\n`);
+    const result = await runToEnd("ingest", args(service.url, file));
+    await service.stop();
+    expect(result.code).to.equal(1);
+    expect(result.out).to.contain("501 points read, 1 slots of 1 series written, 500 rejected");
+    for (const line of [2, 250, 501]) expect(result.err).to.contain(`old.csv:${line}: rejected: `);
+    expect(result.err).not.to.contain("old.csv:502:");
+  });
+
+  it("sends smaller requests to a service that takes fewer points in one", async () => {
+    const service = await startService({ limits: { batch_points: 100 } });
+    const file = join(dir, "many.csv");
+    const lines = Array.from({ length: 1000 }, (_, hour) => `${Date.UTC(2024, 0, 1) + hour * HOUR},1`);
+    writeFileSync(file, `ts,value\n${lines.join("\n")}\n`);
+    const result = await runToEnd("ingest", args(service.url, file));
+    await service.stop();
+    expect(result, result.err).to.include({ code: 0, out: "1000 points read, 1000 slots of 1 series written\n" });
+  });
+
+  it("says where it stopped when it is interrupted, and leaves no file", async () => {
+    const silent = await scripted([]);
+    const { child, err, ended } = startCommand("ingest", args(silent.url));
+    await until("the command sends", () => silent.bodies.length > 0, 30_000);
+    child.kill("SIGINT");
+    expect(await ended).to.equal(1);
+    silent.server.closeAllConnections();
+    silent.server.close();
+    expect(err())
+      .to.contain("Stopped. No slot is known to be written. Running it again is safe")
+      .and.not.match(/\n\s+at /);
+  });
+});
+
+interface Answer {
+  /** 0 cuts the connection. */
+  readonly status: number;
+  readonly retryAfter?: string;
+}
+
+/** A server that gives these answers, one after the other, and then none. */
+async function scripted(answers: Answer[]): Promise<{ server: Server; url: string; bodies: string[] }> {
+  const bodies: string[] = [];
+  const server = createServer(async (req, res) => {
+    let body = "";
+    for await (const chunk of req) body += chunk;
+    bodies.push(body);
+    const answer = answers.shift();
+    if (answer === undefined) return;
+    if (answer.status === 0) {
+      req.socket.destroy();
+      return;
+    }
+    res.writeHead(answer.status, answer.retryAfter === undefined ? {} : { "Retry-After": answer.retryAfter });
+    res.end("{}");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies };
+}
