@@ -1,47 +1,29 @@
 import { pageMetaSchema } from "../schemas/catalogue.js";
+import {
+  collectBodySchema,
+  collectQuery,
+  collectTallySchema,
+  messageSchema,
+  streamNamePattern,
+} from "../schemas/collect.js";
 import { deletionRecordSchema, openDeletionSchema } from "../schemas/deletion.js";
+import { entityMetaSchema, entityQuery, entitySchema } from "../schemas/entity.js";
 import { answerSchema } from "../schemas/envelope.js";
-import { flag, json, type Operation, type Operations, type Parameter } from "./operation.js";
+import { described, json, type Operation, type Operations, type Parameter } from "./operation.js";
 
 const table: Parameter = { schema: { type: "string" }, description: "A table of the configuration, such as `user`." };
 const fieldname: Parameter = { schema: { type: "string" }, description: "An identity field of the table." };
 const fieldval: Parameter = { schema: { type: "string", minLength: 1 }, description: "The identity." };
 
-const entityData = {
-  type: "object",
-  description: "The attributes of the entity, an identity with several values as an array, and its segments.",
-  properties: { segments: { type: "array", items: { type: "string" }, description: "Names, sorted." } },
-};
-
-const entityMeta = {
-  type: "object",
-  required: ["by_fields", "format", "name"],
-  properties: {
-    by_fields: { type: "array", items: { type: "string" }, description: "Identity fields of the table." },
-    format: { const: "json" },
-    name: { type: "string", description: "The table." },
-  },
-};
-
-function read(summary: string, path: Operation["path"]): Operation {
+function read(summary: string, path: Readonly<Record<string, Parameter>>): Operation {
   return {
     tag: "entities",
     summary,
-    ...(path === undefined ? {} : { path }),
-    query: {
-      fields: {
-        schema: { type: "string" },
-        description: "Names of the attributes to return, separated by commas. All when absent.",
-      },
-      segments: flag("Whether the segments are returned.", true),
-      meta: flag("Whether `meta` is returned.", true),
-      download: flag("Whether a browser saves the answer as a file.", false),
-    },
-    answer: json({ ...answerSchema(entityData), properties: { ...entityProperties, meta: entityMeta } }),
+    path,
+    query: described(entityQuery),
+    answer: json(answerSchema(entitySchema, { meta: entityMetaSchema, metaRequired: false })),
   };
 }
-
-const entityProperties = { status: { const: 200 }, message: { const: "success" }, data: entityData };
 
 const deletionAnswer = json(answerSchema(deletionRecordSchema));
 
@@ -74,5 +56,30 @@ export const entityOperations: Operations = {
       limit: { schema: { type: "integer", minimum: 1, maximum: 1000, default: 100 } },
     },
     answer: json(answerSchema({ type: "array", items: openDeletionSchema }, { meta: pageMetaSchema })),
+  },
+  "POST /collect/json/:stream": {
+    tag: "collecting",
+    summary: "Take in messages about entities",
+    description:
+      "One message, an array, or one on each line (then of any number). A message that is wrong is reported by position, the others stand. Durable, applied and counted when the answer comes.",
+    path: {
+      stream: {
+        schema: { type: "string", pattern: streamNamePattern },
+        description: "The stream they are counted for.",
+      },
+    },
+    query: described(collectQuery),
+    headers: {
+      "Idempotency-Key": {
+        schema: { type: "string", minLength: 1, maxLength: 256 },
+        description: "Makes the request safe to repeat for 24 hours: what was applied is skipped, the rest goes on.",
+      },
+    },
+    body: {
+      ...json(collectBodySchema),
+      "application/x-ndjson": { ...messageSchema, description: "One message on each line." },
+    },
+    answer: json(answerSchema(collectTallySchema)),
+    errors: [409, 422],
   },
 };

@@ -35,7 +35,7 @@ export function json(schema: object): Readonly<Record<string, object>> {
   return { "application/json": schema };
 }
 
-export const flag = (description: string, usual: boolean): Parameter => ({
-  description,
-  schema: { type: "boolean", default: usual },
-});
+/** Parameters whose schemas carry their own descriptions. */
+export function described(schemas: Readonly<Record<string, object>>): Readonly<Record<string, Parameter>> {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, { schema }]));
+}

@@ -25,18 +25,18 @@ export const errorSchema = {
   },
 } as const;
 
-/** The success envelope around `data`. */
+/** The success envelope around `data`, with `meta` where there is one (always, unless `metaRequired` is false). */
 export function answerSchema(
   data: object,
-  options: { readonly meta?: object; readonly message?: string } = {},
+  options: { readonly meta?: object; readonly metaRequired?: boolean } = {},
 ): object {
-  const { meta, message } = options;
+  const { meta, metaRequired = meta !== undefined } = options;
   return {
     type: "object",
-    required: ["status", "message", "data", ...(meta === undefined ? [] : ["meta"])],
+    required: ["status", "message", "data", ...(metaRequired ? ["meta"] : [])],
     properties: {
-      status: { type: "integer", description: "Repeats the HTTP status." },
-      message: message === undefined ? { type: "string" } : { const: message },
+      status: { const: 200, description: "Repeats the HTTP status." },
+      message: { type: "string" },
       data,
       ...(meta === undefined ? {} : { meta }),
     },
