@@ -4,6 +4,7 @@ import { type ClaimParts, writeClaims } from "./claim-and-write.js";
 import type { Dimension } from "./dimensions/dimension.js";
 import { recordCounts } from "./record-counts.js";
 import { sizeRecorder } from "./record-sizes.js";
+import type { SeriesStore } from "./series-store.js";
 import type { SlotCounts } from "./slot-counts.js";
 
 /** A recorder that works keeps the others off for this long, ms; one that died, too. */
@@ -25,6 +26,7 @@ export interface RecorderParts extends ClaimParts {
   readonly dimensions: readonly Dimension[];
   readonly census: Census;
   readonly counts: SlotCounts;
+  readonly series: Pick<SeriesStore, "read" | "expire">;
   /** Tells this recorder from others over the same stores. */
   readonly owner: string;
   /** How long series are kept, ms; undefined for ever. */
@@ -52,7 +54,7 @@ export function createRecorder(parts: RecorderParts): Recorder {
     () => finishClaims(parts, lease),
     ...sizes,
     () => recordCounts({ ...parts, lease }),
-    forgetClaims(parts),
+    forgetOld(parts),
   ];
 
   return {
@@ -82,14 +84,18 @@ async function finishClaims(parts: RecorderParts, lease: () => Promise<boolean>)
   });
 }
 
-function forgetClaims({ clock, claims, dimensions, keep }: RecorderParts): () => Promise<boolean> {
+/** Forgets claims that are of no more use, and what is older than is kept. */
+function forgetOld({ clock, claims, series, dimensions, keep }: RecorderParts): () => Promise<boolean> {
   const sampled = dimensions.filter(({ sampling }) => sampling !== undefined);
   let forgotAt = Number.NEGATIVE_INFINITY;
   return async () => {
     const now = clock();
     if (Math.abs(now - forgotAt) < FORGET_EVERY_MS) return false;
     await claims.forget(sampled, now - KEEP_SIZE_CLAIMS_MS);
-    if (keep !== undefined) await claims.forget(dimensions, now - keep);
+    if (keep !== undefined) {
+      await series.expire(now - keep);
+      await claims.forget(dimensions, now - keep);
+    }
     forgotAt = now;
     return false;
   };

@@ -115,7 +115,7 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
         return stores.series.write(columns);
       },
     });
-    const series = mortal({ read: stores.series.read });
+    const series = mortal({ read: stores.series.read, expire: stores.series.expire });
     instance.recorder = recorderOver(stores, clock, owner, {
       census: mortal(census),
       claims: mortal(claims),

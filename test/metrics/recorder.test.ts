@@ -142,6 +142,18 @@ describe("the recorder", () => {
     expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3 });
   });
 
+  it("forgets slots that are older than is kept, and their claims", async () => {
+    const keeping = recorderOver(stores, () => now, "one", { keep: 30 * 24 * HOUR });
+    await receive(stores, "views", START, 7);
+    now = START + HOUR;
+    await tickAll(keeping);
+    expect(await hours("stream", "views")).to.deep.equal({ 0: 7 });
+    now = START + 60 * 24 * HOUR;
+    await tickAll(keeping);
+    expect(await hours("stream", "views")).to.deep.equal({});
+    expect(await stores.claims.claimed([{ series: seriesOf("stream", "views"), slot: START }])).to.deep.equal([]);
+  });
+
   it("writes a claim that a dead recorder left, for the slot and with the value that it was taken with", async () => {
     const dying = recorderOver(stores, () => now, "dying", {
       write: async () => {
