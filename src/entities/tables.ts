@@ -46,8 +46,9 @@ export function tablesOf(json: unknown): Tables {
 /** The table of that name; there is none: not found. */
 export function tableNamed(tables: Tables, name: string): Table {
   const table = tables.get(name);
-  if (table === undefined) throw new ServiceError("not-found", "Not Found");
-  return table;
+  if (table !== undefined) return table;
+  const problem = { code: "unknown_table", path: "table", message: "There is no such table" };
+  throw new ServiceError("not-found", "Not Found", { problems: [problem] });
 }
 
 function tableOf(entry: unknown, path: string): Table {

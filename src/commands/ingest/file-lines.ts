@@ -13,16 +13,21 @@ const CHUNK_BYTES = 256 * 1024;
  */
 export async function* fileLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(LINE_BYTES);
-  try {
-    for await (const chunk of inflated(counted(source(path), onBytes))) {
-      const lines = splitter.push(chunk);
-      if (lines.length > 0) yield lines;
-    }
-  } catch (error) {
-    throw new StartError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "it is damaged"})`);
+  for await (const chunk of fileChunks(path, onBytes)) {
+    const lines = splitter.push(chunk);
+    if (lines.length > 0) yield lines;
   }
   const rest = splitter.end();
   if (rest.length > 0) yield rest;
+}
+
+/** The bytes of a file as `fileLines` reads them. */
+export async function* fileChunks(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
+  try {
+    yield* inflated(counted(source(path), onBytes));
+  } catch (error) {
+    throw new StartError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "it is damaged"})`);
+  }
 }
 
 function source(path: string): Readable {
