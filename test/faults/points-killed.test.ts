@@ -1,0 +1,12 @@
+import { expect } from "chai";
+import { loadUnderKills } from "../support/point-load.js";
+
+describe("a load of points under kill -9", function () {
+  this.timeout(120_000);
+
+  it("loses no acknowledged point and keeps no half of a write, over 8 kills", async () => {
+    const { acknowledged, violations } = await loadUnderKills(8);
+    expect(violations).to.deep.equal([]);
+    expect(acknowledged).to.be.above(100_000);
+  });
+});
