@@ -5,7 +5,7 @@ import { type Series, slotStart } from "./series.js";
 import type { SlotCounts } from "./slot-counts.js";
 
 /** Slots are claimed and written in batches of this many. */
-const BATCH = 1_000;
+const BATCH = 500;
 
 export interface CountParts extends ClaimParts {
   readonly clock: Clock;

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../clock.js";
 import type { Census } from "./census.js";
 import { type ClaimParts, claimFree } from "./claim-and-write.js";
@@ -7,8 +8,8 @@ import { slotStart } from "./series.js";
 /** Ids that are new in mid-slot are looked for this often, ms. */
 const LOOK_MS = 5_000;
 
-/** Slots are claimed and written in batches of this many. */
-const BATCH = 1_000;
+/** Slots are claimed and written in batches of this many; between them others get their turn. */
+const BATCH = 250;
 
 export interface SizeParts extends ClaimParts {
   readonly clock: Clock;
@@ -43,6 +44,7 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
       const samples = await sampling.sample(parts.census, missing);
       if (slotStart(dimension, parts.clock()) !== slot) return false;
       for (let at = 0; at < samples.length; at += BATCH) {
+        if (at > 0) await setImmediate();
         const batch = samples.slice(at, at + BATCH);
         await claimFree(
           parts,

@@ -11,7 +11,7 @@ import type { SlotCounts } from "./slot-counts.js";
 const LEASE_MS = 5_000;
 
 /** Claims written again at once, at most. */
-const BATCH = 1_000;
+const BATCH = 500;
 
 /**
  * The recorder never goes back to a size, so its claims are of use only while a clock may be set back; without one, the
