@@ -9,6 +9,7 @@ import { segmentNames } from "./catalogue/segment-names.js";
 import { arrivals, type Clock } from "./clock.js";
 import type { Settings } from "./config.js";
 import { openErasure } from "./deletions/erasure.js";
+import { observeDeletions } from "./deletions/observe-deletions.js";
 import { downstreamTargets } from "./downstream/index.js";
 import { collectMessages } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
@@ -39,7 +40,6 @@ import { type RecordPoints, recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
 import { runRecorder } from "./metrics/run-recorder.js";
 import { slotGate } from "./metrics/slot-gate.js";
-import { observeDeletions } from "./observe-deletions.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 

@@ -1,7 +1,7 @@
-import { STUCK_ATTEMPTS } from "./deletions/deletion.js";
-import type { DeletionObserver } from "./deletions/deletion-observer.js";
-import type { Ledger } from "./deletions/ledger.js";
-import type { Meters } from "./meters.js";
+import type { Meters } from "../meters.js";
+import { STUCK_ATTEMPTS } from "./deletion.js";
+import type { DeletionObserver } from "./deletion-observer.js";
+import type { Ledger } from "./ledger.js";
 
 /** Counts what happens to deletions, for `/metrics`. */
 export function observeDeletions(meters: Meters, ledger: Ledger): DeletionObserver {

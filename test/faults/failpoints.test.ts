@@ -1,0 +1,86 @@
+import { expect } from "chai";
+import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { until } from "../support/until.js";
+
+const FAILPOINTS = Array.from({ length: 16 }, (_, index) => `K${index + 1}`);
+
+/** Who is deleted when the process dies, and by which identity. */
+const people: { who: string; messages: object[]; path: string; others: string[] }[] = [
+  {
+    who: "somebody with one identity",
+    messages: [{ email: "ann@example.org", plan: "gold", segments: ["buyers"] }],
+    path: "email/ann@example.org",
+    others: [],
+  },
+  {
+    who: "somebody who was joined from two",
+    messages: [
+      { email: "ann@example.org", plan: "gold", segments: ["buyers"] },
+      { user_id: "ann-1", city: "Bern", segments: ["readers"] },
+      { email: "ann@example.org", user_id: "ann-1", _uid: "c-1" },
+    ],
+    path: "user_id/ann-1",
+    others: ["email/ann@example.org", "_uid/c-1"],
+  },
+  { who: "somebody whom nobody knows", messages: [], path: "email/ann@example.org", others: [] },
+];
+
+describe("P1, P4: a deletion survives the death of the process", function () {
+  this.timeout(60_000);
+
+  for (const failpoint of FAILPOINTS) {
+    it(`at ${failpoint}: an acknowledged one completes, and a status is never lost and never goes back`, async () => {
+      await Promise.all(people.map((person) => dieAndRecover(failpoint, person)));
+    });
+  }
+});
+
+async function dieAndRecover(failpoint: string, person: (typeof people)[number]): Promise<void> {
+  const folder = temporaryFolder();
+  let child = await startReal(folder.dir, { FAILPOINT: failpoint });
+  try {
+    for (const json of person.messages) {
+      const answer = await child.fetch("/collect/json/web", { method: "POST", json });
+      expect(answer.status).to.equal(200);
+    }
+    const acknowledged = await remove(child, person.path);
+    expect(await child.gone, `${failpoint} was reached`).to.equal("SIGKILL");
+
+    child = await startReal(folder.dir);
+    for (const path of [person.path, ...person.others]) {
+      const status = (await child.fetch(`/api/entity/user/${path}`)).status;
+      // One that died before its insert was not acknowledged, and nothing has happened.
+      expect(status, path).to.equal(failpoint === "K1" && person.messages.length > 0 ? 200 : 404);
+    }
+    if (acknowledged !== undefined) await watchUntilComplete(child, acknowledged);
+    const again = await remove(child, person.path);
+    expect(again).to.be.a("string");
+    await watchUntilComplete(child, again as string);
+    expect((await child.fetch(`/api/entity/user/${person.path}`)).status).to.equal(404);
+  } finally {
+    await child.kill();
+    folder.remove();
+  }
+}
+
+/** The id of an acknowledged DELETE; undefined when the answer was lost. */
+async function remove(child: RealService, path: string): Promise<string | undefined> {
+  try {
+    const answer = await child.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
+    expect(answer.status).to.equal(200);
+    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+async function watchUntilComplete(child: RealService, id: string): Promise<void> {
+  const status = async () => {
+    const answer = await child.fetch(`/api/entity/deletestatus/${id}`);
+    expect(answer.status).to.equal(200);
+    return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
+  };
+  await until("it is complete", status, 30_000);
+  for (let look = 0; look < 20; look += 1) expect(await status()).to.equal(true);
+}

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startChild } from "./child-service.js";
+import { adminKey } from "./service.js";
+
+/** The real service in a process of its own, on a folder that outlives it. */
+export interface RealService {
+  readonly url: string;
+  /** Everything it wrote so far. */
+  log(): string;
+  /** Resolves when the process is gone, with its signal or exit code. */
+  readonly gone: Promise<NodeJS.Signals | number>;
+  fetch(path: string, init?: { method?: string; json?: unknown; body?: string; type?: string }): Promise<Response>;
+  /** As `kill -9`. */
+  kill(): Promise<void>;
+  /** As Ctrl-C. */
+  stop(): Promise<void>;
+}
+
+export function temporaryFolder(): { readonly dir: string; remove(): void } {
+  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
+}
+
+/** Starts the service on `dir`; resolves when its port is open, rejects with its log when it ends before. */
+export async function startReal(dir: string, environment: Record<string, string> = {}): Promise<RealService> {
+  const process = startChild({
+    HOST: "127.0.0.1",
+    DATA_DIR: dir,
+    ADMIN_KEY: adminKey,
+    LOG_LEVEL: "debug",
+    ...environment,
+  });
+  const url = await process.listening;
+  const end = async (signal: NodeJS.Signals) => {
+    process.child.kill(signal);
+    await process.ended;
+  };
+  return {
+    url,
+    log: () => process.out() + process.err(),
+    gone: process.ended,
+    fetch: (path, { method = "GET", json, body = json === undefined ? undefined : JSON.stringify(json), type } = {}) =>
+      fetch(`${url}${path}`, {
+        method,
+        headers: {
+          authorization: adminKey,
+          ...(body === undefined ? {} : { "content-type": type ?? "application/json" }),
+        },
+        ...(body === undefined ? {} : { body }),
+      }),
+    kill: () => end("SIGKILL"),
+    stop: () => end("SIGTERM"),
+  };
+}
