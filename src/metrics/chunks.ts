@@ -1,3 +1,4 @@
+import { ServiceError } from "../errors.js";
 import { CHUNK_SLOTS, type Series, seriesKey } from "./series.js";
 import type { SeriesStore, SeriesWindow } from "./series-store.js";
 
@@ -32,11 +33,11 @@ export async function readChunks(
 ): Promise<Map<string, Float64Array>> {
   const runs = runsOf(chunks);
   const columns = await store.read(runs.map(windowOf));
-  if (columns.length !== runs.length) throw new Error("The series store answered for another number of windows");
+  if (columns.length !== runs.length) throw incomplete();
   const slots = new Map<string, Float64Array>();
   for (const [i, run] of runs.entries()) {
     const column = columns[i];
-    if (column?.length !== run.length * CHUNK_SLOTS) throw new Error("The series store handed out a part of a window");
+    if (column?.length !== run.length * CHUNK_SLOTS) throw incomplete();
     for (const [n, { key }] of run.entries()) slots.set(key, column.subarray(n * CHUNK_SLOTS, (n + 1) * CHUNK_SLOTS));
   }
   return slots;
@@ -74,4 +75,8 @@ function windowOf(run: readonly Chunk[]): SeriesWindow {
   const { series, index } = run[0] as Chunk;
   const length = CHUNK_SLOTS * series.dimension.slotMs;
   return { series, from: index * length, to: (index + run.length) * length };
+}
+
+function incomplete(): ServiceError {
+  return new ServiceError("unavailable", "A store did not answer in full; try again");
 }

@@ -1,0 +1,136 @@
+import { setImmediate } from "node:timers/promises";
+import { expect } from "chai";
+import { ServiceError } from "../../src/errors.js";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { stream } from "../../src/metrics/dimensions/stream.js";
+import type { AskedSeries } from "../../src/metrics/series-request.js";
+import type { SeriesStore } from "../../src/metrics/series-store.js";
+import { type MetricReader, openMetricReader, type ReaderOptions, valuesOf } from "../support/metric-reader.js";
+
+const now = Date.parse("2024-02-29T10:30:00Z");
+const views = { dimension: stream, id: "views", type: "size" };
+const asked: AskedSeries = { dimension: "stream", id: "views", type: "size", interval: "1h", range: "3h" };
+
+describe("fetching series", () => {
+  const open: MetricReader[] = [];
+  const openReader = async (options?: ReaderOptions) => {
+    const reader = await openMetricReader(options);
+    open.push(reader);
+    await reader.save(views, now - 1.5 * HOUR, 5);
+    return reader;
+  };
+  afterEach(async () => {
+    for (const reader of open.splice(0)) await reader.close();
+  });
+
+  it("reads the store once for 1,000 identical polls on a cold cache, and not at all for the next (P17)", async () => {
+    const reader = await openReader({ between: slow });
+    const polls = () => Promise.all(Array.from({ length: 1_000 }, () => reader.fetch([asked], now)));
+    const cold = await polls();
+    expect(reader.reads()).to.equal(1);
+    expect(cold.every(([series]) => series?.isCached === false)).to.equal(true);
+    const warm = await polls();
+    expect(reader.reads()).to.equal(1);
+    expect(warm.every(([series]) => series?.isCached)).to.equal(true);
+    const jsons = new Set([...cold, ...warm].map(([series]) => series?.fragment.json.toString()));
+    expect([...jsons]).to.deep.equal([`[{"value":5,"ts":"${now - 1.5 * HOUR}"}]`]);
+  });
+
+  it("reads the store once for a whole batch, and only what is missing of it", async () => {
+    const reader = await openReader();
+    await reader.fetch([asked], now);
+    const batch = ["views", "a", "b", "views"].map((id) => ({ ...asked, id }));
+    const answers = await reader.fetch(batch, now);
+    expect(reader.reads()).to.equal(2);
+    expect(answers.map(({ isCached }) => isCached)).to.deep.equal([true, false, false, true]);
+  });
+
+  it("makes other buckets of slots that are at hand without a read", async () => {
+    const reader = await openReader();
+    await reader.fetch([asked], now);
+    const [answer] = await reader.fetch([{ ...asked, interval: "2h", smooth: true, aggregation: "min" }], now);
+    expect(answer?.isCached).to.equal(true);
+    expect(reader.reads()).to.equal(1);
+  });
+
+  it("says that an empty window was answered without a store", async () => {
+    const reader = await openReader();
+    const [answer] = await reader.fetch([{ ...asked, range: undefined, start: "now", end: "now" }], now);
+    expect(answer?.isCached).to.equal(true);
+    expect(reader.reads()).to.equal(0);
+  });
+
+  for (const { what, fail } of [
+    { what: "rejects", fail: () => Promise.reject(new Error("away")) },
+    {
+      what: "throws",
+      fail: () => {
+        throw new Error("away");
+      },
+    },
+    { what: "hands out a column that is too short", fail: async () => [new Float64Array(3)] },
+    { what: "hands out no column", fail: async () => [] },
+    { what: "never answers", fail: () => new Promise<Float64Array[]>(() => {}) },
+  ]) {
+    it(`is unavailable when the store ${what}, for all who wait, and right again afterwards (P19)`, async () => {
+      let broken = true;
+      const between = (store: SeriesStore): SeriesStore => ({
+        ...store,
+        read: (windows) => (broken ? fail() : store.read(windows)),
+      });
+      const reader = await openReader({ between, deadlineMs: 50 });
+      const polls = await Promise.allSettled(Array.from({ length: 100 }, () => reader.fetch([asked], now)));
+      const kinds = new Set(polls.map((poll) => (poll.status === "rejected" ? kindOf(poll.reason) : "answered")));
+      expect([...kinds]).to.deep.equal(["unavailable"]);
+      expect(reader.reads()).to.equal(1);
+      broken = false;
+      const [answer] = await reader.fetch([asked], now);
+      expect(answer && valuesOf(answer)).to.deep.equal([{ value: 5, ts: String(now - 1.5 * HOUR) }]);
+      expect(answer?.isCached).to.equal(false);
+    });
+  }
+
+  it("keeps nothing that was read while a write of the series was under way", async () => {
+    const reader = await openReader();
+    const fetchCached = async () => (await reader.fetch([asked], now))[0]?.isCached;
+    const windows = [{ series: views, from: now - 90 * 60_000, to: now - 30 * 60_000 }];
+    const { changes } = reader.stores;
+    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
+    await changes.announce("begin", windows);
+    await changes.announce("begin", windows);
+    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, false]);
+    await changes.announce("end", windows);
+    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, false]);
+    await changes.announce("end", windows);
+    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
+  });
+
+  it("uses nothing that was cached while news of writes may have been missed, or before", async () => {
+    let era: number | undefined = 1;
+    const reader = await openReader({ changes: (changes) => ({ ...changes, era: () => era }) });
+    const fetchCached = async () => (await reader.fetch([asked], now))[0]?.isCached;
+    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
+    era = undefined;
+    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, false]);
+    era = 2;
+    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
+    era = 3;
+    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
+  });
+});
+
+function slow(store: SeriesStore): SeriesStore {
+  return {
+    ...store,
+    async read(windows) {
+      await setImmediate();
+      const columns = await store.read(windows);
+      await setImmediate();
+      return columns;
+    },
+  };
+}
+
+function kindOf(error: unknown): string {
+  return error instanceof ServiceError ? error.kind : String(error);
+}

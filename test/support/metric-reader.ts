@@ -1,0 +1,71 @@
+import type { Changes } from "../../src/metrics/changes.js";
+import { type FetchedSeries, fetchSeries } from "../../src/metrics/fetch-series.js";
+import { recordPoints } from "../../src/metrics/record-points.js";
+import type { Series, SlotColumn } from "../../src/metrics/series.js";
+import { seriesPlan } from "../../src/metrics/series-plan.js";
+import { type AskedSeries, seriesRequest } from "../../src/metrics/series-request.js";
+import type { SeriesStore } from "../../src/metrics/series-store.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { temporaryStores } from "./temporary-stores.js";
+
+export interface Caches {
+  readonly columns_bytes: number;
+  readonly answers_bytes: number;
+}
+
+export const largeCaches: Caches = { columns_bytes: 2 ** 24, answers_bytes: 2 ** 24 };
+export const noCaches: Caches = { columns_bytes: 1, answers_bytes: 1 };
+
+/** Series read and written as the service does it, with a count of the reads that reach the store. */
+export interface MetricReader {
+  readonly stores: Stores;
+  /** How often the store was read so far. */
+  reads(): number;
+  fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
+  write(columns: readonly SlotColumn[]): Promise<void>;
+  /** Saves one slot. */
+  save(series: Series, ts: number, value: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ReaderOptions {
+  readonly cache?: Caches;
+  readonly deadlineMs?: number;
+  /** Puts something between the reader and the embedded store. */
+  readonly between?: (store: SeriesStore) => SeriesStore;
+  readonly changes?: (changes: Changes) => Changes;
+}
+
+export async function openMetricReader(options: ReaderOptions = {}): Promise<MetricReader> {
+  const stores = await temporaryStores();
+  const between = options.between?.(stores.series) ?? stores.series;
+  const changes = options.changes?.(stores.changes) ?? stores.changes;
+  let reads = 0;
+  const store: SeriesStore = {
+    ...between,
+    read(windows) {
+      reads += 1;
+      return between.read(windows);
+    },
+  };
+  const { cache = largeCaches, deadlineMs = 5_000 } = options;
+  const fetch = fetchSeries({ store, changes, cache, deadlineMs });
+  const write = recordPoints({ store, changes, claims: stores.claims });
+  return {
+    stores,
+    reads: () => reads,
+    fetch: (asked, now) =>
+      fetch(
+        asked.map((each) => seriesPlan(seriesRequest(each, now), now)),
+        now,
+      ),
+    write: (columns) => write(columns),
+    save: (series, from, value) => write([{ series, from, values: Float64Array.of(value) }]),
+    close: () => stores.close(),
+  };
+}
+
+/** The values of a fetched series, as a caller reads them. */
+export function valuesOf({ fragment }: FetchedSeries): { value: number; ts: string }[] {
+  return JSON.parse(fragment.json.toString());
+}
