@@ -1,5 +1,5 @@
 import type Koa from "koa";
-import { ServiceError } from "../errors.js";
+import { type ErrorKind, ServiceError } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
 import { segmentsOf } from "./raw-path.js";
 
@@ -29,14 +29,22 @@ export interface Route {
   /** Any one of these scopes lets a request in; `keyless` needs no key. */
   readonly access: readonly Scope[] | "keyless";
   readonly handler: Handler;
+  /** What the protocol that is spoken here calls a kind of error: goes out as `code` beside the envelope. */
+  readonly errorCode?: (kind: ErrorKind) => string;
 }
 
 /** The one list of routes: the router, the scope test and the OpenAPI document are made from it. */
 export class Api {
   readonly routes: Route[] = [];
 
-  add(method: Method, path: string, access: Route["access"], handler: Handler): this {
-    this.routes.push({ method, path, access, handler });
+  add(
+    method: Method,
+    path: string,
+    access: Route["access"],
+    handler: Handler,
+    more: Pick<Route, "errorCode"> = {},
+  ): this {
+    this.routes.push({ method, path, access, handler, ...more });
     return this;
   }
 }

@@ -64,7 +64,6 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
     ctx.state.requestId = randomUUID();
     ctx.set("X-Request-Id", ctx.state.requestId);
     ctx.set("X-Content-Type-Options", "nosniff");
-    if (parts.stopping()) ctx.set("Connection", "close");
     ctx.res.once("finish", () => noteAnswer(context, began, parts));
     ctx.onerror = (error) => {
       if (error) lastWord(context, error, parts);
@@ -74,6 +73,7 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
     } catch (error) {
       answerError(context, error, parts);
     }
+    if (parts.stopping()) ctx.set("Connection", "close");
   };
 }
 
@@ -81,8 +81,9 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
 const OF_SUCCESS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
 
 function answerError(ctx: ApiContext, error: unknown, { log, failureOf }: AppParts): void {
-  const { status, headers, body } = errorResponse(error instanceof ServiceError ? error : (failureOf(error) ?? error));
   const { requestId, route } = ctx.state;
+  const known = error instanceof ServiceError ? error : (failureOf(error) ?? error);
+  const { status, headers, body } = errorResponse(known, route?.errorCode);
   if (status >= 500) log.error({ requestId, route: route?.path, status, ...describeError(error) }, "a request failed");
   for (const name of OF_SUCCESS) ctx.remove(name);
   ctx.status = status;

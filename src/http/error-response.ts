@@ -26,8 +26,11 @@ export interface ErrorResponse {
   readonly body: object;
 }
 
-/** The error envelope, with its status and headers. An error that is not a `ServiceError` tells nothing of itself. */
-export function errorResponse(error: unknown): ErrorResponse {
+/**
+ * The error envelope, with its status and headers. An error that is not a `ServiceError` tells nothing of itself.
+ * `errorCode` says what the protocol of the route calls the kind of error, where it has names of its own.
+ */
+export function errorResponse(error: unknown, errorCode?: (kind: ErrorKind) => string): ErrorResponse {
   const known =
     error instanceof ServiceError ? error : new ServiceError("internal", "Internal error", { cause: error });
   const status = statusOf[known.kind];
@@ -37,7 +40,8 @@ export function errorResponse(error: unknown): ErrorResponse {
   if (known.kind === "unauthenticated") headers["WWW-Authenticate"] = 'Bearer realm="entity-metrics"';
   const retryAfter = known.retryAfter ?? (known.kind === "unavailable" ? 1 : undefined);
   if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
-  return { status, headers, body: { status, message: known.message, data: null, errors } };
+  const code = errorCode === undefined ? {} : { code: errorCode(known.kind) };
+  return { status, headers, body: { status, message: known.message, data: null, errors, ...code } };
 }
 
 function codeOf(kind: ErrorKind): string {

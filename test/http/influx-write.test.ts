@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { HttpError, InfluxDB, Point } from "@influxdata/influxdb-client";
+import { HttpError, InfluxDB, Point, setLogger } from "@influxdata/influxdb-client";
 import { expect } from "chai";
 import { startService, type TestService } from "../support/service.js";
 
@@ -11,6 +11,7 @@ describe("writing line protocol", () => {
   let service: TestService;
 
   before(async () => {
+    setLogger({ error() {}, warn() {} });
     service = await startService({}, { clock: () => NOW });
   });
   after(() => service.stop());
@@ -72,6 +73,16 @@ describe("writing line protocol", () => {
     await api.flush();
     await api.close();
     expect(failures[0]).to.be.instanceOf(HttpError).that.includes({ statusCode: 400, code: "invalid" });
+  });
+
+  it("tells the official client in its own terms that a key is wrong", async () => {
+    const api = new InfluxDB({ url: service.url, token: `${service.key}0` }).getWriteApi("o", "b", "ms", {
+      maxRetries: 0,
+    });
+    api.writePoint(new Point("stream").tag("dimension_id", "a").floatField("value", 1));
+    const failure = await api.flush().catch((error: unknown) => error);
+    await api.close().catch(() => {});
+    expect(failure).to.be.instanceOf(HttpError).that.includes({ statusCode: 401, code: "unauthorized" });
   });
 
   it("takes no timestamp for now, and no dimension_type for size", async () => {

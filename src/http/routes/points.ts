@@ -1,10 +1,9 @@
 import type { Clock } from "../../clock.js";
-import { type ErrorKind, ServiceError } from "../../errors.js";
+import type { ErrorKind } from "../../errors.js";
 import type { RecordPoints } from "../../metrics/record-points.js";
 import { writeWindow } from "../../metrics/write-window.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
-import { errorResponse } from "../error-response.js";
 import { readLinePoints } from "../read-line-points.js";
 import { readPoints, type WriteLimits } from "../read-points.js";
 
@@ -24,34 +23,27 @@ export function pointRoutes(api: Api, { record, limits, keep, clock }: PointPart
     succeed(ctx, { point_count: count });
   });
 
-  api.add("POST", "/api/v2/write", ["metric:write"], (ctx) =>
-    withInfluxCode(ctx, async () => {
-      const now = clock();
-      const { columns } = await readLinePoints(ctx, now, writeWindow(now, keep), limits);
-      await record(columns);
-      ctx.status = 204;
-    }),
-  );
+  const write = async (ctx: ApiContext) => {
+    const now = clock();
+    const { columns } = await readLinePoints(ctx, now, writeWindow(now, keep), limits);
+    await record(columns);
+    ctx.status = 204;
+  };
+  api.add("POST", "/api/v2/write", ["metric:write"], write, { errorCode: influxCode });
 }
 
-/** What InfluxDB calls these kinds of error; its clients look at nothing else in the body. */
+/** What InfluxDB calls a kind of error; its clients look at little else in a body. */
+function influxCode(kind: ErrorKind): string {
+  return influxCodes[kind] ?? "internal error";
+}
+
 const influxCodes: Partial<Record<ErrorKind, string>> = {
   invalid: "invalid",
+  unauthenticated: "unauthorized",
+  forbidden: "forbidden",
   "too-large": "request too large",
+  "too-many-requests": "too many requests",
   "unsupported-media": "unsupported media type",
   unavailable: "unavailable",
   "out-of-space": "unavailable",
 };
-
-/** Adds InfluxDB's `code` to the body of an error that the work ends with. */
-async function withInfluxCode(ctx: ApiContext, work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    const { status, headers, body } = errorResponse(error);
-    ctx.status = status;
-    ctx.set(headers);
-    ctx.body = { ...body, code: influxCodes[error.kind] ?? "internal error" };
-  }
-}
