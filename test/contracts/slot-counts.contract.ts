@@ -1,0 +1,59 @@
+import { expect } from "chai";
+import type { SlotCounts } from "../../src/metrics/slot-counts.js";
+
+export interface OpenCounts {
+  readonly counts: SlotCounts;
+  /** Counts one more message of a stream in the slot that starts at `slot`. */
+  count(stream: string, slot: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const HOUR = 3_600_000;
+
+/** What every engine promises of stream counts. `open` hands out none. */
+export function slotCountsContract(name: string, open: () => Promise<OpenCounts>) {
+  describe(`${name}: stream counts`, () => {
+    let opened: OpenCounts;
+    let counts: SlotCounts;
+
+    beforeEach(async () => {
+      opened = await open();
+      counts = opened.counts;
+      for (const [stream, hour] of [
+        ["web", 2],
+        ["app", 1],
+        ["web", 1],
+        ["web", 2],
+      ] as const) {
+        await opened.count(stream, hour * HOUR);
+      }
+    });
+    afterEach(() => opened.close());
+
+    it("lists what was never saved, oldest first, before a moment, as many as asked", async () => {
+      const all = [
+        { stream: "app", slot: HOUR, count: 1 },
+        { stream: "web", slot: HOUR, count: 1 },
+        { stream: "web", slot: 2 * HOUR, count: 2 },
+      ];
+      expect(await counts.unsaved(3 * HOUR, 9)).to.deep.equal(all);
+      expect(await counts.unsaved(2 * HOUR, 9)).to.deep.equal(all.slice(0, 2));
+      expect(await counts.unsaved(3 * HOUR, 1)).to.deep.equal(all.slice(0, 1));
+    });
+
+    it("lists what was saved again only when it has grown", async () => {
+      const all = await counts.unsaved(3 * HOUR, 9);
+      for (let times = 0; times < 2; times += 1) await counts.saved(all);
+      expect(await counts.unsaved(3 * HOUR, 9)).to.deep.equal([]);
+      await opened.count("web", HOUR);
+      expect(await counts.unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
+    });
+
+    it("leaves a count that grew while it was saved", async () => {
+      const all = await counts.unsaved(3 * HOUR, 9);
+      await opened.count("app", HOUR);
+      await counts.saved(all);
+      expect(await counts.unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
+    });
+  });
+}
