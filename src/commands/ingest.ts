@@ -61,37 +61,22 @@ async function ingest(files: readonly string[], options: Options): Promise<numbe
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   const { signal } = stop;
-  const client = serviceClient({
-    url: options.url,
-    key: process.env.ENTITY_METRICS_KEY,
-    say: (line) => process.stderr.write(`${line}\n`),
-    signal,
-  });
+  let say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const key = process.env.ENTITY_METRICS_KEY;
+  const client = serviceClient({ url: options.url, key, say: (line) => say(line), signal });
   const numbers = new SeriesNumbers(options.aggregation);
   const fold = new SlotFold(numbers.foldings);
   const rejections = new Rejections(files);
   try {
-    const defaults = {
-      dimension: options.dimension,
-      dimensionId: options.dimensionId,
-      dimensionType: options.dimensionType,
-    };
-    const read = {
-      files,
-      defaults,
-      precision: options.precision,
-      now: systemClock(),
-      numbers,
-      fold,
-      rejections,
-      signal,
-    };
-    const points = await readFiles(read);
+    const { dimension, dimensionId, dimensionType, precision } = options;
+    const defaults = { dimension, dimensionId, dimensionType };
+    const now = systemClock();
+    const points = await readFiles({ files, defaults, precision, now, numbers, fold, rejections, signal });
     const progress = new Progress("sending", { unit: "slots", total: fold.count });
-    rejections.sayBy((line) => progress.say(line));
+    say = (line) => progress.say(line);
+    rejections.sayBy(say);
     const slots = batches(fold.slots(), numbers.series, rejections);
     const sent = await sendBatches(slots, { client, rejections, progress, signal });
-    progress.finish();
     process.stdout.write(`${points} points read, ${sent} slots of ${numbers.series.length} series written`);
     process.stdout.write(rejections.count === 0 ? "\n" : `, ${rejections.count} rejected\n`);
     return rejections.count === 0 ? 0 : 1;

@@ -44,7 +44,6 @@ describe("rows of CSV", () => {
     ["ts,value", true],
     ["timestamp,value", true],
     ['"Time","VALUE",other', true],
-    ["\uFEFFtime,value", true],
     ["value,dimension_id", false],
     ["stream,dimension_id=a value=1", false],
     ['{"ts":1,"value":2}', false],

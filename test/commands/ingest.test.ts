@@ -100,7 +100,7 @@ describe("ingest", function () {
     const ts = Date.parse("2024-06-01");
     const json = { dimension: "stream", dimension_id: "mixed", dimension_type: "size", value: 1, ts };
     const result = await ingest(
-      file("a.ndjson", `${JSON.stringify(json)}\n${JSON.stringify({ ...json, ts: String(ts + HOUR) })}\n`),
+      file("a.ndjson", `\uFEFF${JSON.stringify(json)}\n${JSON.stringify({ ...json, ts: String(ts + HOUR) })}\n`),
       file("b.lp", `# comment\nstream,dimension_id=mixed value=10i ${ts}000000\n`),
       file("c.csv.gz", gzipSync(`"timestamp","value",dimension_id,dimension\n2024-06-01,100,"mixed",stream\n`)),
     );

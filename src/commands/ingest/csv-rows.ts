@@ -34,7 +34,7 @@ export function csvRows(header: string, defaults: RowDefaults): RowReader | stri
 }
 
 function columnNames(header: string): string[] {
-  return (splitRow(header.replace(/^\uFEFF/, "")) ?? []).map((name) => name.trim().toLowerCase());
+  return (splitRow(header) ?? []).map((name) => name.trim().toLowerCase());
 }
 
 /** The cells of a row (RFC 4180); undefined when a quote does not end, or does not end its cell. */

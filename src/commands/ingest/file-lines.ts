@@ -24,7 +24,7 @@ export async function* fileLines(path: string, onBytes: (bytes: number) => void)
 /** The bytes of a file as `fileLines` reads them. */
 export async function* fileChunks(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
   try {
-    yield* inflated(counted(source(path), onBytes));
+    yield* withoutMark(inflated(counted(source(path), onBytes)));
   } catch (error) {
     throw new StartError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "it is damaged"})`);
   }
@@ -57,4 +57,13 @@ async function* inflated(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
 async function* prepended(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   yield first;
   yield* rest;
+}
+
+/** Some programs put a byte order mark at the start of a text. */
+async function* withoutMark(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const first = await chunks.next();
+  if (first.done) return;
+  const marked = first.value[0] === 0xef && first.value[1] === 0xbb && first.value[2] === 0xbf;
+  yield marked ? first.value.subarray(3) : first.value;
+  yield* chunks;
 }

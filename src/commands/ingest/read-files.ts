@@ -28,9 +28,17 @@ export interface ReadFilesParts {
 
 /** Reads every file into the fold; answers how many points that were. Lines that are none are rejections. */
 export async function readFiles(parts: ReadFilesParts): Promise<number> {
-  const { files, rejections, signal } = parts;
-  const progress = new Progress("reading", { unit: "MB", total: sizeOf(files), format: megabytes });
-  rejections.sayBy((line) => progress.say(line));
+  const progress = new Progress("reading", { unit: "MB", total: sizeOf(parts.files), format: megabytes });
+  parts.rejections.sayBy((line) => progress.say(line));
+  try {
+    return await readAll(parts, progress);
+  } finally {
+    progress.finish();
+  }
+}
+
+async function readAll(parts: ReadFilesParts, progress: Progress): Promise<number> {
+  const { files, signal } = parts;
   let before = 0;
   let points = 0;
   for (const [index, file] of files.entries()) {
@@ -46,7 +54,6 @@ export async function readFiles(parts: ReadFilesParts): Promise<number> {
     before += bytes;
   }
   progress.update(before);
-  progress.finish();
   return points;
 }
 

@@ -39,6 +39,7 @@ export async function sendBatches(batches: Iterable<Batch>, parts: SendParts): P
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+  parts.progress.finish();
   if (failure === undefined) return sent;
   const reason = parts.signal.aborted ? "Stopped" : messageOf(failure);
   throw new StartError(`${reason}. ${placeOf(underWay[0], sent)}`, { cause: failure });
