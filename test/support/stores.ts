@@ -14,8 +14,8 @@ export interface OpenStores {
   close(): Promise<void>;
 }
 
-export async function temporaryStores(failpoint?: Failpoint): Promise<OpenStores> {
-  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+export async function temporaryStores(failpoint?: Failpoint, under = tmpdir()): Promise<OpenStores> {
+  const dir = mkdtempSync(join(under, "entity-metrics-"));
   const stores = await openStores(settingsFor(dir), failpoint);
   return {
     stores,

@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import fc from "fast-check";
+import { nobodyReturns } from "../support/nobody-returns.js";
+import { type OpenStores, temporaryStores } from "../support/stores.js";
+
+/** Where the disk is not waited for; a power cut is not what this is about. */
+const inMemory = existsSync("/dev/shm") ? "/dev/shm" : undefined;
+
+describe("P5: nobody is resurrected", () => {
+  let open: OpenStores;
+
+  before(async () => {
+    open = await temporaryStores(undefined, inMemory);
+  });
+  after(() => open.close());
+
+  it("by late, replayed, future-dated or joined data, nor by a writer that was held or died, in 20,000 steps", async function () {
+    this.timeout(300_000);
+    const { property, steps } = nobodyReturns(open.stores);
+    for (let seed = 1; steps() < 20_000; seed += 1) {
+      await fc.assert(property, { numRuns: 50, seed, endOnFailure: false });
+    }
+  });
+});
