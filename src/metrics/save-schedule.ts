@@ -28,7 +28,7 @@ export function saveSchedule(plan: SeriesPlan, saved: readonly number[], now: nu
   const isSaved = saved.includes(last);
   const waited = now - dueAt >= PATIENCE;
   const complete = isSaved || (due === "end" && waited);
-  const matters = window.to > last;
+  const matters = window.to > last || window.to >= now;
   return {
     completeUntil: complete ? last + slotMs : last,
     nextSaveAt: !isSaved && !waited && matters ? Math.min(now + SOON, dueAt + slotMs) : dueAt + slotMs,
