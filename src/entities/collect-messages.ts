@@ -49,19 +49,20 @@ export function collectMessages(parts: CollectParts): CollectMessages {
   const turns = new Turns();
 
   return async (stream, table, messages) => {
-    const settled = await parts.history.settled(messages.map(({ id }) => id));
+    const kept = await parts.history.find(messages.map(({ id }) => id));
     const sources = new Map<string, NewMessage>();
     const batch: BatchMessage[] = [];
     for (const source of messages) {
       const { id, stamp, message } = source;
-      if (settled.has(id)) continue;
+      const before = kept.get(id);
+      if (before?.settled) continue;
       sources.set(id, source);
       const hashes = message.identities.map((identity) => parts.hashIdentity(table.name, identity));
-      batch.push({ id, table: table.name, stream, message, hashes, stamp, entity: undefined });
+      batch.push({ id, table: table.name, stream, message, hashes, stamp, entity: before?.entity });
     }
     const limits = { maxValues: table.maxValues, entityBytes: ENTITY_BYTES };
     const names = batch.flatMap(({ hashes }) => hashes);
-    const refused = await turns.take(names, () => applyBatch(parts, batch, limits, false));
+    const refused = await turns.take(names, () => applyBatch(parts, batch, limits, kept.size > 0));
     return new Map(
       refused.map(({ message, reason }) => [sources.get(message.id) as NewMessage, problems[reason](table)]),
     );

@@ -25,8 +25,8 @@ export interface History {
    * dead in the `EntityStore` may be left out: its writer learns that there. Resolves when they survive a crash.
    */
   append(messages: readonly HistoryMessage[]): Promise<void>;
-  /** Which of these are settled. */
-  settled(ids: readonly string[]): Promise<Set<string>>;
+  /** What is kept of these: the entity that each is for, and whether it is settled. */
+  find(ids: readonly string[]): Promise<Map<string, { readonly entity: EntityId; readonly settled: boolean }>>;
   /** Pending messages that arrived before `before`, oldest first, at most `limit`. */
   pending(before: number, limit: number): Promise<HistoryMessage[]>;
   /** Pending messages that name any of these identities, or are for any of these entities. */

@@ -38,7 +38,9 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       const kept = message({ hashes: ["h1", "h2"] });
       await history.append([kept]);
       expect(await history.pending(EVER, 9)).to.deep.equal([kept]);
-      expect(await history.settled([kept.id])).to.deep.equal(new Set());
+      expect(await history.find([kept.id, "unknown"])).to.deep.equal(
+        new Map([[kept.id, { entity: kept.entity, settled: false }]]),
+      );
       expect(await counted()).to.deep.equal([]);
     });
 
@@ -84,7 +86,9 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       await history.settle(ids.slice(0, 1));
       for (let times = 0; times < 2; times += 1) await history.settle([...ids, ...ids]);
       await history.settle([message().id]);
-      expect(await history.settled([...ids, "unknown"])).to.deep.equal(new Set(ids));
+      expect(await history.find(ids)).to.deep.equal(
+        new Map(messages.map(({ id, entity }) => [id, { entity, settled: true }])),
+      );
       expect(await counted()).to.deep.equal([
         { stream: "app", slot: HOUR, count: 1 },
         { stream: "web", slot: HOUR, count: 2 },

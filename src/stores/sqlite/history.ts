@@ -26,7 +26,7 @@ export function sqliteHistory(db: Database, slotMs: number): History {
     sealed = excluded.sealed WHERE pending = 1 RETURNING 1 AS kept`);
   const name = db.prepare("INSERT OR IGNORE INTO pending_identity (message, hash) VALUES (?, ?)");
   const unname = db.prepare("DELETE FROM pending_identity WHERE message = ?");
-  const settledOf = db.prepare("SELECT id FROM message WHERE pending = 0 AND id IN (SELECT value FROM json_each(?))");
+  const findKept = db.prepare("SELECT id, entity, pending FROM message WHERE id IN (SELECT value FROM json_each(?))");
   const columns = `id, "table", stream, entity, time, arrival, position, sealed`;
   const oldest = db.prepare(
     `SELECT ${columns} FROM message WHERE pending = 1 AND arrival < ? ORDER BY arrival, position, id LIMIT ?`,
@@ -64,8 +64,9 @@ export function sqliteHistory(db: Database, slotMs: number): History {
       });
     },
 
-    async settled(ids) {
-      return new Set((settledOf.all(JSON.stringify(ids)) as { id: string }[]).map(({ id }) => id));
+    async find(ids) {
+      const rows = findKept.all(JSON.stringify(ids)) as { id: string; entity: string; pending: number }[];
+      return new Map(rows.map(({ id, entity, pending }) => [id, { entity, settled: pending === 0 }]));
     },
 
     pending: async (before, limit) => withHashes(oldest.all(before, limit)),

@@ -1,0 +1,103 @@
+import { expect } from "chai";
+import type { Stores } from "../../src/stores/stores.js";
+import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
+
+/** Lets a number of port calls through, and none after them: as if the process had died there. */
+class Death {
+  left = Number.POSITIVE_INFINITY;
+
+  over<T extends object>(port: T): T {
+    return new Proxy(port, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name) as unknown;
+        if (typeof method !== "function") return method;
+        return async (...args: unknown[]) => {
+          this.left -= 1;
+          if (this.left < 0) throw new Error("died");
+          return method.apply(target, args) as unknown;
+        };
+      },
+    });
+  }
+
+  wrap = ({ entities, memberships, history, entityKeys, suppression }: Stores) => ({
+    entities: this.over(entities),
+    memberships: this.over(memberships),
+    history: this.over(history),
+    entityKeys: this.over(entityKeys),
+    suppression: this.over(suppression),
+  });
+}
+
+const before = [
+  { _uid: "known", at: LONG_AGO, x: 1, segments: ["s"] },
+  { _uid: "other", at: LONG_AGO, y: 1, segments: ["t"] },
+];
+const batch = [
+  { _uid: "known", at: LONG_AGO + 1, x: 2, segments: { add: ["r"] } },
+  { _uid: "new", at: LONG_AGO + 2, z: 2, segments: ["u"] },
+  { _uid: "newer", at: LONG_AGO + 3, segments: ["v"] },
+  { _uid: ["known", "other"], at: LONG_AGO + 4, w: 2 },
+  { _uid: ["new", "newer"], email: "a@x.org", at: LONG_AGO + 5, segments: { add: ["s"], remove: ["u"] } },
+];
+const ids = batch.map((_, i) => `${i}`.padStart(32, "a"));
+
+describe("a writer that dies", () => {
+  let stage: EntityStage;
+  let death: Death;
+
+  beforeEach(async () => {
+    death = new Death();
+    stage = await entityStage(death.wrap);
+    for (const message of before) await stage.collect([message]);
+  });
+  afterEach(() => stage.close());
+
+  const seen = async () => [
+    await Promise.all(["known", "other", "new", "newer"].map((value) => stage.read("_uid", value))),
+    await stage.stores.memberships.sizes(["r", "s", "t", "u", "v"]),
+    await stage.counted(),
+  ];
+
+  const expected = [
+    { _uid: ["known", "other"], at: LONG_AGO + 4, x: 2, y: 1, w: 2, segments: ["r", "s", "t"] },
+    { _uid: ["new", "newer"], email: "a@x.org", at: LONG_AGO + 5, z: 2, segments: ["s", "v"] },
+  ];
+  const whole = [[expected[0], expected[0], expected[1], expected[1]], [1, 2, 1, 0, 1], before.length + batch.length];
+
+  /** Port calls that the batch takes when nothing goes wrong. */
+  async function callsOfBatch(): Promise<number> {
+    death.left = 1000;
+    await stage.collect(batch, { ids });
+    return 1000 - death.left;
+  }
+
+  it("is not there: everything is applied and counted", async () => {
+    expect(await callsOfBatch()).to.be.below(40);
+    expect(await seen()).to.deep.equal(whole);
+    expect(await stage.finish()).to.equal(0);
+  });
+
+  for (const how of ["finished from the history", "sent again"] as const) {
+    it(`leaves nothing half done once its messages are ${how}, wherever it died`, async () => {
+      const calls = await callsOfBatch();
+      for (let at = 0; at < calls; at += 1) {
+        await stage.close();
+        death = new Death();
+        stage = await entityStage(death.wrap);
+        for (const message of before) await stage.collect([message]);
+        death.left = at;
+        const error = await stage.collect(batch, { ids }).catch((reason: Error) => reason.message);
+        expect(error, `call ${at}`).to.equal("died");
+        death.left = Number.POSITIVE_INFINITY;
+        const left = how === "sent again" ? 0 : await stage.finish();
+        if (left === 0) await stage.collect(batch, { ids });
+        expect(await seen(), `call ${at}`).to.deep.equal(whole);
+        expect(await stage.finish()).to.equal(0);
+        if (how === "sent again") continue;
+        await stage.collect(batch, { ids });
+        expect(await seen(), `call ${at}, again`).to.deep.equal(whole);
+      }
+    });
+  }
+});

@@ -1,0 +1,183 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
+
+describe("messages about entities", () => {
+  let stage: EntityStage;
+  let serial = 0;
+
+  before(async () => {
+    stage = await entityStage();
+  });
+  after(() => stage.close());
+  beforeEach(() => {
+    serial += 1;
+  });
+
+  /** A value that no other test uses. */
+  const own = (value: string) => `${value}-${serial}`;
+  const name = (value: string) => ({ _uid: own(value) });
+
+  it("make an entity with attributes, identities and segments", async () => {
+    await stage.collect([
+      { ...name("a"), email: ` ${own("A")}@X.org `, age: 7, tags: ["x", null, { y: 1 }], segments: ["s", "r"] },
+    ]);
+    const expected = {
+      _uid: own("a"),
+      email: `${own("a")}@x.org`,
+      age: 7,
+      tags: ["x", null, { y: 1 }],
+      segments: ["r", "s"],
+    };
+    expect(await stage.read("_uid", own("a"))).to.deep.equal(expected);
+    expect(await stage.read("email", `${own("A")}@x.ORG`)).to.deep.equal(expected);
+    expect(await stage.read("user_id", own("a"))).to.equal(undefined);
+  });
+
+  it("join the entities whose identities one of them names", async () => {
+    await stage.collect([{ ...name("a"), x: 1, segments: ["s"] }]);
+    await stage.collect([{ ...name("b"), y: 2, segments: ["t"] }]);
+    await stage.collect([{ _uid: [own("a"), own("b")], z: 3 }]);
+    const expected = { _uid: [own("a"), own("b")], x: 1, y: 2, z: 3, segments: ["s", "t"] };
+    expect(await stage.read("_uid", own("a"))).to.deep.equal(expected);
+    expect(await stage.read("_uid", own("b"))).to.deep.equal(expected);
+  });
+
+  it("join into the oldest entity", async () => {
+    const ownersOf = (value: string) =>
+      stage.stores.entities.owners([stage.hashIdentity("user", { field: "_uid", value: own(value) })]);
+    await stage.collect([name("old")]);
+    await stage.collect([name("young")]);
+    const [oldest] = [...(await ownersOf("old")).values()];
+    await stage.collect([{ _uid: [own("young"), own("old")] }]);
+    expect([...(await ownersOf("young")).values()]).to.deep.equal([oldest]);
+  });
+
+  it("end the same in one batch as one by one", async () => {
+    const statement = fc.record({
+      who: fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { minLength: 1, maxLength: 2 }),
+      at: fc.integer({ min: 1, max: 4 }),
+      set: fc.constantFrom("x", "y"),
+      value: fc.constantFrom(1, 2, null),
+      segments: fc.option(
+        fc.oneof(
+          fc.uniqueArray(fc.constantFrom("s", "t", "u"), { maxLength: 2 }),
+          fc.record({ add: fc.constant(["s"]) }),
+          fc.record({ remove: fc.constant(["t"]) }),
+        ),
+        { nil: undefined },
+      ),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(statement, { minLength: 1, maxLength: 8 }), async (statements) => {
+        const results: unknown[] = [];
+        for (const batchSize of [statements.length, 1, 3]) {
+          serial += 1;
+          const messages = statements.map(({ who, at, set, value, segments }) => {
+            const said = segments === undefined ? {} : { segments };
+            return { _uid: who.map(own), at: LONG_AGO + at, [set]: value, ...said };
+          });
+          for (let i = 0; i < messages.length; i += batchSize) await stage.collect(messages.slice(i, i + batchSize));
+          const read = await Promise.all(["a", "b", "c", "d"].map((who) => stage.read("_uid", own(who))));
+          results.push(JSON.parse(JSON.stringify(read).replaceAll(`-${serial}"`, '"')));
+        }
+        expect(results[1]).to.deep.equal(results[0]);
+        expect(results[2]).to.deep.equal(results[0]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("let the newest event win, in whichever order they come and however often", async () => {
+    const messages = [
+      { at: LONG_AGO + 1, x: 1, y: 1, segments: ["a", "b"] },
+      { at: LONG_AGO + 2, x: 2, segments: { remove: ["a"] } },
+      { at: LONG_AGO + 3, x: null, z: { deep: true }, segments: ["c", "d"] },
+      { at: LONG_AGO + 4, y: 4, segments: { add: ["e"], remove: ["d"] } },
+    ];
+    const order = fc.shuffledSubarray([...messages, ...messages], { minLength: messages.length * 2 });
+    await fc.assert(
+      fc.asyncProperty(order, fc.integer({ min: 1, max: 8 }), async (shuffled, batchSize) => {
+        serial += 1;
+        for (let i = 0; i < shuffled.length; i += batchSize) {
+          await stage.collect(shuffled.slice(i, i + batchSize).map((message) => ({ ...name("a"), ...message })));
+        }
+        const { at, ...rest } = (await stage.read("_uid", own("a"))) ?? {};
+        expect(at).to.equal(LONG_AGO + 4);
+        expect(rest).to.deep.equal({ _uid: own("a"), y: 4, z: { deep: true }, segments: ["c", "e"] });
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("give a tie to the later arrival, and in one request to the later position", async () => {
+    await stage.collect([
+      { ...name("a"), at: LONG_AGO, x: 1 },
+      { ...name("a"), at: LONG_AGO, x: 2 },
+    ]);
+    expect(await stage.read("_uid", own("a"))).to.have.property("x", 2);
+    await stage.collect([{ ...name("a"), at: LONG_AGO, x: 3 }]);
+    expect(await stage.read("_uid", own("a"))).to.have.property("x", 3);
+  });
+
+  it("are refused when an entity would hold too many values of a field", async () => {
+    const values = (from: number, count: number) => Array.from({ length: count }, (_, i) => own(`v${from + i}`));
+    expect(await stage.collect([{ _uid: values(0, 99) }, { _uid: values(200, 100) }])).to.deep.equal([]);
+    expect(
+      await stage.collect([
+        { _uid: values(98, 2), x: 1 },
+        { _uid: values(99, 2), x: 2 },
+        { _uid: values(0, 1), y: 3 },
+        { _uid: [...values(0, 1), ...values(200, 1)] },
+      ]),
+    ).to.deep.equal(["too_many_values", "too_many_values"]);
+    const read = (await stage.read("_uid", own("v0"))) as { _uid: string[]; x: number; y: number };
+    expect(read._uid).to.have.length(100);
+    expect([read.x, read.y]).to.deep.equal([1, 3]);
+    expect(await stage.read("_uid", own("v100"))).to.equal(undefined);
+    expect(await stage.read("_uid", own("v200"))).to.not.have.property("x");
+  });
+
+  it("are refused when an entity would grow too large, but may make a full one smaller", async () => {
+    const half = "x".repeat(400_000);
+    expect(await stage.collect([{ ...name("a"), one: half, two: half }])).to.deep.equal([]);
+    expect(await stage.collect([{ ...name("a"), three: half }])).to.deep.equal(["entity_too_large"]);
+    expect(
+      await stage.collect([
+        { ...name("a"), one: null },
+        { ...name("a"), three: half },
+      ]),
+    ).to.deep.equal([]);
+    expect(await stage.collect([{ ...name("b"), three: half, four: half }])).to.deep.equal([]);
+    expect(await stage.collect([{ _uid: [own("a"), own("b")] }])).to.deep.equal(["entity_too_large"]);
+    expect(await stage.read("_uid", own("a"))).to.have.keys("_uid", "two", "three", "segments");
+  });
+
+  it("may name attributes as objects name their own things", async () => {
+    const hazards = JSON.parse('{"constructor":{"prototype":1},"toString":"x","hasOwnProperty":null,"valueOf":2}');
+    await stage.collect([{ ...name("a"), ...hazards }]);
+    const read = await stage.read("_uid", own("a"));
+    expect(JSON.stringify(read)).to.equal(
+      JSON.stringify({ _uid: own("a"), constructor: { prototype: 1 }, toString: "x", valueOf: 2, segments: [] }),
+    );
+  });
+
+  it("are all applied when many write to one entity at once", async () => {
+    const writers = Array.from({ length: 40 }, (_, i) => i);
+    await Promise.all(writers.map((i) => stage.collect([{ ...name("a"), user_id: own(`u${i}`), [`x${i}`]: i }])));
+    const read = await stage.read("user_id", own("u7"));
+    for (const i of writers) expect(read).to.have.property(`x${i}`, i);
+  });
+
+  it("are all applied when many join the same entities at once", async () => {
+    const people = Array.from({ length: 12 }, (_, i) => own(`p${i}`));
+    await Promise.all(people.map((person, i) => stage.collect([{ _uid: person, [`x${i}`]: i, segments: [`g${i}`] }])));
+    await Promise.all(people.map((person, i) => stage.collect([{ _uid: [person, people[(i + 1) % people.length]] }])));
+    const read = await stage.read("_uid", own("p3"));
+    expect(read?._uid).to.have.members(people);
+    expect(read?.segments).to.have.members(people.map((_, i) => `g${i}`));
+    people.forEach((_, i) => {
+      expect(read).to.have.property(`x${i}`, i);
+    });
+  });
+});

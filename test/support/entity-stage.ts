@@ -1,0 +1,93 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { segmentNames } from "../../src/catalogue/segment-names.js";
+import { arrivals, type Clock } from "../../src/clock.js";
+import { collectMessages } from "../../src/entities/collect-messages.js";
+import { finishPending } from "../../src/entities/finish-pending.js";
+import { type HashIdentity, identityField, identityHashing, identityOf } from "../../src/entities/identity.js";
+import { type MessageRules, parseMessage } from "../../src/entities/parse-message.js";
+import { readEntity } from "../../src/entities/read-entity.js";
+import { sealing } from "../../src/entities/sealed.js";
+import { type Table, tableNamed, tablesOf } from "../../src/entities/tables.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { temporaryStores } from "./temporary-stores.js";
+
+export const shippedTables = tablesOf(
+  JSON.parse(readFileSync(new URL("../../config/tables.json", import.meta.url), "utf8")),
+);
+
+export const userTable: Table = tableNamed(shippedTables, "user");
+
+/** Reads messages as the route does, with the event time in `at` (Unix ms). */
+export function messageRules(table: Table = userTable): MessageRules {
+  return {
+    table,
+    timestampField: "at",
+    identityBytes: 1024,
+    nesting: 16,
+    segmentId: { allows: (id) => id !== "" && id !== "sizes", inWords: "a good one" },
+    eventTime: (written) => (typeof written === "number" ? written : undefined),
+  };
+}
+
+/** A moment in the year 2020, that all messages of a test are before or after. */
+export const LONG_AGO = Date.UTC(2020, 0, 1);
+
+export interface EntityStage {
+  readonly stores: Stores;
+  readonly arrivals: Clock;
+  readonly hashIdentity: HashIdentity;
+  /** Takes in messages as JSON, in one batch; hands out the codes of those refused. Ids by position make it repeatable. */
+  collect(messages: readonly object[], options?: { ids?: readonly string[]; stream?: string }): Promise<string[]>;
+  /** What a read shows, attributes and segments in one object; undefined where there is nobody. */
+  read(field: string, value: string): Promise<Record<string, unknown> | undefined>;
+  /** Finishes what was left behind. */
+  finish(): Promise<number>;
+  /** Counted messages of a stream. */
+  counted(stream?: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Collecting and reading over the embedded engine. `wrap` puts something between collecting and a port. */
+export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = () => ({})): Promise<EntityStage> {
+  const stores = await temporaryStores({ inMemory: true });
+  const common = {
+    segments: segmentNames(stores.catalogue),
+    hashIdentity: identityHashing(stores.pepper),
+    newId: () => randomBytes(16).toString("hex"),
+  };
+  const plain = { ...stores, ...common, sealing: sealing(stores.entityKeys) };
+  const wrapped = { ...stores, ...wrap(stores), ...common };
+  const parts = { ...wrapped, sealing: sealing(wrapped.entityKeys) };
+  const take = collectMessages(parts);
+  const read = readEntity(plain);
+  const now = arrivals(Date.now);
+  const rules = messageRules();
+
+  return {
+    stores,
+    arrivals: now,
+    hashIdentity: common.hashIdentity,
+    async collect(messages, { ids, stream = "web" } = {}) {
+      const arrival = now();
+      const batch = messages.map((json, position) => {
+        const { time = arrival, ...message } = parseMessage(json, rules, Date.now());
+        const id = ids?.[position] ?? common.newId();
+        return { id, stamp: { time, arrival, position }, message };
+      });
+      const refused = await take(stream, userTable, batch);
+      return batch.flatMap((message) => refused.get(message)?.code ?? []);
+    },
+    async read(field, value) {
+      const identity = identityOf(userTable, identityField(userTable, field), value, 1024);
+      const profile = await read(userTable, identity, { segments: true });
+      return profile && { ...Object.fromEntries(profile.attributes), segments: profile.segments };
+    },
+    finish: () => finishPending(plain, Number.MAX_SAFE_INTEGER),
+    async counted(stream = "web") {
+      const counts = await stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
+      return counts.filter((count) => count.stream === stream).reduce((sum, { count }) => sum + count, 0);
+    },
+    close: () => stores.close(),
+  };
+}
