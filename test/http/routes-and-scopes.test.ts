@@ -98,7 +98,7 @@ describe("routes and scopes", () => {
       const response = await service.fetch("/api/metric", { method });
       expect(response.status, method).to.equal(405);
       expect(response.headers.get("allow"), method).to.equal("GET, HEAD, POST, OPTIONS");
-      expect((await response.json()).status).to.equal(405);
+      expect(await response.json()).to.include({ status: 405 });
     }
   });
 

@@ -1,0 +1,136 @@
+import { Writable } from "node:stream";
+import { expect } from "chai";
+import { pino } from "pino";
+import { openAdmission } from "../../src/http/admission.js";
+import { Api } from "../../src/http/api-router.js";
+import { createApp } from "../../src/http/app.js";
+import { operationRoutes } from "../../src/http/routes/operations.js";
+import { openMeters } from "../../src/meters.js";
+import type { Probe } from "../../src/probe.js";
+import { settingsFor, startService, type TestService } from "../support/service.js";
+
+describe("what an operator asks", () => {
+  const lines: string[] = [];
+  let service: TestService;
+
+  before(async () => {
+    const sink = new Writable({
+      write(chunk, _encoding, done) {
+        lines.push(String(chunk));
+        done();
+      },
+    });
+    service = await startService({}, { log: pino({ level: "debug" }, sink) });
+  });
+  after(() => service.stop());
+
+  it("/health says that the service is alive", async () => {
+    const response = await service.fetch("/health", { key: null });
+    expect(await response.json()).to.deep.equal({ status: 200, message: "success", data: { alive: true } });
+  });
+
+  it("/ready names each store", async () => {
+    const { data } = (await (await service.fetch("/ready", { key: null })).json()) as { data: Ready };
+    expect(data.ready).to.equal(true);
+    expect(data.degraded).to.equal(false);
+    expect(data.stores.map(({ name }) => name)).to.include.members(["ledger", "entities", "metrics"]);
+  });
+
+  const away = { check: () => Promise.reject(new Error("away")) };
+  const there = { check: () => Promise.resolve(undefined) };
+  const probed: [string, Probe[], number, Partial<Ready>][] = [
+    ["a store that it cannot work without is away", [{ name: "a", required: true, ...away }], 503, { ready: false }],
+    [
+      "only one that it can work without is",
+      [
+        { name: "a", required: true, ...there },
+        { name: "b", required: false, ...away },
+      ],
+      200,
+      { ready: true, degraded: true },
+    ],
+    [
+      "one is not as it should be",
+      [{ name: "a", required: true, check: () => Promise.resolve("almost full") }],
+      200,
+      { ready: true, degraded: true },
+    ],
+  ];
+  for (const [name, probes, status, expected] of probed) {
+    it(`/ready is ${status} when ${name}`, async () => {
+      const answer = await answerOf(probes);
+      expect(answer.status).to.equal(status);
+      expect(answer.body.data).to.include(expected);
+      expect(JSON.stringify(answer.body)).to.not.include("Error");
+    });
+  }
+
+  it("/metrics counts by route pattern, and names nobody", async () => {
+    await service.fetch("/api/entity/user/email/zqcanaryqz@example.com?fields=zqcanaryqz");
+    await service.fetch("/zqcanaryqz");
+    const response = await service.fetch("/metrics");
+    expect(response.headers.get("content-type")).to.match(/^text\/plain/);
+    const text = await response.text();
+    expect(text).to.include('route="/api/entity/:table/:fieldname/:fieldval"');
+    expect(text).to.include("entity_metrics_http_requests_under_way 1");
+    expect(text).to.not.include("zqcanaryqz");
+  });
+
+  it("logs say route, status and request id, and neither address, key nor identity", async () => {
+    lines.length = 0;
+    const response = await service.fetch("/api/entity/user/email/zqcanaryqz@example.com?fields=zqcanaryqz");
+    await response.arrayBuffer();
+    const line = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "answered");
+    expect(line).to.include({
+      method: "GET",
+      route: "/api/entity/:table/:fieldname/:fieldval",
+      status: response.status,
+    });
+    expect(line.requestId).to.equal(response.headers.get("x-request-id"));
+    expect(line.ms).to.be.a("number");
+    expect(lines.join()).to.not.include("zqcanaryqz").and.not.include(service.key);
+  });
+
+  it("large answers come as gzip to those who take it, small ones as they are", async () => {
+    const large = await service.fetch("/openapi.json", { key: null });
+    expect(large.headers.get("content-encoding")).to.equal("gzip");
+    const plain = await service.fetch("/openapi.json", { key: null, headers: { "accept-encoding": "identity" } });
+    expect(plain.headers.get("content-encoding")).to.equal(null);
+    expect(await large.text()).to.equal(await plain.text());
+    expect((await service.fetch("/health", { key: null })).headers.get("content-encoding")).to.equal(null);
+  });
+});
+
+interface Ready {
+  readonly ready: boolean;
+  readonly degraded: boolean;
+  readonly stores: { name: string }[];
+}
+
+/** What `/ready` answers over these stores. */
+async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready } }> {
+  const api = new Api();
+  const meters = openMeters();
+  const settings = settingsFor("unused");
+  operationRoutes(api, { probes, meters, version: "0.0.0" });
+  const app = createApp({
+    api,
+    meters,
+    settings,
+    log: pino({ level: "silent" }),
+    admission: openAdmission(settings.limits),
+    authenticate: async () => {},
+    stopping: () => false,
+    failureOf: () => undefined,
+  });
+  const server = app.listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as { port: number };
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/ready`);
+    return { status: response.status, body: (await response.json()) as { data: Ready } };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}

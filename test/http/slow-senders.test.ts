@@ -1,0 +1,86 @@
+import { expect } from "chai";
+import { openSocket, type RawAnswer, readAnswer } from "../support/raw-request.js";
+import { startService, type TestService } from "../support/service.js";
+
+const SLOW_MS = 1500;
+
+/** The start of a gzip stream: a head, and a block of 65,535 bytes as they are. */
+const STORED_BLOCK = "\x1f\x8b\x08\0\0\0\0\0\0\x03\0\xff\xff\0\0";
+
+describe("slow senders", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService({
+      http: { slow_sender_ms: SLOW_MS },
+      limits: { requests_per_key: 1000, requests: 2000 },
+    });
+  });
+  after(() => service.stop());
+
+  /** Sends `first` at once and then a byte every so often, for as long as it may. */
+  async function trickle(first: string, byte: string): Promise<RawAnswer & { lasted: number }> {
+    const socket = await openSocket(service.port);
+    socket.on("error", () => {});
+    const began = performance.now();
+    const timer = setInterval(() => socket.writable && socket.write(byte, "latin1"), SLOW_MS / 15);
+    if (first !== "") socket.write(first, "latin1");
+    try {
+      const answer = await readAnswer(socket);
+      return { ...answer, lasted: performance.now() - began };
+    } finally {
+      clearInterval(timer);
+      socket.destroy();
+    }
+  }
+
+  const head = (extra: string) =>
+    `POST /api/metric/points HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\n${extra}`;
+  const json = "Content-Type: application/json\r\n";
+  const senders: [string, () => string, string][] = [
+    ["the head", () => "GET /health HTTP/1.1\r\nX-A: ", "a"],
+    ["the request line", () => "GET /", "a"],
+    ["a body of known length", () => head(`${json}Content-Length: 100000\r\n\r\n`), " "],
+    ["a chunked body", () => head(`${json}Transfer-Encoding: chunked\r\n\r\n`), "1\r\n \r\n"],
+    [
+      "lines of JSON",
+      () => head("Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"),
+      "1\r\n \r\n",
+    ],
+    ["gzip", () => head(`${json}Content-Encoding: gzip\r\nContent-Length: 10000\r\n\r\n${STORED_BLOCK}`), " "],
+  ];
+  for (const [what, first, byte] of senders) {
+    it(`of ${what} are told so and closed in time`, async () => {
+      const answers = await Promise.all(Array.from({ length: 80 }, () => trickle(first(), byte)));
+      for (const { status, body, lasted, closed } of answers) {
+        expect(status).to.equal(408);
+        expect(body?.data).to.equal(null);
+        expect(closed).to.equal(true);
+        expect(lasted).to.be.within(SLOW_MS * 0.8, SLOW_MS * 1.1);
+      }
+      expect((await service.fetch("/health", { key: null })).status).to.equal(200);
+    });
+  }
+
+  it("who say nothing at all are closed", async () => {
+    const { closed, lasted } = await trickle("", "");
+    expect(closed).to.equal(true);
+    expect(lasted).to.be.below(SLOW_MS * 1.1);
+  });
+
+  it("who make progress are not closed, however long they take", async () => {
+    const socket = await openSocket(service.port);
+    const lines = 8;
+    const line = `${JSON.stringify({ email: "a@b.de", padding: "x".repeat(400) })}\n`;
+    const type = "Content-Type: application/x-ndjson";
+    socket.write(
+      `POST /collect/json/web HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\n${type}\r\nContent-Length: ${line.length * lines}\r\n\r\n`,
+    );
+    const answer = readAnswer(socket, 20_000);
+    for (let i = 0; i < lines; i += 1) {
+      await new Promise((resolve) => setTimeout(resolve, SLOW_MS / 2));
+      socket.write(line);
+    }
+    expect((await answer).status).to.equal(200);
+    socket.destroy();
+  });
+});
