@@ -1,0 +1,106 @@
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+const now = Date.parse("2024-02-29T10:00:00Z");
+const HOUR = 3_600_000;
+
+/** Every limit of what one request can ask for: one below it, at it, one above it (P15). */
+describe("the limits of a metric request", () => {
+  let service: TestService;
+
+  before(async () => {
+    service = await startService({}, { clock: () => now });
+  });
+  after(() => service.stop());
+
+  async function post(json: unknown): Promise<{ status: number; code: string | undefined; values: number }> {
+    const answer = await service.fetch("/api/metric", { method: "POST", json });
+    const { data, errors } = (await answer.json()) as {
+      data: { values: unknown[]; errors?: { code: string }[] }[] | null;
+      errors?: { code: string }[];
+    };
+    const code = (errors ?? data?.flatMap((series) => series.errors ?? []))?.[0]?.code;
+    const values = data?.reduce((sum, series) => sum + series.values.length, 0) ?? 0;
+    return { status: answer.status, code, values };
+  }
+
+  /** A window of whole hours that ends now. */
+  const item = (hours: number, rest: object = {}) => ({
+    dimension: "stream",
+    dimension_id: "web",
+    dimension_type: "size",
+    interval: "1h",
+    startdate: now - hours * HOUR,
+    include_empty_rows: true,
+    ...rest,
+  });
+
+  for (const [count, status] of [
+    [99, 200],
+    [100, 200],
+    [101, 413],
+  ] as const) {
+    it(`a batch of ${count} series is ${status}`, async () => {
+      expect((await post(Array.from({ length: count }, () => item(1)))).status).to.equal(status);
+    });
+  }
+
+  for (const [buckets, status] of [
+    [10_999, 200],
+    [11_000, 200],
+    [11_001, 400],
+  ] as const) {
+    it(`a series of ${buckets} buckets is ${status}`, async () => {
+      const answer = await post(item(buckets));
+      expect(answer).to.deep.equal(
+        status === 200 ? { status, code: undefined, values: buckets } : { status, code: "too_many_buckets", values: 0 },
+      );
+    });
+  }
+
+  it("a series over its limit is a bad item of a batch", async () => {
+    expect(await post([item(2), item(11_001)])).to.deep.equal({ status: 200, code: "too_many_buckets", values: 2 });
+  });
+
+  for (const [last, status] of [
+    [1_999, 200],
+    [2_000, 200],
+    [2_001, 400],
+  ] as const) {
+    it(`an answer of ${99 * 2_000 + last} values is ${status}`, async () => {
+      const batch = [...Array.from({ length: 99 }, () => item(2_000)), item(last)];
+      const { code, ...answer } = await post(batch);
+      expect(answer).to.deep.equal({ status, values: status === 200 ? 99 * 2_000 + last : 0 });
+      expect(code).to.equal(status === 200 ? undefined : "too_many_values");
+    });
+  }
+
+  for (const [last, status] of [
+    [49_999, 200],
+    [50_000, 200],
+    [50_001, 400],
+  ] as const) {
+    it(`an answer made of ${99 * 50_000 + last} saved slots is ${status}`, async () => {
+      const wide = { interval: "1000h", include_empty_rows: false };
+      const batch = Array.from({ length: 100 }, (_, i) =>
+        item(i === 0 ? last : 50_000, { ...wide, dimension_id: `s${i}` }),
+      );
+      const { code, ...answer } = await post(batch);
+      expect(answer).to.deep.equal({ status, values: 0 });
+      expect(code).to.equal(status === 200 ? undefined : "too_many_slots");
+    });
+  }
+
+  it("counts both parts of a rate and the slots before the window that smoothing looks at", async () => {
+    const rate = { dimension: "experience", dimension_type: "conversionrate", interval: "1000h" };
+    const half = Array.from({ length: 100 }, (_, i) => item(25_000, { ...rate, dimension_id: `e${i}` }));
+    expect((await post(half)).status).to.equal(200);
+    expect((await post(half.map((each) => ({ ...each, smooth: true })))).code).to.equal("too_many_slots");
+  });
+
+  it("refuses 31 million buckets at once", async () => {
+    const began = performance.now();
+    expect((await post(item(1, { interval: "1m", startdate: "1966-01-01" }))).code).to.equal("too_many_buckets");
+    expect(performance.now() - began).to.be.lessThan(100);
+  });
+});

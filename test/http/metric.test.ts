@@ -1,0 +1,423 @@
+import { get as httpGet } from "node:http";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect } from "chai";
+import { metricAnswerSchema } from "../../src/http/schemas/metric.js";
+import { startService, type TestService } from "../support/service.js";
+
+const HOUR = 3_600_000;
+const now = Date.parse("2024-02-29T10:17:03.123Z");
+const isAnswer = new Ajv2020({ allErrors: true }).compile(metricAnswerSchema);
+
+interface Series {
+  name?: string;
+  dimension?: string;
+  dimension_id?: string;
+  dimension_type?: string;
+  range: string;
+  aggregation: string;
+  interval: string;
+  is_cached: boolean;
+  complete_until: string;
+  next_save_at: string;
+  values: { value: number; ts: string }[];
+  errors?: { code: string; path: string; message: string }[];
+}
+
+interface Answer {
+  status: number;
+  message: string;
+  data: Series[];
+  errors: { code: string; path: string; message: string }[];
+}
+
+describe("reading metrics over HTTP", () => {
+  let service: TestService;
+  let at = now;
+
+  before(async () => {
+    service = await startService({}, { clock: () => at });
+    const point = (
+      dimension: string,
+      dimension_id: string,
+      dimension_type: string,
+      hoursAgo: number,
+      value: number,
+    ) => ({
+      dimension,
+      dimension_id,
+      dimension_type,
+      ts: now - hoursAgo * HOUR,
+      value,
+    });
+    await write([
+      ...[1, 2, 3, 4].map((hours) => point("stream", "web", "size", hours, hours)),
+      point("segment", "s1", "size", 2, 10),
+      point("segment", "s1", "size", 4, 20),
+      point("experience", "e", "actualreach", 1, 3),
+      point("experience", "e", "potentialreach", 1, 12),
+      point("experience", "e", "converted", 1, 2),
+    ]);
+    for (const id of ["s2", "s1", "Z"]) {
+      const put = await service.fetch(`/api/segment/${id}`, { method: "PUT", json: { name: `segment ${id}` } });
+      expect(put.status).to.equal(200);
+    }
+  });
+  after(() => service.stop());
+  beforeEach(() => {
+    at = now;
+  });
+
+  async function write(points: readonly object[]): Promise<void> {
+    const answer = await service.fetch("/api/metric/points", { method: "POST", json: points });
+    expect(answer.status, await answer.clone().text()).to.equal(200);
+  }
+
+  async function get(query: string): Promise<{ status: number; headers: Headers; body: Answer }> {
+    const answer = await service.fetch(`/api/metric?${query}`);
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer };
+  }
+
+  async function post(json: unknown): Promise<{ status: number; headers: Headers; body: Answer }> {
+    const answer = await service.fetch("/api/metric", { method: "POST", json });
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer };
+  }
+
+  const web = "dimension=stream&dimension_id=web&dimension_type=size";
+  const webItem = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
+
+  it("answers every field of a series", async () => {
+    const { status, body } = await get(`${web}&range=4h`);
+    expect(status).to.equal(200);
+    expect(isAnswer(body), JSON.stringify(isAnswer.errors)).to.equal(true);
+    expect(body).to.deep.equal({
+      status: 200,
+      message: "success",
+      data: [
+        {
+          name: "stream.web.size",
+          dimension: "stream",
+          dimension_id: "web",
+          dimension_type: "size",
+          range: "4h",
+          aggregation: "sum",
+          interval: "2h",
+          is_cached: false,
+          complete_until: String(Date.parse("2024-02-29T10:00:00Z")),
+          next_save_at: String(Date.parse("2024-02-29T11:00:00Z")),
+          values: [
+            { value: 7, ts: String(Date.parse("2024-02-29T06:00:00Z")) },
+            { value: 3, ts: String(Date.parse("2024-02-29T08:00:00Z")) },
+          ],
+        },
+      ],
+    });
+  });
+
+  it("answers by body what it answers by query, for one object and for an array", async () => {
+    const asked = { ...webItem, interval: "1h", smooth: true, include_empty_rows: true, range: "6h", name: "a+b" };
+    const query = await get(`${web}&interval=1h&smooth=true&include_empty_rows=true&range=6h&name=a%2Bb`);
+    const one = await post(asked);
+    const many = await post([asked, webItem, asked]);
+    const [first] = query.body.data;
+    expect(first?.values.length).to.equal(6);
+    expect(first?.name).to.equal("a+b");
+    expect(one.body.data[0]).to.deep.equal({ ...first, is_cached: true });
+    expect(many.body.data).to.have.length(3);
+    expect(many.body.data[2]).to.deep.equal({ ...first, is_cached: true });
+  });
+
+  it("takes both spellings of dates, a swallowed plus, numbers, and null for what is absent", async () => {
+    const asked = { ...webItem, interval: "1h" };
+    const expected = (await post({ ...asked, startdate: "2024-02-29T07:00:00Z", enddate: "2024-02-29T09:00:00Z" }))
+      .body;
+    expect(expected.data[0]?.values.map(({ value }) => value)).to.deep.equal([3, 2]);
+    const values = expected.data[0]?.values;
+    const from = Date.parse("2024-02-29T07:00:00Z");
+    for (const window of [
+      { start_date: "2024-02-29T08:00:00+01:00", end_date: "2024-02-29T09:00:00" },
+      { start_date: from, enddate: (from + 2 * HOUR) / 1000, startdate: null, range: null, smooth: null, name: null },
+    ]) {
+      expect((await post({ ...asked, ...window })).body.data[0]?.values).to.deep.equal(values);
+    }
+    for (const window of [
+      "startdate=2024-02-29T08:00:00+01:00&enddate=2024-02-29T09:00:00Z",
+      "start_date=2024-02-29T08%3A00%3A00%2B01:00&end_date=1709197200",
+    ]) {
+      expect((await get(`${web}&interval=1h&${window}`)).body.data[0]?.values).to.deep.equal(values);
+    }
+  });
+
+  for (const [what, query, expected] of [
+    [
+      "segsize as another name of segment, as it was asked",
+      "dimension=segsize&dimension_id=s1&dimension_type=size&interval=1d",
+      { name: "segsize.s1.size", dimension: "segsize", aggregation: "max", first: 20 },
+    ],
+    [
+      "a conversion rate from its parts",
+      "dimension=experience&dimension_id=e&dimension_type=conversionrate",
+      { name: "experience.e.conversionrate", first: 0.25 },
+    ],
+    ["converted as a type of its own", "dimension=experience&dimension_id=e&dimension_type=converted", { first: 2 }],
+    [
+      "keyspace and metric in the place of dimension and id",
+      "keyspace=stream&metric=web&interval=1d",
+      { name: "stream.web.size", dimension_type: "size", first: 10 },
+    ],
+    [
+      "keyspace and metric beside the real parameters as nothing",
+      `${web}&keyspace=x&metric=y&account_id=1&interval=1d`,
+      { name: "stream.web.size", first: 10 },
+    ],
+    ["unknown parameters as nothing", `${web}&interval=1d&foo=1&foo=2&%zz=%zz&fields`, { first: 10 }],
+    ["the aggregation that is asked for", `${web}&interval=1d&aggregation=min`, { aggregation: "min", first: 1 }],
+    [
+      "an id that nobody wrote as an empty series",
+      "dimension=segment&dimension_id=$%7Benv%7D%22)&dimension_type=size",
+      { name: `segment.\${env}").size`, first: undefined },
+    ],
+  ] as const) {
+    it(`takes ${what}`, async () => {
+      const { status, body } = await get(query);
+      expect(status, JSON.stringify(body)).to.equal(200);
+      const [series] = body.data;
+      const { first, ...fields } = expected as { first?: number };
+      expect(series).to.include(fields);
+      expect(series?.values[0]?.value).to.equal(first);
+    });
+  }
+
+  it("gives a series for each segment of the catalogue, in id order and in place", async () => {
+    const all = { dimension: "segsize", dimension_id: "all_segments", dimension_type: "size" };
+    const { body } = await post([webItem, all, { ...webItem, name: "last" }]);
+    expect(body.data.map(({ name }) => name)).to.deep.equal([
+      "stream.web.size",
+      ...["segsize.Z.size", "segsize.s1.size", "segsize.s2.size"],
+      "last",
+    ]);
+    expect(body.data.map(({ values }) => values.length > 0)).to.deep.equal([true, false, true, false, true]);
+    const query = await get("dimension=segment&dimension_id=all_segments&dimension_type=size");
+    expect(query.body.data.map(({ dimension_id }) => dimension_id)).to.deep.equal(["Z", "s1", "s2"]);
+    const stream = await get("dimension=stream&dimension_id=all_segments&dimension_type=size");
+    expect(stream.body.data.map(({ dimension_id }) => dimension_id)).to.deep.equal(["all_segments"]);
+  });
+
+  it("gives no zero where nothing can be yet", async () => {
+    const rows = async (dimension: string, interval: string, rest = "range=3h") => {
+      const query = `dimension=${dimension}&dimension_id=new&dimension_type=size&include_empty_rows=true`;
+      const { body } = await get(`${query}&interval=${interval}&${rest}`);
+      return body.data[0]?.values.map(
+        ({ value, ts }) => `${new Date(Number(ts)).toISOString().slice(11, 16)}=${value}`,
+      );
+    };
+    expect(await rows("stream", "1h")).to.deep.equal(["07:00=0", "08:00=0", "09:00=0"]);
+    expect(await rows("experience", "1h")).to.deep.equal(["07:00=0", "08:00=0", "09:00=0", "10:00=0"]);
+    expect(await rows("experience", "15m", "range=30m")).to.deep.equal(["09:45=0", "10:00=0", "10:15=0"]);
+    expect(await rows("stream", "15m", "range=30m")).to.deep.equal(["09:45=0"]);
+    const ahead = "startdate=2024-02-29T08:00:00Z&enddate=2024-03-05";
+    expect(await rows("segment", "2h", ahead)).to.deep.equal(["08:00=0", "10:00=0"]);
+    expect(await rows("stream", "1d", ahead)).to.deep.equal(["00:00=0"]);
+  });
+
+  it("serialises any number as JSON", async () => {
+    const values = [1e308, -1e308, 1e-300, 1e21, -0, 123456789.125];
+    const ts = (hour: number) => Date.parse("2020-01-01T00:00:00Z") + hour * HOUR;
+    await write(values.map((value, hour) => ({ ...webItem, dimension_id: "exotic", ts: ts(hour), value })));
+    const asked = { ...webItem, dimension_id: "exotic", startdate: "2020-01-01", enddate: "2020-01-02" };
+    const hourly = await post({ ...asked, interval: "1h" });
+    expect(hourly.body.data[0]?.values.map(({ value }) => value)).to.deep.equal([
+      1e308, -1e308, 1e-300, 1e21, 0, 123456789.125,
+    ]);
+    await write([0, 1, 2].map((hour) => ({ ...webItem, dimension_id: "exotic", ts: ts(hour), value: 1e308 })));
+    expect((await post({ ...asked, interval: "1d" })).body.data[0]?.values[0]?.value).to.equal(Number.MAX_VALUE);
+  });
+
+  describe("says to HTTP caches", () => {
+    it("that an answer by query may be kept and has to be asked about", async () => {
+      const { headers } = await get(`${web}&range=4h`);
+      expect(headers.get("cache-control")).to.equal("private, no-cache");
+      expect(headers.get("vary")?.split(/, */)).to.include.members(["Authorization", "Accept-Encoding"]);
+      expect(headers.get("etag")).to.match(/^W\/"[\w-]+"$/);
+    });
+
+    it("that an answer by body is not to be kept", async () => {
+      const { headers } = await post(webItem);
+      expect(headers.get("cache-control")).to.equal("no-store");
+      expect(headers.get("etag")).to.equal(null);
+    });
+
+    it("a tag that changes when the values can have, and only then", async () => {
+      const query = "dimension=stream&dimension_id=tag&dimension_type=size&range=4h&interval=1h";
+      const tag = async () => (await get(query)).headers.get("etag");
+      const point = { dimension: "stream", dimension_id: "tag", dimension_type: "size", ts: now - HOUR, value: 1 };
+      await write([point]);
+      const first = await tag();
+      expect(await tag()).to.equal(first);
+      await write([{ ...point, dimension_id: "another" }]);
+      await write([{ ...point, ts: now - 40 * HOUR }]);
+      at = now + 20 * 60_000;
+      expect(await tag()).to.equal(first);
+      await write([{ ...point, value: 2 }]);
+      expect(await tag()).not.to.equal(first);
+      await write([point]);
+      expect(await tag()).to.equal(first);
+    });
+
+    for (const method of ["GET", "HEAD"] as const) {
+      it(`304 for ${method} with the tag of the answer`, async () => {
+        const path = `/api/metric?${web}&range=4h`;
+        const fresh = await request(method, path, {});
+        expect(fresh.status).to.equal(200);
+        expect(fresh.length).to.equal(method === "GET" ? Number(fresh.headers["content-length"]) : 0);
+        const tag = String(fresh.headers.etag);
+        const same = await request(method, path, { "if-none-match": tag });
+        expect([same.status, same.length, same.headers.etag]).to.deep.equal([304, 0, tag]);
+        const other = await request(method, path, { "if-none-match": 'W/"other"' });
+        expect(other.status).to.equal(200);
+      });
+    }
+  });
+
+  describe("refuses", () => {
+    const bad: [string, string, string][] = [
+      ["dimension_id=web&dimension_type=size", "required", "dimension"],
+      ["dimension=stream&dimension_type=size", "required", "dimension_id"],
+      ["dimension=stream&dimension_id=web", "required", "dimension_type"],
+      ["dimension=Stream&dimension_id=web&dimension_type=size", "unknown_dimension", "dimension"],
+      ["dimension=constructor&dimension_id=web&dimension_type=size", "unknown_dimension", "dimension"],
+      ["dimension=segment&dimension_id=s1&dimension_type=conversionrate", "unknown_type", "dimension_type"],
+      ["dimension=experience&dimension_id=s1&dimension_type=toString", "unknown_type", "dimension_type"],
+      ["dimension=stream&dimension_id=a%5C&dimension_type=size", "bad_dimension_id", "dimension_id"],
+      ["dimension=stream&dimension_id=a%0Ab&dimension_type=size", "bad_dimension_id", "dimension_id"],
+      ["dimension=stream&dimension_id=&dimension_type=size", "bad_dimension_id", "dimension_id"],
+      ["dimension=stream&dimension_id=%zz&dimension_type=size", "bad_encoding", "dimension_id"],
+      ["dimension=stream&dimension_id=%C0%AE&dimension_type=size", "bad_encoding", "dimension_id"],
+      [`dimension=stream&dimension_id=${"a".repeat(257)}&dimension_type=size`, "bad_dimension_id", "dimension_id"],
+      [`${web}&name=${"a".repeat(257)}`, "bad_name", "name"],
+      [`${web}&aggregation=avg`, "unknown_aggregation", "aggregation"],
+      [`${web}&aggregation=`, "unknown_aggregation", "aggregation"],
+      [`${web}&interval=0h`, "bad_interval", "interval"],
+      [`${web}&range=2d&startdate=now-1d`, "range_with_date", "range"],
+      [`${web}&range=2d&end_date=now`, "range_with_date", "range"],
+      [`${web}&startdate=now-1d&start_date=now-1d`, "given_twice", "startdate"],
+      [`${web}&startdate=2024-02-30`, "bad_date", "startdate"],
+      [`${web}&end_date=Tue`, "bad_date", "enddate"],
+      [`${web}&startdate=now-1d&enddate=now-2d`, "end_before_start", "enddate"],
+      [`${web}&dimension=stream`, "given_twice", "dimension"],
+      [`${web}&range=2d&range=2d`, "given_twice", "range"],
+      [`${web}&smooth=TRUE`, "bad_flag", "smooth"],
+      [`${web}&smooth=`, "bad_flag", "smooth"],
+      [`${web}&include_empty_rows=1`, "bad_flag", "include_empty_rows"],
+      [`${web}&startdate=1970-01-01&interval=1m`, "too_many_buckets", "interval"],
+      [`${web}${"&x=1".repeat(30)}`, "too_many_parameters", ""],
+    ];
+    for (const [query, code, path] of bad) {
+      it(`the query ${query.slice(0, 90)} as ${code}`, async () => {
+        const { status, body } = await get(query);
+        expect(status).to.equal(400);
+        expect(body.data).to.equal(null);
+        expect(body.errors[0]).to.include({ code, path });
+      });
+    }
+
+    const badBodies: [unknown, string, string][] = [
+      [[], "empty", ""],
+      ["x", "not_an_object", ""],
+      [1, "not_an_object", ""],
+      [null, "not_an_object", ""],
+      [[[webItem]], "not_an_object", "[0]"],
+      [{ ...webItem, dimension_id: 123 }, "wrong_type", "dimension_id"],
+      [{ ...webItem, dimension_id: { $ne: "" } }, "wrong_type", "dimension_id"],
+      [{ ...webItem, dimension_id: ["a"] }, "wrong_type", "dimension_id"],
+      [{ ...webItem, dimension_id: null }, "required", "dimension_id"],
+      [{ ...webItem, dimension_id: "\ud800" }, "bad_dimension_id", "dimension_id"],
+      [{ ...webItem, smooth: "true" }, "wrong_type", "smooth"],
+      [{ ...webItem, startdate: 1.5 }, "wrong_type", "startdate"],
+      [{ ...webItem, startdate: 1 }, "bad_date", "startdate"],
+      [{ ...webItem, aggregation: "avg", range: 5 }, "wrong_type", "range"],
+      [{ ...webItem, dimention: "stream" }, "unknown_field", ""],
+      [[{ ...webItem, start: "now" }], "unknown_field", "[0]"],
+      [[{ ...webItem, interval: "2x" }, 7], "bad_interval", "[0].interval"],
+    ];
+    for (const [json, code, path] of badBodies) {
+      it(`the body ${JSON.stringify(json)} as ${code}`, async () => {
+        const { status, body } = await post(json);
+        expect(status).to.equal(400);
+        expect(body.errors[0]).to.include({ code, path });
+      });
+    }
+
+    it("a field that is not known with the name of the nearest that is, and nothing of what was sent", async () => {
+      const { body } = await post({ ...webItem, includeEmptyRows: true });
+      expect(body.errors[0]?.message).to.contain("include_empty_rows").and.not.contain("includeEmptyRows");
+    });
+
+    it("a field called __proto__", async () => {
+      const body = `{"dimension":"stream","dimension_id":"web","dimension_type":"size","__proto__":{"polluted":1}}`;
+      const headers = { "content-type": "application/json" };
+      const answer = await service.fetch("/api/metric", { method: "POST", body, headers });
+      expect(answer.status).to.equal(400);
+      expect(({} as { polluted?: number }).polluted).to.equal(undefined);
+    });
+  });
+
+  it("gives a bad item back in its place, with what was in order of its names", async () => {
+    const { status, body } = await post([
+      webItem,
+      { ...webItem, dimension_type: "conversionrate", name: "mine" },
+      { dimension: "nonsense", dimension_id: "a\u0000", dimension_type: "size", name: 5 },
+      null,
+      { ...webItem, interval: "1h", range: "2w", name: "last" },
+      { ...webItem, interval: "1m", startdate: "2000-01-01" },
+    ]);
+    expect(status).to.equal(200);
+    expect(isAnswer(body), JSON.stringify(isAnswer.errors)).to.equal(true);
+    expect(body.data.map(({ errors }) => errors?.[0]?.code)).to.deep.equal([
+      undefined,
+      ...["unknown_type", "wrong_type", "not_an_object", undefined, "too_many_buckets"],
+    ]);
+    expect(body.data.map(({ errors }) => errors?.[0]?.path)).to.deep.equal([
+      undefined,
+      ...["[1].dimension_type", "[2].name", "[3]", undefined, "[5].interval"],
+    ]);
+    const named = body.data.map(({ name, dimension, dimension_id }) => [name, dimension, dimension_id]);
+    expect(named[1]).to.deep.equal(["mine", "stream", "web"]);
+    expect(named[2]).to.deep.equal([undefined, undefined, undefined]);
+    expect(named[4]?.[0]).to.equal("last");
+    expect(body.data.every(({ values, errors }) => errors === undefined || values.length === 0)).to.equal(true);
+  });
+
+  it("is unavailable, with a time to wait, when the store fails; and never has a hole (P19)", async () => {
+    const { series } = service.service.stores;
+    const { read } = series;
+    try {
+      series.read = () => Promise.reject(new Error("secret detail"));
+      const batch = await service.fetch("/api/metric", {
+        method: "POST",
+        json: [webItem, { ...webItem, dimension_id: "unread" }, { ...webItem, range: "x" }],
+      });
+      expect(batch.status).to.equal(503);
+      expect(Number(batch.headers.get("retry-after"))).to.be.greaterThan(0);
+      expect(await batch.text()).not.to.contain("secret");
+    } finally {
+      series.read = read;
+    }
+    expect((await post({ ...webItem, dimension_id: "unread" })).status).to.equal(200);
+  });
+
+  /** A bare request: what it answers, byte for byte. */
+  function request(method: string, path: string, headers: Record<string, string>) {
+    return new Promise<{ status: number; length: number; headers: Record<string, unknown> }>((resolve, reject) => {
+      const options = { method, headers: { authorization: service.key, ...headers } };
+      httpGet(`${service.url}${path}`, options, (response) => {
+        let length = 0;
+        response.on("data", (chunk: Buffer) => {
+          length += chunk.length;
+        });
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, length, headers: response.headers }));
+      })
+        .on("error", reject)
+        .end();
+    });
+  }
+});
