@@ -1,0 +1,91 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { identityField, identityHashing, identityOf } from "../../src/entities/identity.js";
+import { userTable } from "../support/entity-stage.js";
+
+const canonical = (field: string, raw: unknown) =>
+  identityOf(userTable, identityField(userTable, field), raw, 1024).value;
+
+describe("identities", () => {
+  for (const [what, field, one, other] of [
+    ["NFC and NFD", "user_id", "caf\u00e9", "cafe\u0301"],
+    ["blanks around it", "user_id", " \t42\u00a0", "42"],
+    ["a number and its text", "user_id", 42, "42"],
+    ["a negative number and its text", "_uid", -7, "-7"],
+    ["the case of an e-mail address", "email", "Ann@Example.ORG ", "ann@example.org"],
+  ] as const) {
+    it(`are the same whatever ${what}`, () => {
+      expect(canonical(field, one)).to.equal(canonical(field, other));
+    });
+  }
+
+  for (const [what, field, one, other] of [
+    ["leading zeros", "user_id", "042", "42"],
+    ["the case of an id", "user_id", "A", "a"],
+  ] as const) {
+    it(`differ by ${what}`, () => {
+      expect(canonical(field, one)).to.not.equal(canonical(field, other));
+    });
+  }
+
+  it("stay what they are once they are in normal form", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 30 }), fc.constantFrom("_uid", "email"), (raw, field) => {
+        let once: string;
+        try {
+          once = canonical(field, raw);
+        } catch {
+          return;
+        }
+        expect(canonical(field, once)).to.equal(once);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  for (const [what, raw, code] of [
+    ["an empty value", "", "empty_identity"],
+    ["blanks alone", " \n", "empty_identity"],
+    ["null", null, "invalid_identity"],
+    ["a flag", true, "invalid_identity"],
+    ["an object", { $ne: null }, "invalid_identity"],
+    ["a fraction", 1.5, "invalid_identity"],
+    ["a number that is not safe", 2 ** 53, "invalid_identity"],
+    ["infinity", Number.POSITIVE_INFINITY, "invalid_identity"],
+    ["a control character", "a\u0000b", "invalid_identity"],
+    ["half a surrogate pair", "a\ud800", "invalid_identity"],
+    ["1,025 bytes", `${"\u00e9".repeat(512)}x`, "identity_too_long"],
+    ["anonymous", "anonymous", "identifies_nobody"],
+    ["N/A", " N/A", "identifies_nobody"],
+  ] as const) {
+    it(`refuse ${what}`, () => {
+      expect(() => canonical("_uid", raw))
+        .to.throw()
+        .with.nested.property("problems[0].code", code);
+    });
+  }
+
+  it("may have 1,024 bytes", () => {
+    expect(canonical("_uid", "\u00e9".repeat(512))).to.have.length(512);
+  });
+
+  it("refuse a field that identifies nobody in this table", () => {
+    for (const name of ["name", "", "__proto__", "constructor", "EMAIL", "email.$ne", "$where", "segments"]) {
+      expect(() => identityField(userTable, name))
+        .to.throw()
+        .with.property("kind", "invalid");
+    }
+  });
+
+  it("have a hash of their own for each pepper, table, field and value", () => {
+    const peppers = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const hashes = peppers.flatMap((pepper) =>
+      ["t", "tf"].flatMap((table) =>
+        ["f", "ff"].flatMap((field) => ["v", "fv"].map((value) => identityHashing(pepper)(table, { field, value }))),
+      ),
+    );
+    expect(new Set(hashes)).to.have.property("size", 16);
+    for (const hash of hashes) expect(hash).to.match(/^[0-9a-f]{64}$/);
+    expect(identityHashing(Buffer.alloc(32, 1))("t", { field: "f", value: "v" })).to.equal(hashes[0]);
+  });
+});

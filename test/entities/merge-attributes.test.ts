@@ -1,0 +1,66 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { type EntityDocument, encodeDocument } from "../../src/entities/entity-document.js";
+import { Draft } from "../../src/entities/merge-attributes.js";
+
+const stamp = fc.record({
+  time: fc.integer({ min: 1, max: 3 }),
+  arrival: fc.integer({ min: 1, max: 2 }),
+  position: fc.integer({ min: 0, max: 1 }),
+});
+const document: fc.Arbitrary<EntityDocument> = fc.record({
+  attributes: fc
+    .array(
+      fc.tuple(fc.constantFrom("x", "y", "__proto__"), fc.record({ stamp, value: fc.constantFrom(1, "1", undefined) })),
+    )
+    .map((entries) => new Map(entries)),
+  identities: fc.uniqueArray(
+    fc.record({ field: fc.constantFrom("_uid", "email"), value: fc.constantFrom("a", "b", "c") }),
+    { selector: ({ field, value }) => `${field} ${value}` },
+  ),
+});
+
+const merged = (documents: readonly EntityDocument[]) =>
+  documents.reduce((draft, each) => draft.merge(each), new Draft()).document();
+
+/** A document in one form, in whichever order its attributes came. */
+function shown({ attributes, identities }: EntityDocument): string {
+  return JSON.stringify([[...attributes].sort(([a], [b]) => (a < b ? -1 : 1)), identities]);
+}
+
+describe("merging documents", () => {
+  it("ends the same in every order, however often one is merged, and however they are grouped", () => {
+    fc.assert(
+      fc.property(fc.array(document, { minLength: 1, maxLength: 5 }), fc.nat(), (documents, cut) => {
+        const all = merged(documents);
+        const at = cut % documents.length;
+        expect(shown(merged([...documents].reverse()))).to.equal(shown(all));
+        expect(shown(merged([...documents, ...documents, all]))).to.equal(shown(all));
+        const grouped = merged([merged(documents.slice(at)), merged(documents.slice(0, at))]);
+        expect(shown(grouped)).to.equal(shown(all));
+      }),
+    );
+  });
+
+  it("keeps for each attribute the newest statement, removals too", () => {
+    const at = (time: number, value: number | undefined): EntityDocument => {
+      return { attributes: new Map([["x", { stamp: { time, arrival: 1, position: 0 }, value }]]), identities: [] };
+    };
+    expect(merged([at(2, undefined), at(1, 5)]).attributes.get("x")?.value).to.equal(undefined);
+    expect(merged([at(2, undefined), at(3, 5)]).attributes.get("x")?.value).to.equal(5);
+  });
+
+  it("knows its size, and what another document would make of it", () => {
+    fc.assert(
+      fc.property(fc.array(document, { minLength: 1, maxLength: 5 }), (documents) => {
+        const draft = new Draft();
+        for (const each of documents) {
+          const expected = draft.bytesWith({ ...each, identities: [] });
+          expect(draft.merge({ ...each, identities: [] }).bytes).to.equal(expected);
+        }
+        for (const each of documents) draft.merge(each);
+        expect(draft.bytes).to.be.closeTo(encodeDocument(draft.document()).length, 60);
+      }),
+    );
+  });
+});
