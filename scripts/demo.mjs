@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join, resolve } from "node:path";
 import { runChild } from "./run-child.mjs";
 import { root, setUp } from "./set-up.mjs";
 
@@ -14,7 +14,7 @@ if (process.argv.includes("--help")) {
 }
 setUp();
 
-const folder = process.env.DATA_DIR ?? join(root, "demo-data");
+const folder = resolve(process.env.DATA_DIR ?? join(root, "demo-data"));
 const keyFile = join(folder, "demo-key");
 const filled = join(folder, "demo-filled");
 const key = demoKey();
@@ -53,7 +53,7 @@ function fill({ listens }) {
 }
 
 function lines(address) {
-  const header = `-H "Authorization: $(cat '${relative(process.cwd(), keyFile) || keyFile}')"`;
+  const header = `-H "Authorization: $(cat '${keyFile}')"`;
   return `
 The demo is ready. Its key is in ${keyFile}. For example:
   curl '${address}/api/metric?dimension=segment&dimension_id=newsletter&dimension_type=size&range=7d&interval=1d' ${header}

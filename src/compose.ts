@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import { catalogueCensus } from "./catalogue/census.js";
@@ -7,6 +6,7 @@ import { finishDeletedSegments } from "./catalogue/delete-segment.js";
 import { segmentIds } from "./catalogue/segment-ids.js";
 import { segmentNames } from "./catalogue/segment-names.js";
 import { arrivals, type Clock } from "./clock.js";
+import { readJson } from "./config/read-json.js";
 import type { Settings } from "./config.js";
 import { openErasure } from "./deletions/erasure.js";
 import { observeDeletions } from "./deletions/observe-deletions.js";
@@ -170,5 +170,5 @@ export async function compose(
 /** The kinds of entity that the configuration describes. */
 function readTables({ tables_file }: Settings): Tables {
   const shipped = new URL("../config/tables.json", import.meta.url);
-  return tablesOf(JSON.parse(readFileSync(tables_file ?? shipped, "utf8")));
+  return tablesOf(readJson("TABLES_FILE", tables_file ?? shipped));
 }

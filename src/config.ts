@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { checkSettings } from "./config/check.js";
 import { fromEnvironment } from "./config/environment.js";
+import { readJson } from "./config/read-json.js";
 import { StartError } from "./errors.js";
 
 /** Every setting, as `config/schema.json` describes it. Times are ms, sizes bytes, `keep` a duration or null for ever. */
@@ -73,19 +74,9 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 type Tree = Record<string, unknown>;
 
 function readFile(path: string): Tree {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new StartError(`CONFIG names ${path}, which cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
-  try {
-    const tree: unknown = JSON.parse(text);
-    if (isTree(tree)) return tree;
-  } catch {
-    // Told below: what the parser says quotes the file, and the file may hold secrets.
-  }
-  throw new StartError(`CONFIG names ${path}, which is not a JSON object`);
+  const tree = readJson("CONFIG", path);
+  if (!isTree(tree)) throw new StartError(`CONFIG names ${path}, which is not a JSON object`);
+  return tree;
 }
 
 /** `over` on top of `under`: objects are united, everything else is replaced. */
