@@ -21,6 +21,14 @@ export function checkBuckets(plan: SeriesPlan, limits: AnswerLimits): void {
   );
 }
 
+/** The most series that the requests for every segment, in one batch, may come to. */
+const MOST_EXPANDED = 10_000;
+
+/** Throws when too many series would stand in the place of requests for every segment. */
+export function checkExpanded(series: number): void {
+  if (series > MOST_EXPANDED) throw tooLarge("too_many_series", `more than ${MOST_EXPANDED} series`);
+}
+
 /** Throws when the answer as a whole would be too large. */
 export function checkAnswer(plans: readonly SeriesPlan[], limits: AnswerLimits): void {
   let values = 0;

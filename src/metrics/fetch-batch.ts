@@ -1,5 +1,5 @@
 import { type Problem, ServiceError } from "../errors.js";
-import { type AnswerLimits, checkAnswer, checkBuckets } from "./answer-limits.js";
+import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded } from "./answer-limits.js";
 import { withDeadline } from "./deadline.js";
 import type { FetchedSeries, FetchSeries } from "./fetch-series.js";
 import type { SegmentIds } from "./segment-ids.js";
@@ -54,6 +54,7 @@ export function fetchBatch({ fetch, segmentIds, limits, deadlineMs }: FetchBatch
   async function expand(planned: readonly (SeriesPlan | RefusedSeries)[], now: number): Promise<typeof planned> {
     if (!planned.some(isForEvery)) return planned;
     const ids = await withDeadline(deadlineMs, () => segmentIds.first(MOST_SEGMENTS));
+    checkExpanded(planned.filter(isForEvery).length * ids.length);
     return planned.flatMap<SeriesPlan | RefusedSeries>((item) =>
       isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now)) : item,
     );

@@ -4,10 +4,11 @@ import { FragmentCache } from "./fragment-cache.js";
 import { type SaveSchedule, saveSchedule } from "./save-schedule.js";
 import { seriesKey } from "./series.js";
 import { type SeriesFragment, seriesFragment } from "./series-fragment.js";
-import { type SeriesPlan, windowsOf } from "./series-plan.js";
+import { costOf, type SeriesPlan, windowsOf } from "./series-plan.js";
 import type { SeriesStore } from "./series-store.js";
 import { SeriesWatch } from "./series-watch.js";
 import { type CachedSlots, SlotCache } from "./slot-cache.js";
+import { Turns } from "./turns.js";
 
 export interface FetchSeriesParts {
   readonly store: Pick<SeriesStore, "read">;
@@ -56,25 +57,30 @@ export function fetchSeries({ store, changes, cache, deadlineMs }: FetchSeriesPa
     const looks = plans.map(({ parts }) => parts.map((part) => watch.open(seriesKey(part))));
     try {
       const read = await slots.read(plans.flatMap(windowsOf));
+      const turns = new Turns(TURN);
+      const made: Made[] = [];
       let next = 0;
-      return plans.map((plan, i) => {
+      for (const [i, plan] of plans.entries()) {
         const parts: CachedSlots[] = read.slice(next, next + plan.parts.length);
         next += plan.parts.length;
         // Whoever waited for the same read may have made the same values by now.
-        const fragment =
-          (watch.trusted() && fragments.get(plan)) ||
-          seriesFragment(
-            plan,
-            parts.map((part) => part.column()),
-            now,
-          );
+        const columns = () => parts.map((part) => part.column());
+        const fragment = (watch.trusted() && fragments.get(plan)) || seriesFragment(plan, columns(), now);
         fragments.keep(plan, fragment, looks[i] ?? []);
-        return { fragment, isCached: !parts.some((part) => part.read) };
-      });
+        made.push({ fragment, isCached: !parts.some((part) => part.read) });
+        const cost = costOf(plan);
+        const others = turns.after(cost.slots + 10 * cost.values + PLAN_COST);
+        if (others !== undefined) await others;
+      }
+      return made;
     } finally {
       for (const look of looks.flat()) watch.close(look);
     }
   }
 }
+
+/** Work done before others get their turn, in slots; what a plan counts for besides its slots and values. */
+const TURN = 500_000;
+const PLAN_COST = 1_000;
 
 type Made = Pick<FetchedSeries, "fragment" | "isCached">;

@@ -3,6 +3,7 @@ import { type Chunk, chunksOf, joinChunks, readChunks } from "./chunks.js";
 import { CHUNK_SLOTS } from "./series.js";
 import type { SeriesStore, SeriesWindow } from "./series-store.js";
 import type { Look, SeriesHolder, SeriesWatch } from "./series-watch.js";
+import { Turns } from "./turns.js";
 
 /** The slots of a window. */
 export interface CachedSlots {
@@ -17,6 +18,9 @@ type Load = Promise<Map<string, Float64Array>>;
 
 /** Stands for every chunk without a saved slot. */
 const EMPTY = new Float64Array(CHUNK_SLOTS).fill(Number.NaN);
+
+/** Chunks kept before others get their turn. */
+const TURN = 5_000;
 
 /** What an entry takes besides its slots, roughly, bytes. */
 const ENTRY_BYTES = 300;
@@ -94,9 +98,13 @@ export class SlotCache implements SeriesHolder {
   async #finish(chunks: readonly Chunk[], looks: ReadonlyMap<string, Look>, self: () => Load): Load {
     try {
       const slots = await readChunks(this.#store, chunks);
+      const turns = new Turns(TURN);
       for (const { key, seriesKey } of chunks) {
-        if (this.#watch.isFresh(looks.get(seriesKey) as Look))
+        if (this.#watch.isFresh(looks.get(seriesKey) as Look)) {
           this.#chunks.set(key, compact(slots.get(key) as Float64Array));
+        }
+        const others = turns.after(1);
+        if (others !== undefined) await others;
       }
       return slots;
     } finally {
@@ -108,5 +116,6 @@ export class SlotCache implements SeriesHolder {
 
 /** A copy that holds on to nothing else. */
 function compact(slots: Float64Array): Float64Array {
-  return slots.every(Number.isNaN) ? EMPTY : slots.slice();
+  for (let i = 0; i < slots.length; i += 1) if (!Number.isNaN(slots[i])) return slots.slice();
+  return EMPTY;
 }
