@@ -1,0 +1,147 @@
+import { request } from "node:http";
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const NOW = Date.UTC(2024, 5, 15, 12, 30);
+const DAY = 24 * 3_600_000;
+
+describe("collecting with an Idempotency-Key", () => {
+  let service: TestService;
+  let now = NOW;
+  let serial = 0;
+
+  before(async () => {
+    service = await startService({ roles: ["api"] }, { clock: () => now });
+  });
+  after(() => service.stop());
+  beforeEach(() => {
+    serial += 1;
+    now += 1;
+  });
+
+  const own = (value: string) => `${value}${serial}`;
+  const lines = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => `{"_uid":"${own("u")}-${from + i}","x":${from + i}}\n`).join("");
+
+  async function post(body: string, { key = own("key"), type = "application/x-ndjson", query = "" } = {}) {
+    const answer = await service.fetch(`/collect/json/${own("stream")}${query}`, {
+      method: "POST",
+      body,
+      headers: { "content-type": type, "idempotency-key": key },
+    });
+    return { status: answer.status, body: (await answer.json()) as { data: unknown } };
+  }
+
+  async function counted(): Promise<number> {
+    const counts = await service.service.stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
+    return counts.filter(({ stream }) => stream === own("stream")).reduce((sum, { count }) => sum + count, 0);
+  }
+
+  for (const [type, body] of [
+    ["application/x-ndjson", () => `${lines(0, 600)}{}\n${lines(600, 3)}`],
+    [
+      "application/json",
+      () => `[${lines(0, 600).trim().split("\n").join(",")},{},${lines(600, 3).trim().split("\n").join(",")}]`,
+    ],
+  ] as const) {
+    it(`answers a repeat of ${type} as the first time, and counts it once`, async () => {
+      const first = await post(body(), { type });
+      expect(first.body.data).to.deep.include({ message_count: 603, rejected_count: 1 });
+      now += 1000;
+      expect(await post(body(), { type })).to.deep.equal(first);
+      expect(await counted()).to.equal(603);
+    });
+  }
+
+  it("answers a repeat of a single bad object as the first time", async () => {
+    const first = await post("{}", { type: "application/json" });
+    expect(first.status).to.equal(400);
+    expect(await post("{}", { type: "application/json" })).to.deep.equal(first);
+  });
+
+  for (const [what, body] of [
+    ["another body", () => lines(1, 5)],
+    ["a longer body", () => lines(0, 6)],
+    ["a shorter body", () => lines(0, 4)],
+    ["an empty body", () => ""],
+  ] as const) {
+    it(`refuses ${what} under the same key`, async () => {
+      expect((await post(lines(0, 5))).status).to.equal(200);
+      const { status } = await post(body());
+      expect(status).to.equal(what === "an empty body" ? 400 : 422);
+      expect(await counted()).to.equal(5);
+      expect((await post(lines(0, 5))).status).to.equal(200);
+    });
+  }
+
+  it("is of one stream and one query", async () => {
+    await post(lines(0, 2));
+    expect((await post(lines(0, 2), { query: "?table=user" })).status).to.equal(200);
+    expect(await counted()).to.equal(4);
+    serial += 1;
+    expect((await post(lines(0, 2), { key: `key${serial - 1}` })).status).to.equal(200);
+    expect(await counted()).to.equal(2);
+  });
+
+  it("is forgotten after a day", async () => {
+    await post(lines(0, 2));
+    now += DAY + 1000;
+    await post(lines(0, 2));
+    expect(await counted()).to.equal(4);
+  });
+
+  for (const key of ["", "x".repeat(257)]) {
+    it(`refuses a key of ${key.length} characters`, async () => {
+      expect((await post(lines(0, 1), { key })).status).to.equal(400);
+      expect(await counted()).to.equal(0);
+    });
+  }
+
+  /** Sends the beginning of a body and leaves the rest open. */
+  function begin(body: string): { write(more: string): void; end(): Promise<number>; breakOff(): void } {
+    const headers = {
+      authorization: service.key,
+      "content-type": "application/x-ndjson",
+      "idempotency-key": own("key"),
+    };
+    const sending = request(`${service.url}/collect/json/${own("stream")}`, { method: "POST", headers });
+    const status = new Promise<number>((resolve, reject) => {
+      sending.once("response", (answer) => resolve(answer.resume().statusCode ?? 0)).once("error", reject);
+    });
+    status.catch(() => {});
+    sending.write(body);
+    return {
+      write: (more) => sending.write(more),
+      end: () => {
+        sending.end();
+        return status;
+      },
+      breakOff: () => sending.destroy(),
+    };
+  }
+
+  it("refuses a second request while the first is under way", async () => {
+    const first = begin(lines(0, 600));
+    await until("the first batch is counted", async () => (await counted()) === 500);
+    const second = await post(lines(0, 601));
+    expect(second.status).to.equal(409);
+    first.write(lines(600, 1));
+    expect(await first.end()).to.equal(200);
+    expect((await post(lines(0, 601))).status).to.equal(200);
+    expect(await counted()).to.equal(601);
+  });
+
+  it("goes on after a connection that broke, and answers for the whole", async () => {
+    const first = begin(`{}\n${lines(0, 800)}`);
+    await until("the first batch is counted", async () => (await counted()) === 499);
+    first.breakOff();
+    let answer = await post(`{}\n${lines(0, 900)}`);
+    await until("the broken request has ended", async () => {
+      if (answer.status === 409) answer = await post(`{}\n${lines(0, 900)}`);
+      return answer.status !== 409;
+    });
+    expect(answer.body.data).to.deep.include({ message_count: 900, rejected_count: 1 });
+    expect(await counted()).to.equal(900);
+  });
+});

@@ -1,0 +1,229 @@
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+const NOW = Date.UTC(2024, 5, 15, 12, 30);
+const HOUR = 3_600_000;
+
+describe("collecting messages", () => {
+  let service: TestService;
+  let now = NOW;
+  let serial = 0;
+
+  before(async () => {
+    service = await startService({ roles: ["api"] }, { clock: () => now });
+  });
+  after(() => service.stop());
+  beforeEach(() => {
+    serial += 1;
+    now += 1;
+  });
+
+  const own = (value: string) => `${value}${serial}`;
+
+  interface Tally {
+    message_count: number;
+    rejected_count: number;
+    errors: { code: string; path: string; message: string }[];
+  }
+
+  async function post(body: unknown, query = "", type?: string) {
+    const lines = typeof body === "string" || body instanceof Uint8Array;
+    const answer = await service.fetch(`/collect/json/${own("stream")}${query}`, {
+      method: "POST",
+      ...(lines ? { body, headers: { "content-type": type ?? "application/x-ndjson" } } : { json: body }),
+    });
+    return { status: answer.status, body: (await answer.json()) as { data: Tally } };
+  }
+
+  async function taken(body: unknown, count: number, query = ""): Promise<void> {
+    const answer = await post(body, query);
+    const data = { message_count: count, rejected_count: 0, errors: [] };
+    expect(answer.body).to.deep.equal({ status: 200, message: "success", data });
+  }
+
+  async function read(value: string): Promise<Record<string, unknown> | undefined> {
+    const answer = await service.fetch(`/api/me/_uid/${encodeURIComponent(value)}`);
+    return answer.status === 200 ? ((await answer.json()) as { data: Record<string, unknown> }).data : undefined;
+  }
+
+  /** Messages counted for the stream of this test, by slot. */
+  async function counted(): Promise<Record<number, number>> {
+    const counts = await service.service.stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
+    const mine = counts.filter(({ stream }) => stream === own("stream"));
+    return Object.fromEntries(mine.map(({ slot, count }) => [slot, count]));
+  }
+
+  it("takes one object, an array, and lines, all visible and counted when the answer comes", async () => {
+    await taken({ _uid: own("a"), x: 1 }, 1);
+    await taken([{ _uid: own("a"), y: 2 }, { _uid: own("b") }], 2);
+    await taken(`{"_uid":"${own("a")}","z":3}\r\n\n  {"_uid":"${own("c")}"}`, 2);
+    expect(await read(own("a"))).to.deep.equal({ _uid: own("a"), x: 1, y: 2, z: 3, segments: [] });
+    expect(await read(own("c"))).to.not.equal(undefined);
+    expect(await counted()).to.deep.equal({ [NOW - (NOW % HOUR)]: 5 });
+  });
+
+  it("takes gzip", async () => {
+    const lines = gzipSync(`{"_uid":"${own("a")}"}\n{"_uid":"${own("b")}"}\n`);
+    const answer = await service.fetch(`/collect/json/${own("stream")}`, {
+      method: "POST",
+      body: lines,
+      headers: { "content-type": "application/x-ndjson", "content-encoding": "gzip" },
+    });
+    expect(await answer.json()).to.have.nested.property("data.message_count", 2);
+  });
+
+  it("keeps the good ones and names the bad ones by position", async () => {
+    const { status, body } = await post([
+      { _uid: own("a") },
+      { name: "x" },
+      7,
+      { _uid: own("b"), email: [{}] },
+      { _uid: own("c") },
+    ]);
+    expect(status).to.equal(200);
+    expect(body.data).to.deep.include({ message_count: 2, rejected_count: 3 });
+    expect(body.data.errors.map(({ code, path }) => [code, path])).to.deep.equal([
+      ["no_identity", "[1]"],
+      ["not_an_object", "[2]"],
+      ["invalid_identity", "[3].email"],
+    ]);
+    expect(await read(own("b"))).to.equal(undefined);
+    expect(await read(own("c"))).to.not.equal(undefined);
+    expect(Object.values(await counted())).to.deep.equal([2]);
+  });
+
+  it("names bad lines by number, also those too long or not UTF-8", async () => {
+    const long = `{"_uid":"${own("a")}","x":"${"x".repeat(65_536)}"}`;
+    const bytes = Buffer.concat([
+      Buffer.from(`{"_uid":"${own("a")}"}\n\n${long}\nnot json\n`),
+      Buffer.from([0x22, 0xff, 0x22, 0x0a]),
+      Buffer.from(`{"_uid":"${own("b")}","segments":1}\n{"_uid":"${own("c")}"}`),
+    ]);
+    const { status, body } = await post(bytes);
+    expect(status).to.equal(200);
+    expect(body.data).to.deep.include({ message_count: 2, rejected_count: 4 });
+    expect(body.data.errors.map(({ code, path }) => [code, path])).to.deep.equal([
+      ["too_long", "line 3"],
+      ["not_json", "line 4"],
+      ["not_utf8", "line 5"],
+      ["invalid_segments", "line 6, segments"],
+    ]);
+  });
+
+  it("names the first hundred bad ones, and counts the rest", async () => {
+    const { body } = await post("{}\n".repeat(1234));
+    expect(body.data).to.deep.include({ message_count: 0, rejected_count: 1234 });
+    expect(body.data.errors).to.have.length(100);
+    expect(body.data.errors.at(-1)).to.have.property("path", "line 100");
+  });
+
+  for (const [what, written, at] of [
+    ["RFC 3339", "2024-06-01T10:20:30Z", Date.UTC(2024, 5, 1, 10, 20, 30)],
+    ["RFC 3339 with an offset", "2024-06-01T10:20:30.5+02:00", Date.UTC(2024, 5, 1, 8, 20, 30, 500)],
+    ["a date", "2024-06-01", Date.UTC(2024, 5, 1)],
+    ["epoch ms", NOW - HOUR, NOW - HOUR],
+    ["epoch ms as text", String(NOW - HOUR), NOW - HOUR],
+    ["epoch s", NOW / 1000 - 7200, NOW - 2 * HOUR],
+    ["nothing", undefined, NOW],
+    ["null", null, NOW],
+  ] as const) {
+    it(`counts a message in the slot of its event time, told as ${what}`, async () => {
+      await taken({ _uid: own("a"), when: written }, 1, "?timestamp_field=when");
+      expect(await counted()).to.deep.equal({ [at - (at % HOUR)]: 1 });
+    });
+  }
+
+  it("lets an older event overwrite nothing, whenever it arrives", async () => {
+    await taken({ _uid: own("a"), when: "2024-06-02", x: "new", segments: ["s"] }, 1, "?timestamp_field=when");
+    await taken({ _uid: own("a"), when: "2024-06-01", x: "old", y: "old", segments: [] }, 1, "?timestamp_field=when");
+    expect(await read(own("a"))).to.deep.include({ x: "new", y: "old", segments: ["s"] });
+  });
+
+  it("takes entities of another table", async () => {
+    await taken({ url: own("https://x.org/"), title: "x" }, 1, "?table=url");
+    const answer = await service.fetch(`/api/entity/url/${encodeURIComponent(own("https://x.org/"))}`);
+    expect(await answer.json()).to.have.nested.property("data.title", "x");
+  });
+
+  it("registers segments that it meets, with their id as name", async () => {
+    await taken({ account_id: own("a"), segments: [own("seg")] }, 1, "?table=account");
+    const answer = await service.fetch(`/api/segment/${own("seg")}`);
+    expect(await answer.json()).to.have.deep.property("data", {
+      id: own("seg"),
+      name: own("seg"),
+      table: "account",
+      size: 1,
+    });
+  });
+
+  it("drops what is not newer than an erasure of one of its identities, uncounted", async () => {
+    await taken({ _uid: own("a"), email: `${own("a")}@x.org`, x: 1 }, 1);
+    await service.fetch(`/api/entity/user/_uid/${own("a")}`, { method: "DELETE" });
+    const old = { email: `${own("a")}@x.org`, user_id: own("b"), when: NOW / 1000 - 60 };
+    await taken([old, { _uid: own("c"), when: NOW / 1000 - 60 }], 2, "?timestamp_field=when");
+    expect(await read(own("a"))).to.equal(undefined);
+    expect(Object.values(await counted())).to.deep.equal([2]);
+    now += 10;
+    await taken({ _uid: own("a"), y: 2 }, 1);
+    expect(await read(own("a"))).to.deep.equal({ _uid: own("a"), y: 2, segments: [] });
+  });
+
+  it("takes ten thousand lines, each of them once", async function () {
+    this.timeout(60_000);
+    const line = (i: number) =>
+      `{"_uid":"${own("m")}-${i % 5000}","x${i % 3}":${i},"segments":{"add":["s${i % 3}"]}}\n`;
+    await taken(Array.from({ length: 10_000 }, (_, i) => line(i)).join(""), 10_000);
+    expect(await read(`${own("m")}-7`))
+      .to.have.property("segments")
+      .with.length(2);
+    expect(Object.values(await counted())).to.deep.equal([10_000]);
+  });
+
+  for (const [what, body, status, code, query, type] of [
+    ["nothing", "", 400, "empty"],
+    ["blank lines alone", "\n\n", 400, "empty"],
+    ["an empty array", [], 400, "empty"],
+    ["a single bad object", { name: "x" }, 400, "no_identity"],
+    ["null", null, 400, "not_an_object"],
+    ["a number", 1, 400, "not_an_object"],
+    ["no JSON", "{", 400, "not_json", "", "application/json"],
+    ["JSON and something more", "{} {}", 400, "not_json", "", "application/json"],
+    ["invalid UTF-8", Buffer.from([0x22, 0xff, 0x22]), 400, "not_utf8", "", "application/json"],
+    ["__proto__", '{"_uid":"a","__proto__":{"polluted":1}}', 400, "invalid_name", "", "application/json"],
+    [
+      "100,000 levels",
+      `{"_uid":"a","x":${"[".repeat(1e5)}${"]".repeat(1e5)}}`,
+      400,
+      "too_deep",
+      "",
+      "application/json",
+    ],
+    ["plain text", "x", 415, "unsupported-media", "", "text/plain"],
+    ["another charset", "{}", 415, "unsupported-media", "", "application/json; charset=utf-7"],
+    ["an unknown table", { _uid: "a" }, 404, "unknown_table", "?table=thing"],
+    ["a table twice", { _uid: "a" }, 400, "given_twice", "?table=user&table=user"],
+    ["segments as time", { _uid: "a" }, 400, "invalid_timestamp_field", "?timestamp_field=segments"],
+    ["a time that is none", { _uid: "a", t: "Tue" }, 400, "invalid_time", "?timestamp_field=t"],
+    ["a time ahead", { _uid: "a", t: "2024-06-15T12:50:00Z" }, 400, "time_ahead", "?timestamp_field=t"],
+    ["now as a time", { _uid: "a", t: "now" }, 400, "invalid_time", "?timestamp_field=t"],
+  ] as [string, unknown, number, string, string?, string?][]) {
+    it(`refuses ${what} with ${status}, and counts nothing`, async () => {
+      const answer = await post(body, query, type);
+      expect(answer.status).to.equal(status);
+      expect(answer.body).to.include({ status, data: null });
+      expect(answer.body)
+        .to.have.nested.property("errors[0].code")
+        .that.satisfies((found: string) => found.replace("_", "-") === code.replace("_", "-"));
+      expect(await counted()).to.deep.equal({});
+      expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
+    });
+  }
+
+  for (const name of ["a b", "a%2Fb", "%C3%A9", "x".repeat(129), "$where"]) {
+    it(`refuses the stream name ${name.slice(0, 9)}`, async () => {
+      const answer = await service.fetch(`/collect/json/${name}`, { method: "POST", json: { _uid: "a" } });
+      expect(answer.status).to.equal(400);
+    });
+  }
+});

@@ -1,0 +1,160 @@
+import { expect } from "chai";
+import { findBytes } from "../support/files.js";
+import { startService, type TestService } from "../support/service.js";
+
+describe("reading an entity", () => {
+  let service: TestService;
+
+  before(async () => {
+    service = await startService();
+    await collect([
+      {
+        _uid: "u1",
+        user_id: [7, "a/b c+d"],
+        email: "Ann@x.org",
+        name: "Ann",
+        deep: { a: [1, null] },
+        segments: ["s2", "s1"],
+      },
+      { _uid: "none-of-these", name: "Bob" },
+    ]);
+    await collect([{ account_id: "acme", domain: "x.org", plan: "gold" }], "?table=account");
+    await service.fetch("/api/segment/s1", { method: "PUT", json: { name: "Zebras" } });
+  });
+  after(() => service.stop());
+
+  async function collect(messages: object[], query = ""): Promise<void> {
+    const answer = await service.fetch(`/collect/json/web${query}`, { method: "POST", json: messages });
+    expect(await answer.json()).to.have.nested.property("data.rejected_count", 0);
+  }
+
+  async function get(path: string): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
+    const answer = await service.fetch(path);
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown>, headers: answer.headers };
+  }
+
+  const ann = {
+    _uid: "u1",
+    user_id: ["7", "a/b c+d"],
+    email: "ann@x.org",
+    name: "Ann",
+    deep: { a: [1, null] },
+    segments: ["Zebras", "s2"],
+  };
+  const meta = { by_fields: ["_uid", "user_id", "email"], format: "json", name: "user" };
+
+  for (const [what, path] of [
+    ["by table, field and value", "/api/entity/user/_uid/u1"],
+    ["by another identity", "/api/entity/user/user_id/7"],
+    ["by a value in another form", "/api/entity/user/email/%20ANN@x.org"],
+    ["by a value with a slash, a blank and a plus", "/api/entity/user/user_id/a%2Fb%20c+d"],
+    ["as the user that it is", "/api/me/email/ann@x.org"],
+    ["by its value alone, in the default identity field", "/api/entity/user/u1"],
+    ["with the names of parameters that do not exist", "/api/entity/user/u1?colour=red&fields="],
+  ] as const) {
+    it(`works ${what}`, async () => {
+      const { status, body } = await get(path);
+      expect(body).to.deep.equal({ status: 200, message: "success", data: ann, meta });
+      expect(status).to.equal(200);
+    });
+  }
+
+  it("works for every table of the configuration", async () => {
+    const { body } = await get("/api/entity/account/domain/x.org");
+    expect(body).to.have.deep.property("data", { account_id: "acme", domain: "x.org", plan: "gold", segments: [] });
+    expect(body).to.have.deep.property("meta", {
+      by_fields: ["account_id", "domain"],
+      format: "json",
+      name: "account",
+    });
+    expect((await get("/api/entity/account/acme")).status).to.equal(200);
+  });
+
+  for (const [query, data] of [
+    ["fields=name", { name: "Ann", segments: ann.segments }],
+    [
+      "fields=name,deep,nothing,__proto__,constructor,$where,a..b",
+      { name: "Ann", deep: ann.deep, segments: ann.segments },
+    ],
+    ["fields=email&segments=false", { email: ann.email }],
+    ["fields=segments", { segments: ann.segments }],
+    ["segments=true&fields=nothing", { segments: ann.segments }],
+  ] as const) {
+    it(`gives just what ${query} asks for`, async () => {
+      expect((await get(`/api/me/_uid/u1?${query}`)).body.data).to.deep.equal(data);
+    });
+  }
+
+  it("leaves meta out when it is not wanted", async () => {
+    expect((await get("/api/me/_uid/u1?meta=false")).body).to.have.keys("status", "message", "data");
+  });
+
+  it("is never stored on the way, and answers HEAD too", async () => {
+    for (const path of ["/api/me/_uid/u1", "/api/me/_uid/nobody", "/api/entity/user/deletestatus/x"]) {
+      expect((await get(path)).headers.get("cache-control"), path).to.equal("no-store");
+    }
+    const head = await service.fetch("/api/me/_uid/u1", { method: "HEAD" });
+    expect(head.status).to.equal(200);
+    expect(await head.text()).to.equal("");
+  });
+
+  it("comes as a file of a fixed name when asked to", async () => {
+    const { status, headers } = await get("/api/entity/user/user_id/a%2Fb%20c+d?download=true");
+    expect(status).to.equal(200);
+    expect(headers.get("content-disposition")).to.equal('attachment; filename="user.json"');
+    expect(headers.get("content-type")).to.match(/^application\/json/);
+    expect((await get("/api/me/_uid/u1?download=false")).headers.get("content-disposition")).to.equal(null);
+    const nobody = await get("/api/entity/user/user_id/..%2F%22?download=true");
+    expect(nobody.status).to.equal(404);
+    expect(nobody.headers.get("content-disposition")).to.equal(null);
+  });
+
+  for (const [what, path, status] of [
+    ["an unknown value", "/api/entity/user/_uid/nobody", 404],
+    ["a value of another field", "/api/entity/user/email/u1", 404],
+    ["a value alone that is another identity", "/api/entity/user/7", 404],
+    ["the case of an id", "/api/entity/user/_uid/U1", 404],
+    ["an unknown table", "/api/entity/thing/_uid/u1", 404],
+    ["a table named like an object's own thing", "/api/entity/__proto__/_uid/u1", 404],
+    ["the table deletestatus", "/api/entity/deletestatus/_uid/u1", 404],
+    ["the table segments", "/api/entity/segments/u1", 404],
+    ["an attribute in place of an identity", "/api/entity/user/name/Ann", 400],
+    ["__proto__ in place of an identity", "/api/me/__proto__/u1", 400],
+    ["an operator in place of an identity", "/api/me/email.$ne/u1", 400],
+    ["an operator as a value", "/api/me/email/%7B%22$ne%22:null%7D", 404],
+    ["an empty value", "/api/entity/user/_uid/%20", 400],
+    ["a value that identifies nobody", "/api/entity/user/_uid/Anonymous", 400],
+    ["a value of 1,025 bytes", `/api/entity/user/_uid/${"x".repeat(1025)}`, 400],
+    ["a value of 1,024 bytes", `/api/entity/user/_uid/${"x".repeat(1024)}`, 404],
+    ["an empty segment", "/api/entity/user//u1", 404],
+    ["a slash at the end", "/api/entity/user/email/", 404],
+    ["segments=TRUE", "/api/me/_uid/u1?segments=TRUE", 400],
+    ["meta=1", "/api/me/_uid/u1?meta=1", 400],
+    ["download without a value", "/api/me/_uid/u1?download=", 400],
+    ["a parameter twice", "/api/me/_uid/u1?fields=a&fields=b", 400],
+  ] as const) {
+    it(`answers ${what} with ${status}, and nothing of what was asked`, async () => {
+      const answer = await get(path);
+      expect(answer.status).to.equal(status);
+      expect(answer.body).to.include({ status, data: null });
+      expect(answer.body.errors).to.be.an("array").with.length(1);
+      expect(JSON.stringify(answer.body)).to.not.match(/u1|x{9}|Ann/);
+    });
+  }
+});
+
+describe("entities at rest", () => {
+  it("show no identity, attribute or key in any file", async () => {
+    const service = await startService();
+    const canaries = ["canary-uid", "canary.mail@x.org", "canary-name", "canary-value", "canary-segmentless"];
+    const send = (json: object) => service.fetch("/collect/json/web", { method: "POST", json });
+    await send({ _uid: "canary-uid", email: "Canary.Mail@x.org", "canary-name": "canary-value" });
+    await send({ _uid: "canary-uid", "canary-name": { "canary-segmentless": 1 } });
+    await send({ _uid: ["canary-uid", "canary-segmentless"], "canary-name": null });
+    expect((await service.fetch("/api/me/email/canary.mail@x.org")).status).to.equal(200);
+    const needles = canaries.map((text) => Buffer.from(text));
+    expect(findBytes(service.dir, needles)).to.deep.equal([]);
+    await service.stop({ keep: true });
+    expect(findBytes(service.dir, needles)).to.deep.equal([]);
+  });
+});
