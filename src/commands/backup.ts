@@ -15,6 +15,9 @@ const command = new Command("npm run backup --")
   .argument("<dir>", "folder for entities.db and metrics.db, and for ledger.db unless --ledger names another")
   .option("--ledger <dir>", "folder for ledger.db alone, so that just its newest copy is kept");
 
+// The copies are for their owner alone.
+process.umask(0o077);
+
 await runCommand(command, async () => {
   const [dir = ""] = command.args;
   await backUp(resolve(dir), resolve(command.opts<{ ledger?: string }>().ledger ?? dir));
