@@ -1,0 +1,72 @@
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { root } from "./support/source-tree.js";
+
+describe("the scripts", function () {
+  this.timeout(60_000);
+  let dir: string;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  });
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  /** A copy of the project that shares its dependencies. */
+  const copyProject = () => {
+    for (const name of ["package.json", "tsconfig.json", "tsconfig.build.json", "scripts", "src", "config"]) {
+      cpSync(join(root, name), join(dir, name), { recursive: true });
+    }
+    for (const name of ["node_modules", "package-lock.json"]) symlinkSync(join(root, name), join(dir, name));
+  };
+  const run = (...args: string[]) => spawnSync(process.execPath, args, { cwd: dir, encoding: "utf8" });
+
+  it("build what is not built, and again only when a source has changed", () => {
+    copyProject();
+    const command = ["scripts/command.mjs", "key", "--help"];
+    const first = run(...command);
+    expect(first.status, first.stderr).to.equal(0);
+    expect(first.stderr).to.match(/^Building \(tsc\) \.\.\. [\d.]+ s\n$/);
+    expect(first.stdout).to.match(/^Usage: /);
+    expect(run(...command).stderr).to.equal("");
+
+    writeFileSync(join(dir, "dist", "left-over.js"), "");
+    utimesSync(join(dir, "src", "main.ts"), 1, 1);
+    expect(run(...command).stderr).to.match(/^Building/);
+    expect(existsSync(join(dir, "dist", "left-over.js"))).to.equal(false);
+  });
+
+  it("show the compiler's words and leave the last build alone when a source is wrong", () => {
+    copyProject();
+    writeFileSync(join(dir, "src", "clock.ts"), "export const wrong: number = 'text';\n");
+    const { status, stderr } = run("scripts/start.mjs");
+    expect(status).to.equal(1);
+    expect(stderr).to.match(/src\/clock\.ts.*error TS2322[\s\S]*Building \(tsc\) failed\n$/);
+  });
+
+  it("refuse an older Node in one line", () => {
+    copyProject();
+    const description = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
+    writeFileSync(join(dir, "package.json"), JSON.stringify({ ...description, engines: { node: ">=99.1.0" } }));
+    const { status, stderr } = run("scripts/start.mjs");
+    expect(status).to.equal(1);
+    expect(stderr).to.equal(`entity-metrics needs Node 99.1.0 or newer; this is Node ${process.versions.node}\n`);
+  });
+
+  it("leave no service behind when they are killed", async () => {
+    const script = spawn(process.execPath, [join(root, "scripts/start.mjs")], {
+      env: { ...process.env, DATA_DIR: join(dir, "data"), PORT: "0" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    await new Promise<void>((resolve) => {
+      script.stdout.on("data", (chunk) => {
+        if (String(chunk).includes("listens on")) resolve();
+      });
+    });
+    // The service holds the other end of this pipe: it closes when the service is gone too.
+    const closed = new Promise((resolve) => script.once("close", resolve));
+    script.kill("SIGKILL");
+    await closed;
+  });
+});
