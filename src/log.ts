@@ -5,5 +5,8 @@ export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
 /** A logger that writes JSON lines to stderr. */
 export function openLog(level: string): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 2, sync: true }));
+  return pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ dest: 2, sync: true }),
+  );
 }
