@@ -1,0 +1,108 @@
+import { expect } from "chai";
+import { canary, expectAlive, head, refusedRaw } from "../support/bad-input.js";
+import { rawRequest } from "../support/raw-request.js";
+import { startService, type TestService } from "../support/service.js";
+
+describe("bad framing", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+  afterEach(() => expectAlive(service));
+
+  const json = "Content-Type: application/json";
+  const refusals: [string, () => string | Buffer, number[]][] = [
+    ["a header of 20 KB", () => head("GET", "/health", service, [`X-A: ${canary.repeat(2000)}`]), [431]],
+    ["a thousand headers", () => head("GET", "/health", service, Array(1000).fill(`X-${canary}: ${canary}`)), [431]],
+    ["a URL over 8 KiB", () => head("GET", `/health?a=${canary.repeat(900)}`, service), [414]],
+    ["a URL of 20 KB", () => head("GET", `/health?a=${canary.repeat(2000)}`, service), [414]],
+    ["a URL of 100 KB", () => head("GET", `/health?a=${canary.repeat(10_000)}`, service), [414]],
+    [
+      "a length and chunks at once",
+      () =>
+        `${head("POST", "/api/metric", service, [json, "Content-Length: 2", "Transfer-Encoding: chunked"])}0\r\n\r\n`,
+      [400],
+    ],
+    [
+      "two lengths",
+      () => `${head("POST", "/api/metric", service, [json, "Content-Length: 2", "Content-Length: 3"])}{}`,
+      [400],
+    ],
+    ["a negative length", () => `${head("POST", "/api/metric", service, [json, "Content-Length: -2"])}{}`, [400]],
+    [
+      "a length that is no number",
+      () => `${head("POST", "/api/metric", service, [json, `Content-Length: ${canary}`])}{}`,
+      [400],
+    ],
+    ["a bare line feed after a header", () => `GET /health HTTP/1.1\nHost: a\nX-A: ${canary}\n\n`, [400]],
+    ["NUL in a header", () => `GET /health HTTP/1.1\r\nHost: a\r\nX-A: ${canary}\0\r\n\r\n`, [400]],
+    ["a header without a colon", () => `GET /health HTTP/1.1\r\nHost: a\r\n${canary}\r\n\r\n`, [400]],
+    ["a blank before the colon", () => `GET /health HTTP/1.1\r\nHost : a\r\nX-A: ${canary}\r\n\r\n`, [400]],
+    ["no Host header", () => `GET /health HTTP/1.1\r\nX-A: ${canary}\r\n\r\n`, [400]],
+    ["a method that is none", () => `${canary} /health HTTP/1.1\r\nHost: a\r\n\r\n`, [400]],
+    ["a version that is none", () => `GET /health HTTP/9.9\r\nHost: a\r\n\r\n`, [400]],
+    ["no version", () => `GET /${canary}\r\n\r\n`, [400]],
+    [
+      "TLS instead of HTTP",
+      () => Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]),
+      [400],
+    ],
+    ["a target that is no path", () => `GET ${canary} HTTP/1.1\r\nHost: a\r\n\r\n`, [400]],
+    [
+      "a chunk size that is none",
+      () => `${head("POST", "/api/metric", service, [json, "Transfer-Encoding: chunked"])}zz\r\n`,
+      [400],
+    ],
+    [
+      "another transfer encoding",
+      () => `${head("POST", "/api/metric", service, [json, "Transfer-Encoding: gzip"])}{}`,
+      [400, 501],
+    ],
+    ["PUT on an entity", () => head("PUT", `/api/entity/user/email/${canary}`, service, ["Content-Length: 0"]), [405]],
+    ["TRACE", () => head("TRACE", "/api/metric", service, [`X-A: ${canary}`]), [405, 501]],
+    ["CONNECT", () => head("CONNECT", "a:80", service), [405]],
+  ];
+  for (const [name, bytes, statuses] of refusals) {
+    it(`${name} is ${statuses.join(" or ")}`, async () => {
+      const answer = await refusedRaw(service, bytes(), ...statuses);
+      if (answer.status === 405) expect(answer.headers.get("allow")).to.match(/GET/);
+      if (answer.status === 400 || answer.status === 431) {
+        const kept = answer.headers.get("connection") === "keep-alive";
+        expect(kept && !answer.closed && name.includes("length"), "the connection closes").to.equal(false);
+      }
+    });
+  }
+
+  it("a body that ends too early is 400, or nothing", async () => {
+    const answer = await rawRequest(
+      service.port,
+      `${head("POST", "/api/metric", service, [json, "Content-Length: 5"])}{}`,
+      300,
+    ).catch(() => undefined);
+    expect(answer?.status ?? 0).to.be.oneOf([0, 400]);
+  });
+
+  it("a second request inside a body is not served", async () => {
+    const inner = "DELETE /api/entity/user/email/a HTTP/1.1\r\nHost: a\r\n\r\n";
+    const answer = await refusedRaw(
+      service,
+      `${head("POST", "/api/metric", service, [json, `Content-Length: ${inner.length}`])}${inner}`,
+      400,
+    );
+    expect(answer.text.match(/HTTP\/1\.1/g)).to.equal(null);
+  });
+
+  it("an Expect that nobody knows does no harm", async () => {
+    const answer = await rawRequest(service.port, head("GET", "/health", service, [`Expect: ${canary}`]));
+    expect(answer.status).to.equal(200);
+  });
+
+  it("an upgrade that is not offered is answered as if it had not been asked for", async () => {
+    const answer = await rawRequest(
+      service.port,
+      head("GET", "/health", service, ["Connection: Upgrade", "Upgrade: websocket"]),
+    );
+    expect(answer.status).to.equal(200);
+  });
+});

@@ -1,0 +1,84 @@
+import { expect } from "chai";
+import { canary, expectAlive, refused } from "../support/bad-input.js";
+import { startService, type TestService } from "../support/service.js";
+
+describe("bad identities", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+    const response = await service.fetch("/collect/json/web", {
+      method: "POST",
+      json: { _uid: "kept", email: "kept@example.com", segments: ["s"] },
+    });
+    expect(response.status).to.equal(200);
+  });
+  after(() => service.stop());
+  afterEach(async () => {
+    await expectAlive(service);
+    expect((await service.fetch("/api/entity/user/email/kept@example.com")).status).to.equal(200);
+  });
+
+  const fields = [
+    "__proto__",
+    "constructor",
+    "prototype",
+    "toString",
+    "hasOwnProperty",
+    "$where",
+    "$comment",
+    "$ne",
+    "email.$ne",
+    "email[]",
+    "segments",
+    "_id",
+    "EMAIL",
+    "email ",
+    "e-mail",
+    "*",
+    "' OR 1=1--",
+  ];
+  for (const field of fields) {
+    it(`the field ${field} is 400, and nothing is touched`, async () => {
+      const at = encodeURIComponent(field);
+      await refused(service, `/api/entity/user/${at}/${canary}`, {}, 400);
+      await refused(service, `/api/me/${at}/kept@example.com`, {}, 400);
+      await refused(service, `/api/entity/user/${at}/kept@example.com`, { method: "DELETE" }, 400);
+    });
+  }
+
+  const values = [
+    '{"$ne":null}',
+    '{"$gt":""}',
+    "/.*/",
+    ".*",
+    "*",
+    "%",
+    "' OR 1=1--",
+    '" OR ""="',
+    "kept@example.com'--",
+    "$where",
+    "$".concat("{env}"),
+    "{{7*7}}",
+    "../../etc/passwd",
+    "<script>",
+    "[object Object]",
+    "kept@example.com,other",
+  ];
+  for (const value of values) {
+    it(`the value ${value} is nothing but itself`, async () => {
+      const at = encodeURIComponent(value);
+      await refused(service, `/api/entity/user/email/${at}`, {}, 404);
+      await refused(service, `/api/entity/user/${at}`, {}, 404);
+      const deletion = await service.fetch(`/api/entity/user/email/${at}`, { method: "DELETE" });
+      expect(deletion.status).to.equal(200);
+    });
+  }
+
+  for (const value of ["anonymous", "null", "undefined", "none", "unknown", "n/a", "NULL", " null ", " ", "%20"]) {
+    it(`the value ${JSON.stringify(value)}, which is nobody's, is refused`, async () => {
+      const at = value === "%20" ? value : encodeURIComponent(value);
+      await refused(service, `/api/entity/user/user_id/${at}`, {}, 400);
+      await refused(service, `/api/entity/user/user_id/${at}`, { method: "DELETE" }, 400);
+    });
+  }
+});

@@ -1,0 +1,143 @@
+import { expect } from "chai";
+import { canary, expectAlive, head, refusedRaw } from "../support/bad-input.js";
+import { rawRequest } from "../support/raw-request.js";
+import { startService, type TestService } from "../support/service.js";
+
+describe("bad paths", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+    for (const id of ["a/b", "../x/..", "a%2Fb", "a+b", "ü"]) {
+      const response = await service.fetch("/collect/json/web", { method: "POST", json: { user_id: id, mark: id } });
+      expect(response.status).to.equal(200);
+    }
+  });
+  after(() => service.stop());
+  afterEach(() => expectAlive(service));
+
+  const places: [string, (value: string) => string, string][] = [
+    ["an entity read", (value) => `/api/entity/user/user_id/${value}`, "GET"],
+    ["a read by cookie", (value) => `/api/entity/user/${value}`, "GET"],
+    ["a read of a user", (value) => `/api/me/user_id/${value}`, "GET"],
+    ["a deletion", (value) => `/api/entity/user/user_id/${value}`, "DELETE"],
+    ["a deletion's status", (value) => `/api/entity/deletestatus/${value}`, "GET"],
+    ["a segment", (value) => `/api/segment/${value}`, "GET"],
+  ];
+  const malformed = [
+    "%",
+    "%zz",
+    "%1",
+    "a%",
+    "%C0%AE",
+    "%c3",
+    "%ff",
+    "%ED%A0%80",
+    "%F4%90%80%80",
+    "%00",
+    "%0d%0a",
+    "%7f",
+    "%C2%85",
+    "%1b",
+  ];
+  for (const [place, path, method] of places) {
+    it(`what is no text is 400 in ${place}`, async () => {
+      for (const value of malformed) await refusedRaw(service, head(method, path(`${canary}${value}`), service), 400);
+    });
+  }
+
+  for (const name of ["table", "fieldname"]) {
+    it(`what is no text is 400 as a ${name}`, async () => {
+      for (const value of malformed) {
+        const path = name === "table" ? `/api/entity/${value}/user_id/a` : `/api/entity/user/${value}/a`;
+        await refusedRaw(service, head("GET", path, service), 400);
+      }
+    });
+  }
+
+  const literal: [string, string][] = [
+    ["a%2Fb", "a/b"],
+    ["a%2fb", "a/b"],
+    ["..%2Fx%2F..", "../x/.."],
+    ["a%252Fb", "a%2Fb"],
+    ["a+b", "a+b"],
+    ["a%2Bb", "a+b"],
+    ["%C3%BC", "ü"],
+    ["%75%CC%88", "ü"],
+  ];
+  for (const [written, value] of literal) {
+    it(`${written} is the value ${value}`, async () => {
+      const answer = await rawRequest(service.port, head("GET", `/api/entity/user/user_id/${written}`, service));
+      expect(answer.status, answer.text).to.equal(200);
+      expect(answer.body?.data).to.include({ mark: value });
+    });
+  }
+
+  it("bytes that should have been escaped are 400", async () => {
+    const bytes = Buffer.from(head("GET", "/api/entity/user/user_id/ü", service), "utf8");
+    await refusedRaw(service, bytes, 400);
+  });
+
+  const empty = [
+    "/api/entity//user_id/a",
+    "/api/entity/user//a",
+    "/api/entity/user/user_id/",
+    "/api/entity/user/",
+    "/api/entity/user//",
+    "/api/entity//a",
+    "/api/entity/",
+    "/api/me//a",
+    "/api/me/user_id/",
+    "/api/entity/deletestatus/",
+    "/api/entity/deletestatus//a",
+    "/api/segment/",
+    "/collect/json/",
+  ];
+  for (const path of empty) {
+    it(`${path} is 404, whatever the method`, async () => {
+      for (const method of ["GET", "DELETE", "PUT"]) await refusedRaw(service, head(method, path, service), 404);
+    });
+  }
+
+  const tables = ["deletestatus", "%64eletestatus", "deletestat%75s", "%64%65%6c%65%74%65%73%74%61%74%75%73"];
+  for (const table of tables) {
+    it(`${table} is no table`, async () => {
+      for (const path of [`/api/entity/${table}/a`, `/api/entity/${table}/user_id/a`, `/api/entity/${table}/_uid/a`]) {
+        await refusedRaw(service, head("GET", path, service), 404);
+        await refusedRaw(service, head("DELETE", path, service), 404, 405);
+      }
+    });
+  }
+  for (const table of [
+    "DELETESTATUS",
+    "deletestatus%20",
+    "deletestatus%2F",
+    "__proto__",
+    "constructor",
+    "USER",
+    "%20user",
+    "user%20",
+  ]) {
+    it(`${table} is no table either`, async () => {
+      await refusedRaw(service, head("GET", `/api/entity/${table}/a`, service), 404);
+      await refusedRaw(service, head("GET", `/api/entity/${table}/user_id/a`, service), 404);
+      await refusedRaw(service, head("DELETE", `/api/entity/${table}/user_id/a`, service), 404);
+    });
+  }
+
+  it("a value of 1,024 bytes is looked up, one of 1,025 is refused", async () => {
+    for (const unit of ["a", "%C3%BC"]) {
+      const bytes = unit === "a" ? 1 : 2;
+      const value = unit.repeat(1024 / bytes);
+      for (const method of ["GET", "DELETE"]) {
+        const known = method === "GET" ? 404 : 200;
+        const answer = await rawRequest(service.port, head(method, `/api/entity/user/user_id/${value}`, service));
+        expect(answer.status).to.equal(known);
+        await refusedRaw(service, head(method, `/api/entity/user/user_id/${value}a`, service), 400, 414);
+      }
+    }
+  });
+
+  it("a path of a thousand segments is 404", async () => {
+    await refusedRaw(service, head("GET", "/a".repeat(1000), service), 404);
+  });
+});

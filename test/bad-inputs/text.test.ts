@@ -1,0 +1,74 @@
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+/** Spellings of one identity: what is written, and what must find it. */
+const spellings: [string, string, string, unknown, string[]][] = [
+  ["NFC and NFD", "user_id", "é-nfc", "\u00e9-nfc", ["\u00e9-nfc", "e\u0301-nfc"]],
+  ["NFD written", "user_id", "é-nfd", "e\u0301-nfd", ["\u00e9-nfd", "e\u0301-nfd"]],
+  ["the case of an e-mail", "email", "Ann@Example.COM", "Ann@Example.COM", ["ann@example.com", "ANN@EXAMPLE.COM"]],
+  ["a trailing blank", "user_id", "blank ", "blank ", ["blank", "blank ", " blank"]],
+  [
+    "blanks around an e-mail",
+    "email",
+    " bob@example.com",
+    " Bob@example.com ",
+    ["bob@example.com", " bob@example.com "],
+  ],
+  ["a number", "user_id", "42", 42, ["42"]],
+];
+
+describe("text that means the same", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  const read = async (field: string, value: string) =>
+    (await service.fetch(`/api/entity/user/${field}/${encodeURIComponent(value)}`)).status;
+
+  for (const [name, field, , written, found] of spellings) {
+    it(`${name}: one entity at write, read and delete`, async () => {
+      const collected = await service.fetch("/collect/json/web", { method: "POST", json: { [field]: written, a: 1 } });
+      expect(collected.status).to.equal(200);
+      for (const value of found) expect(await read(field, value), value).to.equal(200);
+      const [first = "", ...others] = found;
+      const path = `/api/entity/user/${field}/${encodeURIComponent(others.at(-1) ?? first)}`;
+      expect((await service.fetch(path, { method: "DELETE" })).status).to.equal(200);
+      for (const value of found) expect(await read(field, value), value).to.equal(404);
+    });
+  }
+
+  it("042 is not 42", async () => {
+    await service.fetch("/collect/json/web", { method: "POST", json: { _uid: "042" } });
+    expect(await read("_uid", "042")).to.equal(200);
+    expect(await read("_uid", "42")).to.equal(404);
+  });
+
+  it("the case of what is no e-mail counts", async () => {
+    await service.fetch("/collect/json/web", { method: "POST", json: { user_id: "Case" } });
+    expect(await read("user_id", "Case")).to.equal(200);
+    expect(await read("user_id", "case")).to.equal(404);
+  });
+
+  const refused: [string, unknown][] = [
+    ["a number that a double cannot hold", 2 ** 53],
+    ["a fraction", 1.5],
+    ["a flag", true],
+    ["an object", { $ne: null }],
+    ["an empty text", ""],
+    ["blanks", "   "],
+    ["nobody", "Anonymous"],
+    ["a lone surrogate", "\ud800"],
+    ["a control character", "a\u0000b"],
+    ["1,025 bytes", "x".repeat(1025)],
+    ["a list in a list", [["a"]]],
+  ];
+  for (const [name, value] of refused) {
+    it(`${name} identifies nobody`, async () => {
+      const response = await service.fetch("/collect/json/web", { method: "POST", json: { user_id: value } });
+      expect(response.status).to.equal(400);
+      expect(await response.json()).to.include({ status: 400, data: null });
+    });
+  }
+});
