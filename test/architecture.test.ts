@@ -118,6 +118,12 @@ describe("the architecture", () => {
     expect(eager.map(({ path }) => path)).to.deep.equal([]);
   });
 
+  it("ships with every package that it imports", () => {
+    const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const packages = imports.filter(({ ours, to }) => !ours && !to.startsWith("node:"));
+    expect(packages.filter(({ to }) => dependencies[to] === undefined)).to.deep.equal([]);
+  });
+
   it("keeps files small: none over 300 lines, half of them at most 100", () => {
     expect(files.filter(({ lines }) => lines > 300).map(({ path, lines }) => `${path} ${lines}`)).to.deep.equal([]);
     const sorted = files.map(({ lines }) => lines).sort((a, b) => a - b);
