@@ -1,4 +1,7 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { expect } from "chai";
 import fc from "fast-check";
 import { nobodyReturns } from "../support/nobody-returns.js";
 import { type OpenStores, temporaryStores } from "../support/stores.js";
@@ -20,5 +23,20 @@ describe("P5: nobody is resurrected", () => {
     for (let seed = 1; steps() < 20_000; seed += 1) {
       await fc.assert(property, { numRuns: 50, seed, endOnFailure: false });
     }
+    expect(strays(open.dir)).to.deep.equal([]);
   });
 });
+
+/** Live profiles that nobody can ever read or erase: no identity leads to them, or one that was erased since. */
+function strays(dir: string): unknown[] {
+  const db = new DatabaseSync(join(dir, "entities.db"));
+  db.exec(`ATTACH '${join(dir, "ledger.db")}' AS ledger`);
+  const rows = db
+    .prepare(
+      `SELECT id FROM entity WHERE state = 'live' AND (id NOT IN (SELECT entity FROM identity)
+       OR id IN (SELECT entity FROM identity JOIN ledger.erased_identity USING (hash) WHERE since <= cut_off))`,
+    )
+    .all();
+  db.close();
+  return rows;
+}

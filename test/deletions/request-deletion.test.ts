@@ -163,6 +163,22 @@ describe("a deletion request", () => {
     expect(await stage.stores.entities.holds([entity, root])).to.equal(false);
   });
 
+  it("suppresses an identity that is written in the profile but leads to a newer one by now, and leaves that one", async () => {
+    const entity = await stage.profile([ann, annsId]);
+    const newer = await stage.profile([ben]);
+    const since = (await live(newer)).bindings[0]?.since ?? 0;
+    await stage.stores.entities.save([
+      {
+        entity: { ...(await live(newer)), bindings: [{ hash: hash(annsId), since: since + 60_000 }] },
+        absorbs: [],
+        releasedBy: [entity],
+      },
+    ]);
+    const deletion = await kept(await request(ann));
+    expect(deletion.entities).to.include(entity).and.not.include(newer);
+    expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
+  });
+
   it("makes the save of a writer fail that had looked before it, and drops what is too old", async () => {
     const entity = await stage.profile([ann]);
     const before = await live(entity);

@@ -22,16 +22,22 @@ type Short =
   | { readonly kind: "run"; readonly which: number };
 
 /** Work that is held at a call, or dies there, while other things happen. */
-interface Slow {
-  readonly kind: "held" | "dies";
+interface Slow<Kind = "held" | "dies"> {
+  readonly kind: Kind;
   readonly work: Short;
   readonly calls: number;
   readonly meanwhile: readonly Short[];
 }
 
-type Step = Short | Slow | { readonly kind: "sweep" | "finish" | "restart" };
+type Step =
+  | Short
+  | Slow<"held">
+  | Slow<"dies">
+  | { readonly kind: "sweep" }
+  | { readonly kind: "finish" }
+  | { readonly kind: "restart" };
 
-const names = ["email:a", "email:b", "email:c", "user_id:a", "user_id:b", "user_id:c"];
+const names = ["email:a", "email:b", "user_id:a", "user_id:b"];
 
 const said: fc.Arbitrary<Said> = fc.record({
   who: fc.uniqueArray(fc.nat(names.length - 1), { minLength: 1, maxLength: 3 }),
@@ -60,7 +66,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constantFrom("sweep" as const, "finish" as const, "restart" as const) }),
+    arbitrary: fc.constantFrom({ kind: "sweep" }, { kind: "finish" }, { kind: "restart" }),
   },
 );
 
@@ -101,7 +107,7 @@ class Life {
 
   async take(one: Step): Promise<void> {
     this.#time.pass(1000);
-    if ("work" in one) await this.#slowly(one);
+    if (one.kind === "held" || one.kind === "dies") await this.#slowly(one);
     else if (one.kind === "sweep") await this.#process.erasure.sweeper.sweep();
     else if (one.kind === "finish") await this.#process.finishPending();
     else if (one.kind === "restart") await this.#restart();
