@@ -1,0 +1,92 @@
+import { Agent, request } from "node:http";
+import { expect } from "chai";
+import fc from "fast-check";
+import { mintKey } from "../../src/keys/mint-key.js";
+import { type OpenApi, type RandomRequest, randomRequests } from "../support/random-requests.js";
+import { startService, type TestService } from "../support/service.js";
+
+/** Requests in all; the long run makes more. */
+const REQUESTS = Number(process.env.RANDOM_REQUESTS ?? 30_000);
+
+const AT_ONCE = 50;
+
+/** A request that takes longer hangs, ms. */
+const LONGEST_MS = 2000;
+
+describe("P20: no input makes a 5xx, a hang or a crash", () => {
+  let service: TestService;
+  let document: OpenApi;
+  let reader: string;
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const statuses = new Map<number, number>();
+
+  before(async () => {
+    service = await startService({
+      limits: { wrong_keys_per_minute: 1_000_000, requests: 1000, requests_per_key: 1000 },
+    });
+    document = (await (await service.fetch("/openapi.json", { key: null })).json()) as OpenApi;
+    const { key, kept } = mintKey("reader", ["metric:read", "entity:read"], Date.now());
+    await service.service.stores.keys.add(kept);
+    reader = key;
+  });
+  after(async () => {
+    agent.destroy();
+    await service.stop();
+  });
+
+  it(`${REQUESTS} requests made from the OpenAPI document`, async function () {
+    this.timeout(REQUESTS * 20 + 20_000);
+    const requests = randomRequests(document, [service.key, service.key, service.key, reader]);
+    await fc.assert(
+      fc.asyncProperty(fc.array(requests, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (batch) => {
+        const answers = await Promise.all(batch.map(send));
+        for (const [i, answer] of answers.entries()) expectSane(answer, batch[i] as RandomRequest);
+      }),
+      { numRuns: Math.ceil(REQUESTS / AT_ONCE), endOnFailure: true },
+    );
+    expect((await service.fetch("/ready", { key: null })).status).to.equal(200);
+    for (const status of [200, 400, 401, 403, 404, 405, 415]) {
+      expect(statuses.get(status) ?? 0, `answers of ${status} among ${JSON.stringify([...statuses])}`).to.be.above(10);
+    }
+  });
+
+  interface Answer {
+    readonly status: number;
+    readonly type: string;
+    readonly text: string;
+    readonly ms: number;
+  }
+
+  function send({ method, path, headers, body }: RandomRequest): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const began = performance.now();
+      const sent = request({ port: service.port, host: "127.0.0.1", agent, method, path, headers }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk) => chunks.push(chunk));
+        response.on("end", () => {
+          const { statusCode: status = 0, headers } = response;
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          const text = Buffer.concat(chunks).toString();
+          resolve({ status, type: headers["content-type"] ?? "", text, ms: performance.now() - began });
+        });
+      });
+      sent.on("error", (error) => reject(new Error(`${method} ${path}: ${error.message}`)));
+      sent.setTimeout(20_000, () => sent.destroy(new Error("no answer")));
+      sent.end(body);
+    });
+  }
+
+  function expectSane({ status, type, text, ms }: Answer, { method, path }: RandomRequest): void {
+    const name = `${method} ${path} → ${status} ${text.slice(0, 300)}`;
+    expect(status, name).to.be.within(200, 499);
+    expect(ms, name).to.be.below(LONGEST_MS);
+    if (method === "HEAD" || status === 204 || status === 304) {
+      expect(text, name).to.equal("");
+      return;
+    }
+    const page = status === 200 && !/^application\/json/.test(type);
+    if (page) expect(path, name).to.match(/^\/(docs|metrics|\?|$)/);
+    else expect(JSON.parse(text), name).to.be.an("object");
+    if (status >= 400) expect(JSON.parse(text), name).to.include({ status, data: null });
+  }
+});
