@@ -63,6 +63,7 @@ async function collectItems(
   const tally = tallyOf(run);
   let position = 0;
   for await (const batch of batchesOf(items)) {
+    if (position > 0) await run?.advance(JSON.stringify(tally));
     const now = parts.clock();
     const arrival = run?.arrival ?? parts.arrivals();
     const rejected = new Map<number, { item: RequestItem; problem: Problem }>();
@@ -88,7 +89,6 @@ async function collectItems(
     }
     tally.message_count += messages.size;
     note(tally, rejected);
-    await run?.advance(JSON.stringify(tally));
   }
   if (position === 0) throw invalid("empty", "", "There is no message to collect");
   await run?.finish(JSON.stringify(tally));

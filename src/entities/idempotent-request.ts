@@ -20,6 +20,7 @@ export class RepeatableRun {
   readonly #before: IdempotentRequest;
   #seen = 0;
   #digest = "";
+  #isOver = false;
 
   private constructor(parts: IdempotencyParts, owner: string, before: IdempotentRequest) {
     this.#parts = parts;
@@ -65,26 +66,28 @@ export class RepeatableRun {
       .slice(0, 32);
   }
 
-  /** Notes that all messages met so far are done with. */
+  /** Notes that all messages met so far are done with. What is not noted may be done again, to the same end. */
   async advance(tally: string): Promise<void> {
-    if (this.#seen > this.#before.done) await this.#note(tally, false);
+    if (this.#seen > this.#before.done) await this.#note(tally, false, this.#parts.clock() + LEASE_MS);
   }
 
-  /** Notes that the body has ended. */
+  /** Notes that the body has ended, and lets the next run in. */
   async finish(tally: string): Promise<void> {
     if (this.#seen < this.#before.done) throw anotherBody();
-    if (!this.#before.finished) await this.#note(tally, true);
+    if (this.#before.finished) return;
+    await this.#note(tally, true, 0);
+    this.#isOver = true;
   }
 
   /** Lets the next run in. */
-  release(): Promise<void> {
-    return this.#parts.idempotency.release(this.#before.id, this.#owner);
+  async release(): Promise<void> {
+    if (!this.#isOver) await this.#parts.idempotency.release(this.#before.id, this.#owner);
   }
 
-  #note(tally: string, finished: boolean): Promise<void> {
+  #note(tally: string, finished: boolean, until: number): Promise<void> {
     const { id, arrival } = this.#before;
     const progress = { id, arrival, done: this.#seen, digest: this.#digest, finished, tally };
-    return this.#parts.idempotency.advance(progress, this.#owner, this.#parts.clock() + LEASE_MS);
+    return this.#parts.idempotency.advance(progress, this.#owner, until);
   }
 }
 

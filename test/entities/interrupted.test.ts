@@ -1,32 +1,15 @@
 import { expect } from "chai";
-import type { Stores } from "../../src/stores/stores.js";
 import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
+import { watchedPorts } from "../support/port-calls.js";
 
 /** Lets a number of port calls through, and none after them: as if the process had died there. */
 class Death {
   left = Number.POSITIVE_INFINITY;
 
-  over<T extends object>(port: T): T {
-    return new Proxy(port, {
-      get: (target, name) => {
-        const method = Reflect.get(target, name) as unknown;
-        if (typeof method !== "function") return method;
-        return async (...args: unknown[]) => {
-          this.left -= 1;
-          if (this.left < 0) throw new Error("died");
-          return method.apply(target, args) as unknown;
-        };
-      },
-    });
-  }
-
-  wrap = ({ entities, memberships, history, entityKeys, suppression }: Stores) => ({
-    entities: this.over(entities),
-    memberships: this.over(memberships),
-    history: this.over(history),
-    entityKeys: this.over(entityKeys),
-    suppression: this.over(suppression),
-  });
+  before = async () => {
+    this.left -= 1;
+    if (this.left < 0) throw new Error("died");
+  };
 }
 
 const before = [
@@ -48,7 +31,7 @@ describe("a writer that dies", () => {
 
   beforeEach(async () => {
     death = new Death();
-    stage = await entityStage(death.wrap);
+    stage = await entityStage((stores) => watchedPorts(stores, death.before));
     for (const message of before) await stage.collect([message]);
   });
   afterEach(() => stage.close());
@@ -84,7 +67,7 @@ describe("a writer that dies", () => {
       for (let at = 0; at < calls; at += 1) {
         await stage.close();
         death = new Death();
-        stage = await entityStage(death.wrap);
+        stage = await entityStage((stores) => watchedPorts(stores, death.before));
         for (const message of before) await stage.collect([message]);
         death.left = at;
         const error = await stage.collect(batch, { ids }).catch((reason: Error) => reason.message);

@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { ArraySplitter } from "../../src/commands/collect/array-splitter.js";
+import { runToEnd, startCommand } from "../support/run-command.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+describe("collect", function () {
+  this.timeout(60_000);
+  let service: TestService;
+  let dir: string;
+
+  before(async () => {
+    service = await startService();
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  });
+  after(async () => {
+    await service.stop();
+    rmSync(dir, { recursive: true });
+  });
+
+  function file(name: string, content: string | Uint8Array): string {
+    writeFileSync(join(dir, name), content);
+    return join(dir, name);
+  }
+
+  const collect = (...args: string[]) => runToEnd("collect", ["--url", service.url, ...args]);
+
+  async function counted(stream: string): Promise<number> {
+    const { stores } = service.service;
+    const window = { from: Date.UTC(2024, 5, 1), to: Date.UTC(2024, 5, 2) };
+    const counts = await stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
+    const unsaved = counts.filter((count) => count.stream === stream).reduce((sum, { count }) => sum + count, 0);
+    if (unsaved > 0) return unsaved;
+    const query = `dimension=stream&dimension_id=${stream}&dimension_type=size&interval=1d`;
+    const answer = await service.fetch(`/api/metric?${query}&startdate=${window.from}&enddate=${window.to}`);
+    const { data } = (await answer.json()) as { data: [{ values: { value: number }[] }] };
+    return data[0].values.reduce((sum, { value }) => sum + value, 0);
+  }
+
+  async function read(value: string, table = "user"): Promise<Record<string, unknown>> {
+    const answer = await service.fetch(`/api/entity/${table}/${value}`);
+    return ((await answer.json()) as { data: Record<string, unknown> }).data;
+  }
+
+  const lines = (name: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `{"_uid":"${name}-${i % 70}","t":"2024-06-01","n":${i}}\n`).join("");
+
+  it("sends the lines of a file, and counts them once however often it is run", async () => {
+    const path = file("lines.ndjson", lines("l", 1234));
+    for (let times = 0; times < 2; times += 1) {
+      const result = await collect(path, "--stream", "lines", "--timestamp-field", "t");
+      expect(result, result.err).to.include({ code: 0, out: "1234 messages collected\n" });
+    }
+    expect(await counted("lines")).to.equal(1234);
+    expect(await read("l-1")).to.have.property("n", 1191);
+  });
+
+  it("counts equal lines as often as they stand there", async () => {
+    const path = file("equal.ndjson", '{"_uid":"equal","t":"2024-06-01"}\n'.repeat(250));
+    await collect(path, "--stream", "equal", "--timestamp-field", "t");
+    expect(await counted("equal")).to.equal(250);
+  });
+
+  it("sends the elements of an array, from gzip too, to a table", async () => {
+    const messages = [
+      { account_id: "a1", note: 'a,]}"\\' },
+      { account_id: "a2", list: [1, [2]], o: { k: "[" } },
+    ];
+    const path = file("array.json.gz", gzipSync(JSON.stringify(messages, null, 2)));
+    const result = await collect(path, "--stream", "array", "--table", "account");
+    expect(result, result.err).to.include({ code: 0, out: "2 messages collected\n" });
+    expect(await read("a1", "account")).to.have.property("note", 'a,]}"\\');
+    expect(await read("a2", "account")).to.deep.include({ list: [1, [2]], o: { k: "[" } });
+  });
+
+  it("names each rejection by its line, sends the rest and ends with 1", async () => {
+    const bad = `${lines("g", 150)}\n{"x":1}\nnot json\n${"{}\n".repeat(120)}{"_uid":"last","email":7.5}\n{"_uid":"last"}`;
+    const path = file("bad.ndjson", bad);
+    const result = await collect(path, "--stream", "bad");
+    expect(result.code).to.equal(1);
+    expect(result.out).to.equal("151 messages collected, 123 rejected\n");
+    const named = [...result.err.matchAll(/bad\.ndjson:(\d+): rejected: (.*)/g)].map(([, line, why]) => [line, why]);
+    expect(named).to.have.length(123);
+    expect(named[0]).to.deep.equal(["152", "A message needs one of _uid, user_id, email"]);
+    expect(named[1]).to.deep.equal(["153", "The line is not JSON"]);
+    expect(named.at(-1)?.[0]).to.equal("274");
+    expect(named.at(-1)?.[1]).to.match(/^email: /);
+    expect(await read("last")).to.have.property("_uid", "last");
+  });
+
+  it("names the rejections of an array by the line on which they begin", async () => {
+    const path = file("bad.json", '[\n{"_uid":"z1"},\n\n{"a":\n1}, {"_uid":},\n{"_uid":"z2"}\n]\n');
+    const result = await collect(path, "--stream", "bad");
+    expect(result.out).to.equal("2 messages collected, 2 rejected\n");
+    expect([...result.err.matchAll(/json:(\d+): rejected/g)].map(([, line]) => line)).to.deep.equal(["4", "5"]);
+  });
+
+  it("says where it was stopped, and goes on from there when it is run again", async () => {
+    const path = file("long.ndjson", lines("s", 6_000));
+    const args = [path, "--stream", "stopped", "--timestamp-field", "t"];
+    const child = startCommand("collect", ["--url", service.url, ...args]);
+    await until("some of it is there", async () => (await counted("stopped")) > 500);
+    child.child.kill("SIGINT");
+    expect(await child.ended).to.equal(1);
+    expect(child.err()).to.match(/Stopped\. The file is sent up to line \d+\. The same command again is safe/);
+    const again = await collect(...args);
+    expect(again, again.err).to.include({ code: 0, out: "6000 messages collected\n" });
+    expect(await counted("stopped")).to.equal(6_000);
+  });
+
+  for (const [what, args, environment, code, says] of [
+    ["no stream", ["x"], {}, 2, /--stream/],
+    ["a bad stream", ["x", "--stream", "a b"], {}, 2, /--stream/],
+    ["no file", ["--stream", "s"], {}, 2, /file/],
+    ["a file that is not there", ["not-there", "--stream", "s"], {}, 1, /no such file/],
+    ["no key", [import.meta.filename, "--stream", "s"], { ENTITY_METRICS_KEY: "" }, 1, /ENTITY_METRICS_KEY/],
+    ["a wrong key", [import.meta.filename, "--stream", "s"], { ENTITY_METRICS_KEY: "x" }, 1, /ENTITY_METRICS_KEY/],
+    ["an unknown table", [import.meta.filename, "--stream", "s", "--table", "t"], {}, 1, /no such table/],
+  ] as [string, string[], Record<string, string>, number, RegExp][]) {
+    it(`ends with ${code} for ${what}`, async () => {
+      const result = await runToEnd("collect", ["--url", service.url, ...args], environment);
+      expect(result.code).to.equal(code);
+      expect(result.err).to.match(says);
+      expect(result.err).to.not.match(/ at .*\.ts/);
+    });
+  }
+
+  it("ends with 1 for an array that is cut off, or that is not alone", async () => {
+    for (const [name, content] of [
+      ["cut.json", '[{"_uid":"c"},'],
+      ["more.json", '[{"_uid":"c"}] {}'],
+    ] as const) {
+      const result = await collect(file(name, content), "--stream", "cut");
+      expect(result.code).to.equal(1);
+      expect(result.err).to.match(/is not a (whole )?JSON array/);
+    }
+  });
+
+  it("explains itself", async () => {
+    const { code, out } = await collect("--help");
+    expect(code).to.equal(0);
+    expect(out).to.contain("ENTITY_METRICS_KEY").and.contain("--timestamp-field");
+  });
+});
+
+describe("the elements of an array", () => {
+  it("are the same wherever the text is cut", () => {
+    const values = [1, 'a\\"],[', { k: [1, { l: "}" }] }, [], "", null, "\u{1f600}", true];
+    const text = `\n[ ${values.map((value) => JSON.stringify(value, null, 1)).join(" ,\r\n")} ]\n`;
+    for (let at = 0; at <= text.length; at += 1) {
+      const splitter = new ArraySplitter();
+      const elements = [...splitter.push(text.slice(0, at)), ...splitter.push(text.slice(at))];
+      expect(elements.map((element) => JSON.parse(element.text))).to.deep.equal(values);
+      expect(splitter.ended).to.equal(true);
+    }
+  });
+});
