@@ -1,0 +1,85 @@
+import { copyFileSync, existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { startService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+describe("P25: a restored backup", function () {
+  this.timeout(60_000);
+
+  it("does not un-erase: nobody is readable from the first moment, and nothing is left before the port opens", async () => {
+    const folder = temporaryFolder();
+    let service = await startReal(folder.dir);
+    try {
+      for (let index = 0; index < 20; index += 1) await collect(service, personOf(index));
+      // Two who are joined after the backup, and then erased as one.
+      await collect(service, { email: "left@example.org" });
+      await collect(service, { user_id: "right" });
+      await service.stop();
+      for (const name of ["entities.db", "entities.db-wal"]) keep(folder.dir, name);
+
+      service = await startReal(folder.dir);
+      await collect(service, { email: "left@example.org", user_id: "right" });
+      const erased = [...Array.from({ length: 10 }, (_, index) => `email/p${index}@example.org`), "user_id/right"];
+      const ids: string[] = [];
+      for (const path of erased) ids.push(await remove(service, path));
+      for (const id of ids) await until("it is complete", () => isComplete(service, id), 30_000);
+      await service.kill();
+      for (const name of ["entities.db", "entities.db-wal", "entities.db-shm"]) restore(folder.dir, name);
+
+      // What stands in the stores at the moment the port opens.
+      const opened = await startService({}, { dir: folder.dir });
+      const { stores } = opened.service;
+      const deletions = await stores.ledger.since(0, 1000);
+      const entities = deletions.flatMap(({ deletion }) => deletion.entities);
+      for (const port of [stores.entities, stores.memberships, stores.history, stores.entityKeys]) {
+        expect(await port.holds(entities)).to.equal(false);
+      }
+      expect(await stores.watermark.read()).to.equal(deletions.at(-1)?.sequence);
+      await opened.stop({ keep: true });
+
+      service = await startReal(folder.dir);
+      for (const path of [...erased, "email/left@example.org"])
+        expect(await statusOf(service, path), path).to.equal(404);
+      for (let index = 10; index < 20; index += 1) {
+        expect(await statusOf(service, `email/p${index}@example.org`)).to.equal(200);
+      }
+      for (const id of ids) expect(await isComplete(service, id)).to.equal(true);
+    } finally {
+      await service.kill();
+      folder.remove();
+    }
+  });
+});
+
+function personOf(index: number): object {
+  return { email: `p${index}@example.org`, user_id: `id-${index}`, plan: "gold", segments: ["buyers"] };
+}
+
+async function collect(service: RealService, json: object): Promise<void> {
+  expect((await service.fetch("/collect/json/web", { method: "POST", json })).status).to.equal(200);
+}
+
+async function remove(service: RealService, path: string): Promise<string> {
+  const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
+  return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+}
+
+async function isComplete(service: RealService, id: string): Promise<boolean> {
+  const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
+  return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
+}
+
+async function statusOf(service: RealService, path: string): Promise<number> {
+  return (await service.fetch(`/api/entity/user/${path}`)).status;
+}
+
+function keep(dir: string, name: string): void {
+  if (existsSync(join(dir, name))) copyFileSync(join(dir, name), join(dir, `yesterday-${name}`));
+}
+
+function restore(dir: string, name: string): void {
+  rmSync(join(dir, name), { force: true });
+  if (existsSync(join(dir, `yesterday-${name}`))) copyFileSync(join(dir, `yesterday-${name}`), join(dir, name));
+}
