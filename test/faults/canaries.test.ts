@@ -1,0 +1,157 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { expect } from "chai";
+import { findBytes } from "../support/files.js";
+import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { until } from "../support/until.js";
+
+const SUBJECTS = 200;
+
+/** Stands in everything personal that a test makes up. */
+const canary = `canary${randomBytes(8).toString("hex")}`;
+const written = [Buffer.from(canary), Buffer.from(canary, "utf16le"), Buffer.from(Buffer.from(canary).toString("hex"))];
+
+describe("canaries", function () {
+  this.timeout(120_000);
+  const folder = temporaryFolder();
+  let service: RealService;
+
+  before(async () => {
+    service = await startReal(folder.dir);
+  });
+  after(async () => {
+    await service.kill();
+    folder.remove();
+  });
+
+  it("P3: no byte of any person stands in any file or in the log, and of an erased one's key none after completion", async () => {
+    for (let round = 0; round < 4; round += 1) {
+      await collect(Array.from({ length: SUBJECTS + 20 }, (_, index) => messageOf(index, round)));
+    }
+    expect(await statusOf(`email/${canary}-7@example.org`)).to.equal(200);
+    expectNothing();
+    await service.kill();
+    expectNothing();
+
+    const keys = keysIn(folder.dir);
+    service = await startReal(folder.dir);
+    const ids: string[] = [];
+    for (let index = 0; index < SUBJECTS; index += 1) {
+      const path = index % 2 === 0 ? `email/${canary}-${index}@example.org` : `user_id/${canary}-${index}`;
+      ids.push(await remove(path));
+    }
+    for (const id of ids) await until("it is complete", () => isComplete(id), 60_000);
+    expectNothing();
+
+    const live = keysIn(folder.dir);
+    const dead = [...keys].filter(([entity]) => !live.has(entity)).map(([, key]) => key);
+    expect(dead.length).to.be.at.least(SUBJECTS);
+    expect(findBytes(folder.dir, dead)).to.deep.equal([]);
+    await service.kill();
+    expect(findBytes(folder.dir, dead)).to.deep.equal([]);
+    expectNothing();
+
+    service = await startReal(folder.dir);
+    for (let index = 0; index < SUBJECTS; index += 1) {
+      expect(await statusOf(`user_id/${canary}-${index}`)).to.equal(404);
+    }
+    for (let index = SUBJECTS; index < SUBJECTS + 20; index += 1) {
+      expect(await statusOf(`user_id/${canary}-${index}`)).to.equal(200);
+    }
+  });
+
+  const requests: [method: string, path: string, body?: string][] = [
+    ["GET", `/api/entity/user/email/${canary}`],
+    ["GET", `/api/entity/user/${canary}/x`],
+    ["GET", `/api/entity/${canary}/email/x`],
+    ["GET", `/api/entity/user/email/${canary}%zz`],
+    ["GET", `/api/entity/user/email/${canary}?fields=${canary}&segments=${canary}`],
+    ["GET", `/api/me/email/${canary}/`],
+    ["GET", `/api/me/${canary}/x`],
+    ["DELETE", `/api/entity/user/${canary}/x`],
+    ["DELETE", `/api/entity/${canary}/email/x`],
+    ["DELETE", `/api/entity/user/email/${canary}${"x".repeat(1100)}`],
+    ["PUT", `/api/entity/user/email/${canary}`],
+    ["GET", `/api/entity/deletestatus/${canary}`],
+    ["GET", `/api/deletion?completed=${canary}`],
+    ["GET", `/api/deletion?after=${canary}`],
+    ["GET", `/api/metric?dimension=${canary}&dimension_id=x&dimension_type=size`],
+    ["GET", `/api/metric?dimension=stream&dimension_id=x&dimension_type=${canary}`],
+    ["GET", `/api/metric?dimension=stream&dimension_id=x&dimension_type=size&range=${canary}`],
+    ["GET", `/${canary}`],
+    ["POST", `/collect/json/${canary}%20`, "{}"],
+    ["POST", `/collect/json/web?table=${canary}`, `{"email":"${canary}"}`],
+    ["POST", "/collect/json/web", `{"email":{"${canary}":1}}`],
+    ["POST", "/collect/json/web", `{"${canary}":"${canary}"}`],
+    ["POST", "/collect/json/web", `{"email":"${canary}`],
+    ["POST", "/collect/json/web?timestamp_field=at", `{"email":"${canary}","at":"${canary}"}`],
+    ["POST", "/collect/json/web", `{"email":"${canary}-ok@example.org","segments":{"${canary}":[]}}`],
+    ["POST", "/api/metric", `{"${canary}":1}`],
+    ["POST", "/api/metric/points", `[{"dimension":"${canary}"}]`],
+    ["POST", "/api/v2/write", `${canary} value=x`],
+    ["PUT", `/api/segment/${canary}%00`, "{}"],
+  ];
+
+  it("P7: no identifier stands in an error, in the log or in /metrics, whatever was sent where", async () => {
+    for (const [method, path, body] of requests) {
+      const answer = await service.fetch(path, { method, ...(body === undefined ? {} : { body }) });
+      const text = `${JSON.stringify([...answer.headers])}${await answer.text()}`;
+      expect(answer.status, path.replace(canary, "…")).to.be.within(400, 499);
+      expect(text.includes(canary), `${method} ${path.replaceAll(canary, "…")} ${text}`).to.equal(false);
+    }
+    const metrics = await (await service.fetch("/metrics")).text();
+    expect(metrics).to.include("entity_metrics_deletions_completed_total");
+    expect(metrics.includes(canary)).to.equal(false);
+    expectNothing();
+  });
+
+  function expectNothing(): void {
+    expect(service.log().includes(canary)).to.equal(false);
+    expect(findBytes(folder.dir, written)).to.deep.equal([]);
+  }
+
+  async function collect(messages: readonly object[]): Promise<void> {
+    const body = messages.map((message) => JSON.stringify(message)).join("\n");
+    const answer = await service.fetch("/collect/json/web", { method: "POST", body, type: "application/x-ndjson" });
+    const { data } = (await answer.json()) as { data: { message_count: number; rejected_count: number } };
+    expect(data).to.include({ message_count: messages.length, rejected_count: 0 });
+  }
+
+  async function remove(path: string): Promise<string> {
+    const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
+    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+  }
+
+  async function isComplete(id: string): Promise<boolean> {
+    const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
+    expect(answer.status).to.equal(200);
+    return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
+  }
+
+  async function statusOf(path: string): Promise<number> {
+    return (await service.fetch(`/api/entity/user/${path}`)).status;
+  }
+});
+
+/** Known by e-mail at first, by id then, joined in the third round, rewritten in the fourth; some short, some long. */
+function messageOf(index: number, round: number): object {
+  const email = `${canary}-${index}@example.org`;
+  const user_id = `${canary}-${index}`;
+  const size = [10, 300, 5000, 30_000][(index + round) % 4] as number;
+  return {
+    ...(round === 1 ? {} : { email }),
+    ...(round === 0 ? {} : { user_id }),
+    [`${canary}-name`]: `${canary}-${round}`,
+    text: `${canary} `.repeat(size / canary.length),
+    segments: { add: [`segment-${index % 5}`] },
+  };
+}
+
+/** The keys that are not destroyed, by entity. */
+function keysIn(dir: string): Map<string, Uint8Array> {
+  const db = new DatabaseSync(join(dir, "ledger.db"), { readOnly: true });
+  const rows = db.prepare("SELECT entity, key FROM entity_key WHERE key <> zeroblob(32)").all();
+  db.close();
+  return new Map((rows as unknown as { entity: string; key: Uint8Array }[]).map(({ entity, key }) => [entity, key]));
+}
