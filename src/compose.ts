@@ -32,6 +32,7 @@ import { pointRoutes } from "./http/routes/points.js";
 import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { openMeters } from "./meters.js";
+import { countCached } from "./metrics/count-cached.js";
 import { dimensions } from "./metrics/dimensions/index.js";
 import { parseDuration } from "./metrics/duration.js";
 import { fetchBatch } from "./metrics/fetch-batch.js";
@@ -40,6 +41,7 @@ import { type RecordPoints, recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
 import { runRecorder } from "./metrics/run-recorder.js";
 import { slotGate } from "./metrics/slot-gate.js";
+import { watchRecorder } from "./metrics/watch-recorder.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 
@@ -74,7 +76,8 @@ export async function compose(
   const keep = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
   pointRoutes(api, { record, limits: settings.limits, keep, clock });
   const deadlineMs = settings.limits.store_deadline_ms;
-  const fetch = fetchSeries({ store: stores.series, changes: stores.changes, cache: settings.cache, deadlineMs });
+  const fetching = fetchSeries({ store: stores.series, changes: stores.changes, cache: settings.cache, deadlineMs });
+  const fetch = countCached(fetching, meters);
   metricRoutes(api, {
     fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits: settings.limits, deadlineMs }),
     limits: settings.limits,
@@ -95,10 +98,11 @@ export async function compose(
     hashIdentity,
     newId: () => randomBytes(16).toString("hex"),
   };
+  const stopping = new AbortController();
   const erasure = openErasure({
     ...stores,
     sealing: profiles.sealing,
-    targets: downstreamTargets({ ...stores, remote: settings.deletions.targets, failpoint }),
+    targets: downstreamTargets({ ...stores, remote: settings.deletions.targets, failpoint, stopping: stopping.signal }),
     hashIdentity,
     clock,
     arrivals: arrivalClock,
@@ -154,13 +158,15 @@ export async function compose(
       const address = await port.listen();
       leftovers.start();
       if (settings.roles.includes("worker")) erasure.start();
-      if (settings.roles.includes("worker")) recording = runRecorder(recorder, settings.recorder.tick_ms, log);
+      if (settings.roles.includes("worker"))
+        recording = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);
       return address;
     },
     async stop() {
       await port.stop();
       await recording?.stop();
       await leftovers.stop();
+      stopping.abort();
       await erasure.stop();
       await stores.close();
     },

@@ -31,6 +31,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly items?: Schema;
   readonly required?: readonly string[];
+  readonly pattern?: string;
   readonly properties?: Record<string, Schema>;
 }
 
@@ -77,23 +78,18 @@ function pathOf(path: string, parameters: readonly Parameter[]): fc.Arbitrary<st
   const parts = path.split("/").map((part) => {
     const parameter = parameters.find(({ name }) => part === `{${name}}`);
     if (parameter === undefined) return rarely(segment).map((odd) => odd ?? part);
-    return mostly(
-      fc.constantFrom(
-        "user",
-        "email",
-        "_uid",
-        "user_id",
-        "account",
-        "ann@example.com",
-        "a",
-        "0123456789abcdef0123-1700000000",
-        "web",
-      ),
-      segment,
-    );
+    return mostly(fc.constantFrom(...(samples[parameter.name] ?? ["a", "b", "web"])), segment);
   });
   return fc.tuple(...parts).map((segments) => `/${segments.slice(1).join("/")}`);
 }
+
+/** Values of path parameters that lead somewhere. */
+const samples: Record<string, readonly string[]> = {
+  table: ["user", "user", "account"],
+  fieldname: ["email", "_uid", "user_id"],
+  fieldval: ["ann@example.com", "a", "5", "b"],
+  file: ["docs.js", "docs.css"],
+};
 
 /** A value in a path or query: escaped, half escaped or not at all; only what HTTP has no place for is left out. */
 const segment = fc.oneof(
@@ -117,16 +113,11 @@ const segment = fc.oneof(
 );
 
 function queryOf(parameters: readonly Parameter[]): fc.Arbitrary<string> {
-  const known = parameters.map(({ name, schema }) =>
-    fc
-      .option(
-        mostly(
-          valueFor(schema).map((value) => escaped(typeof value === "object" ? JSON.stringify(value) : String(value))),
-          segment,
-        ),
-      )
-      .map((value) => (value === null ? [] : [`${name}=${value}`])),
-  );
+  const known = parameters.map(({ name, schema }, place) => {
+    const value = valueFor(schema).map((value) => (typeof value === "object" ? JSON.stringify(value) : String(value)));
+    const pair = mostly(value.map(escaped), segment).map((value) => [`${name}=${value}`]);
+    return present(place, pair, []);
+  });
   const others = fc.array(
     fc.tuple(segment, segment).map(([name, value]) => `${name}=${value}`),
     { maxLength: 2 },
@@ -174,42 +165,51 @@ function valueFor(schema: Schema): fc.Arbitrary<unknown> {
 }
 
 function valueForType(type: string, schema: Schema): fc.Arbitrary<unknown> {
-  if (type === "string") return text;
-  if (type === "integer")
-    return fc.oneof(fc.integer(), fc.constantFrom(0, -1, 1, 1000, Date.now(), 1_700_000_000, 2 ** 53));
-  if (type === "number") return fc.oneof(fc.double(), fc.integer());
+  if (type === "string") return schema.pattern === undefined ? text : mostly(matching(schema.pattern), text);
+  if (type === "integer") return mostly(fc.constantFrom(Date.now(), 1_700_000_000_000, 10), fc.integer());
+  if (type === "number") return mostly(fc.integer(), fc.double());
   if (type === "boolean") return fc.boolean();
   if (type === "null") return fc.constant(null);
   if (type === "array") return fc.array(valueFor(schema.items ?? {}), { maxLength: 3 });
   if (type !== "object") return fc.jsonValue({ maxDepth: 2 });
   const properties = Object.entries(schema.properties ?? {});
-  const record = fc.record(Object.fromEntries(properties.map(([name, property]) => [name, valueFor(property)])), {
-    requiredKeys: [...(schema.required ?? [])].filter((name) => properties.some(([known]) => known === name)),
-  });
+  const required = (name: string) => schema.required?.includes(name) === true;
+  const fields = properties.map(([name, property], i) =>
+    present(
+      required(name) ? 0 : i,
+      valueFor(property).map((value) => ({ [name]: value })),
+      {},
+    ),
+  );
+  const record = fc.tuple(...fields).map((parts) => Object.assign({}, ...parts) as object);
   const identified = fc.constantFrom({ email: "ann@example.com" }, { _uid: "a" }, { user_id: 5 });
   return fc
     .tuple(record, rarely(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 })), identified)
     .map(([known, odd, identity]) => ({ ...(properties.length === 1 ? identity : {}), ...known, ...odd }));
 }
 
+const known = ["a", "b", "web", "2h", "1d", "now", "now-1d", "now-4w", "2026-01-01", "1700000000000", "all_segments"];
+
 const text = fc.oneof(
-  fc.string(),
-  fc.string({ unit: "binary" }),
-  fc.constantFrom(
-    "a",
-    "2h",
-    "1d",
-    "now",
-    "now-1d",
-    "now-4w",
-    "2024-01-01",
-    "2024-02-30",
-    "1700000000000",
-    "all_segments",
-    "__proto__",
-    "web",
-  ),
+  { weight: 12, arbitrary: fc.constantFrom(...known) },
+  { weight: 1, arbitrary: fc.string() },
+  { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom("", "__proto__", "2024-02-30", "1.5h", "99999999999h", "a\\", "\ud800", "null"),
+  },
 );
+
+const patterns = new Map<string, fc.Arbitrary<string>>();
+
+/** Texts of a pattern; made once, as that takes long. Classes of characters that the maker does not know are letters. */
+function matching(pattern: string): fc.Arbitrary<string> {
+  const kept = patterns.get(pattern);
+  if (kept !== undefined) return kept;
+  const made = pattern.includes("\\p{") ? text : fc.stringMatching(new RegExp(pattern), { maxLength: 40 });
+  patterns.set(pattern, made);
+  return made;
+}
 
 const headerText = fc.oneof(
   fc.string().map((value) => value.replaceAll(/[^\x20-\x7e]/g, "")),
@@ -227,6 +227,12 @@ const headerText = fc.oneof(
 
 function mostly<T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>): fc.Arbitrary<T | U> {
   return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd });
+}
+
+/** The first three of a list are nearly always given: they say what is meant. The others seldom, or they exclude each other. */
+function present<T, U>(place: number, given: fc.Arbitrary<T>, left: U): fc.Arbitrary<T | U> {
+  const weight = place < 3 ? 20 : 1;
+  return fc.oneof({ weight, arbitrary: given }, { weight: place < 3 ? 1 : 6, arbitrary: fc.constant(left) });
 }
 
 function rarely<T>(odd: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {

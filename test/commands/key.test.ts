@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import { runToEnd } from "../support/run-command.js";
+import { startService, type TestService } from "../support/service.js";
+
+describe("the key command", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  const run = (...args: string[]) => runToEnd("key", args, { DATA_DIR: service.dir });
+  const status = async (key: string) => {
+    const response = await service.fetch("/metrics", { key });
+    await response.arrayBuffer();
+    return response.status;
+  };
+
+  it("makes a key, alone on stdout, that a running service takes; lists it; revokes it within five seconds", async () => {
+    const made = await run("create", "--scopes", "metric:read,metric:write", "--name", "dashboards");
+    expect(made.code, made.err).to.equal(0);
+    expect(made.out).to.match(/^em_[A-Za-z0-9]+_[A-Za-z0-9]{22,}\n$/);
+    const key = made.out.trim();
+    expect(await status(key)).to.equal(200);
+
+    const listed = await run("list");
+    const [, id = "", secret = ""] = key.split("_");
+    expect(listed.out).to.include(id).and.include("metric:read,metric:write").and.include("dashboards");
+    expect(listed.out).to.not.include(secret);
+
+    expect((await run("revoke", id)).code).to.equal(0);
+    const revokedAt = Date.now();
+    while ((await status(key)) === 200) {
+      expect(Date.now() - revokedAt).to.be.below(5000);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(await status(key)).to.equal(401);
+    expect((await run("list")).out).to.include("revoked");
+  });
+
+  const wrong: [string, string[], number][] = [
+    ["no action", [], 2],
+    ["an unknown action", ["make"], 2],
+    ["an unknown option", ["list", "--all"], 2],
+    ["no scopes", ["create"], 2],
+    ["an unknown scope", ["create", "--scopes", "metric:read,everything"], 2],
+    ["no id", ["revoke"], 2],
+    ["an unknown id", ["revoke", "nobody"], 1],
+  ];
+  for (const [name, args, code] of wrong) {
+    it(`ends with ${code} for ${name}, and says why on stderr`, async () => {
+      const result = await run(...args);
+      expect(result.code).to.equal(code);
+      expect(result.out).to.equal("");
+      expect(result.err).to.not.equal("").and.not.include("    at ");
+    });
+  }
+
+  it("explains itself", async () => {
+    const { code, out } = await run("--help");
+    expect(code).to.equal(0);
+    expect(out).to.include("create").and.include("revoke").and.include("metric:read");
+  });
+});
