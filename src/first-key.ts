@@ -16,7 +16,8 @@ export function keepInFile(dir: string, key: string): FirstKey {
 }
 
 /** What a first start prints: where the key is, and three commands that work as they are pasted. */
-export function firstLines(address: string, key: FirstKey): string {
+export function firstLines(listens: string, key: FirstKey): string {
+  const address = reachable(listens);
   const place = "shown" in key ? `Your API key, shown this once:\n  ${key.shown}` : `Your API key is in ${key.file}`;
   const header = "shown" in key ? `-H 'Authorization: ${key.shown}'` : `-H "Authorization: $(cat ${quoted(key.file)})"`;
   return `
@@ -31,6 +32,11 @@ Read it back:
 Look around, or open ${address}/docs in a browser:
   curl '${address}/'
 `;
+}
+
+/** Where a service that listens on every address of this machine can be reached from it. */
+function reachable(address: string): string {
+  return address.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:)/, "//127.0.0.1");
 }
 
 /** A path in single quotes, as a shell reads them. */

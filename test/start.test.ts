@@ -78,6 +78,12 @@ describe("starting the service", () => {
     expect(lines.match(/^ {2}curl /gm)).to.have.length(3);
   });
 
+  it("names an address that can be reached where it listens on every one", () => {
+    for (const listens of ["http://0.0.0.0:1", "http://[::]:1"]) {
+      expect(firstLines(listens, { file: "/f" }).match(/'http:\/\/127\.0\.0\.1:1\//g)).to.have.length(3);
+    }
+  });
+
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     it(`ends with exit code 0 on ${signal}, its journals empty`, async () => {
       const service = start();
