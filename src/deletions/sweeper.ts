@@ -46,21 +46,26 @@ export function sweeper(parts: SweeperParts): Sweeper {
     for (;;) {
       const due = await ledger.open({ due: clock(), limit: PAGE });
       const queue = due.map(({ requestId }) => requestId);
+      let failed = false;
       const runners = Array.from({ length: Math.min(AT_ONCE, queue.length) }, async () => {
-        for (let next = queue.shift(); next !== undefined && !stopped; next = queue.shift()) await runOne(next);
+        for (let next = queue.shift(); next !== undefined && !stopped; next = queue.shift())
+          failed = !(await runOne(next)) || failed;
       });
       await Promise.all(runners);
-      if (due.length < PAGE || stopped) break;
+      if (due.length < PAGE || failed || stopped) break;
     }
     await advanceWatermark(parts);
     if (clock() >= leftoversAt) await sweepSome();
   }
 
-  async function runOne(requestId: string): Promise<void> {
+  /** False when not even the failure could be noted, so that the request is still due. */
+  async function runOne(requestId: string): Promise<boolean> {
     try {
       await parts.run(requestId);
+      return true;
     } catch (error) {
       log.warn({ err: error, request: requestId }, "a deletion could not be run");
+      return false;
     }
   }
 

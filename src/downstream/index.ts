@@ -12,13 +12,21 @@ export interface DownstreamParts {
   /** `deletions.targets` of the settings. */
   readonly remote: readonly RemoteTarget[];
   readonly failpoint: Failpoint;
+  /** Ends calls to remote targets, so that a stop need not wait for them. */
+  readonly stopping?: AbortSignal;
 }
 
 /** Every place that a deletion goes through after the live profile, in this order. */
-export function downstreamTargets({ memberships, history, remote, failpoint }: DownstreamParts): DownstreamTarget[] {
+export function downstreamTargets({
+  memberships,
+  history,
+  remote,
+  failpoint,
+  stopping,
+}: DownstreamParts): DownstreamTarget[] {
   return [
     membershipIndexTarget(memberships, failpoint),
     historyArchiveTarget(history, failpoint),
-    ...remote.map((target) => remoteTarget(target, failpoint)),
+    ...remote.map((target) => remoteTarget(target, failpoint, stopping)),
   ];
 }

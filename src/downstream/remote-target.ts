@@ -14,8 +14,12 @@ const TIMEOUT_MS = 10_000;
 const LONGEST_ANSWER_BYTES = 65_536;
 const OWN_NAMES: readonly string[] = ["profile", "verified", "key", "membership-index", "history-archive"];
 
-/** Throws a `StartError` when the target cannot be trusted with identities. */
-export function remoteTarget({ name, url, token }: RemoteTarget, failpoint: Failpoint): DownstreamTarget {
+/** Throws a `StartError` when the target cannot be trusted with identities. Calls under way end in failure at `stopping`. */
+export function remoteTarget(
+  { name, url, token }: RemoteTarget,
+  failpoint: Failpoint,
+  stopping: AbortSignal = new AbortController().signal,
+): DownstreamTarget {
   const base = trusted(name, url);
 
   /** The JSON answer to a 2xx; undefined when there is none. */
@@ -24,7 +28,7 @@ export function remoteTarget({ name, url, token }: RemoteTarget, failpoint: Fail
     const response = await fetch(`${base}/${verb}`, {
       method: "POST",
       redirect: "error",
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopping]),
       headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
       body: JSON.stringify({ request_id: requestId, table, identities, cut_off: Math.floor(cutOff) }),
     });

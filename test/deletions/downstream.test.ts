@@ -6,6 +6,7 @@ import { noFailpoint } from "../../src/failpoint.js";
 import { downstreamTargetContract, subjectOf } from "../contracts/downstream-target.contract.js";
 import { type RemoteSystem, remoteSystem, type Trouble } from "../support/remote-system.js";
 import { temporaryStores } from "../support/stores.js";
+import { until } from "../support/until.js";
 
 const stamp = { time: 1_700_000_000_000, arrival: 1_700_000_000_000, position: 0 };
 
@@ -85,6 +86,17 @@ describe("a remote target", () => {
       expect(system.calls.map(({ path }) => path)).to.have.members(["/hooks/erase", "/hooks/verify"]);
     });
   }
+
+  it("does not hold up a stop when it accepts and never answers", async () => {
+    system.trouble = "silence";
+    const stopping = new AbortController();
+    const call = remoteTarget({ name: "crm", url: system.url, token: "secret" }, noFailpoint, stopping.signal)
+      .erase(subject)
+      .catch(() => "rejected");
+    await until("it was called", () => system.calls.length === 1);
+    stopping.abort();
+    expect(await call).to.equal("rejected");
+  });
 
   it("is not taken for clean when its answer does not say so", async () => {
     system.trouble = "no-json";

@@ -61,6 +61,7 @@ describe("the deletion routes", () => {
     it(`answer 404 for the status of ${id.slice(0, 40)}`, async () => {
       const { response } = await status(id);
       expect(response.status).to.equal(404);
+      expect(response.headers.get("cache-control")).to.equal("no-store");
       expect(response.headers.get("content-type")).to.match(/^application\/json/);
     });
   }
@@ -86,10 +87,21 @@ describe("the deletion routes", () => {
       const before = await service.service.stores.ledger.since(0, 1000);
       const response = await service.fetch(`/api/entity/${path}`, { method: "DELETE" });
       expect(response.status).to.equal(expected);
+      expect(response.headers.get("cache-control")).to.equal("no-store");
       expect(response.headers.get("content-type")).to.match(/^application\/json/);
       expect(await service.service.stores.ledger.since(0, 1000)).to.have.length(before.length);
     });
   }
+
+  it("keep nothing of a DELETE without a key or without its scope", async () => {
+    const before = await service.service.stores.ledger.since(0, 1000);
+    for (const key of [null, "em_nobody_0123456789abcdef0123456789abcdef"]) {
+      const response = await service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE", key });
+      expect(response.status).to.equal(401);
+      expect(response.headers.get("cache-control")).to.equal("no-store");
+    }
+    expect(await service.service.stores.ledger.since(0, 1000)).to.have.length(before.length);
+  });
 
   it("take one person's identity in another form for the same", async () => {
     const forms = ["Zoe%CC%88@Example.org", "%20ZO%C3%8B@example.org%20", "zo%C3%AB@example.org"];

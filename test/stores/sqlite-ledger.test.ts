@@ -1,4 +1,5 @@
 import { entityKeysContract } from "../contracts/entity-keys.contract.js";
+import { erasureWatermarkContract } from "../contracts/erasure-watermark.contract.js";
 import { ledgerContract } from "../contracts/ledger.contract.js";
 import { suppressionContract } from "../contracts/suppression.contract.js";
 import { wakeUpContract } from "../contracts/wake-up.contract.js";
@@ -16,6 +17,11 @@ suppressionContract("sqlite", openLedger);
 entityKeysContract("sqlite", async () => {
   const { stores, dir, close } = await temporaryStores();
   return { keys: stores.entityKeys, holdsBytes: (bytes) => findBytes(dir, [bytes]).length > 0, close };
+});
+
+erasureWatermarkContract("sqlite", async () => {
+  const { stores, close } = await temporaryStores();
+  return { watermark: stores.watermark, close };
 });
 
 wakeUpContract("sqlite", async () => {

@@ -43,7 +43,11 @@ export function openProcess(stores: Stores, clock: () => number, gate?: Gate): P
   const erasure = openErasure({
     ...guarded,
     sealing: profiles.sealing,
-    targets: downstreamTargets({ ...guarded, remote: [], failpoint: noFailpoint }),
+    targets: downstreamTargets({
+      ...guarded,
+      remote: [],
+      failpoint: noFailpoint,
+    }),
     hashIdentity,
     clock,
     arrivals: () => cutOff,

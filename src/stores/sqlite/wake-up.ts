@@ -3,6 +3,9 @@ import type { WakeUp } from "../../deletions/wake-up.js";
 /** Runs at once in this process, so that a burst of hints neither waits long nor takes all there is. */
 const RUNS_AT_ONCE = 8;
 
+/** Hints kept while nobody listens, or all are busy; the sweeper finds what the others were for. */
+const LONGEST_QUEUE = 10_000;
+
 /** Hints within this process: with the embedded engine it is the only one. */
 export function inProcessWakeUp(): WakeUp {
   const waiting = new Set<string>();
@@ -27,7 +30,7 @@ export function inProcessWakeUp(): WakeUp {
 
   return {
     hint(requestId) {
-      waiting.add(requestId);
+      if (waiting.size < LONGEST_QUEUE) waiting.add(requestId);
       setImmediate(next);
     },
 

@@ -1,0 +1,21 @@
+import { expect } from "chai";
+import type { ErasureWatermark } from "../../src/deletions/erasure-watermark.js";
+
+/** What every engine promises of the watermark. */
+export function erasureWatermarkContract(
+  name: string,
+  open: () => Promise<{ watermark: ErasureWatermark; close(): Promise<void> }>,
+): void {
+  describe(`the erasure watermark of ${name}`, () => {
+    it("is 0 at first, and never goes down", async () => {
+      const { watermark, close } = await open();
+      const seen = [await watermark.read()];
+      for (const sequence of [5, 3, 7]) {
+        await watermark.write(sequence);
+        seen.push(await watermark.read());
+      }
+      await close();
+      expect(seen).to.deep.equal([0, 5, 5, 7]);
+    });
+  });
+}

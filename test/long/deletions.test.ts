@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { nobodyReturns } from "../support/nobody-returns.js";
+import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { temporaryStores } from "../support/stores.js";
+import { until } from "../support/until.js";
+
+const DELETES = 10_000;
+const KILLS = 1000;
+
+describe("deletions, for long", () => {
+  it("P1: no acknowledged DELETE is lost over 1,000 random kill -9, and each completes", async () => {
+    const folder = temporaryFolder();
+    const acknowledged: string[] = [];
+    let service: RealService | undefined;
+    try {
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        service = await startReal(folder.dir, { LOG_LEVEL: "error" });
+        const dies = new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 300)).then(service.kill);
+        const wanted = Math.ceil((DELETES * (kill + 1)) / KILLS);
+        for (let index = acknowledged.length; index < wanted; index += 1) {
+          const id = await remove(service, index);
+          if (id === undefined) break;
+          acknowledged.push(id);
+        }
+        await dies;
+      }
+      service = await startReal(folder.dir, { LOG_LEVEL: "error" });
+      while (acknowledged.length < DELETES) acknowledged.push((await remove(service, acknowledged.length)) as string);
+      for (const id of acknowledged)
+        await until("it is complete", () => isComplete(service as RealService, id), 60_000);
+    } finally {
+      await service?.kill();
+      folder.remove();
+    }
+  });
+
+  it("P5: nobody is resurrected in 1,000,000 steps", async () => {
+    const { stores, close } = await temporaryStores();
+    const { property, steps } = nobodyReturns(stores);
+    for (let seed = 1000; steps() < 1_000_000; seed += 1) await fc.assert(property, { numRuns: 100, seed });
+    await close();
+  });
+});
+
+/** The id of an acknowledged DELETE of somebody just collected; undefined when the service died. */
+async function remove(service: RealService, index: number): Promise<string | undefined> {
+  try {
+    const json = { email: `p${index}@example.org`, user_id: `id-${index}` };
+    await service.fetch("/collect/json/web", { method: "POST", json });
+    const answer = await service.fetch(`/api/entity/user/user_id/id-${index}`, { method: "DELETE" });
+    expect(answer.status).to.equal(200);
+    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+async function isComplete(service: RealService, id: string): Promise<boolean> {
+  const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
+  expect(answer.status).to.equal(200);
+  return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
+}
