@@ -1,0 +1,110 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { experience } from "../../src/metrics/dimensions/experience.js";
+import { segment } from "../../src/metrics/dimensions/segment.js";
+import { stream } from "../../src/metrics/dimensions/stream.js";
+import { fetchSeries } from "../../src/metrics/fetch-series.js";
+import type { Series } from "../../src/metrics/series.js";
+import { seriesPlan } from "../../src/metrics/series-plan.js";
+import { type AskedSeries, seriesRequest } from "../../src/metrics/series-request.js";
+import { type Caches, largeCaches, type MetricReader, noCaches, openMetricReader, valuesOf } from "./metric-reader.js";
+
+const begin = Date.parse("2024-03-01T00:00:00Z");
+
+const series: Series[] = [
+  { dimension: stream, id: "a", type: "size" },
+  { dimension: stream, id: "b", type: "size" },
+  { dimension: segment, id: "a", type: "size" },
+  { dimension: experience, id: "a", type: "actualreach" },
+  { dimension: experience, id: "a", type: "potentialreach" },
+];
+
+const write = fc.record({
+  kind: fc.constant("write" as const),
+  columns: fc.array(
+    fc.record({
+      series: fc.constantFrom(...series),
+      hoursAgo: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 1_200 })),
+      values: fc.array(fc.oneof(fc.integer({ min: -9, max: 99 }), fc.constant(Number.NaN)), {
+        minLength: 1,
+        maxLength: 5,
+      }),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+});
+const query = fc.record({
+  kind: fc.constant("query" as const),
+  asked: fc
+    .record({
+      names: fc.constantFrom(
+        { dimension: "stream", id: "a", type: "size" },
+        { dimension: "stream", id: "b", type: "size" },
+        { dimension: "segsize", id: "a", type: "size" },
+        { dimension: "experience", id: "a", type: "conversionrate" },
+        { dimension: "experience", id: "a", type: "actualreach" },
+      ),
+      interval: fc.constantFrom("1h", "2h", "1d", "15m"),
+      range: fc.constantFrom("4h", "4h", "2d", "5w"),
+      smooth: fc.boolean(),
+      fillEmpty: fc.boolean(),
+    })
+    .map(({ names, ...rest }): AskedSeries => ({ ...names, ...rest })),
+});
+const wait = fc.record({ kind: fc.constant("wait" as const), minutes: fc.integer({ min: 0, max: 90 }) });
+const step = fc.oneof({ weight: 3, arbitrary: write }, { weight: 6, arbitrary: query }, { weight: 1, arbitrary: wait });
+
+/** Caches of several sizes, each of which has ways of its own to be wrong. */
+export const cacheSizes = [
+  { what: "large caches", cache: largeCaches, seed: 1 },
+  { what: "caches that hold hardly anything", cache: { columns_bytes: 9_000, answers_bytes: 9_000 }, seed: 2 },
+  { what: "a cache of answers alone", cache: { ...largeCaches, columns_bytes: 1 }, seed: 3 },
+  { what: "a cache of columns alone", cache: { ...largeCaches, answers_bytes: 1 }, seed: 4 },
+];
+
+/**
+ * Plays a random history of writes, late ones too, and queries. Each answer has to equal that of a reader without a cache, and to
+ * say truly whether the store was read.
+ */
+export async function compareHistory(cache: Caches, steps: number, seed: number): Promise<void> {
+  const reader = await openMetricReader({ cache });
+  let now = begin;
+  let cached = 0;
+  try {
+    const compare = comparison(reader);
+    for (const action of fc.sample(step, { numRuns: steps, seed })) {
+      if (action.kind === "wait") now += action.minutes * 60_000;
+      if (action.kind === "write") {
+        await reader.write(
+          action.columns.map(({ series, hoursAgo, values }) => {
+            const { slotMs } = series.dimension;
+            const from = Math.floor((now - hoursAgo * HOUR) / slotMs) * slotMs;
+            return { series, from, values: Float64Array.from(values) };
+          }),
+        );
+      }
+      if (action.kind === "query" && (await compare(action.asked, now))) cached += 1;
+    }
+    expect(cached).to.be.greaterThan(steps / 200);
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Asks with and without a cache; hands out whether the cache answered. */
+function comparison(reader: MetricReader): (asked: AskedSeries, now: number) => Promise<boolean> {
+  const { series: store, changes } = reader.stores;
+  const plain = fetchSeries({ store, changes, cache: noCaches, deadlineMs: 5_000 });
+
+  return async (asked, now) => {
+    const reads = reader.reads();
+    const [answer] = await reader.fetch([asked], now);
+    const [truth] = await plain([seriesPlan(seriesRequest(asked, now), now)], now);
+    if (answer === undefined || truth === undefined) throw new Error("no answer");
+    expect(valuesOf(answer)).to.deep.equal(valuesOf(truth));
+    expect([answer.completeUntil, answer.nextSaveAt]).to.deep.equal([truth.completeUntil, truth.nextSaveAt]);
+    expect(answer.isCached).to.equal(reader.reads() === reads);
+    return answer.isCached;
+  };
+}
