@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { invalid, type Problem, ServiceError } from "../errors.js";
 import type { CollectMessages, NewMessage } from "./collect-messages.js";
 import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
@@ -100,7 +101,7 @@ function tallyOf(run: RepeatableRun | undefined): CollectTally {
   return JSON.parse(run.tally) as CollectTally;
 }
 
-/** The items in batches that are worth a transaction, and that memory does not feel. */
+/** The items in batches that are worth a transaction, and that memory does not feel; others get a turn in between. */
 async function* batchesOf(items: AsyncIterable<readonly RequestItem[]>): AsyncGenerator<readonly RequestItem[]> {
   let batch: RequestItem[] = [];
   let bytes = 0;
@@ -110,6 +111,7 @@ async function* batchesOf(items: AsyncIterable<readonly RequestItem[]>): AsyncGe
       bytes += item.bytes;
       if (batch.length < BATCH_MESSAGES && bytes < BATCH_BYTES) continue;
       yield batch;
+      await setImmediate();
       batch = [];
       bytes = 0;
     }

@@ -31,10 +31,16 @@ export class Draft {
     return this;
   }
 
-  /** Size that merging a document would lead to, its identities left out. */
-  bytesWith(document: EntityDocument): number {
+  /**
+   * Size that merging a document would lead to, its identities left out. What is far over `most` is not looked at to its
+   * end: then the size so far.
+   */
+  bytesWith(document: EntityDocument, most: number): number {
     let bytes = this.#bytes;
-    for (const [, , growth] of this.#newsOf(document)) bytes += growth;
+    for (const [, , growth] of this.#newsOf(document)) {
+      bytes += growth;
+      if (bytes > 2 * most) break;
+    }
     return bytes;
   }
 

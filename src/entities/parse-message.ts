@@ -29,11 +29,16 @@ const AHEAD_MS = 600_000;
 
 const LONGEST_NAME = 256;
 
+/** More attributes would not fit into an entity, however small they are. */
+const MOST_NAMES = 25_000;
+
 /** The message that a JSON value stands for, at `now`. Refused with one problem, whose path is an identity field or empty. */
 export function parseMessage(json: unknown, rules: MessageRules, now: number): ParsedMessage {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw invalid("not_an_object", "", "A message is an object");
   }
+  const names = Object.keys(json);
+  if (names.length > MOST_NAMES) throw invalid("too_many_names", "", `A message has at most ${MOST_NAMES} attributes`);
   const problem = problemOfJson(json, rules.nesting);
   if (problem !== undefined) throw invalid(problem.code, "", problem.message);
 
@@ -41,14 +46,19 @@ export function parseMessage(json: unknown, rules: MessageRules, now: number): P
   const fields = new Map(table.identities.map((field) => [field.name, field]));
   const identities = new Map<string, Identity>();
   const attributes: [string, Json][] = [];
-  for (const [name, value] of Object.entries(json as Record<string, Json>)) {
+  for (const name of names) {
     if (name === "segments") continue;
+    const value = (json as Record<string, Json>)[name] as Json;
     const field = fields.get(name);
     if (field === undefined) {
       attributes.push([checkedName(name), value]);
       continue;
     }
-    for (const raw of Array.isArray(value) ? (value as readonly Json[]) : [value]) {
+    const values = Array.isArray(value) ? (value as readonly Json[]) : [value];
+    if (values.length > table.maxValues) {
+      throw invalid("too_many_values", name, `An entity holds at most ${table.maxValues} values of an identity field`);
+    }
+    for (const raw of values) {
       const identity = identityOf(table, field, raw, rules.identityBytes);
       identities.set(`${field.name}\0${identity.value}`, identity);
     }

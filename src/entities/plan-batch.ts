@@ -123,6 +123,6 @@ function limitReached(
   if ((joins || draft.lacks(document.identities)) && draft.valuesWith(document.identities) > limits.maxValues) {
     return "too_many_values";
   }
-  const bytes = draft.bytesWith(document);
+  const bytes = draft.bytesWith(document, limits.entityBytes);
   return bytes > limits.entityBytes && (joins || bytes > draft.bytes) ? "entity_too_large" : undefined;
 }

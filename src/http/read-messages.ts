@@ -33,15 +33,22 @@ export async function readMessages(ctx: ApiContext, rules: MessageRules, limits:
   const digest = createHash("sha256").update(text).digest("hex");
   const bytes = text.length / Math.max(1, messages.length);
   const single = !Array.isArray(body);
-  const items = messages.map((message, index): RequestItem => {
-    return {
-      text: `${digest} ${index}`,
-      bytes,
-      parse: (now) => parseMessage(message, rules, now),
-      place: (path) => (single ? path : `[${index}]${path === "" ? "" : `.${path}`}`),
-    };
+  const itemAt = (index: number): RequestItem => ({
+    text: `${digest} ${index}`,
+    bytes,
+    parse: (now) => parseMessage(messages[index], rules, now),
+    place: (path) => (single ? path : `[${index}]${path === "" ? "" : `.${path}`}`),
   });
-  return { single, items: once(items) };
+  return { single, items: itemsOf(messages.length, itemAt) };
+}
+
+const SLICE = 500;
+
+/** Items made as they are wanted: a body may hold millions of tiny ones. */
+async function* itemsOf(count: number, itemAt: (index: number) => RequestItem): AsyncGenerator<readonly RequestItem[]> {
+  for (let from = 0; from < count; from += SLICE) {
+    yield Array.from({ length: Math.min(SLICE, count - from) }, (_, i) => itemAt(from + i));
+  }
 }
 
 async function* linesOf(
@@ -70,8 +77,4 @@ function parseJson(text: string, message: string): unknown {
   } catch {
     throw invalid("not_json", "", message);
   }
-}
-
-async function* once<T>(value: T): AsyncGenerator<T> {
-  yield value;
 }

@@ -65,6 +65,12 @@ describe("a message", () => {
     ["empty lists of identities", { _uid: [] }, "no_identity", ""],
     ["a bad identity among good ones", { _uid: ["a", null] }, "invalid_identity", "_uid"],
     ["an identity that is an object", { email: { $ne: "" } }, "invalid_identity", "email"],
+    [
+      "more values than an entity may hold",
+      { _uid: Array.from({ length: 101 }, (_, i) => i) },
+      "too_many_values",
+      "_uid",
+    ],
     ["a name too long", { _uid: "a", ["x".repeat(257)]: 1 }, "invalid_name", ""],
     ["an empty name", { _uid: "a", "": 1 }, "invalid_name", ""],
     ["__proto__ as a name", JSON.parse('{"_uid":"a","__proto__":{"polluted":1}}'), "invalid_name", ""],
