@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../clock.js";
-import { keyIdOf, type Scope, scopes } from "./api-key.js";
+import { type ApiKey, keyIdOf, type Scope, scopes } from "./api-key.js";
 import type { KeyStore } from "./key-store.js";
 import { digestOf } from "./mint-key.js";
 
@@ -32,13 +32,9 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
     const id = keyIdOf(key);
     if (id === undefined) return undefined;
     const digest = digestOf(key);
-    if (adminDigest !== undefined && timingSafeEqual(digest, adminDigest)) return admin;
-    const kept = await store.find(id);
-    if (kept === undefined || kept.revokedAt !== undefined) return undefined;
-    const expected = Buffer.from(kept.digest, "hex");
-    if (expected.length !== digest.length || !timingSafeEqual(digest, expected)) return undefined;
-    const caller = { keyId: kept.id, scopes: new Set(kept.scopes) };
-    remember(key, { caller, until: now + BELIEVED_MS });
+    const isAdmin = adminDigest !== undefined && timingSafeEqual(digest, adminDigest);
+    const caller = isAdmin ? admin : callerOf(await store.find(id), digest);
+    if (caller !== undefined) remember(key, { caller, until: now + BELIEVED_MS });
     return caller;
   }
 
@@ -58,4 +54,12 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
     if (known !== undefined && now < known.until && now >= known.until - BELIEVED_MS) return known.caller;
     return lookUp(key, now);
   };
+}
+
+/** Who holds a key of this digest, if it is that of the key that is kept, and still valid. */
+function callerOf(kept: ApiKey | undefined, digest: Buffer): Caller | undefined {
+  if (kept === undefined || kept.revokedAt !== undefined) return undefined;
+  const expected = Buffer.from(kept.digest, "hex");
+  if (expected.length !== digest.length || !timingSafeEqual(digest, expected)) return undefined;
+  return { keyId: kept.id, scopes: new Set(kept.scopes) };
 }

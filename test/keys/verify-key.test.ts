@@ -1,0 +1,92 @@
+import { expect } from "chai";
+import { type ApiKey, keyIdOf, scopes } from "../../src/keys/api-key.js";
+import type { KeyStore } from "../../src/keys/key-store.js";
+import { mintKey } from "../../src/keys/mint-key.js";
+import { keyVerifier } from "../../src/keys/verify-key.js";
+import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
+import { keySchema, sqliteKeyStore } from "../../src/stores/sqlite/key-store.js";
+
+const admin = "em_bench_0123456789abcdef0123456789abcdef";
+
+describe("verifying a key", () => {
+  let store: KeyStore;
+  let reads: number;
+  let now: number;
+
+  beforeEach(() => {
+    const db = new DatabaseSync(":memory:");
+    db.exec(keySchema);
+    const kept = sqliteKeyStore(db);
+    reads = 0;
+    now = 1_700_000_000_000;
+    store = {
+      ...kept,
+      find(id) {
+        reads += 1;
+        return kept.find(id);
+      },
+    };
+  });
+
+  async function added(): Promise<{ key: string; kept: ApiKey }> {
+    const minted = mintKey("", ["metric:read"], now);
+    await store.add(minted.kept);
+    return minted;
+  }
+
+  it("names its holder and scopes", async () => {
+    const { key, kept } = await added();
+    const caller = await keyVerifier(store, null, () => now)(key);
+    expect(caller?.keyId).to.equal(kept.id);
+    expect([...(caller?.scopes ?? [])]).to.deep.equal(["metric:read"]);
+  });
+
+  it("looks a valid key up once in a while, not each time", async () => {
+    const { key } = await added();
+    const verify = keyVerifier(store, null, () => now);
+    for (let i = 0; i < 100; i += 1) expect(await verify(key)).to.not.equal(undefined);
+    expect(reads).to.equal(1);
+    now += 5000;
+    await verify(key);
+    expect(reads).to.equal(2);
+  });
+
+  it("obeys a revocation within five seconds, also when the clock is set back", async () => {
+    for (const step of [5000, -3_600_000]) {
+      const { key, kept } = await added();
+      const verify = keyVerifier(store, null, () => now);
+      await verify(key);
+      await store.revoke(kept.id, now);
+      now += step;
+      expect(await verify(key), String(step)).to.equal(undefined);
+    }
+  });
+
+  it("looks a wrong key up each time, so that one made a moment later is found", async () => {
+    const verify = keyVerifier(store, null, () => now);
+    const { key, kept } = mintKey("", ["admin"], now);
+    expect(await verify(key)).to.equal(undefined);
+    await store.add(kept);
+    expect(await verify(key)).to.not.equal(undefined);
+  });
+
+  it("takes the key of the configuration with every scope, and only while it is set", async () => {
+    const caller = await keyVerifier(store, admin, () => now)(admin);
+    expect(caller?.keyId).to.equal("admin");
+    expect([...(caller?.scopes ?? [])]).to.deep.equal([...scopes]);
+    expect(await keyVerifier(store, null, () => now)(admin)).to.equal(undefined);
+    expect(await keyVerifier(store, admin, () => now)(`${admin}0`)).to.equal(undefined);
+  });
+});
+
+describe("a new key", () => {
+  it("is letters and digits with 128 random bits or more, and never the same", () => {
+    const keys = Array.from({ length: 1000 }, () => mintKey("", ["admin"], 0));
+    expect(new Set(keys.map(({ key }) => key)).size).to.equal(1000);
+    for (const { key, kept } of keys) {
+      expect(key).to.match(/^em_[a-z0-9]+_[0-9a-f]{32,}$/);
+      expect(keyIdOf(key)).to.equal(kept.id);
+      expect(JSON.stringify(kept)).to.not.include(key.split("_")[2]);
+    }
+  });
+});
