@@ -13,11 +13,12 @@ import { observeDeletions } from "./deletions/observe-deletions.js";
 import { downstreamTargets } from "./downstream/index.js";
 import { collectMessages } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
-import { finishLeftovers } from "./entities/finish-leftovers.js";
+
 import { identityHashing } from "./entities/identity.js";
 import { readEntity } from "./entities/read-entity.js";
 import { sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
+import { tendHistory } from "./entities/tend-history.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { Api } from "./http/api-router.js";
 import { openServer } from "./http/open-server.js";
@@ -128,7 +129,12 @@ export async function compose(
     limits: settings.limits,
     clock,
   });
-  const leftovers = finishLeftovers(profiles, arrivalClock, log);
+  const tending = tendHistory({
+    ...profiles,
+    arrivals: arrivalClock,
+    keepMs: settings.history.keep === null ? undefined : parseDuration(settings.history.keep)?.ms,
+    log,
+  });
   const recorder = createRecorder({
     dimensions,
     clock,
@@ -154,9 +160,9 @@ export async function compose(
     async listen() {
       await erasure.eraseAgain();
       await finishDeletedSegments(stores.catalogue, stores.memberships);
-      await leftovers.finishAll();
+      await tending.finishAll();
       const address = await port.listen();
-      leftovers.start();
+      tending.start();
       if (settings.roles.includes("worker")) erasure.start();
       if (settings.roles.includes("worker"))
         recording = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);
@@ -165,7 +171,7 @@ export async function compose(
     async stop() {
       await port.stop();
       await recording?.stop();
-      await leftovers.stop();
+      await tending.stop();
       stopping.abort();
       await erasure.stop();
       await stores.close();

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { History, HistoryMessage } from "../../entities/history.js";
 import { type Database, inTransaction } from "./database.js";
 
@@ -14,6 +15,9 @@ export const historySchema = `
     message TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (message, hash)
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS pending_identity_hash ON pending_identity (hash);`;
+
+/** Rows that one step of `expire` removes: others get a turn in between. */
+const AT_ONCE = 1_000;
 
 type MessageRow = Omit<HistoryMessage, "hashes">;
 
@@ -43,7 +47,8 @@ export function sqliteHistory(db: Database, slotMs: number): History {
     WHERE message IN (SELECT id FROM message WHERE entity = ? AND pending = 1)`);
   const removeAll = db.prepare("DELETE FROM message WHERE entity = ?");
   const kept = db.prepare("SELECT 1 FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
-  const expired = db.prepare("DELETE FROM message WHERE arrival < ? AND pending = 0");
+  const forget = db.prepare(`DELETE FROM message WHERE rowid IN (
+    SELECT rowid FROM message WHERE arrival < ? AND pending = 0 ORDER BY arrival LIMIT ${AT_ONCE})`);
 
   const withHashes = (rows: unknown[]): HistoryMessage[] =>
     (rows as MessageRow[]).map((row) => ({
@@ -107,7 +112,7 @@ export function sqliteHistory(db: Database, slotMs: number): History {
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
 
     async expire(before) {
-      expired.run(before);
+      while (Number(forget.run(before).changes) === AT_ONCE) await setImmediate();
     },
   };
 }

@@ -1,0 +1,64 @@
+import type { Clock } from "../clock.js";
+import type { Log } from "../log.js";
+import type { BatchParts } from "./apply-batch.js";
+import { finishPending } from "./finish-pending.js";
+
+/** A message that is pending for so long was left behind by its writer, ms. */
+const LEFT_BEHIND_MS = 60_000;
+
+const EVERY_MS = 60_000;
+
+export interface TendHistoryParts extends BatchParts {
+  /** See `clock.arrivals`. */
+  readonly arrivals: Clock;
+  /** How long settled messages are kept, ms; undefined is for ever. */
+  readonly keepMs: number | undefined;
+  readonly log: Log;
+}
+
+/** Looks after the history: messages whose writers died or gave up, and those that are older than is wanted. */
+export interface HistoryTending {
+  /** Finishes all that is pending: before this process takes in any itself. */
+  finishAll(): Promise<void>;
+  /** From now on, finishes what was left behind and forgets what is too old, every minute. */
+  start(): void;
+  /** Resolves when nothing is under way. */
+  stop(): Promise<void>;
+}
+
+export function tendHistory(parts: TendHistoryParts): HistoryTending {
+  const { arrivals, keepMs, log, history } = parts;
+  let timer: NodeJS.Timeout | undefined;
+  let running = Promise.resolve();
+
+  async function finish(before: number): Promise<void> {
+    const finished = await finishPending(parts, before);
+    if (finished > 0) log.info({ messages: finished }, "finished messages that were left behind");
+  }
+
+  async function round(): Promise<void> {
+    try {
+      await finish(arrivals() - LEFT_BEHIND_MS);
+      if (keepMs !== undefined) await history.expire(arrivals() - keepMs);
+    } catch (err) {
+      log.error({ err }, "looking after the history failed and will be tried again");
+    }
+    timer?.refresh();
+  }
+
+  return {
+    finishAll: () => finish(Number.MAX_SAFE_INTEGER),
+    start() {
+      const run = () => {
+        running = round();
+      };
+      timer = setTimeout(run, EVERY_MS).unref();
+      run();
+    },
+    async stop() {
+      clearTimeout(timer);
+      timer = undefined;
+      await running;
+    },
+  };
+}

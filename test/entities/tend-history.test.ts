@@ -1,0 +1,62 @@
+import { expect } from "chai";
+import { identityHashing } from "../../src/entities/identity.js";
+import { LONG_AGO } from "../support/entity-stage.js";
+import { startService, type TestService } from "../support/service.js";
+import { temporaryStores } from "../support/temporary-stores.js";
+import { until } from "../support/until.js";
+
+const HOUR = 3_600_000;
+
+describe("looking after the history", () => {
+  it("finishes what a writer left behind before the port opens", async () => {
+    const first = await startService({ roles: ["api"] });
+    const { history } = first.service.stores;
+    const { settle } = history;
+    history.settle = () => Promise.reject(new Error("died"));
+    const answer = await first.fetch("/collect/json/web", { method: "POST", json: { _uid: "a", x: 1 } });
+    expect(answer.status).to.equal(500);
+    history.settle = settle;
+    await first.stop({ keep: true });
+
+    const second = await startService({ roles: ["api"] }, { dir: first.dir });
+    expect(await second.service.stores.history.pending(Number.MAX_SAFE_INTEGER, 9)).to.deep.equal([]);
+    expect(await second.service.stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9)).to.have.length(1);
+    expect((await second.fetch("/api/me/_uid/a")).status).to.equal(200);
+    await second.stop();
+  });
+
+  it("forgets settled messages older than history.keep, and not their profiles", async () => {
+    let now = LONG_AGO;
+    const first = await startService({ roles: ["api"] }, { clock: () => now });
+    const send = (service: TestService, _uid: string) =>
+      service.fetch("/collect/json/web", { method: "POST", json: { _uid } });
+    await send(first, "old");
+    await first.stop({ keep: true });
+    now += 48 * HOUR;
+    const options = { clock: () => now, dir: first.dir };
+    const second = await startService({ roles: ["api"], history: { keep: "1d" } }, options);
+    await send(second, "new");
+    const { history, entities } = second.service.stores;
+    const hashOf = identityHashing(second.service.stores.pepper);
+    const hashes = ["old", "new"].map((value) => hashOf("user", { field: "_uid", value }));
+    const owners = await entities.owners(hashes);
+    const [old, young] = hashes.map((hash) => owners.get(hash) ?? "") as [string, string];
+    await until("the old message is gone", async () => !(await history.holds([old])));
+    expect(await history.holds([young])).to.equal(true);
+    expect((await second.fetch("/api/me/_uid/old")).status).to.equal(200);
+    await second.stop();
+  });
+
+  it("forgets thousands of old messages step by step", async () => {
+    const { history, close } = await temporaryStores({ inMemory: true });
+    const ids = Array.from({ length: 2_500 }, (_, i) => i.toString(16).padStart(32, "0"));
+    const stamp = { time: LONG_AGO, position: 0, sealed: Uint8Array.of(1), hashes: [] };
+    await history.append(
+      ids.map((id, i) => ({ id, table: "user", stream: "web", entity: id, ...stamp, arrival: LONG_AGO + i })),
+    );
+    await history.settle(ids);
+    await history.expire(LONG_AGO + 2_400);
+    expect(await history.find(ids)).to.have.property("size", 100);
+    await close();
+  });
+});
