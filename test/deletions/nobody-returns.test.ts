@@ -1,19 +1,15 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { expect } from "chai";
 import fc from "fast-check";
 import { nobodyReturns } from "../support/nobody-returns.js";
-import { type OpenStores, temporaryStores } from "../support/stores.js";
-
-/** Where the disk is not waited for; a power cut is not what this is about. */
-const inMemory = existsSync("/dev/shm") ? "/dev/shm" : undefined;
+import { fastFolder, type OpenStores, temporaryStores } from "../support/stores.js";
 
 describe("P5: nobody is resurrected", () => {
   let open: OpenStores;
 
   before(async () => {
-    open = await temporaryStores(undefined, inMemory);
+    open = await temporaryStores(undefined, fastFolder);
   });
   after(() => open.close());
 

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { startService, type TestService } from "../support/service.js";
+import { fastFolder } from "../support/stores.js";
 import { until } from "../support/until.js";
 
 const PAIRS = 2000;
@@ -12,9 +12,7 @@ describe("P2: after a DELETE answered 200", () => {
   let service: TestService;
 
   before(async () => {
-    // Where the disk is not waited for, if there is such a place.
-    const under = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
-    service = await startService({}, { dir: mkdtempSync(join(under, "entity-metrics-")) });
+    service = await startService({}, { dir: mkdtempSync(join(fastFolder, "entity-metrics-")) });
   });
   after(() => service.stop());
 

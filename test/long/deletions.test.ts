@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { nobodyReturns } from "../support/nobody-returns.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
-import { temporaryStores } from "../support/stores.js";
+import { fastFolder, temporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
 
 const DELETES = 10_000;
@@ -36,7 +36,7 @@ describe("deletions, for long", () => {
   });
 
   it("P5: nobody is resurrected in 1,000,000 steps", async () => {
-    const { stores, close } = await temporaryStores();
+    const { stores, close } = await temporaryStores(undefined, fastFolder);
     const { property, steps } = nobodyReturns(stores);
     for (let seed = 1000; steps() < 1_000_000; seed += 1) await fc.assert(property, { numRuns: 100, seed });
     await close();

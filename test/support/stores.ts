@@ -1,10 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Failpoint } from "../../src/failpoint.js";
 import { openStores } from "../../src/stores/open-stores.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { settingsFor } from "./service.js";
+
+/** A folder for many writes: where the disk is not waited for, if there is such a place. */
+export const fastFolder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** The embedded engine on a folder of its own. */
 export interface OpenStores {
