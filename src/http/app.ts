@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import Koa from "koa";
 import type { Settings } from "../config.js";
-import { invalid, ServiceError } from "../errors.js";
+import { ServiceError } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
 import type { Admission } from "./admission.js";
 import { type Api, type ApiContext, type ApiState, routerOf } from "./api-router.js";
 import type { Authenticate } from "./authenticate.js";
+import { checkedHead } from "./checked-head.js";
 import { compressed } from "./compressed.js";
 import { corsHeaders } from "./cors.js";
 import { errorResponse } from "./error-response.js";
-import { targetOf } from "./raw-path.js";
 import { describeError, noteAnswer } from "./request-log.js";
 import { serve } from "./serve.js";
 
@@ -40,7 +40,7 @@ export function createApp(parts: AppParts): App {
   if (settings.http.cors.origins.length > 0) app.use(corsHeaders(settings.http.cors.origins));
   app.use(async (ctx) => {
     const context = ctx as unknown as ApiContext;
-    const path = checkedPath(context, settings.limits.url_bytes);
+    const path = checkedHead(ctx.req, settings.limits.url_bytes);
     const { route, params, allow } = find(ctx.method, path);
     if (ctx.method === "OPTIONS" || route === undefined) ctx.set("Allow", allow);
     if (ctx.method === "OPTIONS") {
@@ -99,17 +99,4 @@ function lastWord(ctx: ApiContext, error: unknown, parts: AppParts): void {
   }
   answerError(ctx, error, parts);
   ctx.res.end(JSON.stringify(ctx.body));
-}
-
-/** The raw path of a request whose head is in order. */
-function checkedPath(ctx: ApiContext, urlBytes: number): string {
-  const { req } = ctx;
-  const url = req.url ?? "/";
-  if (url.length > urlBytes) throw new ServiceError("address-too-long", `The URL is longer than ${urlBytes} bytes`);
-  if (req.httpVersionMinor > 0 && req.headers.host === undefined) {
-    throw invalid("missing_header", "Host", "There is no Host header");
-  }
-  const { path, query } = targetOf(url);
-  if (!url.startsWith("/")) req.url = query === "" ? path : `${path}?${query}`;
-  return path;
 }

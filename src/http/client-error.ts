@@ -32,9 +32,15 @@ interface ParserError extends Error {
 function describe({ code, rawPacket }: ParserError, limits: Pick<Limits, "url_bytes">): ServiceError {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new ServiceError("timed-out", "The request did not come in time");
   if (code !== "HPE_HEADER_OVERFLOW") return invalid("malformed_request", "", "The request is not valid HTTP");
-  const lineEnd = rawPacket?.indexOf("\r\n") ?? 0;
-  if (lineEnd < 0 || lineEnd > limits.url_bytes) {
+  if (longTarget(rawPacket, limits.url_bytes)) {
     return new ServiceError("address-too-long", `The URL is longer than ${limits.url_bytes} bytes`);
   }
   return new ServiceError("headers-too-large", "The head of the request is too large");
+}
+
+/** Whether these bytes begin with a request line whose target is longer than so many bytes. */
+function longTarget(packet: Buffer | undefined, urlBytes: number): boolean {
+  const start = packet?.subarray(0, urlBytes + 20).toString("latin1") ?? "";
+  const target = /^[A-Z-]{1,20} ([^ \r\n]*)/.exec(start)?.[1] ?? "";
+  return target.length >= Math.min(urlBytes, start.length - 20);
 }

@@ -1,0 +1,68 @@
+import { Agent, request } from "node:http";
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+const CALLERS = 200;
+const FOR_MS = 2000;
+const body = JSON.stringify({ dimension: "segment", dimension_id: "a", dimension_type: "size" });
+
+describe("P14: overload", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService({ limits: { requests: 8, requests_per_key: 8 } });
+  });
+  after(() => service.stop());
+
+  it("is shed in words, while the rest is served, /health answers, and it ends with the load", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: CALLERS + 4 });
+    const counts = { served: 0, shed: 0 };
+    const strange: string[] = [];
+    const end = performance.now() + FOR_MS;
+    const post = {
+      method: "POST",
+      path: "/api/metric",
+      headers: { authorization: service.key, "content-type": "application/json" },
+    };
+
+    const call = (options: object, text: string) =>
+      new Promise<{ status: number; retryAfter: string | undefined; text: string }>((resolve, reject) => {
+        const sent = request({ port: service.port, host: "127.0.0.1", agent, ...options }, (response) => {
+          let text = "";
+          response.on("data", (chunk) => (text += chunk));
+          response.on("end", () => {
+            resolve({ status: response.statusCode ?? 0, retryAfter: response.headers["retry-after"], text });
+          });
+        });
+        sent.on("error", reject);
+        // The body comes in two parts, so that a request is under way for a while.
+        sent.write(text.slice(0, 5));
+        setTimeout(() => sent.end(text.slice(5)), 30);
+      });
+
+    const caller = async () => {
+      while (performance.now() < end) {
+        const { status, retryAfter, text } = await call(post, body);
+        const told = (status === 503 || status === 429) && Number(retryAfter) >= 1;
+        if (status === 200) counts.served += 1;
+        else if (told && JSON.parse(text).data === null) {
+          counts.shed += 1;
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        } else strange.push(`${status} ${text.slice(0, 100)}`);
+      }
+    };
+    const health = async () => {
+      while (performance.now() < end) {
+        const { status } = await call({ path: "/health" }, "");
+        if (status !== 200) strange.push(`/health ${status}`);
+      }
+    };
+    await Promise.all([...Array.from({ length: CALLERS }, caller), health()]);
+    agent.destroy();
+
+    expect(strange.slice(0, 3)).to.deep.equal([]);
+    expect(counts.served).to.be.above(50);
+    expect(counts.shed).to.be.above(50);
+    const after = await service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) });
+    expect(after.status).to.equal(200);
+  });
+});
