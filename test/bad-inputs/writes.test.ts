@@ -5,21 +5,25 @@ import { startService, type TestService } from "../support/service.js";
 const HOUR = 3_600_000;
 const now = Date.UTC(2026, 5, 15, 12, 30);
 const slot = Math.floor(now / (2 * HOUR)) * 2 * HOUR;
-const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
+/** Another one for each test. */
+let series = { dimension: "segment", dimension_id: "", dimension_type: "size" };
+let tests = 0;
 const json = { "content-type": "application/json" };
 
 describe("bad writes", () => {
   let service: TestService;
-  beforeEach(async () => {
+  before(async () => {
     service = await startService({ recorder: { tick_ms: 3_600_000 } }, { clock: () => now });
   });
-  afterEach(async () => {
-    await expectAlive(service);
-    await service.stop();
+  after(() => service.stop());
+  beforeEach(() => {
+    tests += 1;
+    series = { ...series, dimension_id: `a${tests}` };
   });
+  afterEach(() => expectAlive(service));
 
-  const values = async (dimension_id = "a") => {
-    const request = { ...series, dimension_id, startdate: "2020-01-01", interval: "1w" };
+  const values = async () => {
+    const request = { ...series, startdate: "2020-01-01", interval: "1w" };
     const response = await service.fetch("/api/metric", { method: "POST", json: { ...request, interval: "52w" } });
     const { data } = (await response.json()) as { data: { values: { value: number }[] }[] };
     return data[0]?.values.map(({ value }) => value);
@@ -138,7 +142,7 @@ describe("bad writes", () => {
   ];
   for (const line of lines) {
     it(`the line ${JSON.stringify(line)} is 400`, async () => {
-      const body = `segment,dimension_id=a value=1\n${line}\n`;
+      const body = `segment,dimension_id=${series.dimension_id} value=1\n${line}\n`;
       await refused(service, "/api/v2/write", { method: "POST", headers: { "content-type": "text/plain" }, body }, 400);
       expect(await values()).to.deep.equal([]);
     });
