@@ -8,6 +8,7 @@ import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget, ErasureSubject } from "./downstream-target.js";
 import { type GatherParts, gather } from "./gather.js";
 import { wakeOthers } from "./wake-others.js";
+import type { WakeUp } from "./wake-up.js";
 
 export interface RunParts extends GatherParts {
   readonly entityKeys: EntityKeys;
@@ -16,6 +17,7 @@ export interface RunParts extends GatherParts {
   readonly log: Log;
   readonly observer: DeletionObserver;
   readonly failpoint: Failpoint;
+  readonly wakeUp: Pick<WakeUp, "hint">;
   /** A name that no other run has. */
   newRunner(): string;
 }
@@ -141,15 +143,21 @@ async function lookAgain(parts: RunParts, deletion: Deletion): Promise<void> {
  */
 async function expectNoEarlier({ ledger }: RunParts, { requestId, identity }: Deletion): Promise<void> {
   const [oldest] = await ledger.openOver(identity);
-  if (oldest !== undefined && oldest.requestId !== requestId) throw new Error("An earlier request is still open");
+  if (oldest !== undefined && oldest.requestId !== requestId) throw new EarlierOpen();
 }
 
+class EarlierOpen extends Error {}
+
+/** How soon a request that waits for an earlier one is looked at again, should nobody wake it. */
+const WAIT_MS = 1000;
+
 /** Lets those run that waited for this one. */
-async function wakeLater({ ledger }: RunParts, { hashes }: Deletion): Promise<void> {
-  for (const hash of hashes) {
-    const later = (await ledger.openOver(hash)).filter(({ attempts }) => attempts > 0);
-    if (later.length > 0) await ledger.wake(later.map(({ requestId }) => requestId));
-  }
+async function wakeLater({ ledger, wakeUp }: RunParts, { hashes }: Deletion): Promise<void> {
+  const later = new Set<string>();
+  for (const hash of hashes) for (const { requestId } of await ledger.openOver(hash)) later.add(requestId);
+  if (later.size === 0) return;
+  await ledger.wake([...later]);
+  for (const requestId of later) wakeUp.hint(requestId);
 }
 
 async function stage<T>(name: string, deletion: Deletion, work: () => Promise<T>): Promise<T> {
@@ -179,6 +187,11 @@ async function noteDone({ ledger }: RunParts, deletion: Deletion, name: string):
 
 async function noteFailure({ ledger, targets, clock, log, observer }: RunParts, failure: StageFailure): Promise<void> {
   const { deletion, stage: name } = failure;
+  if (failure.cause instanceof EarlierOpen) {
+    const { done, attempts } = deletion;
+    await ledger.note(deletion.requestId, deletion.revision, { done, attempts, notBefore: clock() + WAIT_MS });
+    return;
+  }
   const remote = targets.some((target) => target.name === name && target.remote);
   const attempts = deletion.attempts + 1;
   await ledger.note(deletion.requestId, deletion.revision, {

@@ -119,7 +119,8 @@ class Life {
   async end(): Promise<void> {
     const { ledger, entities, history, memberships, entityKeys } = this.#stores;
     this.#time.pass(3_600_000);
-    for (let round = 0; (await ledger.countOpen()) > 0 && round < 10; round += 1) {
+    // Of several requests over one identity each round completes the first.
+    for (let round = 0; (await ledger.countOpen()) > 0 && round < 100; round += 1) {
       this.#time.pass(3_600_000);
       await this.#process.erasure.sweeper.sweep();
     }
