@@ -54,6 +54,34 @@ describe("the scripts", function () {
     expect(stderr).to.equal(`entity-metrics needs Node 99.1.0 or newer; this is Node ${process.versions.node}\n`);
   });
 
+  it("fill a demo once, and print requests that it answers", async () => {
+    const environment = { ...process.env, DATA_DIR: join(dir, "demo"), PORT: "0", LOG_LEVEL: "error" };
+    for (const time of ["first", "second"]) {
+      const demo = spawn(process.execPath, [join(root, "scripts/demo.mjs")], { env: environment });
+      let out = "";
+      let err = "";
+      demo.stderr.on("data", (chunk) => {
+        err += chunk;
+      });
+      const closed = new Promise<number | null>((resolve) => demo.once("close", resolve));
+      await new Promise<void>((resolve, reject) => {
+        demo.stdout.on("data", (chunk) => {
+          out += chunk;
+          if (out.includes("in a browser")) resolve();
+        });
+        closed.then(() => reject(new Error(`the demo ended: ${err}`)), reject);
+      });
+      const key = readFileSync(join(dir, "demo", "demo-key"), "utf8").trim();
+      const addresses = [...out.matchAll(/curl '([^']+)'/g)].map((match) => match[1] ?? "");
+      expect(addresses).to.have.length(3);
+      for (const address of addresses)
+        expect((await fetch(address, { headers: { Authorization: key } })).status, address).to.equal(200);
+      expect(err.includes("Filling it"), time).to.equal(time === "first");
+      demo.kill("SIGTERM");
+      expect(await closed).to.equal(0);
+    }
+  });
+
   it("leave no service behind when they are killed", async () => {
     const script = spawn(process.execPath, [join(root, "scripts/start.mjs")], {
       env: { ...process.env, DATA_DIR: join(dir, "data"), PORT: "0" },
