@@ -19,9 +19,14 @@ const mocha = [
   join(root, "scripts/reporter.cjs"),
   "--exit",
 ];
+// Mocha's workers end without writing what they covered, and what is loaded by require cannot be told from what is imported.
+const underCoverage = ["--node-option", "import=tsx/esm", "--timeout", "120000"];
+const plain = ["--no-config", "--extension", "ts"];
 const everything = long
-  ? ["--no-config", "--import=tsx", "--extension", "ts", "--timeout", "0", "test/long/**/*.test.ts"]
-  : [...inParallel(), ...slowFirst()];
+  ? [...plain, "--node-option", "import=tsx", "--timeout", "0", "test/long/**/*.test.ts"]
+  : process.env.NODE_V8_COVERAGE
+    ? [...plain, ...underCoverage, ...slowFirst()]
+    : ["--parallel", "--jobs", String(Math.min(4, availableParallelism())), ...slowFirst()];
 const some = rest.some((arg) => arg.endsWith(".test.ts"));
 const { status } = spawnSync(process.execPath, [...mocha, ...(some ? [] : everything), ...rest], {
   cwd: root,
@@ -32,11 +37,6 @@ const { passes, failures } = counts();
 rmSync(folder, { recursive: true, force: true });
 process.stdout.write(`${passes} passed, ${failures} failed\n`);
 process.exit(failures > 0 || passes === 0 ? 1 : (status ?? 1));
-
-/** Mocha's workers end without writing what they covered: under `npm run coverage` there are none. */
-function inParallel() {
-  return process.env.NODE_V8_COVERAGE ? [] : ["--parallel", "--jobs", String(Math.min(4, availableParallelism()))];
-}
 
 /** Every test file, those of the folders that take longest first, so that no worker is left with one at the end. */
 function slowFirst() {
