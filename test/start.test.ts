@@ -178,6 +178,26 @@ describe("starting the service", () => {
     expect(await failure(start())).to.match(/metrics\.db was written by a newer version/);
   });
 
+  it("falls back to the SQLite inside Node where the native build does not load, or says that there is none", async () => {
+    const hooks =
+      'export async function resolve(name, context, next) { if (name === "@photostructure/sqlite") throw new Error("no build"); return next(name, context); }';
+    const preload = `import { register } from "node:module"; register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)});`;
+    const service = startChild({ DATA_DIR: join(dir, "data") }, [
+      "--import",
+      "tsx",
+      "--import",
+      `data:text/javascript,${encodeURIComponent(preload)}`,
+      "src/main.ts",
+    ]);
+    running.push(service);
+    const [major = 0] = process.versions.node.split(".").map(Number);
+    if (major >= 24) await service.listening;
+    else
+      expect(await failure(service)).to.match(
+        /^SQLite cannot be loaded: there is no build of .* Node .* has none of its own/,
+      );
+  });
+
   for (const name of ["ENTITIES_URL", "METRICS_URL", "JOBS_URL"]) {
     it(`refuses another engine in ${name}, without showing the address`, async () => {
       const message = await failure(start({ [name]: "mongodb://user:hush@host/db" }));

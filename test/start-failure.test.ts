@@ -1,0 +1,33 @@
+import { expect } from "chai";
+import { readSettings } from "../src/config.js";
+import { StartError } from "../src/errors.js";
+import { startFailure } from "../src/start-failure.js";
+
+describe("why a start failed", () => {
+  const { http } = readSettings({ HOST: "h", PORT: "81" });
+  const failed = (code: string, syscall = "listen") => Object.assign(new Error("boom"), { code, syscall });
+  const rows: [string, unknown, string][] = [
+    [
+      "a port that is taken",
+      failed("EADDRINUSE"),
+      "Port 81 is taken on h: stop what listens there, or set PORT to another",
+    ],
+    ["a port for the privileged", failed("EACCES"), "Listening on h:81 is not allowed: set PORT to 1024 or above"],
+    [
+      "an address of another machine",
+      failed("EADDRNOTAVAIL"),
+      "h is not an address of this machine: set HOST to one that is",
+    ],
+    [
+      "a name that nobody knows",
+      failed("ENOTFOUND", "getaddrinfo"),
+      "h is not an address of this machine: set HOST to one that is",
+    ],
+    ["what the service says itself", new StartError("in\n  two lines"), "in two lines"],
+    ["anything else", new Error("first\nsecond"), "entity-metrics cannot start: first second"],
+    ["what is no error", "boom", "entity-metrics cannot start: boom"],
+  ];
+  for (const [what, error, words] of rows) {
+    it(`is one line for ${what}`, () => expect(startFailure(error, { http })).to.equal(words));
+  }
+});
