@@ -136,6 +136,11 @@ describe("starting the service", () => {
     expect(await failure(start())).to.match(/(cannot be written to|cannot be made|is not a folder)/);
   });
 
+  it("refuses a folder that cannot be made", async () => {
+    expect(await failure(start({ DATA_DIR: "/dev/null/data" }))).to.match(/cannot be made \(E\w+\)/);
+    expect(await failure(start({ DATA_DIR: "/proc/entity-metrics/data" }))).to.match(/cannot be made \(E\w+\)/);
+  });
+
   it("refuses another pepper than the one that the data was made with", async () => {
     const first = start({ PEPPER: "a pepper of more than thirty-two bytes" });
     await first.listening;

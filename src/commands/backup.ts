@@ -1,9 +1,9 @@
-import { mkdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { Command } from "commander";
 import { readSettings } from "../config.js";
 import { StartError } from "../errors.js";
 import { copyDatabase } from "../stores/sqlite/copy-database.js";
+import { makeFolder } from "../stores/sqlite/folder-lock.js";
 import { foldersOf } from "../stores/sqlite/folders.js";
 import { Progress } from "./progress.js";
 import { runCommand } from "./run-command.js";
@@ -40,16 +40,6 @@ ledger.db holds the key of every profile: keep its newest copy only, and start r
 or erased people could be read again. The pepper is not copied: keep ${join(data, "pepper")} (or your PEPPER) in a
 safe place of its own. Without pepper and ledger no profile can be read.
 `);
-}
-
-function makeFolder(dir: string): void {
-  try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new StartError(`The folder ${dir} cannot be made (${(error as NodeJS.ErrnoException).code})`, {
-      cause: error,
-    });
-  }
 }
 
 async function copy(from: string, dir: string): Promise<void> {

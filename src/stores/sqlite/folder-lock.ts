@@ -1,5 +1,5 @@
-import { mkdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { StartError } from "../../errors.js";
 import { DatabaseSync } from "./engine.js";
 
@@ -28,14 +28,21 @@ export function lockFolder(dir: string): () => void {
   }
 }
 
-/** Makes a folder, for its owner alone, unless it is there. */
+/** Makes a folder, and those above it, for their owner alone, unless it is there. */
 export function makeFolder(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeWithParents(dir);
   } catch (error) {
     throw new StartError(`The folder ${dir} cannot be made (${(error as NodeJS.ErrnoException).code})`, {
       cause: error,
     });
   }
   if (!statSync(dir).isDirectory()) throw new StartError(`${dir} is not a folder`);
+}
+
+/** Not `recursive`: that never ends where a file system refuses a name with ENOENT, as /proc does. */
+function makeWithParents(dir: string): void {
+  if (existsSync(dir)) return;
+  if (!existsSync(dirname(dir))) makeWithParents(dirname(dir));
+  mkdirSync(dir, { mode: 0o700 });
 }

@@ -22,5 +22,6 @@ export function bringUp(db: Database, path: string, schema: readonly string[], m
       typeof migration === "string" ? db.exec(migration) : migration(db);
   }
   for (const sql of schema) db.exec(sql);
-  if (version !== newest) db.exec(`PRAGMA user_version = ${newest}`);
+  // Also when it is that already: a file that cannot be written to is found out here.
+  db.exec(`PRAGMA user_version = ${newest}`);
 }
