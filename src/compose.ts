@@ -33,7 +33,7 @@ import { pointRoutes } from "./http/routes/points.js";
 import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { openMeters } from "./meters.js";
-import { countCached } from "./metrics/count-cached.js";
+import { countCached, seriesCounters } from "./metrics/count-cached.js";
 import { dimensions } from "./metrics/dimensions/index.js";
 import { parseDuration } from "./metrics/duration.js";
 import { fetchBatch } from "./metrics/fetch-batch.js";
@@ -78,11 +78,13 @@ export async function compose(
   pointRoutes(api, { record, limits: settings.limits, keep, clock });
   const deadlineMs = settings.limits.store_deadline_ms;
   const fetching = fetchSeries({ store: stores.series, changes: stores.changes, cache: settings.cache, deadlineMs });
-  const fetch = countCached(fetching, meters);
+  const count = seriesCounters(meters);
+  const fetch = countCached(fetching, count);
   metricRoutes(api, {
     fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits: settings.limits, deadlineMs }),
     limits: settings.limits,
     clock,
+    count,
   });
   catalogueRoutes(api, {
     catalogue: stores.catalogue,

@@ -5,10 +5,20 @@ import { readText } from "./read-bytes.js";
 
 /** The JSON body of a request: UTF-8, plain or gzip, of at most `limit` bytes after inflation, nested at most `nesting` deep. */
 export async function readJson(ctx: ApiContext, limit: number, nesting: number): Promise<unknown> {
+  return parseJson(await readJsonText(ctx, limit), nesting);
+}
+
+/** The same body, not parsed yet. */
+export async function readJsonText(ctx: ApiContext, limit: number): Promise<string> {
   if (mediaType(ctx) !== "application/json") {
     throw new ServiceError("unsupported-media", "The body must be application/json in UTF-8");
   }
-  const body = parse(await readText(ctx, limit));
+  return readText(ctx, limit);
+}
+
+/** What the text of a body says, nested at most `nesting` deep. */
+export function parseJson(text: string, nesting: number): unknown {
+  const body = parse(text);
   if (depthOf(body, nesting) > nesting) throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
   return body;
 }

@@ -3,7 +3,7 @@ import { invalid, type Problem, ServiceError } from "../errors.js";
 import type { AskedItem } from "../metrics/fetch-batch.js";
 import type { AskedSeries } from "../metrics/series-request.js";
 import type { ApiContext } from "./api-router.js";
-import { readJson } from "./body.js";
+import { parseJson } from "./body.js";
 import { nearest } from "./known-fields.js";
 import { readFlag, readQuery } from "./query.js";
 import { metricRequestProperties, metricRequestSchema } from "./schemas/metric.js";
@@ -29,9 +29,9 @@ export function readMetricQuery(ctx: ApiContext, limits: MetricReadLimits): Aske
   return { asked: askedSeries(query), problem: problemOf(query), at: "" };
 }
 
-/** What a body asks for: one object, or an array of them. */
-export async function readMetricBody(ctx: ApiContext, limits: MetricReadLimits): Promise<AskedItem[]> {
-  const body = await readJson(ctx, limits.body_bytes, limits.nesting);
+/** What the text of a body asks for: one object, or an array of them. */
+export function readMetricBody(text: string, limits: MetricReadLimits): AskedItem[] {
+  const body = parseJson(text, limits.nesting);
   if (!Array.isArray(body)) return [readItem(body, "")];
   if (body.length === 0) throw invalid("empty", "", "There is no series to fetch");
   if (body.length > limits.batch_series) {

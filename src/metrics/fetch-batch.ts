@@ -56,7 +56,7 @@ export function fetchBatch({ fetch, segmentIds, limits, deadlineMs }: FetchBatch
     const ids = await withDeadline(deadlineMs, () => segmentIds.first(MOST_SEGMENTS));
     checkExpanded(planned.filter(isForEvery).length * ids.length);
     return planned.flatMap<SeriesPlan | RefusedSeries>((item) =>
-      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now)) : item,
+      isForEvery(item) ? ids.map((id) => ({ ...seriesPlan({ ...item.request, id }, now), standsUntil: 0 })) : item,
     );
   }
 }

@@ -25,6 +25,8 @@ export interface FetchedSeries extends SaveSchedule {
   readonly fragment: SeriesFragment;
   /** Whether no store was read for it. */
   readonly isCached: boolean;
+  /** Whether nothing was written since that could make the values differ. */
+  isCurrent(): boolean;
 }
 
 /** The values of each plan as of `now` (Unix ms), in the order asked, by at most one read of the store. Rejects rather than hand out a part. */
@@ -48,7 +50,8 @@ export function fetchSeries({ store, changes, cache, deadlineMs }: FetchSeriesPa
       const cached = found[i];
       const { fragment, isCached } =
         cached === undefined ? (made[next++] as Made) : { fragment: cached, isCached: true };
-      return { plan, fragment, isCached, ...saveSchedule(plan, fragment.saved, now) };
+      const isCurrent = () => watch.trusted() && fragments.get(plan) === fragment;
+      return { plan, fragment, isCached, isCurrent, ...saveSchedule(plan, fragment.saved, now) };
     });
   };
 

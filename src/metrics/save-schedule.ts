@@ -13,6 +13,8 @@ export interface SaveSchedule {
   readonly completeUntil: number;
   /** When asking again can show something new. */
   readonly nextSaveAt: number;
+  /** Until then (Unix ms) the schedule stays as it is, if nothing is written. */
+  readonly scheduledUntil: number;
 }
 
 /**
@@ -29,8 +31,9 @@ export function saveSchedule(plan: SeriesPlan, saved: readonly number[], now: nu
   const waited = now - dueAt >= PATIENCE;
   const complete = isSaved || (due === "end" && waited);
   const matters = window.to > last || window.to >= now;
-  return {
-    completeUntil: complete ? last + slotMs : last,
-    nextSaveAt: !isSaved && !waited && matters ? Math.min(now + SOON, dueAt + slotMs) : dueAt + slotMs,
-  };
+  const completeUntil = complete ? last + slotMs : last;
+  const nextSlot = dueAt + slotMs;
+  if (isSaved || waited) return { completeUntil, nextSaveAt: nextSlot, scheduledUntil: nextSlot };
+  if (matters) return { completeUntil, nextSaveAt: Math.min(now + SOON, nextSlot), scheduledUntil: now };
+  return { completeUntil, nextSaveAt: nextSlot, scheduledUntil: dueAt + PATIENCE };
 }

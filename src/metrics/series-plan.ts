@@ -21,6 +21,8 @@ export interface SeriesPlan {
   readonly lead: number;
   /** How many of the buckets, from the first, are 0 where they are empty. */
   readonly filled: number;
+  /** Until then (Unix ms) the same request comes to the same plan. */
+  readonly standsUntil: number;
 }
 
 /** Plans a request as of `now` (Unix ms). */
@@ -40,7 +42,17 @@ export function seriesPlan(request: SeriesRequest, now: number): SeriesPlan {
   const parts = partsOf(request);
   const { id, type, aggregation } = request;
   const key = `${dimension.name}\0${id}\0${type}\0${aggregation} ${grid.step} ${start} ${lead} ${filled} ${readFrom} ${from} ${to}`;
-  return { request, key, parts, readFrom, from, to, buckets, lead, filled };
+  const standsUntil = lastsUntil(request, { end, to, isFilled: filled === buckets.count });
+  return { request, key, parts, readFrom, from, to, buckets, lead, filled, standsUntil };
+}
+
+/** A window that ends now takes its next slot and its next bucket when now reaches them; a fixed one may still have empty rows to come. */
+function lastsUntil(
+  { window, fillEmpty }: SeriesRequest,
+  { end, to, isFilled }: { readonly end: number; readonly to: number; readonly isFilled: boolean },
+): number {
+  if (window.standsUntil !== Number.POSITIVE_INFINITY) return Math.min(window.standsUntil, end, to);
+  return fillEmpty && !isFilled ? 0 : window.standsUntil;
 }
 
 /** The windows to read: one for each part, of the same slots. */

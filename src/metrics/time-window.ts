@@ -15,6 +15,8 @@ export interface TimeWindow {
   readonly from: number;
   readonly to: number;
   readonly range: string;
+  /** From this moment on (Unix ms) the same words may mean buckets or a range that differ; each moment may be the last for some. */
+  readonly standsUntil: number;
 }
 
 const DEFAULT_RANGE: Duration = { text: "2d", unit: "d", ms: 2 * 86_400_000 };
@@ -28,16 +30,23 @@ export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): T
     const field = asked.start !== undefined ? "startdate" : asked.end !== undefined ? "enddate" : undefined;
     if (field !== undefined) throw invalid("range_with_date", "range", `range cannot be combined with ${field}`);
     const range = parseRange(asked.range);
-    return { from: bucketStart(grid, now - range.ms), to: now, range: range.text };
+    const from = bucketStart(grid, now - range.ms);
+    return { from, to: now, range: range.text, standsUntil: from + grid.step + range.ms };
   }
   const end = asked.end === undefined ? undefined : readMoment(asked.end, "enddate", now);
   const to = end?.at ?? now;
   const start = asked.start === undefined ? back(to) : readMoment(asked.start, "startdate", now);
   if (to < start.at) throw invalid("end_before_start", "enddate", "The end of the window is before its start");
-  if (to === start.at) return { from: to, to, range: formatDuration(0) };
+  if (to === start.at) return { from: to, to, range: formatDuration(0), standsUntil: 0 };
   const from = start.relative ? bucketStart(grid, start.at) : start.at;
   const range = end === undefined && start.ago !== undefined ? start.ago : formatDuration(to - from);
-  return { from, to, range };
+  return { from, to, range, standsUntil: standsUntil(start, end, from, grid, now) };
+}
+
+/** A window between fixed moments stands for ever, one that is counted back from now until it takes its next step. */
+function standsUntil(start: Moment, end: Moment | undefined, from: number, grid: BucketGrid, now: number): number {
+  if (!start.relative && end !== undefined && !end.relative) return Number.POSITIVE_INFINITY;
+  return start.ago !== undefined && end === undefined ? from + grid.step + (now - start.at) : 0;
 }
 
 function back(to: number): Moment {

@@ -8,7 +8,7 @@ const ten = Date.parse("2024-02-29T10:00:00Z");
 const SECOND = 1000;
 
 describe("the schedule of saves", () => {
-  for (const { what, dimension, at, saved, window = { range: "6h" }, completeUntil, nextSaveAt } of [
+  for (const { what, dimension, at, saved, window = { range: "6h" }, completeUntil, nextSaveAt, scheduledUntil } of [
     {
       what: "a count is complete when its slot is saved",
       dimension: "stream",
@@ -16,6 +16,7 @@ describe("the schedule of saves", () => {
       saved: [-HOUR],
       completeUntil: 0,
       nextSaveAt: HOUR,
+      scheduledUntil: HOUR,
     },
     {
       what: "a count that is due and not saved is asked for again soon",
@@ -24,6 +25,7 @@ describe("the schedule of saves", () => {
       saved: [],
       completeUntil: -HOUR,
       nextSaveAt: 35 * SECOND,
+      scheduledUntil: 30 * SECOND,
     },
     {
       what: "a count that did not come within a minute is not waited for",
@@ -32,6 +34,7 @@ describe("the schedule of saves", () => {
       saved: [],
       completeUntil: 0,
       nextSaveAt: HOUR,
+      scheduledUntil: HOUR,
     },
     {
       what: "a count of the slot under way says nothing",
@@ -40,6 +43,7 @@ describe("the schedule of saves", () => {
       saved: [0],
       completeUntil: -HOUR,
       nextSaveAt: 65 * SECOND - 1,
+      scheduledUntil: 60 * SECOND - 1,
     },
     {
       what: "a size is complete for its slot once it is taken",
@@ -48,6 +52,7 @@ describe("the schedule of saves", () => {
       saved: [0],
       completeUntil: 2 * HOUR,
       nextSaveAt: 2 * HOUR,
+      scheduledUntil: 2 * HOUR,
     },
     {
       what: "a size that is due and not taken is asked for again soon",
@@ -56,6 +61,7 @@ describe("the schedule of saves", () => {
       saved: [-2 * HOUR],
       completeUntil: 0,
       nextSaveAt: 5 * SECOND,
+      scheduledUntil: 0,
     },
     {
       what: "a size not taken for long can still come",
@@ -64,6 +70,7 @@ describe("the schedule of saves", () => {
       saved: [],
       completeUntil: 0,
       nextSaveAt: 2 * HOUR,
+      scheduledUntil: 2 * HOUR,
     },
     {
       what: "a window of the past shows nothing new before the next slot",
@@ -73,6 +80,7 @@ describe("the schedule of saves", () => {
       window: { start: "2024-02-01", end: "2024-02-02" },
       completeUntil: -HOUR,
       nextSaveAt: HOUR,
+      scheduledUntil: 60 * SECOND,
     },
   ] satisfies (Record<string, unknown> & { window?: AskedSeries })[]) {
     it(what, () => {
@@ -83,7 +91,11 @@ describe("the schedule of saves", () => {
         saved.map((offset) => ten + offset),
         now,
       );
-      expect(schedule).to.deep.equal({ completeUntil: ten + completeUntil, nextSaveAt: ten + nextSaveAt });
+      expect(schedule).to.deep.equal({
+        completeUntil: ten + completeUntil,
+        nextSaveAt: ten + nextSaveAt,
+        scheduledUntil: ten + scheduledUntil,
+      });
     });
   }
 });

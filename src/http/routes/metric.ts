@@ -1,6 +1,9 @@
 import type { Clock } from "../../clock.js";
+import type { CountSeries } from "../../metrics/count-cached.js";
 import type { FetchBatch } from "../../metrics/fetch-batch.js";
+import { AnswerCache } from "../answer-cache.js";
 import type { Api, ApiContext } from "../api-router.js";
+import { readJsonText } from "../body.js";
 import { metricBody, metricTag } from "../metric-answer.js";
 import { type MetricReadLimits, readMetricBody, readMetricQuery } from "../read-metric.js";
 
@@ -8,10 +11,14 @@ export interface MetricParts {
   readonly fetch: FetchBatch;
   readonly limits: MetricReadLimits;
   readonly clock: Clock;
+  /** Told of series that were answered without being fetched. */
+  readonly count: CountSeries;
 }
 
 /** Reading of metrics, by query or by body. */
-export function metricRoutes(api: Api, { fetch, limits, clock }: MetricParts): void {
+export function metricRoutes(api: Api, { fetch, limits, clock, count }: MetricParts): void {
+  const cache = new AnswerCache();
+
   api.add("GET", "/api/metric", ["metric:read"], async (ctx) => {
     const answers = await fetch([readMetricQuery(ctx, limits)], clock());
     ctx.status = 200;
@@ -23,15 +30,24 @@ export function metricRoutes(api: Api, { fetch, limits, clock }: MetricParts): v
   });
 
   api.add("POST", "/api/metric", ["metric:read"], async (ctx) => {
-    const items = await readMetricBody(ctx, limits);
-    const answers = await fetch(items, clock());
-    ctx.status = 200;
     ctx.set("Cache-Control", "no-store");
-    send(ctx, metricBody(answers));
+    const question = await readJsonText(ctx, limits.body_bytes);
+    const now = clock();
+    const known = cache.get(question, now);
+    if (known !== undefined) {
+      count(known.series.length, known.series.length);
+      send(ctx, known.body);
+      return;
+    }
+    const answers = await fetch(readMetricBody(question, limits), now);
+    const body = metricBody(answers);
+    cache.keep(question, body, answers, now);
+    send(ctx, body);
   });
 }
 
 function send(ctx: ApiContext, body: Buffer): void {
+  ctx.status = 200;
   ctx.type = "application/json";
   ctx.body = body;
 }

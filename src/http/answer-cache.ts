@@ -1,0 +1,52 @@
+import { LRUCache } from "lru-cache";
+import type { RefusedSeries } from "../metrics/fetch-batch.js";
+import type { FetchedSeries } from "../metrics/fetch-series.js";
+
+interface Answer {
+  readonly body: Buffer;
+  readonly series: readonly FetchedSeries[];
+  /** The same question has this answer in [since, until), Unix ms, as long as every series in it is current. */
+  readonly since: number;
+  readonly until: number;
+}
+
+/** A larger answer is joined from its parts about as fast as it is found again. */
+const LARGEST_BODY = 16_384;
+
+/** What all of them may take, bytes, and what each takes besides its texts. */
+const MOST_BYTES = 8 * 1024 * 1024;
+const ENTRY_BYTES = 1_000;
+
+/**
+ * Small answers by the very text of their question: dashboards that poll send the same bytes again and again. Holds only
+ * answers for which no store was read, so that one that is found says the truth with `is_cached`.
+ */
+export class AnswerCache {
+  readonly #answers = new LRUCache<string, Answer>({
+    maxSize: MOST_BYTES,
+    sizeCalculation: ({ body, series }, question) =>
+      body.byteLength + 2 * question.length + ENTRY_BYTES * (1 + series.length),
+  });
+
+  /** The answer that the question has at `now`, Unix ms. */
+  get(question: string, now: number): Answer | undefined {
+    const answer = this.#answers.get(question);
+    if (answer === undefined) return undefined;
+    if (now >= answer.since && now < answer.until && answer.series.every((one) => one.isCurrent())) return answer;
+    this.#answers.delete(question);
+    return undefined;
+  }
+
+  /** Keeps an answer as of `now`, if the same question can have it again. */
+  keep(question: string, body: Buffer, answers: readonly (FetchedSeries | RefusedSeries)[], now: number): void {
+    if (body.byteLength > LARGEST_BODY) return;
+    let until = Number.POSITIVE_INFINITY;
+    const series: FetchedSeries[] = [];
+    for (const answer of answers) {
+      if ("problem" in answer || !answer.isCached) return;
+      until = Math.min(until, answer.plan.standsUntil, answer.scheduledUntil);
+      series.push(answer);
+    }
+    if (until > now) this.#answers.set(question, { body, series, since: now, until });
+  }
+}
