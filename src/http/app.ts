@@ -5,13 +5,15 @@ import { ServiceError } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
 import type { Admission } from "./admission.js";
-import { type Api, type ApiContext, type ApiState, routerOf } from "./api-router.js";
+import type { Api, ApiContext, ApiState } from "./api-router.js";
 import type { Authenticate } from "./authenticate.js";
 import { checkedHead } from "./checked-head.js";
 import { compressed } from "./compressed.js";
 import { corsHeaders } from "./cors.js";
 import { errorResponse } from "./error-response.js";
+import { canonicalPath } from "./raw-path.js";
 import { describeError, noteAnswer } from "./request-log.js";
+import { type Routed, routerOf } from "./router.js";
 import { serve } from "./serve.js";
 
 export interface AppParts {
@@ -33,26 +35,21 @@ type App = Koa<ApiState, Koa.DefaultContextExtends>;
 export function createApp(parts: AppParts): App {
   const { api, settings } = parts;
   const app: App = new Koa({ proxy: settings.http.trust_proxy, maxIpsCount: 1 });
-  const find = routerOf(api);
   app.silent = true;
   app.use(answerAll(parts));
   app.use(compressed);
   if (settings.http.cors.origins.length > 0) app.use(corsHeaders(settings.http.cors.origins));
-  app.use(async (ctx) => {
-    const context = ctx as unknown as ApiContext;
-    const path = checkedHead(ctx.req, settings.limits.url_bytes);
-    const { route, params, allow } = find(ctx.method, path);
-    if (ctx.method === "OPTIONS" || route === undefined) ctx.set("Allow", allow);
-    if (ctx.method === "OPTIONS") {
-      ctx.status = 204;
-      return;
-    }
-    if (route === undefined) throw new ServiceError("method-not-allowed", "Method Not Allowed");
-    context.params = params;
-    ctx.state.route = route;
-    await serve(context, route, parts);
-    if (ctx.res.hasHeader("ETag") && ctx.fresh) ctx.status = 304;
+  app.use((ctx: Routed & Koa.ParameterizedContext<ApiState>, next) => {
+    ctx.newRouterPath = canonicalPath(checkedHead(ctx.req, settings.limits.url_bytes));
+    return next();
   });
+  app.use(
+    routerOf(api, async (ctx, route) => {
+      ctx.state.route = route;
+      await serve(ctx, route, parts);
+      if (ctx.res.hasHeader("ETag") && ctx.fresh) ctx.status = 304;
+    }),
+  );
   return app;
 }
 

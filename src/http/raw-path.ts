@@ -23,22 +23,21 @@ function pathStart(url: string): number {
 }
 
 /**
- * The segments of a path, each percent-decoded once: `%2F` is part of a value, `+` stays `+`, nothing is resolved or
- * folded. An empty segment, and so a slash too many, leads nowhere.
+ * A path in its one spelling, for the router: each segment percent-decoded once and encoded again. `%2F` is part of a
+ * value, `+` stays `+`, nothing is resolved or folded. An empty segment, and so a slash too many, leads nowhere.
  */
-export function segmentsOf(path: string): string[] {
-  if (path === "/") return [];
-  const segments = path.slice(1).split("/");
-  for (let i = 0; i < segments.length; i += 1) {
-    const raw = segments[i] as string;
-    if (raw === "") throw new ServiceError("not-found", "Not Found");
-    if (!PLAIN.test(raw)) segments[i] = decode(raw);
-  }
-  return segments;
+export function canonicalPath(path: string): string {
+  if (path === "/") return path;
+  if (path.endsWith("/") || path.includes("//")) throw new ServiceError("not-found", "Not Found");
+  if (PLAIN.test(path)) return path;
+  return path
+    .split("/")
+    .map((raw) => (PLAIN.test(raw) ? raw : encodeURIComponent(decode(raw))))
+    .join("/");
 }
 
 /** What stands for itself. */
-const PLAIN = /^[!-$&-~]+$/;
+const PLAIN = /^[!-$&-~]*$/;
 
 const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
 

@@ -102,6 +102,22 @@ describe("routes and scopes", () => {
     }
   });
 
+  const named: [string, string, number, string | null][] = [
+    ["PUT", "/api/segment/sizes", 405, "GET, HEAD, OPTIONS"],
+    ["DELETE", "/api/segment/%73izes", 405, "GET, HEAD, OPTIONS"],
+    ["GET", "/api/segment/%73ize%25", 404, null],
+    ["DELETE", "/api/entity/deletestatus/a", 405, "GET, HEAD, OPTIONS"],
+    ["DELETE", "/api/entity/%64eletestatus/a/b", 404, null],
+    ["OPTIONS", "/api/entity/deletestatus/a/b", 404, null],
+  ];
+  for (const [method, path, status, allow] of named) {
+    it(`take a name for itself, never for a parameter: ${method} ${path} is ${status}`, async () => {
+      const response = await service.fetch(path, { method });
+      expect(response.status).to.equal(status);
+      expect(response.headers.get("allow")).to.equal(allow);
+    });
+  }
+
   const elsewhere = [
     "/API/metric",
     "/api/Metric",
