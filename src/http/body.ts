@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import bodyParser from "koa-bodyparser";
 import { invalid, ServiceError } from "../errors.js";
 import type { ApiContext } from "./api-router.js";
 import { mediaType } from "./media-type.js";
@@ -17,18 +19,36 @@ export async function readJsonText(ctx: ApiContext, limit: number): Promise<stri
 }
 
 /** What the text of a body says, nested at most `nesting` deep. */
-export function parseJson(text: string, nesting: number): unknown {
-  const body = parse(text);
+export async function parseJson(text: string, nesting: number): Promise<unknown> {
+  const body = await parse(text);
   if (depthOf(body, nesting) > nesting) throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
   return body;
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalid("not_json", "", "The body is not JSON");
-  }
+/** Takes any JSON value, in which `__proto__` is a name like any other. Size, type and encoding are checked before. */
+const parser = bodyParser({
+  detectJSON: () => true,
+  strict: false,
+  jsonLimit: Number.POSITIVE_INFINITY,
+  onProtoPoisoning: "ignore",
+  onerror: refuse,
+} as unknown as bodyParser.Options);
+
+const BYTE_ORDER_MARK = "\ufeff";
+
+/** The parser reads a request: here one with a body that is whole and valid UTF-8. */
+async function parse(text: string): Promise<unknown> {
+  if (text === "" || text.startsWith(BYTE_ORDER_MARK)) refuse();
+  const req = Object.assign(new Readable({ read() {} }), { headers: {} });
+  req.push(text);
+  req.push(null);
+  const request: { body?: unknown } = {};
+  await parser({ req, request } as never, async () => {});
+  return request.body;
+}
+
+function refuse(): never {
+  throw invalid("not_json", "", "The body is not JSON");
 }
 
 /** Depth of a JSON value, looked at no further than `limit` + 1 levels; without recursion, as depth is the sender's choice. */

@@ -30,8 +30,8 @@ export function readMetricQuery(ctx: ApiContext, limits: MetricReadLimits): Aske
 }
 
 /** What the text of a body asks for: one object, or an array of them. */
-export function readMetricBody(text: string, limits: MetricReadLimits): AskedItem[] {
-  const body = parseJson(text, limits.nesting);
+export async function readMetricBody(text: string, limits: MetricReadLimits): Promise<AskedItem[]> {
+  const body = await parseJson(text, limits.nesting);
   if (!Array.isArray(body)) return [readItem(body, "")];
   if (body.length === 0) throw invalid("empty", "", "There is no series to fetch");
   if (body.length > limits.batch_series) {

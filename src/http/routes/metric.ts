@@ -39,7 +39,7 @@ export function metricRoutes(api: Api, { fetch, limits, clock, count }: MetricPa
       send(ctx, known.body);
       return;
     }
-    const answers = await fetch(readMetricBody(question, limits), now);
+    const answers = await fetch(await readMetricBody(question, limits), now);
     const body = metricBody(answers);
     cache.keep(question, body, answers, now);
     send(ctx, body);
