@@ -1,0 +1,42 @@
+// A server under measurement: a child process that says where it listens, and what it has cost so far.
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+
+/** Clock ticks of /proc/PID/stat: 100 a second on every Linux. */
+const TICK_MS = 10;
+
+/** How costs are taken: CPU ms of the server's process, or the time that passes where there is no /proc. */
+export const costIsCpu = existsSync("/proc/self/stat");
+export const costWords = costIsCpu ? "CPU ms of the server process" : "wall ms (there is no /proc here)";
+
+/** Starts `node ...args` and resolves when it has sent `{ listens }`. Nothing of our environment but the way to programs is handed on. */
+export function startServer(args, environment = {}) {
+  const { PATH, SystemRoot, TMPDIR, TEMP } = process.env;
+  const kept = Object.fromEntries(Object.entries({ PATH, SystemRoot, TMPDIR, TEMP }).filter(([, value]) => value));
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    env: { ...kept, NODE_ENV: "production", ...environment },
+  });
+  const gone = new Promise((resolve) => {
+    child.once("exit", resolve);
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`a server ended (${code}): ${args.join(" ")}`)));
+    child.on("message", ({ listens }) => {
+      if (listens === undefined) return;
+      const stop = async () => {
+        child.kill("SIGTERM");
+        await gone;
+      };
+      resolve({ address: new URL(listens), cost: () => costOf(child.pid), stop });
+    });
+  });
+}
+
+function costOf(pid) {
+  if (!costIsCpu) return performance.now();
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
