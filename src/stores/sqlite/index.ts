@@ -17,6 +17,7 @@ import { historySchema, sqliteHistory } from "./history.js";
 import { idempotencySchema, sqliteIdempotency } from "./idempotency.js";
 import { keySchema, sqliteKeyStore } from "./key-store.js";
 import { ledgerSchema, sqliteLedger } from "./ledger.js";
+import { ledgerMarkSchema, matchLedger } from "./ledger-mark.js";
 import { membershipSchema, sqliteMembershipIndex } from "./membership-index.js";
 import { openPepper, pepperSchema } from "./pepper.js";
 import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
@@ -26,8 +27,9 @@ import { sqliteSuppression } from "./suppression.js";
 import { inProcessWakeUp } from "./wake-up.js";
 
 /** DDL of each file, newest; what brings an older file up to it goes into `migrations`. */
-const ledgerFileSchema: readonly string[] = [pepperSchema, ledgerSchema, entityKeysSchema];
+const ledgerFileSchema: readonly string[] = [ledgerMarkSchema, pepperSchema, ledgerSchema, entityKeysSchema];
 const entitiesSchema: readonly string[] = [
+  ledgerMarkSchema,
   entitySchema,
   membershipSchema,
   historySchema,
@@ -61,8 +63,9 @@ export async function openSqlite(settings: Settings, failpoint?: Failpoint): Pro
   try {
     for (const folder of new Set([data, entities, metrics])) unlock.push(lockFolder(folder));
     const ledgerDb = openFile(entities, "ledger.db", ledgerFileSchema);
-    const pepper = openPepper(data, ledgerDb, settings.pepper);
     const entitiesDb = openFile(entities, "entities.db", entitiesSchema);
+    matchLedger(ledgerDb, entitiesDb, entities);
+    const pepper = openPepper(data, ledgerDb, settings.pepper);
     const metricsDb = openFile(metrics, "metrics.db", metricsSchema);
     return {
       series: sqliteSeriesStore(metricsDb),
