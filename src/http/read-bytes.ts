@@ -6,6 +6,8 @@ import { tooLarge } from "./lines.js";
 
 /** The whole body, plain or gzip, of at most `limit` bytes after inflation. */
 export async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer> {
+  const arrived = arrivedBytes(ctx, limit);
+  if (arrived !== undefined) return arrived;
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of bodyChunks(ctx)) {
@@ -14,6 +16,13 @@ export async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer>
     chunks.push(chunk);
   }
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
+}
+
+/** A plain body that came along with its head, as most do: it is there already, and nothing has to be waited for. */
+function arrivedBytes({ req }: ApiContext, limit: number): Buffer | undefined {
+  const { complete, readableLength, headers } = req;
+  if (!complete || readableLength === 0 || readableLength > limit) return undefined;
+  return headers["content-encoding"] === undefined ? (req.read() as Buffer) : undefined;
 }
 
 /** The whole body as text: UTF-8, else it is refused. */
