@@ -67,6 +67,17 @@ describe("the OpenAPI document", () => {
     expect(keyless).to.have.length(routes.length);
   });
 
+  it("names a method that a path does not have, an answer that has not changed, and every type of line protocol", () => {
+    for (const { path, operation } of operations()) expect(operation.responses, path).to.have.property("405");
+    expect(document.paths["/api/metric"]?.get?.responses["304"]).to.not.have.property("content");
+    expect(document.paths["/api/entity/deletestatus/{request_id}"]).to.have.property("get");
+    expect(Object.keys(document.paths["/api/v2/write"]?.post?.requestBody?.content ?? {})).to.deep.equal([
+      "text/plain",
+      "application/octet-stream",
+      "application/x-www-form-urlencoded",
+    ]);
+  });
+
   it("has schemas that compile", () => {
     for (const { operation } of operations()) {
       for (const { schema } of Object.values(operation.requestBody?.content ?? {})) compiled(schema);

@@ -22,7 +22,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /api/entity/:table/:fieldval": ["entity:read"],
   "GET /api/me/:fieldname/:fieldval": ["entity:read"],
   "DELETE /api/entity/:table/:fieldname/:fieldval": ["entity:delete"],
-  "GET /api/entity/deletestatus/:id": ["entity:delete", "entity:read"],
+  "GET /api/entity/deletestatus/:request_id": ["entity:delete", "entity:read"],
   "GET /api/deletion": ["admin"],
   "POST /collect/json/:stream": ["entity:write"],
   "GET /api/segment": ["metric:read"],

@@ -61,7 +61,7 @@ function operationObject(route: Route, operation: Operation | undefined): object
   const { tag = "operations", summary = `${route.method} ${route.path}`, description, body, answer } = operation ?? {};
   const success = answer === undefined && operation !== undefined ? 204 : 200;
   const about = keyless ? description : [description, `Scope: ${access.join(" or ")}.`].filter(Boolean).join("\n\n");
-  const errors = [...(keyless ? [400, 404] : forCallers(body !== undefined)), ...(operation?.errors ?? [])];
+  const errors = [...(keyless ? [400, 404, 405] : forCallers(body !== undefined)), ...(operation?.errors ?? [])];
   return {
     operationId: operationId(route),
     tags: [tag],
@@ -84,7 +84,7 @@ function operationObject(route: Route, operation: Operation | undefined): object
       ...Object.fromEntries(
         Object.entries(operation?.others ?? {}).map(([status, { description, schema }]) => [
           status,
-          { description, content: { "application/json": { schema } } },
+          { description, ...(schema === undefined ? {} : { content: contentOf({ "application/json": schema }) }) },
         ]),
       ),
     },
@@ -93,7 +93,7 @@ function operationObject(route: Route, operation: Operation | undefined): object
 
 /** What any route that takes a key can answer. */
 function forCallers(withBody: boolean): number[] {
-  return [400, 401, 403, 404, 414, 429, 431, 500, 503, ...(withBody ? [408, 413, 415, 507] : [])];
+  return [400, 401, 403, 404, 405, 414, 429, 431, 500, 503, ...(withBody ? [408, 413, 415, 507] : [])];
 }
 
 function operationId({ method, path }: Route): string {

@@ -40,10 +40,10 @@ export const entityOperations: Operations = {
     answer: deletionAnswer,
     errors: [507],
   },
-  "GET /api/entity/deletestatus/:id": {
+  "GET /api/entity/deletestatus/:request_id": {
     tag: "deletion",
     summary: "How far a deletion is",
-    path: { id: { schema: deletionRecordSchema.properties.request_id } },
+    path: { request_id: { schema: deletionRecordSchema.properties.request_id } },
     answer: deletionAnswer,
   },
   "GET /api/deletion": {

@@ -25,6 +25,8 @@ function parameterOf(schema: {
   };
 }
 
+const lineText = { type: "string", examples: ["segment,dimension_id=hello value=42"] };
+
 export const metricOperations: Operations = {
   "GET /api/metric": {
     tag: "metrics",
@@ -35,6 +37,7 @@ export const metricOperations: Operations = {
       "If-None-Match": { schema: { type: "string" }, description: "An ETag: 304 while nothing has changed." },
     },
     answer: json(metricAnswerSchema),
+    others: { 304: { description: "Nothing has changed since the answer of `If-None-Match`." } },
   },
   "POST /api/metric": {
     tag: "metrics",
@@ -65,6 +68,13 @@ export const metricOperations: Operations = {
       org: { schema: { type: "string" }, description: "Ignored." },
       bucket: { schema: { type: "string" }, description: "Ignored." },
     },
-    body: { "text/plain": { type: "string", examples: ["segment,dimension_id=hello value=42"] } },
+    body: {
+      "text/plain": lineText,
+      "application/octet-stream": lineText,
+      "application/x-www-form-urlencoded": {
+        ...lineText,
+        description: "Line protocol as it is, no form: what `curl --data-binary` calls its body.",
+      },
+    },
   },
 };

@@ -13,8 +13,8 @@ export interface Operation {
   readonly body?: Readonly<Record<string, object>>;
   /** Body of the answer by media type; none is 204. */
   readonly answer?: Readonly<Record<string, object>>;
-  /** Answers that are neither the success nor an `Error`, by status. */
-  readonly others?: Readonly<Record<number, { readonly description: string; readonly schema: object }>>;
+  /** Answers that are neither the success nor an `Error`, by status; without a schema they have no body. */
+  readonly others?: Readonly<Record<number, { readonly description: string; readonly schema?: object }>>;
   /** Errors besides those that every route can give. */
   readonly errors?: readonly number[];
 }

@@ -33,7 +33,9 @@ const LONGEST_PAGE = 1000;
 /** Deletion of entities. To be added before the entity reads: `deletestatus` is no table. */
 export function addDeletionRoutes(api: Api, parts: DeletionRouteParts): void {
   api
-    .add("GET", "/api/entity/deletestatus/:id", ["entity:delete", "entity:read"], (ctx) => readStatus(ctx, parts))
+    .add("GET", "/api/entity/deletestatus/:request_id", ["entity:delete", "entity:read"], (ctx) =>
+      readStatus(ctx, parts),
+    )
     .add("DELETE", "/api/entity/:table/:fieldname/:fieldval", ["entity:delete"], (ctx) => acceptDeletion(ctx, parts))
     .add("GET", "/api/deletion", ["admin"], (ctx) => listOpen(ctx, parts));
 }
@@ -54,7 +56,7 @@ async function acceptDeletion(ctx: ApiContext, parts: DeletionRouteParts): Promi
 
 async function readStatus(ctx: ApiContext, { ledger }: DeletionRouteParts): Promise<void> {
   ctx.set("Cache-Control", "no-store");
-  const { id = "" } = ctx.params;
+  const { request_id: id = "" } = ctx.params;
   const deletion = REQUEST_ID.test(id) ? await ledger.find(id) : undefined;
   if (deletion === undefined) throw new ServiceError("not-found", "Not Found");
   const completed = deletion.completedAt !== undefined;
