@@ -12,6 +12,10 @@ if (process.argv.includes("--help")) {
   );
   process.exit(0);
 }
+if (process.argv.length > 2) {
+  process.stderr.write('npm run demo takes no argument but --help; settings are variables: README.md, "Settings"\n');
+  process.exit(2);
+}
 setUp();
 
 const folder = resolve(process.env.DATA_DIR ?? join(root, "demo-data"));

@@ -9,5 +9,9 @@ if (process.argv.includes("--help")) {
   );
   process.exit(0);
 }
+if (process.argv.length > 2) {
+  process.stderr.write('npm start takes no argument but --help; settings are variables: README.md, "Settings"\n');
+  process.exit(2);
+}
 setUp();
 process.exit(await runChild([join(root, "dist/main.js")]));

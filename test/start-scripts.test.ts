@@ -45,6 +45,14 @@ describe("the scripts", function () {
     expect(stderr).to.match(/src\/clock\.ts.*error TS2322[\s\S]*Building \(tsc\) failed\n$/);
   });
 
+  for (const name of ["start", "demo"]) {
+    it(`refuse an argument that ${name} does not know in one line`, () => {
+      const { status, stderr, stdout } = run(join(root, `scripts/${name}.mjs`), "--bogus");
+      expect([status, stdout]).to.deep.equal([2, ""]);
+      expect(stderr).to.match(/^npm .* takes no argument but --help.*\n$/);
+    });
+  }
+
   it("refuse an older Node in one line", () => {
     copyProject();
     const description = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));

@@ -40,6 +40,7 @@ async function collect(file: string, { stream, table, timestampField, url }: Opt
   if (!new RegExp(streamNamePattern).test(stream)) {
     throw new UsageError("--stream is 1 to 128 of letters, digits, _ . -");
   }
+  if (timestampField === "") throw new UsageError("--timestamp-field is the name of an attribute, not empty");
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
   const { signal } = stop;
@@ -69,6 +70,7 @@ async function collect(file: string, { stream, table, timestampField, url }: Opt
 function sizeOf(file: string): number | undefined {
   if (file === "-") return undefined;
   const stat = statSync(file, { throwIfNoEntry: false });
-  if (stat === undefined || stat.isDirectory()) throw new StartError(`${file}: there is no such file`);
+  if (stat === undefined) throw new StartError(`${file}: there is no such file`);
+  if (stat.isDirectory()) throw new StartError(`${file} is a folder, not a file`);
   return stat.size;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "../errors.js";
+import { UsageError } from "./run-command.js";
 
 /** How often a request is tried, and the longest wait between two tries. */
 const TRIES = 8;
@@ -56,7 +57,7 @@ export function serviceClient({ url, key, say = () => {}, signal }: ServiceClien
 
 function baseOf(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) throw new StartError("--url is not an http address");
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) throw new UsageError("--url is not an http address");
   return url.replace(/\/+$/, "");
 }
 

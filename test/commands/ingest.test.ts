@@ -132,7 +132,8 @@ describe("ingest", function () {
     ["an aggregation that there is not", () => [fixture, "--aggregation", "avg"], 2, /Allowed choices/],
     ["a CSV file that names no id", () => [fixture, "--dimension", "stream"], 2, /--dimension-id/],
     ["a file that is not there", () => [join(dir, "none.csv"), "--dimension", "stream"], 1, /none\.csv/],
-    ["a folder", () => [dir, "--dimension", "stream"], 1, /no such file/],
+    ["an address that is none", () => [fixture, "--url", "nonsense"], 2, /--url/],
+    ["a folder", () => [dir, "--dimension", "stream"], 1, /is a folder, not a file/],
   ];
 
   for (const [name, args, code, says] of wrong) {

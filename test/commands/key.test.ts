@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import { runToEnd } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
@@ -53,6 +55,16 @@ describe("the key command", () => {
       expect(result.code).to.equal(code);
       expect(result.out).to.equal("");
       expect(result.err).to.not.equal("").and.not.include("    at ");
+    });
+  }
+
+  for (const args of [["list"], ["create", "--scopes", "admin"], ["revoke", "nobody"]]) {
+    it(`does not make a folder to ${args[0]} in, and says that there is none in a line`, async () => {
+      const missing = join(service.dir, "not-there");
+      const { code, out, err } = await runToEnd("key", args, { DATA_DIR: missing });
+      expect({ code, out }).to.deep.equal({ code: 1, out: "" });
+      expect(err).to.match(/^.* does not exist: start the service once, or name its DATA_DIR\n$/);
+      expect(existsSync(missing)).to.equal(false);
     });
   }
 

@@ -62,7 +62,8 @@ function sizeOf(files: readonly string[]): number | undefined {
   if (files.includes("-")) return undefined;
   return files.reduce((sum, file) => {
     const stat = statSync(file, { throwIfNoEntry: false });
-    if (stat === undefined || stat.isDirectory()) throw new StartError(`${file}: there is no such file`);
+    if (stat === undefined) throw new StartError(`${file}: there is no such file`);
+    if (stat.isDirectory()) throw new StartError(`${file} is a folder, not a file`);
     return sum + stat.size;
   }, 0);
 }

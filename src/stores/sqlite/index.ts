@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import type { Settings } from "../../config.js";
+import { StartError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { KeyStore } from "../../keys/key-store.js";
 import { stream } from "../../metrics/dimensions/stream.js";
@@ -11,7 +13,7 @@ import { entityKeysSchema, sqliteEntityKeys } from "./entity-keys.js";
 import { entitySchema, sqliteEntityStore } from "./entity-store.js";
 import { erasureWatermarkSchema, sqliteErasureWatermark } from "./erasure-watermark.js";
 import { sqliteFailure } from "./failure.js";
-import { lockFolder, makeFolder } from "./folder-lock.js";
+import { lockFolder } from "./folder-lock.js";
 import { foldersOf } from "./folders.js";
 import { historySchema, sqliteHistory } from "./history.js";
 import { idempotencySchema, sqliteIdempotency } from "./idempotency.js";
@@ -94,10 +96,11 @@ export async function openSqlite(settings: Settings, failpoint?: Failpoint): Pro
   }
 }
 
-/** Opens the API keys alone, also beside a running service: without the lock, the pepper or the other files. */
+/** Opens the API keys alone, also beside a running service: without the lock, the pepper or the other files. Makes no folder. */
 export function openSqliteKeys(settings: Settings): { keys: KeyStore; close(): Promise<void> } {
   const { entities } = foldersOf(settings);
-  makeFolder(entities);
+  if (!existsSync(entities))
+    throw new StartError(`${entities} does not exist: start the service once, or name its DATA_DIR`);
   const db = openDatabase(entities, "entities.db", entitiesSchema);
   return { keys: sqliteKeyStore(db), close: async () => db.close() };
 }
