@@ -35,6 +35,7 @@ export function parseLine(text: string): LinePoint | LineFault {
     const name = reader.word(EQUALS, COMMA, SPACE);
     if (name === "" || !reader.take(EQUALS)) return { fault: "A field is name=value" };
     const value = reader.atQuote() ? reader.quoted() : fieldValue(reader.raw());
+    if (fields.has(name)) return { fault: "A field has one value" };
     if (value === undefined) return { fault: "A field's value is a number, a boolean or a text in double quotes" };
     fields.set(name, value);
   } while (reader.take(COMMA));
@@ -126,8 +127,8 @@ function fieldValue(raw: string): number | boolean | undefined {
   if (/^(t|true|True|TRUE)$/.test(raw)) return true;
   if (/^(f|false|False|FALSE)$/.test(raw)) return false;
   if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(raw)) return finite(Number(raw));
-  if (/^-?\d{1,20}i$/.test(raw)) return within(Number(raw.slice(0, -1)), -(2 ** 63), 2 ** 63);
-  if (/^\d{1,20}u$/.test(raw)) return within(Number(raw.slice(0, -1)), 0, 2 ** 64);
+  if (/^-?\d{1,20}i$/.test(raw)) return within(raw.slice(0, -1), -(2n ** 63n), 2n ** 63n - 1n);
+  if (/^\d{1,20}u$/.test(raw)) return within(raw.slice(0, -1), 0n, 2n ** 64n - 1n);
   return /^[+-]?(nan|inf|infinity)$/i.test(raw) ? Number.NaN : undefined;
 }
 
@@ -135,7 +136,9 @@ function finite(value: number): number {
   return Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** An integer of 64 bits, as near as a double comes. */
-function within(value: number, least: number, most: number): number {
-  return value >= least && value <= most ? value : Number.NaN;
+/** An integer of 64 bits, as near as a double comes; up to 15 digits are within any bounds. */
+function within(digits: string, least: bigint, most: bigint): number {
+  if (digits.length <= 15) return Number(digits);
+  const value = BigInt(digits);
+  return value >= least && value <= most ? Number(value) : Number.NaN;
 }

@@ -7,6 +7,7 @@ import { metricLine, type Precision, precisions } from "./line-points.js";
 import { parseLine } from "./line-protocol.js";
 import { lineFaults } from "./line-splitter.js";
 import { readLines } from "./lines.js";
+import { mediaType } from "./media-type.js";
 import { readQuery } from "./query.js";
 import { finishPoints, newPointReader, type PointsRead, refuseOver, type WriteLimits } from "./read-points.js";
 
@@ -18,6 +19,7 @@ export async function readLinePoints(
   limits: WriteLimits,
 ): Promise<PointsRead> {
   const precision = readPrecision(readQuery(ctx, ["precision"]).precision);
+  mediaType(ctx);
   const reader = newPointReader(window);
   let count = 0;
   for await (const lines of readLines(ctx, { lineBytes: limits.line_bytes, totalBytes: limits.write_body_bytes })) {

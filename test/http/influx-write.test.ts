@@ -61,6 +61,18 @@ describe("writing line protocol", () => {
     expect(await saved("zipped")).to.have.length(24);
   });
 
+  it("refuses a text that says it is not UTF-8", async () => {
+    const line = "stream,dimension_id=charset value=1";
+    for (const [charset, status] of [
+      ["utf-7", 415],
+      ["utf-8", 204],
+    ] as const) {
+      const answer = await write(line, "", { "content-type": `text/plain; charset=${charset}` });
+      expect(answer.status, charset).to.equal(status);
+      await answer.text();
+    }
+  });
+
   it("tells the official client what is wrong in its own terms", async () => {
     const client = new InfluxDB({ url: service.url, token: service.key });
     const failures: Error[] = [];

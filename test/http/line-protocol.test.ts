@@ -18,6 +18,8 @@ describe("line protocol", () => {
     ['m f="text, with blank and \\"quote\\"" 5', {}, { f: 'text, with blank and "quote"' }, "5"],
     ["m f=t,g=FALSE", {}, { f: true, g: false }],
     ["m f=9223372036854775807i,g=18446744073709551615u", {}, { f: 2 ** 63, g: 2 ** 64 }],
+    ["m f=9223372036854775808i,g=18446744073709551616u", {}, { f: Number.NaN, g: Number.NaN }],
+    ["m f=-9223372036854775808i,g=-9223372036854775809i", {}, { f: -(2 ** 63), g: Number.NaN }],
     ["m f=nan,g=1e999", {}, { f: Number.NaN, g: Number.NaN }],
     ["m f=9999999999999999999i,g=-1e3", {}, { f: Number.NaN, g: -1000 }],
   ];
@@ -49,6 +51,7 @@ describe("line protocol", () => {
     "m f=0x10",
     "m f=1.2.3",
     "m f=1x",
+    "m f=1,f=2",
     "m f=--1",
     "m f=-1u",
     'm f="open',
