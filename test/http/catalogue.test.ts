@@ -39,6 +39,17 @@ describe("the catalogue over HTTP", () => {
   };
   const collect = (messages: object[]) => data("POST", "/collect/json/visits", messages);
 
+  it("lets nobody on the way keep an answer", async () => {
+    await data("PUT", "/api/segment/kept", {});
+    for (const path of ["/api/segment", "/api/segment/sizes", "/api/segment/kept", "/api/experience"]) {
+      const response = await service.fetch(path);
+      await response.arrayBuffer();
+      expect(response.status, path).to.equal(200);
+      expect(response.headers.get("Cache-Control"), path).to.equal("no-store");
+    }
+    await data("DELETE", "/api/segment/kept");
+  });
+
   it("keeps a segment with its size, named by its id and of users unless said otherwise", async () => {
     expect(await data("PUT", "/api/segment/plain", {})).to.deep.equal({
       id: "plain",

@@ -5,7 +5,7 @@ import type { Experience } from "../../catalogue/experience.js";
 import type { Segment } from "../../catalogue/segment.js";
 import type { SegmentMembers } from "../../catalogue/segment-members.js";
 import { invalid, ServiceError } from "../../errors.js";
-import type { Api } from "../api-router.js";
+import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
 import { fetchPage, readPage } from "../page.js";
 import { type BodyLimits, readExperience, readId, readSegment, readSegmentId } from "../read-catalogue.js";
@@ -37,13 +37,13 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
 
   api.add("GET", "/api/segment", ["metric:read"], async (ctx) => {
     const { items, meta } = await fetchPage(readPage(ctx, LIST), (after, limit) => catalogue.segments(after, limit));
-    succeed(ctx, await withSizes(items), { meta });
+    answer(ctx, await withSizes(items), { meta });
   });
 
   api.add("GET", "/api/segment/sizes", ["metric:read"], async (ctx) => {
     const { items, meta } = await fetchPage(readPage(ctx, SIZES), (after, limit) => catalogue.segments(after, limit));
     const sized = await withSizes(items);
-    succeed(
+    answer(
       ctx,
       sized.map(({ id, name, size }) => ({ id, name, size })),
       { meta },
@@ -52,7 +52,7 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
 
   api.add("GET", "/api/segment/:id", ["metric:read"], async (ctx) => {
     const [segment] = await withSizes([found(await catalogue.segment(idOf(ctx.params)))]);
-    succeed(ctx, segment);
+    answer(ctx, segment);
   });
 
   api.add("PUT", "/api/segment/:id", ["admin"], async (ctx) => {
@@ -62,24 +62,24 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
     await finishDeletedSegments(catalogue, members);
     await catalogue.putSegment({ id, name, table });
     const [segment] = await withSizes([{ id, name, table }]);
-    succeed(ctx, segment);
+    answer(ctx, segment);
   });
 
   api.add("DELETE", "/api/segment/:id", ["admin"], async (ctx) => {
     const id = idOf(ctx.params);
     await deleteSegment(id, catalogue, members);
-    succeed(ctx, { id });
+    answer(ctx, { id });
   });
 }
 
 function experienceRoutes(api: Api, { catalogue, limits }: CatalogueParts): void {
   api.add("GET", "/api/experience", ["metric:read"], async (ctx) => {
     const { items, meta } = await fetchPage(readPage(ctx, LIST), (after, limit) => catalogue.experiences(after, limit));
-    succeed(ctx, items.map(experienceAnswer), { meta });
+    answer(ctx, items.map(experienceAnswer), { meta });
   });
 
   api.add("GET", "/api/experience/:id", ["metric:read"], async (ctx) => {
-    succeed(ctx, experienceAnswer(found(await catalogue.experience(idOf(ctx.params)))));
+    answer(ctx, experienceAnswer(found(await catalogue.experience(idOf(ctx.params)))));
   });
 
   api.add("PUT", "/api/experience/:id", ["admin"], async (ctx) => {
@@ -92,14 +92,20 @@ function experienceRoutes(api: Api, { catalogue, limits }: CatalogueParts): void
         problems: missing.map((path) => ({ code: "unknown_segment", path, message })),
       });
     }
-    succeed(ctx, experienceAnswer(experience));
+    answer(ctx, experienceAnswer(experience));
   });
 
   api.add("DELETE", "/api/experience/:id", ["admin"], async (ctx) => {
     const id = idOf(ctx.params);
     if (!(await catalogue.deleteExperience(id))) throw new ServiceError("not-found", "Not Found");
-    succeed(ctx, { id });
+    answer(ctx, { id });
   });
+}
+
+/** Not kept by anyone on the way: it is for the key that asked. */
+function answer(ctx: ApiContext, data: unknown, options: { meta?: unknown } = {}): void {
+  ctx.set("Cache-Control", "no-store");
+  succeed(ctx, data, options);
 }
 
 function idOf(params: Record<string, string>): string {
