@@ -32,6 +32,13 @@ export class WritableSeries {
         message: `${dimensionIdRule} is expected`,
       };
     }
+    if (id === dimension.everyId) {
+      return {
+        field: "dimension_id",
+        code: "reserved_id",
+        message: "This id stands for every one when series are read",
+      };
+    }
     if (typeof type !== "string" || !dimension.storedTypes.includes(type)) return typeRefusal(dimension, type);
     const series = this.#under(dimension.name, type).get(id) ?? { dimension, id, type };
     this.#under(dimension.name, type).set(id, series);

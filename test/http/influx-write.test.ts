@@ -73,6 +73,13 @@ describe("writing line protocol", () => {
     }
   });
 
+  it("refuses the id that stands for every segment, and takes it for a stream", async () => {
+    const refused = await write("segment,dimension_id=all_segments value=1");
+    expect(refused.status).to.equal(400);
+    expect(await refused.text()).to.include("reserved_id");
+    expect((await write("stream,dimension_id=all_segments value=1")).status).to.equal(204);
+  });
+
   it("tells the official client what is wrong in its own terms", async () => {
     const client = new InfluxDB({ url: service.url, token: service.key });
     const failures: Error[] = [];

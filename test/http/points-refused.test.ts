@@ -39,6 +39,18 @@ const badPoints: [name: string, point: unknown, code: string, path: string][] = 
   ["an id with NUL", { ...good, dimension_id: "a\0b" }, "bad_dimension_id", "[1].dimension_id"],
   ["an id that ends in a backslash", { ...good, dimension_id: "a\\" }, "bad_dimension_id", "[1].dimension_id"],
   ["an id with half a character", { ...good, dimension_id: "a\ud800" }, "bad_dimension_id", "[1].dimension_id"],
+  [
+    "the id of every segment",
+    { ...good, dimension: "segment", dimension_id: "all_segments" },
+    "reserved_id",
+    "[1].dimension_id",
+  ],
+  [
+    "the id of every segment under another name",
+    { ...good, dimension: "segsize", dimension_id: "all_segments" },
+    "reserved_id",
+    "[1].dimension_id",
+  ],
   ["an unknown type", { ...good, dimension_type: "weight" }, "unknown_type", "[1].dimension_type"],
   ["a type of another dimension", { ...good, dimension_type: "actualreach" }, "unknown_type", "[1].dimension_type"],
   [
