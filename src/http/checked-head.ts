@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { invalid, ServiceError } from "../errors.js";
 import { targetOf } from "./raw-path.js";
 
-/** Headers that must not come twice: whoever stands before us could have read the other one. */
-const ONCE = ["Host", "Authorization", "Content-Type"];
+/** Headers that must not come twice: whoever stands before us, or sent them, could mean the other one. */
+const ONCE = ["Host", "Authorization", "Content-Type", "Idempotency-Key"];
 
 /** Looks at what the parser lets through and a request must not have. Hands out the raw path. */
 export function checkedHead(req: IncomingMessage, urlBytes: number): string {

@@ -16,6 +16,11 @@ describe("bad keys", () => {
     await refusedRaw(service, head("GET", "/metrics", service, ["authorization: em_zqcanaryqz_1"]), 400);
   });
 
+  it("two Idempotency-Key headers are 400", async () => {
+    const twice = ["Idempotency-Key: a", "idempotency-key: b"];
+    await refusedRaw(service, head("GET", "/metrics", service, twice), 400);
+  });
+
   for (const path of ["/API/entity/user/email/a", "//api/entity/user/email/a", "/api//entity/user/email/a"]) {
     it(`${path} is 404 and no data, whoever asks`, async () => {
       await refusedRaw(service, head("GET", path, service), 404);
