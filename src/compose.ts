@@ -85,6 +85,7 @@ export async function compose(
     limits: settings.limits,
     clock,
     count,
+    answerBytes: 0.75 * settings.cache.answers_bytes,
   });
   catalogueRoutes(api, {
     catalogue: stores.catalogue,

@@ -10,23 +10,27 @@ interface Answer {
   readonly until: number;
 }
 
-/** A larger answer is joined from its parts about as fast as it is found again. */
-const LARGEST_BODY = 16_384;
+/** A larger answer is joined from its parts about as fast as it is found again, bytes. */
+const LARGEST_BODY = 131_072;
 
-/** What all of them may take, bytes, and what each takes besides its texts. */
-const MOST_BYTES = 8 * 1024 * 1024;
-const ENTRY_BYTES = 1_000;
+/** What a series takes in an answer, and an answer besides, roughly, bytes. */
+const ENTRY_BYTES = 300;
 
 /**
- * Small answers by the very text of their question: dashboards that poll send the same bytes again and again. Holds only
+ * Answers by the very text of their question: dashboards that poll send the same bytes again and again. Holds only
  * answers for which no store was read, so that one that is found says the truth with `is_cached`.
  */
 export class AnswerCache {
-  readonly #answers = new LRUCache<string, Answer>({
-    maxSize: MOST_BYTES,
-    sizeCalculation: ({ body, series }, question) =>
-      body.byteLength + 2 * question.length + ENTRY_BYTES * (1 + series.length),
-  });
+  readonly #answers: LRUCache<string, Answer>;
+
+  /** At most `bytes` of them. */
+  constructor(bytes: number) {
+    this.#answers = new LRUCache<string, Answer>({
+      maxSize: Math.max(1, bytes),
+      sizeCalculation: ({ body, series }, question) =>
+        body.byteLength + question.length + ENTRY_BYTES * (1 + series.length),
+    });
+  }
 
   /** The answer that the question has at `now`, Unix ms. */
   get(question: string, now: number): Answer | undefined {

@@ -13,11 +13,13 @@ export interface MetricParts {
   readonly clock: Clock;
   /** Told of series that were answered without being fetched. */
   readonly count: CountSeries;
+  /** What whole answers that were sent may take in memory. */
+  readonly answerBytes: number;
 }
 
 /** Reading of metrics, by query or by body. */
-export function metricRoutes(api: Api, { fetch, limits, clock, count }: MetricParts): void {
-  const cache = new AnswerCache();
+export function metricRoutes(api: Api, { fetch, limits, clock, count, answerBytes }: MetricParts): void {
+  const cache = new AnswerCache(answerBytes);
 
   api.add("GET", "/api/metric", ["metric:read"], async (ctx) => {
     const answers = await fetch([readMetricQuery(ctx, limits)], clock());
