@@ -3,19 +3,14 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { noArguments } from "./no-arguments.mjs";
 import { runChild } from "./run-child.mjs";
 import { root, setUp } from "./set-up.mjs";
 
-if (process.argv.includes("--help")) {
-  process.stdout.write(
-    "npm run demo\n\nServes made-up data on http://127.0.0.1:8080, kept in ./demo-data (delete the folder to begin anew).\n",
-  );
-  process.exit(0);
-}
-if (process.argv.length > 2) {
-  process.stderr.write('npm run demo takes no argument but --help; settings are variables: README.md, "Settings"\n');
-  process.exit(2);
-}
+noArguments(
+  "npm run demo",
+  "Serves made-up data on http://127.0.0.1:8080, kept in ./demo-data (delete the folder to begin anew).",
+);
 setUp();
 
 const folder = resolve(process.env.DATA_DIR ?? join(root, "demo-data"));
