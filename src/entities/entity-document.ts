@@ -18,8 +18,6 @@ export interface EntityDocument {
   readonly identities: readonly Identity[];
 }
 
-export const emptyDocument: EntityDocument = { attributes: new Map(), identities: [] };
-
 type EncodedAttribute = [name: string, time: number, arrival: number, position: number, value?: Json];
 
 /** The bytes to seal. */
