@@ -40,7 +40,7 @@ import { fetchBatch } from "./metrics/fetch-batch.js";
 import { fetchSeries } from "./metrics/fetch-series.js";
 import { type RecordPoints, recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
-import { runRecorder } from "./metrics/run-recorder.js";
+import { type RunningRecorder, runRecorder } from "./metrics/run-recorder.js";
 import { slotGate } from "./metrics/slot-gate.js";
 import { watchRecorder } from "./metrics/watch-recorder.js";
 import { openStores } from "./stores/open-stores.js";
@@ -67,14 +67,17 @@ export async function compose(
   log: Log,
   failpoint: Failpoint = noFailpoint,
 ): Promise<Service> {
-  const stores = await openStores(settings, failpoint);
-  const api = new Api();
+  const stores = await openStores({ settings, log, failpoint });
+  const all = new Api();
+  // A process that only works in the background says how it is, and serves nothing else.
+  const api = settings.roles.includes("api") ? all : new Api();
   const meters = openMeters();
   const tables = readTables(settings);
   const gate = slotGate();
   const write = recordPoints({ store: stores.series, changes: stores.changes, claims: stores.claims });
   const record: RecordPoints = (columns, options) => gate.points(() => write(columns, options));
-  const keep = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
+  const keepMs = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
+  const keep = () => shortest(keepMs, stores.retentionMs());
   pointRoutes(api, { record, limits: settings.limits, keep, clock });
   const deadlineMs = settings.limits.store_deadline_ms;
   const fetching = fetchSeries({ store: stores.series, changes: stores.changes, cache: settings.cache, deadlineMs });
@@ -136,13 +139,14 @@ export async function compose(
     ...profiles,
     arrivals: arrivalClock,
     keepMs: settings.history.keep === null ? undefined : parseDuration(settings.history.keep)?.ms,
+    shared: stores.shared,
     log,
   });
   const recorder = createRecorder({
     dimensions,
     clock,
     gate,
-    keep,
+    keep: keepMs,
     owner: randomUUID(),
     census: catalogueCensus(stores.catalogue, stores.memberships),
     counts: stores.counts,
@@ -150,16 +154,16 @@ export async function compose(
     series: stores.series,
     write: (columns) => write(columns, { giveAway: false }),
   });
-  let recording: { stop(): Promise<void> } | undefined;
+  let recording: RunningRecorder | undefined;
   pageRoutes(api);
-  operationRoutes(api, { probes: stores.probes, meters, version });
+  operationRoutes(all, { probes: stores.probes, meters, version });
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
-  const port = openServer({ api, settings, verify, log, meters, failureOf: stores.failureOf });
+  const port = openServer({ api: all, settings, verify, log, meters, failureOf: stores.failureOf });
 
   return {
     stores,
     server: port.server,
-    api,
+    api: all,
     async listen() {
       await erasure.eraseAgain();
       await finishDeletedSegments(stores.catalogue, stores.memberships);
@@ -167,12 +171,16 @@ export async function compose(
       const address = await port.listen();
       tending.start();
       if (settings.roles.includes("worker")) erasure.start();
-      if (settings.roles.includes("worker"))
-        recording = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);
+      if (settings.roles.includes("worker")) {
+        const running = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);
+        stores.ticks.listen(running.tick);
+        recording = running;
+      }
       return address;
     },
     async stop() {
       await port.stop();
+      await stores.ticks.close();
       await recording?.stop();
       await tending.stop();
       stopping.abort();
@@ -180,6 +188,11 @@ export async function compose(
       await stores.close();
     },
   };
+}
+
+/** The shorter of two lengths of time; undefined is for ever. */
+function shortest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
 /** The kinds of entity that the configuration describes. */

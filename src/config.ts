@@ -22,7 +22,7 @@ export interface Settings {
   readonly pepper: string | null;
   readonly admin_key: string | null;
   readonly entities: { readonly url: string };
-  readonly metrics: { readonly url: string; readonly keep: string | null };
+  readonly metrics: { readonly url: string; readonly token: string | null; readonly keep: string | null };
   readonly jobs: { readonly url: string };
   readonly history: { readonly keep: string | null };
   readonly deletions: { readonly keep: string | null; readonly targets: readonly RemoteTargetSettings[] };

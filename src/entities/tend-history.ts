@@ -13,12 +13,14 @@ export interface TendHistoryParts extends BatchParts {
   readonly arrivals: Clock;
   /** How long settled messages are kept, ms; undefined is for ever. */
   readonly keepMs: number | undefined;
+  /** Whether other processes write to the same history: what they have under way is theirs. */
+  readonly shared: boolean;
   readonly log: Log;
 }
 
 /** Looks after the history: messages whose writers died or gave up, and those that are older than is wanted. */
 export interface HistoryTending {
-  /** Finishes all that is pending: before this process takes in any itself. */
+  /** Finishes all that was left behind, at once where nobody else can have it under way: before this process takes in any itself. */
   finishAll(): Promise<void>;
   /** From now on, finishes what was left behind and forgets what is too old, every minute. */
   start(): void;
@@ -27,7 +29,7 @@ export interface HistoryTending {
 }
 
 export function tendHistory(parts: TendHistoryParts): HistoryTending {
-  const { arrivals, keepMs, log, history } = parts;
+  const { arrivals, keepMs, shared, log, history } = parts;
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve();
 
@@ -47,7 +49,7 @@ export function tendHistory(parts: TendHistoryParts): HistoryTending {
   }
 
   return {
-    finishAll: () => finish(Number.MAX_SAFE_INTEGER),
+    finishAll: () => finish(shared ? arrivals() - LEFT_BEHIND_MS : Number.MAX_SAFE_INTEGER),
     start() {
       const run = () => {
         running = round();

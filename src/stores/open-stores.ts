@@ -1,30 +1,74 @@
 import type { Settings } from "../config.js";
 import { StartError } from "../errors.js";
-import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/key-store.js";
-import type { Stores } from "./stores.js";
+import type { SharedEra } from "../metrics/shared-era.js";
+import type { Engine, EntityEngine, JobEngine, MetricEngine, OpenParts, Stores } from "./stores.js";
 
 /** Opens the engines that the URLs name. Each engine is loaded only when a URL asks for it. */
-export async function openStores(settings: Settings, failpoint?: Failpoint): Promise<Stores> {
-  refuseServers(settings);
-  const { openSqlite } = await import("./sqlite/index.js");
-  return openSqlite(settings, failpoint);
+export async function openStores(parts: OpenParts): Promise<Stores> {
+  const open: Engine[] = [];
+  const opened = <E extends Engine>(engine: E): E => {
+    open.unshift(engine);
+    return engine;
+  };
+  const close = async () => {
+    for (const engine of open.splice(0)) await engine.close();
+  };
+  try {
+    const entities = opened(await openEntities(parts));
+    const metrics = opened(await openMetrics(parts));
+    const jobs = opened(await openJobs(parts, entities.sharedEra));
+    const engines = [entities, metrics, jobs];
+    return {
+      ...entities,
+      ...metrics,
+      ...jobs,
+      probes: engines.flatMap(({ probes }) => probes),
+      failureOf: (error) => engines.map((engine) => engine.failureOf(error)).find((failure) => failure !== undefined),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Opens the API keys alone, also beside a running service. */
 export async function openKeys(settings: Settings): Promise<{ keys: KeyStore; close(): Promise<void> }> {
-  refuseServers(settings);
-  const { openSqliteKeys } = await import("./sqlite/index.js");
-  return openSqliteKeys(settings);
+  const engine = engineOf("ENTITIES_URL", settings.entities.url, ["sqlite", "mongodb"]);
+  if (engine === "mongodb") return (await import("./mongodb/index.js")).openMongoKeys(settings);
+  return (await import("./sqlite/index.js")).openSqliteKeys(settings);
 }
 
-function refuseServers(settings: Settings): void {
-  for (const [name, { url }] of Object.entries({
-    ENTITIES_URL: settings.entities,
-    METRICS_URL: settings.metrics,
-    JOBS_URL: settings.jobs,
-  })) {
-    if (!url.startsWith("sqlite:"))
-      throw new StartError(`${name} asks for another engine than sqlite:, the only one that this version serves`);
-  }
+async function openEntities(parts: OpenParts): Promise<EntityEngine> {
+  const engine = engineOf("ENTITIES_URL", parts.settings.entities.url, ["sqlite", "mongodb"]);
+  if (engine === "mongodb") return (await import("./mongodb/index.js")).openMongo(parts);
+  return (await import("./sqlite/index.js")).openSqliteEntities(parts);
+}
+
+async function openMetrics(parts: OpenParts): Promise<MetricEngine> {
+  const engine = engineOf("METRICS_URL", parts.settings.metrics.url, ["sqlite", "influxdb"]);
+  if (engine === "influxdb") return (await import("./influxdb/index.js")).openInflux(parts);
+  return (await import("./sqlite/index.js")).openSqliteMetrics(parts.settings);
+}
+
+async function openJobs(parts: OpenParts, sharedEra: SharedEra): Promise<JobEngine> {
+  const engine = engineOf("JOBS_URL", parts.settings.jobs.url, ["sqlite", "redis"]);
+  if (engine === "redis") return (await import("./bullmq/index.js")).openBullmq(parts, sharedEra);
+  return (await import("./in-process/index.js")).openInProcess();
+}
+
+/** Schemes of URLs, by the engine that they name. */
+const schemes: Readonly<Record<string, readonly string[]>> = {
+  sqlite: ["sqlite:"],
+  mongodb: ["mongodb:", "mongodb+srv:"],
+  influxdb: ["influxdb:", "influxdbs:"],
+  redis: ["redis:", "rediss:"],
+};
+
+function engineOf<E extends string>(name: string, url: string, engines: readonly E[]): E {
+  const found = engines.find((engine) => schemes[engine]?.some((scheme) => url.startsWith(scheme)));
+  if (found !== undefined) return found;
+  const allowed = engines.flatMap((engine) => schemes[engine] ?? []);
+  throw new StartError(`${name} asks for an engine that there is not. Allowed: ${allowed.join(", ")}`);
 }

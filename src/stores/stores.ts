@@ -1,4 +1,5 @@
 import type { CatalogueStore } from "../catalogue/catalogue-store.js";
+import type { Settings } from "../config.js";
 import type { ErasureWatermark } from "../deletions/erasure-watermark.js";
 import type { Ledger } from "../deletions/ledger.js";
 import type { WakeUp } from "../deletions/wake-up.js";
@@ -9,12 +10,31 @@ import type { Idempotency } from "../entities/idempotency.js";
 import type { MembershipIndex } from "../entities/membership-index.js";
 import type { Suppression } from "../entities/suppression.js";
 import type { ServiceError } from "../errors.js";
+import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/key-store.js";
+import type { Log } from "../log.js";
 import type { Changes } from "../metrics/changes.js";
 import type { SeriesStore } from "../metrics/series-store.js";
+import type { SharedEra } from "../metrics/shared-era.js";
 import type { SlotClaims } from "../metrics/slot-claims.js";
 import type { SlotCounts } from "../metrics/slot-counts.js";
+import type { Ticks } from "../metrics/ticks.js";
 import type { Probe } from "../probe.js";
+
+/** What an engine is opened with. */
+export interface OpenParts {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly failpoint?: Failpoint | undefined;
+}
+
+/** What every engine has besides its ports. */
+export interface Engine {
+  readonly probes: readonly Probe[];
+  /** What an engine's own error means to a caller; undefined when it is not one of its own, or means nothing but that something failed. */
+  failureOf(error: unknown): ServiceError | undefined;
+  close(): Promise<void>;
+}
 
 /** Ports over profiles and what surrounds them. */
 export interface EntityStores {
@@ -30,21 +50,30 @@ export interface EntityStores {
   readonly ledger: Ledger;
   readonly suppression: Suppression;
   readonly entityKeys: EntityKeys;
+  readonly sharedEra: SharedEra;
 }
 
-/** Ports over series. */
-export interface MetricStores {
+/** What ENTITIES_URL names. */
+export interface EntityEngine extends EntityStores, Engine {
+  /** PEPPER as this store was made with. */
+  readonly pepper: Uint8Array;
+  /** Whether other processes may use the same stores at the same time. */
+  readonly shared: boolean;
+}
+
+/** What METRICS_URL names. */
+export interface MetricEngine extends Engine {
   readonly series: SeriesStore;
+  /** How long the store itself keeps points, ms; undefined: for ever, or not known yet. */
+  retentionMs(): number | undefined;
+}
+
+/** What JOBS_URL names. */
+export interface JobEngine extends Engine {
+  readonly wakeUp: WakeUp;
+  readonly ticks: Ticks;
   readonly changes: Changes;
 }
 
 /** Every port, whichever engines serve them. */
-export interface Stores extends EntityStores, MetricStores {
-  readonly wakeUp: WakeUp;
-  readonly probes: readonly Probe[];
-  /** PEPPER as this store was made with. */
-  readonly pepper: Uint8Array;
-  /** What an engine's own error means to a caller; undefined when it means nothing but that something failed. */
-  failureOf(error: unknown): ServiceError | undefined;
-  close(): Promise<void>;
-}
+export interface Stores extends EntityEngine, MetricEngine, JobEngine {}

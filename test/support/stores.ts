@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Failpoint } from "../../src/failpoint.js";
+import { openLog } from "../../src/log.js";
 import { openStores } from "../../src/stores/open-stores.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { settingsFor } from "./service.js";
@@ -19,7 +20,7 @@ export interface OpenStores {
 
 export async function temporaryStores(failpoint?: Failpoint, under = tmpdir()): Promise<OpenStores> {
   const dir = mkdtempSync(join(under, "entity-metrics-"));
-  const stores = await openStores(settingsFor(dir), failpoint);
+  const stores = await openStores({ settings: settingsFor(dir), log: openLog("silent"), failpoint });
   return {
     stores,
     dir,

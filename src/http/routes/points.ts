@@ -11,21 +11,21 @@ export interface PointParts {
   readonly record: RecordPoints;
   readonly limits: WriteLimits;
   /** How long the store keeps points, ms; undefined is for ever. */
-  readonly keep: number | undefined;
+  keep(): number | undefined;
   readonly clock: Clock;
 }
 
 /** Writing of points, as JSON and as line protocol. An answer of 2xx means that they are durable and visible. */
 export function pointRoutes(api: Api, { record, limits, keep, clock }: PointParts): void {
   api.add("POST", "/api/metric/points", ["metric:write"], async (ctx) => {
-    const { count, columns } = await readPoints(ctx, writeWindow(clock(), keep), limits);
+    const { count, columns } = await readPoints(ctx, writeWindow(clock(), keep()), limits);
     await record(columns);
     succeed(ctx, { point_count: count });
   });
 
   const write = async (ctx: ApiContext) => {
     const now = clock();
-    const { columns } = await readLinePoints(ctx, now, writeWindow(now, keep), limits);
+    const { columns } = await readLinePoints(ctx, now, writeWindow(now, keep()), limits);
     await record(columns);
     ctx.status = 204;
   };

@@ -11,9 +11,9 @@ export interface Folders {
   readonly metrics: string;
 }
 
-/** The folders that the settings name: `sqlite:` is `data_dir`, `sqlite:/path` that folder. */
+/** The folders that the settings name: `sqlite:/path` is that folder, `sqlite:` and what another engine keeps is `data_dir`. */
 export function foldersOf(settings: Pick<Settings, "data_dir" | "entities" | "metrics">): Folders {
   const data = resolve(settings.data_dir);
-  const folderOf = (url: string) => (url === "sqlite:" ? data : resolve(url.slice("sqlite:".length)));
+  const folderOf = (url: string) => (/^sqlite:./.test(url) ? resolve(url.slice("sqlite:".length)) : data);
   return { data, entities: folderOf(settings.entities.url), metrics: folderOf(settings.metrics.url) };
 }

@@ -1,13 +1,11 @@
 import { existsSync } from "node:fs";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
-import type { Failpoint } from "../../failpoint.js";
 import type { KeyStore } from "../../keys/key-store.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import type { Probe } from "../../probe.js";
-import type { Stores } from "../stores.js";
+import type { EntityEngine, MetricEngine, OpenParts } from "../stores.js";
 import { catalogueSchema, sqliteCatalogueStore } from "./catalogue-store.js";
-import { sqliteChanges } from "./changes.js";
 import { closeDatabase, type Database, openDatabase } from "./database.js";
 import { entityKeysSchema, sqliteEntityKeys } from "./entity-keys.js";
 import { entitySchema, sqliteEntityStore } from "./entity-store.js";
@@ -26,7 +24,6 @@ import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
 import { claimsSchema, sqliteSlotClaims } from "./slot-claims.js";
 import { slotCountSchema, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
-import { inProcessWakeUp } from "./wake-up.js";
 
 /** DDL of each file, newest; what brings an older file up to it goes into `migrations`. */
 const ledgerFileSchema: readonly string[] = [ledgerMarkSchema, pepperSchema, ledgerSchema, entityKeysSchema];
@@ -44,34 +41,17 @@ const entitiesSchema: readonly string[] = [
 ];
 const metricsSchema: readonly string[] = [seriesSchema];
 
-/**
- * Opens the embedded engine: every port on three files. `ledger.db` and `entities.db` lie in the folder of
- * `entities.url`, `metrics.db` in that of `metrics.url`; both folders, and `data_dir`, are kept for this process alone.
- */
-export async function openSqlite(settings: Settings, failpoint?: Failpoint): Promise<Stores> {
-  const { data, entities, metrics } = foldersOf(settings);
-  const unlock: (() => void)[] = [];
-  const open: Database[] = [];
-  const openFile = (dir: string, name: string, schema: readonly string[]) => {
-    const db = openDatabase(dir, name, schema);
-    open.push(db);
-    return db;
-  };
-  const close = async () => {
-    for (const db of open.splice(0)) closeDatabase(db);
-    for (const release of unlock.splice(0)) release();
-  };
-
+/** Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder, kept for this process alone, as `data_dir` is. */
+export async function openSqliteEntities({ settings, failpoint }: OpenParts): Promise<EntityEngine> {
+  const { data, entities } = foldersOf(settings);
+  const files = new OpenFiles();
   try {
-    for (const folder of new Set([data, entities, metrics])) unlock.push(lockFolder(folder));
-    const ledgerDb = openFile(entities, "ledger.db", ledgerFileSchema);
-    const entitiesDb = openFile(entities, "entities.db", entitiesSchema);
+    files.lock(data, entities);
+    const ledgerDb = files.open(entities, "ledger.db", ledgerFileSchema);
+    const entitiesDb = files.open(entities, "entities.db", entitiesSchema);
     matchLedger(ledgerDb, entitiesDb, entities);
     const pepper = openPepper(data, ledgerDb, settings.pepper);
-    const metricsDb = openFile(metrics, "metrics.db", metricsSchema);
     return {
-      series: sqliteSeriesStore(metricsDb),
-      changes: sqliteChanges(),
       entities: sqliteEntityStore(entitiesDb),
       memberships: sqliteMembershipIndex(entitiesDb),
       history: sqliteHistory(entitiesDb, stream.slotMs),
@@ -84,15 +64,58 @@ export async function openSqlite(settings: Settings, failpoint?: Failpoint): Pro
       ledger: sqliteLedger(ledgerDb),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
-      wakeUp: inProcessWakeUp(),
-      probes: [probe("ledger", ledgerDb), probe("entities", entitiesDb), probe("metrics", metricsDb)],
+      sharedEra: { read: async () => 0, raise: async () => {} },
+      shared: false,
+      probes: [probe("ledger", ledgerDb), probe("entities", entitiesDb)],
       pepper,
       failureOf: sqliteFailure,
-      close,
+      close: async () => files.close(),
     };
   } catch (error) {
-    await close();
+    files.close();
     throw error;
+  }
+}
+
+/** Opens the embedded engine for series: `metrics.db`. Its folder is kept for this process alone, unless it is that of the profiles. */
+export async function openSqliteMetrics(settings: Settings): Promise<MetricEngine> {
+  const { data, entities, metrics } = foldersOf(settings);
+  const files = new OpenFiles();
+  try {
+    const locked = settings.entities.url.startsWith("sqlite:") ? [data, entities] : [];
+    if (!locked.includes(metrics)) files.lock(metrics);
+    const db = files.open(metrics, "metrics.db", metricsSchema);
+    return {
+      series: sqliteSeriesStore(db),
+      retentionMs: () => undefined,
+      probes: [probe("metrics", db)],
+      failureOf: sqliteFailure,
+      close: async () => files.close(),
+    };
+  } catch (error) {
+    files.close();
+    throw error;
+  }
+}
+
+/** Files and folders that were opened together, and are closed together. */
+class OpenFiles {
+  readonly #open: Database[] = [];
+  readonly #unlock: (() => void)[] = [];
+
+  lock(...folders: string[]): void {
+    for (const folder of new Set(folders)) this.#unlock.push(lockFolder(folder));
+  }
+
+  open(dir: string, name: string, schema: readonly string[]): Database {
+    const db = openDatabase(dir, name, schema);
+    this.#open.push(db);
+    return db;
+  }
+
+  close(): void {
+    for (const db of this.#open.splice(0)) closeDatabase(db);
+    for (const release of this.#unlock.splice(0)) release();
   }
 }
 

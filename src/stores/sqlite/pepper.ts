@@ -1,7 +1,8 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../../errors.js";
+import { pepperBytes, pepperFingerprint } from "../pepper.js";
 import type { Database } from "./engine.js";
 
 /** In `ledger.db`: which pepper the identity hashes were made with. A keyed hash of a fixed text tells nothing of the key. */
@@ -18,8 +19,8 @@ export function openPepper(dir: string, ledger: Database, setting: string | null
   const pepper =
     setting === null
       ? (readPepper(file) ?? (row === undefined ? makePepper(file) : missing(file)))
-      : Buffer.from(setting, "utf8");
-  const fingerprint = createHmac("sha256", pepper).update("entity-metrics pepper").digest("hex");
+      : pepperBytes(setting);
+  const fingerprint = pepperFingerprint(pepper);
   if (row === undefined) ledger.prepare("INSERT INTO pepper (one, fingerprint) VALUES (1, ?)").run(fingerprint);
   else if (row.fingerprint !== fingerprint) {
     throw new StartError(

@@ -1,7 +1,7 @@
 import type { Changes } from "../../metrics/changes.js";
 
-/** News of writes for the embedded engine: every reader and writer is in this process, so nothing is ever missed. */
-export function sqliteChanges(): Changes {
+/** News of writes within this process: every reader and writer is in this process, so nothing is ever missed. */
+export function inProcessChanges(): Changes {
   const listeners: Parameters<Changes["listen"]>[0][] = [];
   return {
     async announce(phase, windows) {

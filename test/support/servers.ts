@@ -1,0 +1,82 @@
+import { randomBytes } from "node:crypto";
+import type { Overrides } from "./service.js";
+
+/** Engines that need a server, with the variable that names one. */
+const variables = {
+  mongodb: "TEST_MONGODB_URL",
+  influxdb: "TEST_INFLUXDB_URL",
+  bullmq: "TEST_REDIS_URL",
+} as const;
+
+export type ServerEngine = keyof typeof variables;
+
+const required = new Set((process.env.REQUIRE_ENGINES ?? "").split(",").filter((name) => name !== ""));
+
+/**
+ * Describes tests that need the servers of these engines. Where one is not to be had, the output names it, or, when
+ * REQUIRE_ENGINES lists it, they fail.
+ */
+export function onServers(engines: readonly ServerEngine[], title: string, tests: () => void): void {
+  const missing = engines.filter((engine) => !process.env[variables[engine]]);
+  if (missing.length === 0) {
+    describe(title, tests);
+    return;
+  }
+  const reason = `not run: no server for ${missing.join(", ")} (${missing.map((engine) => variables[engine]).join(", ")})`;
+  const isRequired = missing.some((engine) => required.has(engine));
+  describe(title, () => {
+    if (isRequired) {
+      it(reason, () => {
+        throw new Error("REQUIRE_ENGINES asks for it");
+      });
+    } else it(reason);
+  });
+}
+
+/** A name for a database, a bucket or a prefix of keys that nobody else uses. */
+export function ownName(): string {
+  return `test_${randomBytes(6).toString("hex")}`;
+}
+
+/** URL of a database of MongoDB; another server than the usual one may be named, a proxy for one. */
+export function mongodbUrl(database: string, server = variable("mongodb")): string {
+  const url = new URL(server);
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+/** URL of a bucket of InfluxDB, which is made when it is first used. */
+export function influxdbUrl(bucket: string, server = variable("influxdb")): string {
+  const { host, protocol } = new URL(server);
+  const org = encodeURIComponent(process.env.TEST_INFLUXDB_ORG ?? "");
+  return `${protocol === "https:" ? "influxdbs" : "influxdb"}://${host}/?org=${org}&bucket=${bucket}`;
+}
+
+export function influxdbToken(): string {
+  return process.env.TEST_INFLUXDB_TOKEN ?? "";
+}
+
+/** URL of Redis for keys that begin with this prefix. */
+export function redisUrl(prefix: string, server = variable("bullmq")): string {
+  const url = new URL(server);
+  url.searchParams.set("prefix", prefix);
+  return url.href;
+}
+
+export const testPepper = process.env.TEST_PEPPER ?? "a-pepper-for-tests-only-0123456789abcdef";
+
+/** Settings of a service whose data lies on the three servers, under one name. */
+export function onServersOnly(name: string): Overrides {
+  return {
+    pepper: testPepper,
+    entities: { url: mongodbUrl(name) },
+    metrics: { url: influxdbUrl(name), token: influxdbToken() },
+    jobs: { url: redisUrl(name) },
+  };
+}
+
+function variable(engine: ServerEngine): string {
+  const value = process.env[variables[engine]];
+  if (value === undefined) throw new Error(`${variables[engine]} is not set`);
+  return value;
+}
