@@ -1,11 +1,19 @@
-// Mocha's spec reporter, which also notes its counts in the file that TEST_SUMMARY names.
+// Mocha's spec reporter, which also notes its counts, and what was not run, in the file that TEST_SUMMARY names.
 const { writeFileSync } = require("node:fs");
 const { reporters } = require("mocha");
 
 module.exports = class extends reporters.Spec {
+  pending = new Set();
+
+  constructor(runner, options) {
+    super(runner, options);
+    runner.on("pending", (test) => this.pending.add(test.fullTitle()));
+  }
+
   epilogue() {
     super.epilogue();
     const { passes, failures } = this.stats;
-    if (process.env.TEST_SUMMARY) writeFileSync(process.env.TEST_SUMMARY, JSON.stringify({ passes, failures }));
+    const summary = { passes, failures, pending: [...this.pending] };
+    if (process.env.TEST_SUMMARY) writeFileSync(process.env.TEST_SUMMARY, JSON.stringify(summary));
   }
 };

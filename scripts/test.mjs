@@ -1,9 +1,10 @@
-// npm test: the same set-up as npm start, then every test that can run here. --long runs test/long instead.
+// npm test: the same set-up as npm start, then every test that can run here; with servers (TEST_MONGODB_URL, TEST_INFLUXDB_URL and
+// TEST_REDIS_URL name them) those of the HTTP routes once more on them. --long runs test/long instead.
 // Further arguments go to mocha: npm test -- --grep "late writes", npm test -- test/config.test.ts.
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { runChild } from "./run-child.mjs";
 import { root, setUp } from "./set-up.mjs";
 
 const args = process.argv.slice(2);
@@ -20,27 +21,56 @@ const mocha = [
   "--exit",
 ];
 // Mocha's workers end without writing what they covered, and what is loaded by require cannot be told from what is imported.
-const underCoverage = ["--node-option", "import=tsx/esm", "--timeout", "120000"];
 const plain = ["--no-config", "--extension", "ts"];
-const everything = long
-  ? [...plain, "--node-option", "import=tsx", "--timeout", "0", "test/long/**/*.test.ts"]
-  : process.env.NODE_V8_COVERAGE
-    ? [...plain, ...underCoverage, ...slowFirst()]
-    : ["--parallel", "--jobs", String(Math.min(4, availableParallelism())), ...slowFirst()];
-const some = rest.some((arg) => arg.endsWith(".test.ts"));
-const { status } = spawnSync(process.execPath, [...mocha, ...(some ? [] : everything), ...rest], {
-  cwd: root,
-  stdio: "inherit",
-  env: { ...process.env, TEST_SUMMARY: summary },
-});
-const { passes, failures } = counts();
+const underCoverage = [...plain, "--node-option", "import=tsx/esm", "--timeout", "120000"];
+const inParallel = ["--parallel", "--jobs", String(Math.min(4, availableParallelism()))];
+const how = process.env.NODE_V8_COVERAGE ? underCoverage : inParallel;
+/** Folders whose tests run once more with every store on a server. */
+const ON_SERVERS = ["test/http/"];
+/** Opening a service there takes a good second, and some servers look at every document for each write. */
+const ON_SERVERS_TIMEOUT_MS = 120_000;
+
+let stopped = false;
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => (stopped = true));
+const runs = [];
+if (rest.some((arg) => arg.endsWith(".test.ts"))) {
+  runs.push(await run(rest));
+} else if (long) {
+  runs.push(await run([...plain, "--node-option", "import=tsx", "--timeout", "0", "test/long/**/*.test.ts", ...rest]));
+} else {
+  runs.push(await run([...how, ...slowFirst(), ...rest]));
+  if (!stopped) runs.push(await runOnServers());
+}
 rmSync(folder, { recursive: true, force: true });
+const passes = runs.reduce((sum, run) => sum + run.passes, 0);
+const failures = runs.reduce((sum, run) => sum + run.failures, 0);
+for (const title of new Set(runs.flatMap(({ pending }) => pending))) process.stdout.write(`not run: ${title}\n`);
 process.stdout.write(`${passes} passed, ${failures} failed\n`);
-process.exit(failures > 0 || passes === 0 ? 1 : (status ?? 1));
+process.exit(failures > 0 || passes === 0 ? 1 : (runs.find(({ status }) => status !== 0)?.status ?? 0));
+
+/** The tests of the routes with every store on a server, two files at a time. */
+async function runOnServers() {
+  const missing = ["TEST_MONGODB_URL", "TEST_INFLUXDB_URL", "TEST_REDIS_URL"].filter((name) => !process.env[name]);
+  if (missing.length > 0) {
+    const pending = [`${ON_SERVERS.join(", ")} with every store on a server (${missing.join(", ")} not set)`];
+    const required = Boolean(process.env.REQUIRE_ENGINES);
+    return { passes: 0, failures: required ? 1 : 0, pending, status: 0 };
+  }
+  process.stdout.write(`== ${ON_SERVERS.join(", ")} once more, with every store on a server\n`);
+  const files = slowFirst().filter((file) => ON_SERVERS.some((start) => file.startsWith(start)));
+  return run([...how, "--timeout", String(ON_SERVERS_TIMEOUT_MS), ...files, ...rest], { TEST_STORES: "servers" });
+}
+
+/** Runs mocha; hands out its counts, what it did not run, and its exit code. */
+async function run(mochaArgs, env = {}) {
+  rmSync(summary, { force: true });
+  const status = await runChild([...mocha, ...mochaArgs], { env: { ...env, TEST_SUMMARY: summary } });
+  return { ...counts(), status };
+}
 
 /** Every test file, those of the folders that take longest first, so that no worker is left with one at the end. */
 function slowFirst() {
-  const slow = ["test/faults/", "test/deletions/", "test/bad-inputs/", "test/metrics/recorder"];
+  const slow = ["test/faults/", "test/servers/", "test/deletions/", "test/bad-inputs/", "test/metrics/recorder"];
   const rank = (file) => (slow.findIndex((start) => file.startsWith(start)) + slow.length + 1) % (slow.length + 1);
   return readdirSync(join(root, "test"), { recursive: true })
     .map((name) => `test/${name.replaceAll("\\", "/")}`)
@@ -54,6 +84,6 @@ function counts() {
     return JSON.parse(readFileSync(summary, "utf8"));
   } catch {
     process.stdout.write("The test run ended before its summary.\n");
-    return { passes: 0, failures: 1 };
+    return { passes: 0, failures: 1, pending: [] };
   }
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { Overrides } from "./service.js";
 
 /** Engines that need a server, with the variable that names one. */
@@ -33,9 +33,23 @@ export function onServers(engines: readonly ServerEngine[], title: string, tests
   });
 }
 
+/** Whether a whole service under test keeps its data on the servers instead of in files. */
+export const storesOnServers = process.env.TEST_STORES === "servers";
+
+/** Describes tests that are about the embedded stores alone: where whole services use servers, the output names them. */
+export function onEmbedded(title: string, tests: () => void): void {
+  if (!storesOnServers) describe(title, tests);
+  else describe(title, () => it("not run on servers: it is about the embedded stores"));
+}
+
 /** A name for a database, a bucket or a prefix of keys that nobody else uses. */
 export function ownName(): string {
   return `test_${randomBytes(6).toString("hex")}`;
+}
+
+/** The same name for the same folder: a service that is started again on it finds its data again. */
+export function nameOf(dir: string): string {
+  return `test_${createHash("sha256").update(dir).digest("hex").slice(0, 12)}`;
 }
 
 /** URL of a database of MongoDB; another server than the usual one may be named, a proxy for one. */
@@ -72,6 +86,17 @@ export function onServersOnly(name: string): Overrides {
     entities: { url: mongodbUrl(name) },
     metrics: { url: influxdbUrl(name), token: influxdbToken() },
     jobs: { url: redisUrl(name) },
+  };
+}
+
+/** The same settings as the environment of a process of its own. */
+export function environmentOnServers(name: string): Record<string, string> {
+  return {
+    PEPPER: testPepper,
+    ENTITIES_URL: mongodbUrl(name),
+    METRICS_URL: influxdbUrl(name),
+    INFLUX_TOKEN: influxdbToken(),
+    JOBS_URL: redisUrl(name),
   };
 }
 

@@ -5,6 +5,8 @@ import { type Clock, systemClock } from "../../src/clock.js";
 import { compose, type Service } from "../../src/compose.js";
 import type { Settings } from "../../src/config.js";
 import { type Log, openLog } from "../../src/log.js";
+import { dropFromServers } from "./drop-from-servers.js";
+import { nameOf, onServersOnly, storesOnServers } from "./servers.js";
 
 /** The key with every scope that a service under test accepts. */
 export const adminKey = "em_bench_0123456789abcdef0123456789abcdef";
@@ -15,7 +17,7 @@ type Deep<T> = {
 
 export type Overrides = Deep<Settings>;
 
-/** A whole service in this process, on a free port, with its data in a folder of its own. */
+/** A whole service in this process, on a free port, with its data in a folder, or under a name on the servers, of its own. */
 export interface TestService {
   readonly url: string;
   readonly port: number;
@@ -24,7 +26,7 @@ export interface TestService {
   readonly service: Service;
   /** `fetch` of a path of the service, with the key unless `init` names another `Authorization` (null: none). */
   fetch(path: string, init?: FetchOptions): Promise<Response>;
-  /** Ends the service; its folder goes too, unless `keep` is set. */
+  /** Ends the service; its data goes too, unless `keep` is set. */
   stop(options?: { keep: boolean }): Promise<void>;
 }
 
@@ -39,13 +41,13 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Starts a service. `dir` in the options opens a folder that an earlier one left. */
+/** Starts a service. `dir` in the options opens what an earlier one left, in the folder or on the servers. */
 export async function startService(
   overrides: Overrides = {},
   options: { readonly clock?: Clock; readonly dir?: string; readonly log?: Log } = {},
 ): Promise<TestService> {
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), "entity-metrics-"));
-  const settings = settingsFor(dir, overrides);
+  const settings = settingsFor(dir, merge(storesOnServers ? onServersOnly(nameOf(dir)) : {}, overrides));
   const service = await compose(settings, options.clock ?? systemClock, options.log ?? openLog("silent"));
   const url = await service.listen();
   return {
@@ -66,7 +68,9 @@ export async function startService(
       }),
     async stop({ keep } = { keep: false }) {
       await service.stop();
-      if (!keep) rmSync(dir, { recursive: true, force: true });
+      if (keep) return;
+      rmSync(dir, { recursive: true, force: true });
+      if (storesOnServers) await dropFromServers(nameOf(dir));
     },
   };
 }
@@ -78,8 +82,8 @@ export function settingsFor(dir: string, overrides: Overrides = {}): Settings {
   return merge(merge(shipped, own), overrides) as unknown as Settings;
 }
 
-function merge(under: Record<string, unknown>, over: object): Record<string, unknown> {
-  const merged = { ...under };
+function merge(under: object, over: object): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...under };
   for (const [name, value] of Object.entries(over)) {
     const below = merged[name];
     const nested = isRecord(value) && isRecord(below);

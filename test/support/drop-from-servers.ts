@@ -1,0 +1,37 @@
+import { Redis } from "ioredis";
+import { MongoClient } from "mongodb";
+import { influxdbToken, mongodbUrl, redisUrl } from "./servers.js";
+
+/** Removes whatever lies under this name: both databases, the bucket, the keys. */
+export async function dropFromServers(name: string): Promise<void> {
+  await Promise.all([dropDatabases(name), dropBucket(name), dropKeys(name)]);
+}
+
+async function dropDatabases(name: string): Promise<void> {
+  const client = new MongoClient(mongodbUrl(name));
+  try {
+    await client.db(name).dropDatabase();
+    await client.db(`${name}_ledger`).dropDatabase();
+  } finally {
+    await client.close();
+  }
+}
+
+async function dropBucket(name: string): Promise<void> {
+  const buckets = new URL("/api/v2/buckets", process.env.TEST_INFLUXDB_URL);
+  const headers = { authorization: `Token ${influxdbToken()}` };
+  const found = await fetch(`${buckets}?name=${name}`, { headers });
+  const { buckets: [bucket] = [] } = (await found.json()) as { buckets?: { id: string }[] };
+  if (bucket !== undefined) await fetch(`${buckets}/${bucket.id}`, { method: "DELETE", headers });
+}
+
+async function dropKeys(name: string): Promise<void> {
+  const redis = new Redis(redisUrl(name));
+  try {
+    for await (const keys of redis.scanStream({ match: `${name}*`, count: 1000 })) {
+      if ((keys as string[]).length > 0) await redis.del(...(keys as string[]));
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
