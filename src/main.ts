@@ -23,7 +23,8 @@ try {
 async function serve(settings: Settings): Promise<void> {
   const log = openLog(settings.log.level);
   const asked = stopAsked();
-  const service = await compose(settings, systemClock, log, dieAt(process.env.FAILPOINT, process.env.FAILPOINT_AFTER));
+  const { FAILPOINT, FAILPOINT_AFTER, FAILPOINT_SIGNAL } = process.env;
+  const service = await compose(settings, systemClock, log, dieAt(FAILPOINT, FAILPOINT_AFTER, FAILPOINT_SIGNAL));
   const terminal = process.stdout.isTTY === true;
   const inFile = terminal ? undefined : await firstKey(service, settings, (key) => keepInFile(settings.data_dir, key));
   const address = await service.listen();

@@ -1,4 +1,5 @@
 import { ServiceError } from "../errors.js";
+import { type Failpoint, noFailpoint } from "../failpoint.js";
 import type { Changes } from "./changes.js";
 import type { SlotColumn } from "./series.js";
 import type { SeriesStore, SeriesWindow } from "./series-store.js";
@@ -8,6 +9,7 @@ export interface RecordPointsParts {
   readonly store: Pick<SeriesStore, "write">;
   readonly changes: Pick<Changes, "announce">;
   readonly claims: Pick<SlotClaims, "giveAway">;
+  readonly failpoint?: Failpoint;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface RecordPointsParts {
  */
 export type RecordPoints = (columns: readonly SlotColumn[], options?: { readonly giveAway?: boolean }) => Promise<void>;
 
-export function recordPoints({ store, changes, claims }: RecordPointsParts): RecordPoints {
+export function recordPoints({ store, changes, claims, failpoint = noFailpoint }: RecordPointsParts): RecordPoints {
   return async (columns, { giveAway = true } = {}) => {
     const windows = columns.flatMap(windowsOf);
     if (windows.length === 0) return;
@@ -25,6 +27,7 @@ export function recordPoints({ store, changes, claims }: RecordPointsParts): Rec
       await changes.announce("begin", windows);
       try {
         await store.write(columns);
+        failpoint("W1");
       } finally {
         await changes.announce("end", windows);
       }

@@ -7,11 +7,15 @@ import { adminKey } from "./service.js";
 /** The real service in a process of its own, on a folder that outlives it. */
 export interface RealService {
   readonly url: string;
+  readonly pid: number;
   /** Everything it wrote so far. */
   log(): string;
   /** Resolves when the process is gone, with its signal or exit code. */
   readonly gone: Promise<NodeJS.Signals | number>;
-  fetch(path: string, init?: { method?: string; json?: unknown; body?: string; type?: string }): Promise<Response>;
+  fetch(
+    path: string,
+    init?: { method?: string; json?: unknown; body?: string; type?: string; key?: string },
+  ): Promise<Response>;
   /** As `kill -9`. */
   kill(): Promise<void>;
   /** As Ctrl-C. */
@@ -39,13 +43,17 @@ export async function startReal(dir: string, environment: Record<string, string>
   };
   return {
     url,
+    pid: process.child.pid as number,
     log: () => process.out() + process.err(),
     gone: process.ended,
-    fetch: (path, { method = "GET", json, body = json === undefined ? undefined : JSON.stringify(json), type } = {}) =>
+    fetch: (
+      path,
+      { method = "GET", json, body = json === undefined ? undefined : JSON.stringify(json), type, key } = {},
+    ) =>
       fetch(`${url}${path}`, {
         method,
         headers: {
-          authorization: adminKey,
+          authorization: key ?? adminKey,
           ...(body === undefined ? {} : { "content-type": type ?? "application/json" }),
         },
         ...(body === undefined ? {} : { body }),
