@@ -16,7 +16,7 @@ const required = new Set((process.env.REQUIRE_ENGINES ?? "").split(",").filter((
  * Describes tests that need the servers of these engines. Where one is not to be had, the output names it, or, when
  * REQUIRE_ENGINES lists it, they fail.
  */
-export function onServers(engines: readonly ServerEngine[], title: string, tests: () => void): void {
+export function onServers(engines: readonly ServerEngine[], title: string, tests: (this: Mocha.Suite) => void): void {
   const missing = engines.filter((engine) => !process.env[variables[engine]]);
   if (missing.length === 0) {
     describe(title, tests);
@@ -37,7 +37,7 @@ export function onServers(engines: readonly ServerEngine[], title: string, tests
 export const storesOnServers = process.env.TEST_STORES === "servers";
 
 /** Describes tests that are about the embedded stores alone: where whole services use servers, the output names them. */
-export function onEmbedded(title: string, tests: () => void): void {
+export function onEmbedded(title: string, tests: (this: Mocha.Suite) => void): void {
   if (!storesOnServers) describe(title, tests);
   else describe(title, () => it("not run on servers: it is about the embedded stores"));
 }

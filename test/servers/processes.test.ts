@@ -1,0 +1,187 @@
+import { expect } from "chai";
+import {
+  collectThrough,
+  isCompleteIn,
+  type ProcessSet,
+  processSet,
+  removeThrough,
+  statusOf,
+} from "../support/process-set.js";
+import type { RealService } from "../support/real-service.js";
+import { runToEnd } from "../support/run-command.js";
+import { onServers } from "../support/servers.js";
+import { until } from "../support/until.js";
+
+const PAIRS = 200;
+const AT_ONCE = 8;
+const HOUR = 3_600_000;
+const SLOT = Math.floor(Date.now() / HOUR) * HOUR - 5 * HOUR;
+
+onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
+  this.timeout(300_000);
+  let set: ProcessSet;
+  let apis: [RealService, RealService];
+  let workers: RealService[];
+
+  before(async () => {
+    set = processSet({ LIMITS_WRONG_KEYS_PER_MINUTE: "100000" });
+    const [a, b, ...rest] = await Promise.all([
+      set.start("api"),
+      set.start("api"),
+      set.start("worker"),
+      set.start("worker"),
+    ]);
+    apis = [a as RealService, b as RealService];
+    workers = rest;
+  });
+  after(() => set.close());
+
+  for (const [what, readBefore] of [
+    ["that the other has read before", true],
+    ["that nobody has read yet", false],
+  ] as const) {
+    it(`show a point written in one in the other within a second, of a series ${what}`, async () => {
+      for (let round = 0; round < 20; round += 1) {
+        const [writer, reader] = round % 2 === 0 ? apis : [apis[1], apis[0]];
+        const id = `visible.${readBefore}.${round % 3}`;
+        if (readBefore) for (let time = 0; time < 2; time += 1) await valuesOf(reader, id);
+        await write(writer, id, round);
+        const acknowledged = performance.now();
+        await until("the other shows it", async () => (await valuesOf(reader, id)).includes(round));
+        expect(performance.now() - acknowledged).to.be.below(1000);
+        expect(await valuesOf(writer, id)).to.deep.equal([round]);
+      }
+    });
+  }
+
+  it("use what they have cached again while nobody writes", async () => {
+    await write(apis[0], "quiet", 1);
+    for (const api of apis) await until("it is answered from memory", async () => (await read(api, "quiet")).is_cached);
+  });
+
+  it("show a point whose writer died before it could announce the end of its write", async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const dying = await set.start("api", { FAILPOINT: "W1" });
+      await until("it is answered from memory", async () => (await read(apis[0], "orphan")).is_cached);
+      await write(dying, "orphan", 100 + round).catch(() => undefined);
+      expect(await dying.gone).to.equal("SIGKILL");
+      const died = performance.now();
+      for (const api of apis)
+        await until("it is shown", async () => (await valuesOf(api, "orphan")).includes(100 + round));
+      expect(performance.now() - died).to.be.below(1000);
+    }
+    await until("it is answered from memory again", async () => (await read(apis[0], "orphan")).is_cached, 60_000);
+    expect(await valuesOf(apis[0], "orphan")).to.deep.equal([102]);
+  });
+
+  it(`P2: show nobody in either whose DELETE one of them has answered, over all read routes, in ${PAIRS} pairs`, async () => {
+    const people = Array.from({ length: PAIRS }, (_, index) => index);
+    for (let from = 0; from < PAIRS; from += 100)
+      await collectThrough(apis[from % 2 === 0 ? 0 : 1], people.slice(from, from + 100).map(personOf));
+    const ids: string[] = [];
+    const before: number[] = [];
+    const after: number[] = [];
+    const queue = [...people];
+    const client = async () => {
+      for (let index = queue.shift(); index !== undefined; index = queue.shift()) {
+        const [one, other] = index % 2 === 0 ? apis : [apis[1], apis[0]];
+        const paths = pathsOf(index);
+        before.push(await statusOf(other, paths[index % paths.length] as string));
+        ids.push(await removeThrough(one, index % 3 === 0 ? `email/p${index}@example.org` : `_uid/id-${index}`));
+        after.push(...(await Promise.all(paths.map((path) => statusOf(other, path)))));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, client));
+    expect(before.filter((status) => status !== 200)).to.deep.equal([]);
+    expect(after).to.have.length(PAIRS * 5);
+    expect(after.filter((status) => status !== 404)).to.deep.equal([]);
+    for (const id of ids) await until("it is complete", () => isCompleteIn(apis[1], id), 60_000);
+  });
+
+  it("refuse a revoked key, each within five seconds", async () => {
+    const created = await runToEnd("key", ["create", "--scopes", "metric:read"], set.environment);
+    expect(created.err).to.equal("");
+    const key = created.out.trim();
+    for (const service of [...apis, ...workers]) expect(await statusOf(service, "/metrics", key)).to.equal(200);
+    const [, id = ""] = key.split("_");
+    expect((await runToEnd("key", ["revoke", id], set.environment)).code).to.equal(0);
+    const refused = async () => {
+      const all = await Promise.all([...apis, ...workers].map((service) => statusOf(service, "/metrics", key)));
+      return all.every((status) => status === 401);
+    };
+    await until("every process refuses it", refused, 5000);
+  });
+
+  it("that only work in the background say how they are, and serve nothing else", async () => {
+    for (const worker of workers) {
+      for (const path of ["/health", "/ready", "/metrics"]) expect(await statusOf(worker, path), path).to.equal(200);
+      for (const path of ["/api/entity/user/email/a@example.org", "/api/deletion?completed=false", metricPath("a")])
+        expect(await statusOf(worker, path), path).to.equal(404);
+      await removeThrough(worker, "email/a@example.org").then(
+        () => expect.fail("it was answered"),
+        (error: Error) => expect(error.message).to.equal("DELETE: 404"),
+      );
+    }
+  });
+});
+
+onServers(["mongodb", "influxdb", "bullmq"], "a process that answers alone", function () {
+  this.timeout(120_000);
+
+  it("erases nothing itself; a worker that comes later does", async () => {
+    const set = processSet();
+    try {
+      const api = await set.start("api");
+      await collectThrough(api, [personOf(1), personOf(2)]);
+      const ids = [await removeThrough(api, "email/p1@example.org"), await removeThrough(api, "_uid/id-2")];
+      const began = performance.now();
+      while (performance.now() - began < 3000) {
+        for (const id of ids) expect(await isCompleteIn(api, id)).to.equal(false);
+      }
+      await set.start("worker");
+      for (const id of ids) await until("it is complete", () => isCompleteIn(api, id), 10_000);
+    } finally {
+      await set.close();
+    }
+  });
+});
+
+function personOf(index: number): object {
+  return { email: `p${index}@example.org`, _uid: `id-${index}`, plan: "gold", segments: ["buyers"] };
+}
+
+function pathsOf(index: number): string[] {
+  return [
+    `/api/entity/user/email/p${index}@example.org`,
+    `/api/entity/user/_uid/id-${index}?segments=false`,
+    `/api/entity/user/id-${index}`,
+    `/api/me/_uid/id-${index}?meta=false`,
+    `/api/entity/user/email/p${index}@example.org?download=true`,
+  ];
+}
+
+async function write(service: RealService, id: string, value: number): Promise<void> {
+  const json = [{ dimension: "stream", dimension_id: id, dimension_type: "size", value, ts: SLOT }];
+  expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
+}
+
+function metricPath(id: string): string {
+  const names = `dimension=stream&dimension_id=${id}&dimension_type=size`;
+  return `/api/metric?${names}&interval=1h&startdate=${SLOT}&enddate=${SLOT + HOUR}`;
+}
+
+interface Answered {
+  readonly is_cached: boolean;
+  readonly values: readonly { readonly value: number }[];
+}
+
+async function read(service: RealService, id: string): Promise<Answered> {
+  const answer = await service.fetch(metricPath(id));
+  const { data } = (await answer.json()) as { data: [Answered] };
+  expect(answer.status).to.equal(200);
+  return data[0];
+}
+
+async function valuesOf(service: RealService, id: string): Promise<number[]> {
+  return (await read(service, id)).values.map(({ value }) => value);
+}
