@@ -1,0 +1,90 @@
+import type { Db } from "mongodb";
+import type { Idempotency, IdempotentRequest } from "../../entities/idempotency.js";
+import { ServiceError } from "../../errors.js";
+import { type CollectionPlan, isDuplicate } from "./collection.js";
+
+/** `owner` has the request until `until` (Unix ms). */
+interface RequestDocument extends Omit<IdempotentRequest, "id"> {
+  readonly _id: string;
+  readonly owner: string | null;
+  readonly until: number;
+}
+
+export const idempotencyCollections: readonly CollectionPlan[] = [
+  { name: "idempotent_requests", indexes: [{ key: { arrival: 1 } }] },
+];
+
+const REMEMBERED_MS = 24 * 3_600_000;
+
+/** Those that nobody repeats are removed this often. */
+const FORGET_EVERY_MS = 60_000;
+
+/** Each attempt but the first two needs another owner of the same request in that very moment. */
+const ATTEMPTS = 20;
+
+/** Progress of repeatable requests, one document each; every change names the owner that it expects. */
+export function mongoIdempotency(db: Db): Idempotency {
+  const requests = db.collection<RequestDocument>("idempotent_requests");
+  let forgotten = Number.NEGATIVE_INFINITY;
+
+  async function forget(now: number): Promise<void> {
+    if (Math.abs(now - forgotten) < FORGET_EVERY_MS) return;
+    forgotten = now;
+    await requests.deleteMany({
+      arrival: { $lte: now - REMEMBERED_MS },
+      $or: [{ owner: null }, { until: { $lte: now } }],
+    });
+  }
+
+  return {
+    async begin(id, owner, now, until) {
+      await forget(now);
+      const fresh = { arrival: now, done: 0, digest: "", finished: false, tally: "", owner, until };
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const found = await requests.findOne({ _id: id });
+        if (found === null) {
+          if (await isInserted(requests.insertOne({ _id: id, ...fresh }))) return requestOf({ _id: id, ...fresh });
+          continue;
+        }
+        const isFree = found.owner === null || found.until <= now;
+        if (!isFree && found.owner !== owner) return undefined;
+        const taken = await requests.findOneAndUpdate(
+          { _id: id, arrival: found.arrival, owner: found.owner, until: found.until },
+          { $set: isFree && found.arrival <= now - REMEMBERED_MS ? fresh : { owner, until } },
+          { returnDocument: "after" },
+        );
+        if (taken !== null) return requestOf(taken);
+      }
+      throw new ServiceError("unavailable", "Too many repeat the same request at once", { retryAfter: 1 });
+    },
+
+    async advance({ id, done, digest, finished, tally }, owner, until) {
+      const { matchedCount } = await requests.updateOne(
+        { _id: id, owner },
+        { $set: { done, digest, finished, tally, until } },
+      );
+      if (matchedCount === 0) {
+        throw new ServiceError("conflict", "Another request with this Idempotency-Key is under way");
+      }
+    },
+
+    async release(id, owner) {
+      await requests.updateOne({ _id: id, owner }, { $set: { owner: null } });
+    },
+  };
+}
+
+function requestOf({ _id: id, arrival, done, digest, finished, tally }: RequestDocument): IdempotentRequest {
+  return { id, arrival, done, digest, finished, tally };
+}
+
+/** False: somebody else was first. */
+async function isInserted(insert: Promise<unknown>): Promise<boolean> {
+  try {
+    await insert;
+    return true;
+  } catch (error) {
+    if (isDuplicate(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,48 @@
+import { expect } from "chai";
+import { idempotencyCollections, mongoIdempotency } from "../../src/stores/mongodb/idempotency.js";
+import { idempotencyContract } from "../contracts/idempotency.contract.js";
+import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
+import { onServers } from "../support/servers.js";
+
+const DAY = 24 * 3_600_000;
+
+onServers(["mongodb"], "mongodb: repeatable requests", () => {
+  idempotencyContract("mongodb", async () => {
+    const { db, close } = await openTestDatabase(idempotencyCollections);
+    return { store: mongoIdempotency(db), close };
+  });
+
+  describe("for several processes", () => {
+    let database: TestDatabase;
+
+    beforeEach(async () => {
+      database = await openTestDatabase(idempotencyCollections);
+    });
+    afterEach(() => database.close());
+
+    for (const [state, prepare] of [
+      ["that nobody has seen", async () => {}],
+      ["whose owner is gone", () => mongoIdempotency(database.db).begin("r", "gone", 1, 5)],
+      ["that is a day old", () => mongoIdempotency(database.db).begin("r", "gone", 10 - DAY, 5)],
+    ] as const) {
+      it(`gives a request ${state} to one of them`, async () => {
+        await prepare();
+        const owners = ["a", "b", "c", "d"];
+        const begun = await Promise.all(
+          owners.map((owner) => mongoIdempotency(database.db).begin("r", owner, 10, 1000)),
+        );
+        expect(begun.filter((progress) => progress !== undefined)).to.have.length(1);
+      });
+    }
+
+    it("removes what is a day old, and nothing that somebody has", async () => {
+      const store = mongoIdempotency(database.db);
+      await store.begin("forgotten", "a", 1, 2);
+      await store.begin("held", "a", 1, 2 * DAY + 1);
+      await store.begin("young", "a", DAY, DAY + 1);
+      await store.begin("new", "a", DAY + 60_000, DAY + 60_001);
+      const left = await database.db.collection("idempotent_requests").distinct("_id");
+      expect([...left].sort()).to.deep.equal(["held", "new", "young"]);
+    });
+  });
+});
