@@ -41,13 +41,20 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Starts a service. `dir` in the options opens what an earlier one left, in the folder or on the servers. */
-export async function startService(
-  overrides: Overrides = {},
-  options: { readonly clock?: Clock; readonly dir?: string; readonly log?: Log } = {},
-): Promise<TestService> {
+export interface StartOptions {
+  readonly clock?: Clock;
+  /** Opens what an earlier one left, in the folder or on the servers. */
+  readonly dir?: string;
+  readonly log?: Log;
+  /** Whether its data lies on the three servers; otherwise the whole run decides. */
+  readonly onServers?: boolean;
+}
+
+/** Starts a service. */
+export async function startService(overrides: Overrides = {}, options: StartOptions = {}): Promise<TestService> {
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), "entity-metrics-"));
-  const settings = settingsFor(dir, merge(storesOnServers ? onServersOnly(nameOf(dir)) : {}, overrides));
+  const { onServers = storesOnServers } = options;
+  const settings = settingsFor(dir, merge(onServers ? onServersOnly(nameOf(dir)) : {}, overrides));
   const service = await compose(settings, options.clock ?? systemClock, options.log ?? openLog("silent"));
   const url = await service.listen();
   return {
@@ -70,7 +77,7 @@ export async function startService(
       await service.stop();
       if (keep) return;
       rmSync(dir, { recursive: true, force: true });
-      if (storesOnServers) await dropFromServers(nameOf(dir));
+      if (onServers) await dropFromServers(nameOf(dir));
     },
   };
 }

@@ -1,0 +1,97 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import { openLog } from "../../src/log.js";
+import { openStores } from "../../src/stores/open-stores.js";
+import {
+  collectThrough,
+  isCompleteIn,
+  type ProcessSet,
+  processSet,
+  removeThrough,
+  statusOf,
+} from "../support/process-set.js";
+import type { RealService } from "../support/real-service.js";
+import { onServers, onServersOnly } from "../support/servers.js";
+import { settingsFor } from "../support/service.js";
+import { until } from "../support/until.js";
+
+/** Where a worker is held while another does all of its work. */
+const HELD_AT = ["K6", "K7", "K10", "K14", "K15"];
+
+onServers(
+  ["mongodb", "influxdb", "bullmq"],
+  "P8: a worker that is held in its work until its lease is over",
+  function () {
+    this.timeout(180_000);
+    let set: ProcessSet;
+    before(() => {
+      set = processSet();
+    });
+    after(() => set.close());
+
+    it("changes nothing when it goes on after another has completed the deletion", async () => {
+      const api = await set.start("api");
+      const held: RealService[] = [];
+      const ids: string[] = [];
+      for (const [index, failpoint] of HELD_AT.entries()) {
+        await collectThrough(api, [personOf(index)]);
+        const worker = await set.start("worker", { FAILPOINT: failpoint, FAILPOINT_SIGNAL: "SIGSTOP" });
+        ids.push(await removeThrough(api, `email/p${index}@example.org`));
+        await until(`it is held at ${failpoint}`, () => isHeld(worker.pid), 30_000);
+        held.push(worker);
+      }
+      // Nobody else has taken them: each is its worker's until the lease is over.
+      for (const id of ids) expect(await isCompleteIn(api, id)).to.equal(false);
+      // A newer life of the same people, which is nobody's to erase.
+      await collectThrough(
+        api,
+        HELD_AT.map((_, index) => personOf(index)),
+      );
+      const other = await set.start("worker");
+      for (const id of ids) await until("it is complete", () => isCompleteIn(api, id), 60_000);
+      const before = await whatIsLeft(set.name, ids);
+      expect(before).to.deep.equal(ids.map(() => "nothing"));
+
+      await other.kill();
+      for (const worker of held) process.kill(worker.pid, "SIGCONT");
+      // A graceful stop waits for the run under way.
+      for (const worker of held) {
+        await until("it works again", async () => (await statusOf(worker, "/ready")) === 200);
+        await worker.stop();
+      }
+      for (const id of ids) expect(await isCompleteIn(api, id)).to.equal(true);
+      expect(await whatIsLeft(set.name, ids)).to.deep.equal(before);
+      for (const index of HELD_AT.keys()) {
+        expect(await statusOf(api, `/api/entity/user/email/p${index}@example.org`), `${HELD_AT[index]}`).to.equal(200);
+      }
+    });
+  },
+);
+
+function personOf(index: number): object {
+  return { email: `p${index}@example.org`, user_id: `id-${index}`, plan: "gold", segments: ["buyers"] };
+}
+
+/** Whether the machine has stopped this process. */
+function isHeld(pid: number): boolean {
+  return / T /.test(readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\)/, ""));
+}
+
+/** Which ports still hold something of what each of these deletions erases. */
+async function whatIsLeft(name: string, requestIds: readonly string[]): Promise<string[]> {
+  const stores = await openStores({ settings: settingsFor("unused", onServersOnly(name)), log: openLog("silent") });
+  try {
+    const left: string[] = [];
+    for (const requestId of requestIds) {
+      const deletion = await stores.ledger.find(requestId);
+      const holding: string[] = [];
+      for (const port of ["entities", "memberships", "history", "entityKeys"] as const) {
+        if (await stores[port].holds(deletion?.entities ?? [])) holding.push(port);
+      }
+      left.push(holding.join(", ") || "nothing");
+    }
+    return left;
+  } finally {
+    await stores.close();
+  }
+}
