@@ -17,7 +17,7 @@ const DUPLICATE = 11000;
 
 /** Whether a write failed for the sole reason that a unique value was there already. */
 export function isDuplicate(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  if (!(error instanceof Error) || isUnconfirmed(error)) return false;
   const failures = writeErrorsOf(error);
   return failures.length > 0 ? failures.every(({ code }) => code === DUPLICATE) : codeOf(error) === DUPLICATE;
 }
@@ -33,6 +33,12 @@ function writeErrorsOf(error: Error): { code: number; index: number }[] {
     writeErrors?: { code: number; index: number } | { code: number; index: number }[];
   };
   return writeErrors === undefined ? [] : [writeErrors].flat();
+}
+
+/** Whether what was written beside the failures may not be kept by a majority. */
+function isUnconfirmed(error: Error): boolean {
+  const { result } = error as { result?: { getWriteConcernError?: () => unknown } };
+  return result?.getWriteConcernError?.() !== undefined;
 }
 
 function codeOf(error: Error): unknown {

@@ -1,0 +1,74 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { Binary, type Collection, type Db } from "mongodb";
+import type { EntityId } from "../../entities/entity.js";
+import type { EntityKeys } from "../../entities/entity-keys.js";
+import { type Failpoint, noFailpoint } from "../../failpoint.js";
+import { type CollectionPlan, duplicatesOf, oneOf } from "./collection.js";
+
+const entityKeys: CollectionPlan = { name: "entity_keys", indexes: [] };
+
+export const entityKeysCollections: readonly CollectionPlan[] = [entityKeys];
+
+interface KeyDocument {
+  readonly _id: EntityId;
+  /** The key, wrapped; zeros once it was destroyed. */
+  readonly key: Binary;
+}
+
+/**
+ * Keys of entities in the database of the ledger. What an update overwrites there lives on in journal, oplog, replicas and
+ * backups, so a key is stored wrapped (RFC 3394) under one that is made from the pepper, which the server never sees.
+ */
+export function mongoEntityKeys(db: Db, pepper: Uint8Array, failpoint: Failpoint = noFailpoint): EntityKeys {
+  const keys = db.collection<KeyDocument>(entityKeys.name);
+  const wrapping = keyWrapping(pepper);
+
+  return {
+    async create(ids) {
+      if (ids.length === 0) return;
+      const documents = [...new Set(ids)].map((_id) => ({ _id, key: new Binary(wrapping.wrap(randomBytes(32))) }));
+      await keys.insertMany(documents, { ordered: false }).catch(duplicatesOf);
+    },
+
+    async read(ids) {
+      const found = await living(keys, ids);
+      return new Map(found.map(({ _id, key }) => [_id, wrapping.unwrap(key.value())]));
+    },
+
+    async destroy(ids) {
+      if (ids.length === 0) return;
+      await keys.updateMany({ _id: oneOf(ids) }, { $set: { key: new Binary(new Uint8Array(WRAPPED_BYTES)) } });
+      failpoint("K15");
+      if ((await living(keys, ids)).length > 0) throw new Error("A key was not overwritten");
+    },
+
+    holds: async (ids) => (await living(keys, ids)).length > 0,
+  };
+}
+
+const WRAPPED_BYTES = 40;
+
+/** Those of these ids that have a key that was not destroyed. */
+async function living(keys: Collection<KeyDocument>, ids: readonly EntityId[]): Promise<KeyDocument[]> {
+  if (ids.length === 0) return [];
+  const found = await keys.find({ _id: oneOf(ids) }).toArray();
+  return found.filter(({ key }) => key.value().some((byte) => byte !== 0));
+}
+
+/** The initial value that RFC 3394 names; unwrapping checks it. */
+const INITIAL_VALUE = Buffer.alloc(8, 0xa6);
+const CIPHER = "id-aes256-wrap";
+
+function keyWrapping(pepper: Uint8Array) {
+  const own = Buffer.from(hkdfSync("sha256", pepper, new Uint8Array(), "entity-metrics entity keys", 32));
+  return {
+    wrap(key: Uint8Array): Buffer {
+      const cipher = createCipheriv(CIPHER, own, INITIAL_VALUE);
+      return Buffer.concat([cipher.update(key), cipher.final()]);
+    },
+    unwrap(wrapped: Uint8Array): Uint8Array {
+      const decipher = createDecipheriv(CIPHER, own, INITIAL_VALUE);
+      return new Uint8Array(Buffer.concat([decipher.update(wrapped), decipher.final()]));
+    },
+  };
+}

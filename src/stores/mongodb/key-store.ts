@@ -1,0 +1,47 @@
+import type { Db } from "mongodb";
+import type { ApiKey, Scope } from "../../keys/api-key.js";
+import type { KeyStore } from "../../keys/key-store.js";
+import type { CollectionPlan } from "./collection.js";
+
+const apiKeys: CollectionPlan = { name: "api_keys", indexes: [] };
+
+export const keyStoreCollections: readonly CollectionPlan[] = [apiKeys];
+
+interface KeyDocument {
+  readonly _id: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly digest: string;
+  readonly createdAt: number;
+  readonly revokedAt: number | null;
+}
+
+/** API keys in the database of the profiles; any process may add and revoke there at any time. */
+export function mongoKeyStore(db: Db): KeyStore {
+  const keys = db.collection<KeyDocument>(apiKeys.name);
+
+  return {
+    async add({ id, name, scopes, digest, createdAt, revokedAt }) {
+      await keys.insertOne({ _id: id, name, scopes, digest, createdAt, revokedAt: revokedAt ?? null });
+    },
+
+    async find(id) {
+      const found = await keys.findOne({ _id: id });
+      return found === null ? undefined : keyOf(found);
+    },
+
+    async list() {
+      const all = (await keys.find().toArray()).map(keyOf);
+      return all.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+    },
+
+    async revoke(id, at) {
+      const { matchedCount } = await keys.updateOne({ _id: id, revokedAt: null }, { $set: { revokedAt: at } });
+      return matchedCount > 0 || (await keys.findOne({ _id: id })) !== null;
+    },
+  };
+}
+
+function keyOf({ _id, name, scopes, digest, createdAt, revokedAt }: KeyDocument): ApiKey {
+  return { id: _id, name, scopes, digest, createdAt, revokedAt: revokedAt ?? undefined };
+}

@@ -1,0 +1,105 @@
+import { Binary, type Collection, type Db } from "mongodb";
+import type { Deletion } from "../../deletions/deletion.js";
+import type { Extension } from "../../deletions/ledger.js";
+import type { EntityId } from "../../entities/entity.js";
+import type { IdentityHash } from "../../entities/identity.js";
+import type { CollectionPlan } from "./collection.js";
+
+/** Event, outbox and suppression: `suppressed.hash` and `entities` are what suppression asks for. */
+export const deletions: CollectionPlan = {
+  name: "deletions",
+  indexes: [
+    { key: { sequence: 1 }, unique: true },
+    { key: { open: 1, sequence: 1 } },
+    { key: { open: 1, completedAt: 1 } },
+    { key: { identity: 1, open: 1, sequence: -1 } },
+    { key: { "suppressed.hash": 1 } },
+    { key: { entities: 1 } },
+  ],
+};
+
+export function deletionsOf(db: Db): Collection<DeletionDocument> {
+  return db.collection<DeletionDocument>(deletions.name);
+}
+
+/** A request as it is stored: one document, so that one write is all or nothing. */
+export interface DeletionDocument {
+  /** The request id. */
+  readonly _id: string;
+  readonly sequence: number;
+  readonly table: string;
+  readonly identity: IdentityHash;
+  readonly acceptedAt: number;
+  readonly cutOff: number;
+  readonly entities: readonly EntityId[];
+  readonly suppressed: readonly { readonly hash: IdentityHash; readonly cutOff: number }[];
+  readonly sealer: EntityId;
+  readonly sealed: Binary;
+  readonly targets: readonly string[];
+  readonly done: readonly string[];
+  readonly attempts: number;
+  readonly notBefore: number;
+  readonly revision: number;
+  readonly open: boolean;
+  readonly completedAt: number | null;
+  readonly runner: string | null;
+  /** Unix ms until which `runner` has it for itself. */
+  readonly runnerUntil: number;
+}
+
+/** What is stored of a request that is new. */
+export function documentOf(deletion: Deletion, sequence: number): DeletionDocument {
+  const { requestId, hashes, sealedIdentities, completedAt, ...rest } = deletion;
+  return {
+    _id: requestId,
+    sequence,
+    ...rest,
+    suppressed: hashes.map((hash) => ({ hash, cutOff: deletion.cutOff })),
+    sealed: new Binary(sealedIdentities),
+    open: completedAt === undefined,
+    completedAt: completedAt ?? null,
+    runner: null,
+    runnerUntil: 0,
+  };
+}
+
+export function deletionOf(document: DeletionDocument): Deletion {
+  return {
+    requestId: document._id,
+    table: document.table,
+    identity: document.identity,
+    acceptedAt: document.acceptedAt,
+    cutOff: document.cutOff,
+    entities: document.entities,
+    hashes: document.suppressed.map(({ hash }) => hash),
+    sealer: document.sealer,
+    sealedIdentities: new Uint8Array(document.sealed.value()),
+    targets: document.targets,
+    done: document.done,
+    attempts: document.attempts,
+    notBefore: document.notBefore,
+    revision: document.revision,
+    completedAt: document.completedAt ?? undefined,
+  };
+}
+
+/** What an extension changes of an open request. The cut-off moves for the identity that was asked for; new hashes begin with it. */
+export function extended(kept: DeletionDocument, extension: Extension) {
+  const cutOff = Math.max(kept.cutOff, extension.cutOff ?? 0);
+  const known = new Set(kept.suppressed.map(({ hash }) => hash));
+  const added = new Set((extension.hashes ?? []).filter((hash) => !known.has(hash)));
+  const moved = kept.suppressed.map((one) =>
+    one.hash === kept.identity ? { hash: one.hash, cutOff: Math.max(one.cutOff, cutOff) } : one,
+  );
+  return {
+    cutOff,
+    entities: [...new Set([...kept.entities, ...(extension.entities ?? [])])],
+    suppressed: [...moved, ...[...added].map((hash) => ({ hash, cutOff }))],
+    sealer: extension.sealed?.sealer ?? kept.sealer,
+    sealed: extension.sealed === undefined ? kept.sealed : new Binary(extension.sealed.sealedIdentities),
+    done: [],
+    attempts: 0,
+    notBefore: 0,
+    revision: kept.revision + 1,
+  } satisfies Partial<DeletionDocument>;
+}

@@ -1,0 +1,105 @@
+import { Binary, type Db } from "mongodb";
+import type { Ledger } from "../../deletions/ledger.js";
+import { acceptQueue } from "./accept-queue.js";
+import { type CollectionPlan, oneOf } from "./collection.js";
+import { deletionOf, deletions, deletionsOf, extended } from "./ledger-document.js";
+import { expireUpTo, newestSequence } from "./ledger-sequence.js";
+import { marks } from "./marks.js";
+
+export const ledgerCollections: readonly CollectionPlan[] = [deletions, marks];
+
+/** Deletion requests in the database of the ledger. Each change is one write to one document, which says what it expects to find. */
+export function mongoLedger(db: Db): Ledger {
+  const requests = deletionsOf(db);
+
+  return {
+    accept: acceptQueue(db),
+
+    async find(requestId) {
+      const found = await requests.findOne({ _id: requestId });
+      return found === null ? undefined : deletionOf(found);
+    },
+
+    async openFor(identity) {
+      const [newest] = await requests.find({ identity, open: true }).sort({ sequence: -1 }).limit(1).toArray();
+      return newest && deletionOf(newest);
+    },
+
+    async openOver(identity) {
+      const over = requests.find({ "suppressed.hash": identity, open: true }).sort({ sequence: 1 });
+      return (await over.toArray()).map(deletionOf);
+    },
+
+    async extend(requestId, revision, extension) {
+      const kept = await requests.findOne({ _id: requestId });
+      if (kept === null || !kept.open || kept.revision !== revision) return undefined;
+      const changed = extended(kept, extension);
+      const { matchedCount } = await requests.updateOne({ _id: requestId, revision, open: true }, { $set: changed });
+      return matchedCount > 0 ? deletionOf({ ...kept, ...changed }) : undefined;
+    },
+
+    async open({ after, limit, due }) {
+      const last = after === undefined ? null : await requests.findOne({ _id: after });
+      const open = requests
+        .find({
+          open: true,
+          ...(last === null ? {} : { sequence: { $gt: last.sequence } }),
+          ...(due === undefined ? {} : { notBefore: { $lte: due }, runnerUntil: { $lte: due } }),
+        })
+        .sort({ sequence: 1 })
+        .limit(limit);
+      return (await open.toArray()).map(deletionOf);
+    },
+
+    countOpen: ({ attempts } = { attempts: 0 }) =>
+      requests.countDocuments({ open: true, ...(attempts > 0 ? { attempts: { $gte: attempts } } : {}) }),
+
+    async claim(requestId, runner, now, until) {
+      const { matchedCount } = await requests.updateOne(
+        { _id: requestId, open: true, $or: [{ runner }, { runnerUntil: { $lte: now } }] },
+        { $set: { runner, runnerUntil: until } },
+      );
+      return matchedCount > 0;
+    },
+
+    async release(requestId, runner) {
+      await requests.updateOne({ _id: requestId, runner }, { $set: { runner: null, runnerUntil: 0 } });
+    },
+
+    async note(requestId, revision, { done, attempts, notBefore }) {
+      await requests.updateOne({ _id: requestId, revision, open: true }, { $set: { done, attempts, notBefore } });
+    },
+
+    async wake(requestIds) {
+      if (requestIds.length === 0) return;
+      await requests.updateMany({ _id: oneOf(requestIds), open: true }, { $set: { notBefore: 0 } });
+    },
+
+    async complete(requestId, revision, at) {
+      const { matchedCount } = await requests.updateOne(
+        { _id: requestId, revision, open: true },
+        { $set: { open: false, completedAt: at, sealed: NOTHING, runner: null, runnerUntil: 0 } },
+      );
+      return matchedCount > 0 || (await requests.findOne({ _id: requestId }))?.open === false;
+    },
+
+    async settledSequence() {
+      // The newest first: what is accepted between the two reads is above it, and does not count as settled.
+      const newest = await newestSequence(db);
+      const [oldest] = await requests.find({ open: true }).sort({ sequence: 1 }).limit(1).toArray();
+      return oldest === undefined ? newest : Math.min(newest, oldest.sequence - 1);
+    },
+
+    async since(sequence, limit) {
+      const later = requests
+        .find({ sequence: { $gt: sequence } })
+        .sort({ sequence: 1 })
+        .limit(limit);
+      return (await later.toArray()).map((found) => ({ sequence: found.sequence, deletion: deletionOf(found) }));
+    },
+
+    expire: (before) => expireUpTo(db, before),
+  };
+}
+
+const NOTHING = new Binary(new Uint8Array());

@@ -1,0 +1,72 @@
+import { expect } from "chai";
+import { type Binary, BSON } from "mongodb";
+import { entityKeysCollections, mongoEntityKeys } from "../../src/stores/mongodb/entity-keys.js";
+import { entityKeysContract } from "../contracts/entity-keys.contract.js";
+import { openTestDatabase } from "../support/mongo-database.js";
+import { onServers } from "../support/servers.js";
+
+const pepper = Buffer.from("a pepper of at least thirty-two bytes");
+
+onServers(["mongodb"], "entity keys on MongoDB", () => {
+  const open = async () => {
+    const { db, close } = await openTestDatabase(entityKeysCollections);
+    return { keys: mongoEntityKeys(db, pepper), holdsBytes: () => undefined, close };
+  };
+  entityKeysContract("mongodb", open, 300);
+
+  it("stores no byte of a key that the pepper does not open, before and after it is destroyed, in records of one size", async () => {
+    const { db, close } = await openTestDatabase(entityKeysCollections);
+    const keys = mongoEntityKeys(db, pepper);
+    const ids = Array.from({ length: 20 }, (_, index) => `entity-${index}`);
+    await keys.create(ids);
+    const plain = [...(await keys.read(ids)).values()];
+    const stored = async () => db.collection<{ _id: string; key: Binary }>("entity_keys").find().toArray();
+    const before = await stored();
+    await keys.destroy(ids);
+    const after = await stored();
+    await close();
+    for (const documents of [before, after]) {
+      const bytes = Buffer.concat(documents.map((document) => BSON.serialize(document)));
+      // Parts of a key would help to guess it, so none of eight bytes may stand there either.
+      for (const key of plain) {
+        for (let from = 0; from <= key.length - 8; from += 1) {
+          expect(bytes.includes(Buffer.from(key.subarray(from, from + 8)))).to.equal(false);
+        }
+      }
+      expect(new Set(documents.map(({ key }) => key.value().length))).to.deep.equal(new Set([40]));
+    }
+    expect(after.every(({ key }) => key.value().every((byte) => byte === 0))).to.equal(true);
+  });
+
+  it("opens keys with the pepper that they were made with alone", async () => {
+    const { db, close } = await openTestDatabase(entityKeysCollections);
+    await mongoEntityKeys(db, pepper).create(["a"]);
+    const other = mongoEntityKeys(db, Buffer.from("another pepper of at least thirty-two bytes"));
+    const failed = await other.read(["a"]).then(
+      () => false,
+      () => true,
+    );
+    await close();
+    expect(failed).to.equal(true);
+  });
+
+  it("leaves one key to an id that two processes make one for at once", async () => {
+    const { db, close } = await openTestDatabase(entityKeysCollections);
+    const [one, two] = [mongoEntityKeys(db, pepper), mongoEntityKeys(db, pepper)];
+    await Promise.all([one.create(["a", "b"]), two.create(["b", "a", "c"])]);
+    const [first, second] = [await one.read(["a", "b", "c"]), await two.read(["a", "b", "c"])];
+    await close();
+    expect(first.size).to.equal(3);
+    expect(second).to.deep.equal(first);
+  });
+
+  it("can be made to die between overwriting a key and confirming it", async () => {
+    const { db, close } = await openTestDatabase(entityKeysCollections);
+    const reached: string[] = [];
+    const keys = mongoEntityKeys(db, pepper, (name) => reached.push(name));
+    await keys.create(["a"]);
+    await keys.destroy(["a"]);
+    await close();
+    expect(reached).to.deep.equal(["K15"]);
+  });
+});
