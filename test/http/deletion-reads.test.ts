@@ -1,12 +1,13 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { fastFolder } from "../support/stores.js";
 import { until } from "../support/until.js";
 
-const PAIRS = 2000;
-const AT_ONCE = 64;
+const PAIRS = amount(2000, 100);
+const AT_ONCE = amount(64, 8);
 
 describe("P2: after a DELETE answered 200", () => {
   let service: TestService;
@@ -16,10 +17,10 @@ describe("P2: after a DELETE answered 200", () => {
   });
   after(() => service.stop());
 
-  it("no read returns the profile, by any of its identities, over any route, in 2,000 pairs", async function () {
+  it(`no read returns the profile, by any of its identities, over any route, in ${PAIRS} pairs`, async function () {
     this.timeout(180_000);
-    for (let from = 0; from < PAIRS; from += 500) {
-      const lines = Array.from({ length: 500 }, (_, index) => JSON.stringify(personOf(from + index)));
+    for (let from = 0; from < PAIRS; from += 100) {
+      const lines = Array.from({ length: 100 }, (_, index) => JSON.stringify(personOf(from + index)));
       const headers = { "content-type": "application/x-ndjson" };
       const answer = await service.fetch("/collect/json/web", { method: "POST", headers, body: lines.join("\n") });
       expect(answer.status).to.equal(200);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { findBytes } from "../support/files.js";
+import { onEmbedded } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
 describe("reading an entity", () => {
@@ -143,7 +144,7 @@ describe("reading an entity", () => {
   }
 });
 
-describe("entities at rest", () => {
+onEmbedded("entities at rest", () => {
   it("show no identity, attribute or key in any file", async () => {
     const service = await startService();
     const canaries = ["canary-uid", "canary.mail@x.org", "canary-name", "canary-value", "canary-segmentless"];

@@ -3,9 +3,10 @@ import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
 import { sqliteFailure } from "../../src/stores/sqlite/failure.js";
+import { onEmbedded } from "../support/servers.js";
 import { startService } from "../support/service.js";
 
-describe("a store that cannot", () => {
+onEmbedded("an embedded store that cannot", () => {
   it("is 503 with Retry-After for writers, while reads go on, and nothing is lost when it can again", async () => {
     const service = await startService();
     const intruder = new DatabaseSync(join(service.dir, "metrics.db"));

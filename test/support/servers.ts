@@ -42,6 +42,11 @@ export function onEmbedded(title: string, tests: (this: Mocha.Suite) => void): v
   else describe(title, () => it("not run on servers: it is about the embedded stores"));
 }
 
+/** How much of something a test does: over servers it takes many times as long as embedded. */
+export function amount(embedded: number, servers: number): number {
+  return storesOnServers ? servers : embedded;
+}
+
 /** A name for a database, a bucket or a prefix of keys that nobody else uses. */
 export function ownName(): string {
   return `test_${randomBytes(6).toString("hex")}`;

@@ -5,28 +5,32 @@ import type { Failpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import { openStores } from "../../src/stores/open-stores.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { dropFromServers } from "./drop-from-servers.js";
+import { nameOf, onServersOnly, storesOnServers } from "./servers.js";
 import { settingsFor } from "./service.js";
 
 /** A folder for many writes: where the disk is not waited for, if there is such a place. */
 export const fastFolder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** The embedded engine on a folder of its own. */
+/** Every port over stores of its own: the embedded engine in a folder, or the three servers. */
 export interface OpenStores {
   readonly stores: Stores;
   readonly dir: string;
-  /** Closes the stores and removes the folder. */
+  /** Closes the stores and removes what lies in them. */
   close(): Promise<void>;
 }
 
 export async function temporaryStores(failpoint?: Failpoint, under = tmpdir()): Promise<OpenStores> {
   const dir = mkdtempSync(join(under, "entity-metrics-"));
-  const stores = await openStores({ settings: settingsFor(dir), log: openLog("silent"), failpoint });
+  const settings = settingsFor(dir, storesOnServers ? onServersOnly(nameOf(dir)) : {});
+  const stores = await openStores({ settings, log: openLog("silent"), failpoint });
   return {
     stores,
     dir,
     async close() {
       await stores.close();
       rmSync(dir, { recursive: true, force: true });
+      if (storesOnServers) await dropFromServers(nameOf(dir));
     },
   };
 }

@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto";
+import { Writable } from "node:stream";
+import { expect } from "chai";
+import { MongoClient } from "mongodb";
+import { pino } from "pino";
+import { findOnServers } from "../support/server-bytes.js";
+import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const ERASED = 40;
+const LIVE = 10;
+
+/** Stands in everything personal that the test makes up. */
+const canary = `canary${randomBytes(8).toString("hex")}`;
+const written = [canary, Buffer.from(canary).toString("hex")].map((text) => Buffer.from(text));
+
+onServers(["mongodb", "influxdb", "bullmq"], "canaries on servers", function () {
+  this.timeout(180_000);
+  const lines: string[] = [];
+  let service: TestService;
+
+  before(async () => {
+    const sink = new Writable({
+      write(chunk, _encoding, done) {
+        lines.push(String(chunk));
+        done();
+      },
+    });
+    service = await startService({}, { onServers: true, log: pino({ level: "debug" }, sink) });
+  });
+  after(() => service.stop());
+
+  it("P3, P7: no byte of any person stands in a document, a key of Redis or the log, and none of an entity's key", async () => {
+    for (let round = 0; round < 3; round += 1) {
+      await collect(Array.from({ length: ERASED + LIVE }, (_, index) => messageOf(index, round)));
+    }
+    expect(await statusOf(`email/${canary}-7@example.org`)).to.equal(200);
+    const stored = await storedKeys();
+    const raw = [...(await service.service.stores.entityKeys.read([...stored.keys()])).values()];
+    expect(raw.length).to.be.at.least(ERASED + LIVE);
+    await expectNothing(raw);
+
+    const ids: string[] = [];
+    for (let index = 0; index < ERASED; index += 1) {
+      ids.push(await remove(index % 2 === 0 ? `email/${canary}-${index}@example.org` : `user_id/${canary}-${index}`));
+    }
+    await expectNothing(raw);
+    for (const id of ids) await until("it is complete", () => isComplete(id), 60_000);
+    const erased = (await service.service.stores.ledger.since(0, 1000)).flatMap(({ deletion }) => deletion.entities);
+    const destroyed = erased.flatMap((id) => stored.get(id) ?? []);
+    expect(destroyed.length).to.be.at.least(ERASED);
+    await expectNothing([...raw, ...destroyed]);
+
+    for (let index = 0; index < ERASED + LIVE; index += 1) {
+      expect(await statusOf(`user_id/${canary}-${index}`)).to.equal(index < ERASED ? 404 : 200);
+    }
+    expect((await (await service.fetch("/metrics")).text()).includes(canary)).to.equal(false);
+    expect((await (await service.fetch("/ready")).text()).includes(canary)).to.equal(false);
+  });
+
+  async function expectNothing(keys: readonly Uint8Array[]): Promise<void> {
+    expect(await findOnServers(nameOf(service.dir), [...written, ...keys])).to.deep.equal([]);
+    expect(lines.join("").includes(canary)).to.equal(false);
+  }
+
+  /** Keys that are not destroyed, as they are stored, by entity. */
+  async function storedKeys(): Promise<Map<string, Uint8Array>> {
+    const name = nameOf(service.dir);
+    const client = new MongoClient(mongodbUrl(name));
+    try {
+      const found = client.db(`${name}_ledger`).collection<StoredKey>("entity_keys").find();
+      return new Map((await found.toArray()).map(({ _id, key }) => [_id, key.value()]));
+    } finally {
+      await client.close();
+    }
+  }
+
+  async function collect(messages: readonly object[]): Promise<void> {
+    const body = messages.map((message) => JSON.stringify(message)).join("\n");
+    const headers = { "content-type": "application/x-ndjson" };
+    const answer = await service.fetch("/collect/json/web", { method: "POST", headers, body });
+    const { data } = (await answer.json()) as { data: { message_count: number; rejected_count: number } };
+    expect(data).to.include({ message_count: messages.length, rejected_count: 0 });
+  }
+
+  async function remove(path: string): Promise<string> {
+    const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
+    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+  }
+
+  async function isComplete(id: string): Promise<boolean> {
+    const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
+    expect(answer.status).to.equal(200);
+    return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
+  }
+
+  async function statusOf(path: string): Promise<number> {
+    return (await service.fetch(`/api/entity/user/${path}`)).status;
+  }
+});
+
+interface StoredKey {
+  readonly _id: string;
+  readonly key: { value(): Uint8Array };
+}
+
+/** Known by e-mail at first, by id then, joined in the third round; some short, some long. */
+function messageOf(index: number, round: number): object {
+  const size = [10, 300, 5000][(index + round) % 3] as number;
+  return {
+    ...(round === 1 ? {} : { email: `${canary}-${index}@example.org` }),
+    ...(round === 0 ? {} : { user_id: `${canary}-${index}` }),
+    [`${canary}-name`]: `${canary}-${round}`,
+    text: `${canary} `.repeat(size / canary.length),
+    segments: { add: [`segment-${index % 5}`] },
+  };
+}
