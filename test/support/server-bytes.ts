@@ -14,7 +14,9 @@ interface Kept {
 /** Where any of these byte strings stands in what lies under this name: every document, every key and what Redis has on disk. */
 export async function findOnServers(name: string, needles: readonly Uint8Array[]): Promise<string[]> {
   const kept = [...(await documentsOf(name)), ...(await keysOf(name))];
-  const hits = kept.filter(({ bytes }) => needles.some((needle) => bytes.includes(needle))).map(({ where }) => where);
+  const hits = kept
+    .filter(({ bytes }) => needles.some((needle) => bytes.includes(Buffer.from(needle))))
+    .map(({ where }) => where);
   const files = await redisFiles();
   if (files !== undefined) hits.push(...findBytes(files, needles).map(({ file }) => file));
   return hits;
@@ -46,7 +48,7 @@ async function keysOf(name: string): Promise<Kept[]> {
     hash: (key) => redis.hgetall(key),
     list: (key) => redis.lrange(key, 0, -1),
     set: (key) => redis.smembers(key),
-    zset: (key) => redis.zrange(key, 0, -1),
+    zset: (key) => redis.zrange(key, "0", "-1"),
     stream: (key) => redis.xrange(key, "-", "+"),
   };
   try {
