@@ -27,7 +27,7 @@ onServers(["mongodb"], "mongodb: stream counts", () => {
     };
   });
 
-  describe("of lanes", () => {
+  describe("of several lanes", () => {
     let database: TestDatabase;
 
     beforeEach(async () => {
@@ -35,19 +35,19 @@ onServers(["mongodb"], "mongodb: stream counts", () => {
     });
     afterEach(() => database.close());
 
-    const parts = [
+    const added = [
       { stream: "app", slot: HOUR, count: 1 },
       { stream: "web", slot: HOUR, count: 2 },
     ];
-    const counted = async () =>
-      (await mongoSlotCounts(database.db).unsaved(EVER, 99)).map(({ stream, count }) => [stream, count]);
+    const unsaved = () => mongoSlotCounts(database.db).unsaved(EVER, 99);
+    const counted = async () => (await unsaved()).map(({ stream, count }) => [stream, count]);
 
     it("adds a settlement once, however often and late it is told", async () => {
       const count = countOnce(database.db);
-      for (let times = 0; times < 2; times += 1) await count(parts, "aa", 1);
-      await count(parts.slice(0, 1), "aa", 2);
-      await count(parts, "aa", 1);
-      await count(parts, "bb", 1);
+      for (let times = 0; times < 2; times += 1) await count(added, "aa", 1);
+      await count(added.slice(0, 1), "aa", 2);
+      await count(added, "aa", 1);
+      await count(added, "bb", 1);
       expect(await counted()).to.deep.equal([
         ["app", 3],
         ["web", 4],
@@ -56,8 +56,8 @@ onServers(["mongodb"], "mongodb: stream counts", () => {
 
     it("adds what half of it held already", async () => {
       const count = countOnce(database.db);
-      await count(parts.slice(1), "aa", 1);
-      await count(parts, "aa", 1);
+      await count(added.slice(1), "aa", 1);
+      await count(added, "aa", 1);
       expect(await counted()).to.deep.equal([
         ["app", 1],
         ["web", 2],
@@ -68,14 +68,27 @@ onServers(["mongodb"], "mongodb: stream counts", () => {
       const lanes = ["aa", "bb", "cc", "dd", "ee"];
       await Promise.all(
         lanes.flatMap((lane) => [
-          countOnce(database.db)(parts, lane, 1),
-          countOnce(database.db)([...parts].reverse(), lane, 1),
+          countOnce(database.db)(added, lane, 1),
+          countOnce(database.db)([...added].reverse(), lane, 1),
         ]),
       );
       expect(await counted()).to.deep.equal([
         ["app", 5],
         ["web", 10],
       ]);
+    });
+
+    it("leaves a count of which another lane grew while it was saved", async () => {
+      const counts = mongoSlotCounts(database.db);
+      await countOnce(database.db)(added, "aa", 1);
+      const seen = await unsaved();
+      await countOnce(database.db)(added.slice(1), "bb", 1);
+      await counts.saved(seen);
+      expect(await counted()).to.deep.equal([["web", 4]]);
+      await counts.saved(await unsaved());
+      expect(await counted()).to.deep.equal([]);
+      await countOnce(database.db)(added.slice(1), "aa", 2);
+      expect(await counted()).to.deep.equal([["web", 6]]);
     });
   });
 });

@@ -12,7 +12,11 @@ export interface TestDatabase {
 /** Opens one on the server for tests, or on the one that `server` names: a proxy for it, say. */
 export async function openTestDatabase(plans: readonly CollectionPlan[], server?: string): Promise<TestDatabase> {
   const name = ownName();
-  const client = new MongoClient(mongodbUrl(name, server), { writeConcern: { w: "majority", journal: true } });
+  const client = new MongoClient(mongodbUrl(name, server), {
+    writeConcern: { w: "majority", journal: true },
+    // Servers that are not MongoDB itself let two updates of a document overwrite each other, unless they come one by one.
+    maxPoolSize: 1,
+  });
   await client.connect();
   const db = client.db(name);
   for (const plan of plans) {

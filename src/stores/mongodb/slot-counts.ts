@@ -2,17 +2,20 @@ import type { AnyBulkWriteOperation, Db } from "mongodb";
 import type { SlotCount, SlotCounts } from "../../metrics/slot-counts.js";
 import { type CollectionPlan, duplicatesOf, oneOf } from "./collection.js";
 
+/** What one lane of settlements has counted for a stream and slot. Writers of different lanes never meet at a document. */
 interface CountDocument extends SlotCount {
-  /** Slot and stream. */
+  /** Slot, stream and lane. */
   readonly _id: string;
+  /** Slot and stream. */
+  readonly part: string;
+  /** The last settlement of the lane that is counted here. */
+  readonly seq: number;
   /** Never saved, or grown since. */
   readonly dirty: boolean;
-  /** By lane, the number of the last settlement that is counted here. */
-  readonly lanes: Readonly<Record<string, number>>;
 }
 
 export const slotCountsCollections: readonly CollectionPlan[] = [
-  { name: "stream_counts", indexes: [{ key: { dirty: 1, slot: 1, stream: 1 } }] },
+  { name: "stream_counts", indexes: [{ key: { dirty: 1, slot: 1, stream: 1 } }, { key: { part: 1 } }] },
 ];
 
 /** Stream counts; settlements of the history add to them. */
@@ -20,51 +23,80 @@ export function mongoSlotCounts(db: Db): SlotCounts {
   const counts = db.collection<CountDocument>("stream_counts");
 
   return {
-    unsaved: (before, limit) =>
-      counts
-        .find({ dirty: true, slot: { $lt: before } })
-        .sort({ slot: 1, stream: 1 })
-        .limit(limit)
-        .project<SlotCount>({ _id: 0, stream: 1, slot: 1, count: 1 })
-        .toArray(),
+    async unsaved(before, limit) {
+      const grown = await counts
+        .aggregate<{ _id: Omit<SlotCount, "count"> }>([
+          { $match: { dirty: true, slot: { $lt: before } } },
+          { $group: { _id: { slot: "$slot", stream: "$stream" } } },
+          { $sort: { "_id.slot": 1, "_id.stream": 1 } },
+          { $limit: limit },
+        ])
+        .toArray();
+      if (grown.length === 0) return [];
+      const sums = await counts
+        .aggregate<{ _id: string; count: number }>([
+          { $match: { part: oneOf(grown.map(({ _id }) => partOf(_id))) } },
+          { $group: { _id: "$part", count: { $sum: "$count" } } },
+        ])
+        .toArray();
+      const byPart = new Map(sums.map(({ _id, count }) => [_id, count]));
+      return grown.map(({ _id: { stream, slot } }) => ({
+        stream,
+        slot,
+        count: byPart.get(partOf({ stream, slot })) ?? 0,
+      }));
+    },
 
     async saved(saved) {
-      const ids = new Map<number, string[]>();
-      for (const part of saved) ids.set(part.count, [...(ids.get(part.count) ?? []), idOf(part)]);
-      const notes: AnyBulkWriteOperation<CountDocument>[] = Array.from(ids, ([count, ofCount]) => ({
-        updateMany: { filter: { _id: oneOf(ofCount), count }, update: { $set: { dirty: false } } },
+      if (saved.length === 0) return;
+      const found = await counts.find({ part: oneOf(saved.map(partOf)) }).toArray();
+      const lanes = new Map(saved.map((count) => [partOf(count), [] as CountDocument[]]));
+      for (const lane of found) lanes.get(lane.part)?.push(lane);
+      const unchanged = new Map<number, string[]>();
+      for (const whole of saved) {
+        const own = lanes.get(partOf(whole)) ?? [];
+        if (sumOf(own) !== whole.count) continue;
+        for (const { _id, count } of own) unchanged.set(count, [...(unchanged.get(count) ?? []), _id]);
+      }
+      const notes = Array.from(unchanged, ([count, ids]) => ({
+        // A lane that has grown meanwhile stays as it is.
+        updateMany: { filter: { _id: oneOf(ids), count }, update: { $set: { dirty: false } } },
       }));
       if (notes.length > 0) await counts.bulkWrite(notes, { ordered: false });
     },
   };
 }
 
-/** Adds to counts what settlement `seq` of a lane comes to. Where that one is counted already, or a later one of its lane, nothing happens. */
-export type CountOnce = (parts: readonly SlotCount[], lane: string, seq: number) => Promise<void>;
+/** Adds what settlement `seq` of a lane comes to. Where that one is counted already, or a later one of its lane, nothing happens. */
+export type CountOnce = (added: readonly SlotCount[], lane: string, seq: number) => Promise<void>;
 
+/** Settlements of a lane are to be counted one after the other, by however many at once. */
 export function countOnce(db: Db): CountOnce {
   const counts = db.collection<CountDocument>("stream_counts");
 
-  return async (parts, lane, seq) => {
-    if (parts.length === 0) return;
-    const last = `lanes.${lane}`;
-    const add = async (some: readonly SlotCount[]): Promise<number> => {
-      const additions: AnyBulkWriteOperation<CountDocument>[] = some.map((part) => ({
-        updateOne: {
-          filter: { _id: idOf(part), [last]: { $not: { $gte: seq } } },
-          update: { $inc: { count: part.count }, $set: { dirty: true, [last]: seq } },
-        },
-      }));
-      return (await counts.bulkWrite(additions, { ordered: false })).matchedCount;
-    };
-    if ((await add(parts)) === parts.length) return;
-    const fresh = parts.map((part) => ({ _id: idOf(part), ...part, dirty: true, lanes: { [lane]: seq } }));
-    const there = await counts.insertMany(fresh, { ordered: false }).then(() => new Set<number>(), duplicatesOf);
-    // Those that were there have it, or another lane began them a moment ago.
-    if (there.size > 0) await add(parts.filter((_, index) => there.has(index)));
+  return async (added, lane, seq) => {
+    if (added.length === 0) return;
+    const additions: AnyBulkWriteOperation<CountDocument>[] = added.map((more) => ({
+      updateOne: {
+        filter: { _id: `${partOf(more)}/${lane}`, seq: { $lt: seq } },
+        update: { $inc: { count: more.count }, $set: { seq, dirty: true } },
+      },
+    }));
+    const { matchedCount } = await counts.bulkWrite(additions, { ordered: false });
+    if (matchedCount === added.length) return;
+    const first = added.map((more) => {
+      const part = partOf(more);
+      return { _id: `${part}/${lane}`, part, ...more, seq, dirty: true };
+    });
+    // Those that are there have counted it.
+    await counts.insertMany(first, { ordered: false }).catch(duplicatesOf);
   };
 }
 
-function idOf({ stream, slot }: Omit<SlotCount, "count">): string {
+function partOf({ stream, slot }: Omit<SlotCount, "count">): string {
   return `${slot}/${stream}`;
+}
+
+function sumOf(counts: readonly SlotCount[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0);
 }
