@@ -9,7 +9,7 @@ const entityKeys: CollectionPlan = { name: "entity_keys", indexes: [] };
 
 export const entityKeysCollections: readonly CollectionPlan[] = [entityKeys];
 
-interface KeyDocument {
+export interface EntityKeyDocument {
   readonly _id: EntityId;
   /** The key, wrapped; zeros once it was destroyed. */
   readonly key: Binary;
@@ -20,7 +20,7 @@ interface KeyDocument {
  * backups, so a key is stored wrapped (RFC 3394) under one that is made from the pepper, which the server never sees.
  */
 export function mongoEntityKeys(db: Db, pepper: Uint8Array, failpoint: Failpoint = noFailpoint): EntityKeys {
-  const keys = db.collection<KeyDocument>(entityKeys.name);
+  const keys = db.collection<EntityKeyDocument>(entityKeys.name);
   const wrapping = keyWrapping(pepper);
 
   return {
@@ -37,7 +37,7 @@ export function mongoEntityKeys(db: Db, pepper: Uint8Array, failpoint: Failpoint
 
     async destroy(ids) {
       if (ids.length === 0) return;
-      await keys.updateMany({ _id: oneOf(ids) }, { $set: { key: new Binary(new Uint8Array(WRAPPED_BYTES)) } });
+      await keys.updateMany({ _id: oneOf(ids) }, { $set: { key: destroyedKey() } });
       failpoint("K15");
       if ((await living(keys, ids)).length > 0) throw new Error("A key was not overwritten");
     },
@@ -49,17 +49,26 @@ export function mongoEntityKeys(db: Db, pepper: Uint8Array, failpoint: Failpoint
 const WRAPPED_BYTES = 40;
 
 /** Those of these ids that have a key that was not destroyed. */
-async function living(keys: Collection<KeyDocument>, ids: readonly EntityId[]): Promise<KeyDocument[]> {
+async function living(keys: Collection<EntityKeyDocument>, ids: readonly EntityId[]): Promise<EntityKeyDocument[]> {
   if (ids.length === 0) return [];
   const found = await keys.find({ _id: oneOf(ids) }).toArray();
-  return found.filter(({ key }) => key.value().some((byte) => byte !== 0));
+  return found.filter(isLiving);
+}
+
+/** What stands in place of a key that was destroyed. */
+export const destroyedKey = () => new Binary(new Uint8Array(WRAPPED_BYTES));
+
+/** Whether a key is there that was not destroyed. */
+export function isLiving({ key }: Pick<EntityKeyDocument, "key">): boolean {
+  return key.value().some((byte) => byte !== 0);
 }
 
 /** The initial value that RFC 3394 names; unwrapping checks it. */
 const INITIAL_VALUE = Buffer.alloc(8, 0xa6);
 const CIPHER = "id-aes256-wrap";
 
-function keyWrapping(pepper: Uint8Array) {
+/** Wraps keys under one that is made from the pepper. */
+export function keyWrapping(pepper: Uint8Array) {
   const own = Buffer.from(hkdfSync("sha256", pepper, new Uint8Array(), "entity-metrics entity keys", 32));
   return {
     wrap(key: Uint8Array): Buffer {

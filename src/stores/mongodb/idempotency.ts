@@ -4,7 +4,7 @@ import { ServiceError } from "../../errors.js";
 import { type CollectionPlan, isDuplicate } from "./collection.js";
 
 /** `owner` has the request until `until` (Unix ms). */
-interface RequestDocument extends Omit<IdempotentRequest, "id"> {
+export interface RequestDocument extends Omit<IdempotentRequest, "id"> {
   readonly _id: string;
   readonly owner: string | null;
   readonly until: number;
@@ -74,7 +74,7 @@ export function mongoIdempotency(db: Db): Idempotency {
   };
 }
 
-function requestOf({ _id: id, arrival, done, digest, finished, tally }: RequestDocument): IdempotentRequest {
+export function requestOf({ _id: id, arrival, done, digest, finished, tally }: RequestDocument): IdempotentRequest {
   return { id, arrival, done, digest, finished, tally };
 }
 

@@ -7,7 +7,7 @@ const apiKeys: CollectionPlan = { name: "api_keys", indexes: [] };
 
 export const keyStoreCollections: readonly CollectionPlan[] = [apiKeys];
 
-interface KeyDocument {
+export interface KeyDocument {
   readonly _id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -42,6 +42,6 @@ export function mongoKeyStore(db: Db): KeyStore {
   };
 }
 
-function keyOf({ _id, name, scopes, digest, createdAt, revokedAt }: KeyDocument): ApiKey {
+export function keyOf({ _id, name, scopes, digest, createdAt, revokedAt }: KeyDocument): ApiKey {
   return { id: _id, name, scopes, digest, createdAt, revokedAt: revokedAt ?? undefined };
 }

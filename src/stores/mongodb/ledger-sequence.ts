@@ -4,7 +4,7 @@ import { deletionsOf } from "./ledger-document.js";
 import { numberOf, raiseTo } from "./marks.js";
 
 /** The mark that holds the newest number that was ever forgotten: numbers up to it are not given again. */
-const FORGOTTEN = "forgotten";
+export const FORGOTTEN = "forgotten";
 
 /** The newest number that a request has or had; 0 at first. */
 export async function newestSequence(db: Db): Promise<number> {
