@@ -1,5 +1,6 @@
 import { type Db, MongoClient } from "mongodb";
 import type { CollectionPlan } from "../../src/stores/mongodb/collection.js";
+import { inTurns, updatesInTwoSteps } from "../../src/stores/mongodb/update-turns.js";
 import { mongodbUrl, ownName } from "./servers.js";
 
 /** A database of its own with these collections; it goes with `close`. */
@@ -18,7 +19,7 @@ export async function openTestDatabase(plans: readonly CollectionPlan[], server?
     maxPoolSize: 1,
   });
   await client.connect();
-  const db = client.db(name);
+  const db = (await updatesInTwoSteps(client)) ? inTurns(client.db(name)) : client.db(name);
   for (const plan of plans) {
     const collection = await db.createCollection(plan.name);
     if (plan.indexes.length > 0) await collection.createIndexes([...plan.indexes]);

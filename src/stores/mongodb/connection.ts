@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Db, MongoClient, MongoServerError, ReadConcern } from "mongodb";
+import { StartError } from "../../errors.js";
+import type { Log } from "../../log.js";
+import { mongoFailure } from "./failure.js";
+import { inTurns, updatesInTwoSteps } from "./update-turns.js";
+
+/** Both databases on one server. */
+export interface Connection {
+  readonly client: MongoClient;
+  /** Profiles and what surrounds them. */
+  readonly data: Db;
+  /** Deletion requests and the keys of entities, never restored from a backup. */
+  readonly ledger: Db;
+  close(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  /** ENTITIES_URL. */
+  readonly url: string;
+  /** limits.store_deadline_ms. */
+  readonly deadlineMs: number;
+  readonly log: Pick<Log, "warn">;
+  /** How long a server that is away is waited for, ms. */
+  readonly waitMs?: number;
+}
+
+const WAIT_MS = 30_000;
+const PAUSE_MS = 500;
+
+/**
+ * Connects, and does what is to be done first. Both may find the server away for a while, so `prepare` can be repeated. What
+ * cannot be mended by waiting is a `StartError` without a secret.
+ */
+export async function connect(
+  { url, deadlineMs, log, waitMs = WAIT_MS }: ConnectOptions,
+  prepare: (connection: Connection) => Promise<void>,
+): Promise<Connection> {
+  const until = performance.now() + waitMs;
+  for (let tries = 1; ; tries += 1) {
+    const client = openClient(url, deadlineMs);
+    try {
+      await client.connect();
+      const connection = await databasesOf(client, url, log);
+      await prepare(connection);
+      return connection;
+    } catch (error) {
+      await client.close();
+      const mayPass = mongoFailure(error)?.kind === "unavailable" || isNameFailure(error);
+      if (!mayPass || performance.now() > until) throw startErrorOf(error, client);
+      if (tries === 1) log.warn({ hosts: hostsOf(client) }, "MongoDB is away: waiting for it");
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+/**
+ * What is written is kept by a majority, on disk, and what is read comes from the primary, whatever the URL says: these
+ * options stand before those of the URL only where they are given for a database.
+ */
+export const promised = {
+  readPreference: "primary",
+  readConcern: new ReadConcern("local"),
+  writeConcern: { w: "majority", journal: true },
+} as const;
+
+/** Two tries of one operation, each of which finds the server silent, stay below the deadline. */
+const PART_OF_DEADLINE = 0.45;
+const MOST_MS = 5000;
+
+function openClient(url: string, deadlineMs: number): MongoClient {
+  const partMs = Math.ceil(PART_OF_DEADLINE * deadlineMs);
+  const selectMs = Math.min(MOST_MS, partMs);
+  try {
+    return new MongoClient(url, {
+      appName: "entity-metrics",
+      readPreference: "primary",
+      socketTimeoutMS: partMs,
+      waitQueueTimeoutMS: partMs,
+      serverSelectionTimeoutMS: selectMs,
+      connectTimeoutMS: selectMs,
+      heartbeatFrequencyMS: MOST_MS,
+    });
+  } catch (error) {
+    const { message } = error as Error;
+    // The driver repeats the URL in some of its messages.
+    throw new StartError(`ENTITIES_URL is wrong${/:\/\/|@/.test(message) ? "" : `: ${message}`}`);
+  }
+}
+
+const DEFAULT_DATABASE = "entity_metrics";
+/** The longest name that MongoDB takes, less `_ledger`. */
+const LONGEST_NAME = 63 - "_ledger".length;
+
+/** The name of the database of the profiles; that of the ledger has `_ledger` behind it. */
+export function databaseOf(url: string): string {
+  const path = /^mongodb(?:\+srv)?:\/\/[^/?]*\/([^?]*)/.exec(url)?.[1] ?? "";
+  const name = decodeURIComponent(path) || DEFAULT_DATABASE;
+  if (Buffer.byteLength(name) <= LONGEST_NAME) return name;
+  throw new StartError(`ENTITIES_URL names a database of more than ${LONGEST_NAME} bytes`);
+}
+
+/** MongoDB 5.0. */
+const OLDEST_WIRE_VERSION = 13;
+
+async function databasesOf(client: MongoClient, url: string, log: Pick<Log, "warn">): Promise<Connection> {
+  const name = databaseOf(url);
+  const admin = client.db("admin");
+  const { maxWireVersion } = await admin.command({ hello: 1 });
+  if (maxWireVersion < OLDEST_WIRE_VERSION) log.warn({}, "MongoDB is older than 5.0, which was not tried");
+  const isTwoStep = await updatesInTwoSteps(client);
+  if (isTwoStep)
+    log.warn({}, "this server updates documents in two steps: two processes can undo each other's updates");
+  const database = (named: string) => {
+    const db = client.db(named, promised);
+    return isTwoStep ? inTurns(db) : db;
+  };
+  return {
+    client,
+    data: database(name),
+    ledger: database(`${name}_ledger`),
+    close: () => client.close(),
+  };
+}
+
+const AUTHENTICATION_FAILED = 18;
+const UNAUTHORIZED = 13;
+
+/** Words of a server may repeat what it was sent, so its own are not told. */
+function startErrorOf(error: unknown, client: MongoClient): unknown {
+  if (error instanceof StartError) return error;
+  const hosts = hostsOf(client);
+  const code = error instanceof MongoServerError ? error.code : undefined;
+  if (code === AUTHENTICATION_FAILED) {
+    return new StartError(`ENTITIES_URL: MongoDB at ${hosts} refuses the user or the password`);
+  }
+  if (code === UNAUTHORIZED) {
+    return new StartError(`ENTITIES_URL: MongoDB at ${hosts} does not let this user use both databases`);
+  }
+  if (mongoFailure(error) === undefined && !isNameFailure(error)) return error;
+  return new StartError(`ENTITIES_URL: MongoDB at ${hosts} is not there, or has no primary`, { cause: error });
+}
+
+/** Whether the names of `mongodb+srv://` could not be asked for. */
+function isNameFailure(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && /^query(Srv|Txt)/.test(String(error.syscall));
+}
+
+function hostsOf(client: MongoClient): string {
+  return client.options.srvHost ?? client.options.hosts.map(String).join(", ");
+}

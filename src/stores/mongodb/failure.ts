@@ -1,0 +1,89 @@
+import { MongoError, MongoNetworkError, MongoServerError, MongoSystemError } from "mongodb";
+import { ServiceError } from "../../errors.js";
+import { isDuplicate } from "./collection.js";
+
+const RETRY_AFTER_SECONDS = 2;
+
+const OUT_OF_DISK_SPACE = 14031;
+
+/** Codes of the server for what passes by itself. */
+const passing: ReadonlySet<unknown> = new Set([
+  6, // HostUnreachable
+  7, // HostNotFound
+  24, // LockTimeout
+  43, // CursorNotFound
+  50, // MaxTimeMSExpired
+  63, // StaleShardVersion
+  64, // WriteConcernTimeout
+  79, // UnknownReplWriteConcern
+  89, // NetworkTimeout
+  91, // ShutdownInProgress
+  100, // UnsatisfiableWriteConcern
+  112, // WriteConflict
+  133, // FailedToSatisfyReadPreference
+  134, // ReadConcernMajorityNotAvailableYet
+  150, // StaleEpoch
+  175, // QueryPlanKilled
+  189, // PrimarySteppedDown
+  202, // NetworkInterfaceExceededTimeLimit
+  237, // CursorKilled
+  262, // ExceededTimeLimit
+  317, // ConnectionPoolExpired
+  462, // IngressRequestRateLimitExceeded
+  9001, // SocketException
+  10058, // LegacyNotPrimary
+  10107, // NotWritablePrimary
+  11600, // InterruptedAtShutdown
+  11601, // Interrupted
+  11602, // InterruptedDueToReplStateChange
+  13388, // StaleConfig
+  13435, // NotPrimaryNoSecondaryOk
+  13436, // NotPrimaryOrSecondary
+]);
+
+/** Errors of the driver about its own connections, by name. */
+const passingNames: ReadonlySet<string> = new Set([
+  "MongoClientClosedError",
+  "MongoNotConnectedError",
+  "MongoOperationTimeoutError",
+  "MongoServerClosedError",
+  "MongoStalePrimaryError",
+  "MongoTopologyClosedError",
+  "MongoWaitQueueTimeoutError",
+  "MongoWriteConcernError",
+]);
+
+/** What an error of MongoDB means to a caller; undefined when it is none, or a mistake of ours. */
+export function mongoFailure(error: unknown): ServiceError | undefined {
+  if (!(error instanceof MongoError) || isDuplicate(error)) return undefined;
+  if (isOutOfSpace(error)) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
+  if (!isPassing(error)) return undefined;
+  return new ServiceError("unavailable", "The store is not available", {
+    retryAfter: RETRY_AFTER_SECONDS,
+    cause: error,
+  });
+}
+
+function isOutOfSpace(error: MongoError): boolean {
+  return codesOf(error).includes(OUT_OF_DISK_SPACE) || /no space left|disk is full/i.test(error.message);
+}
+
+function isPassing(error: MongoError): boolean {
+  if (error instanceof MongoNetworkError || error instanceof MongoSystemError || passingNames.has(error.name))
+    return true;
+  if (error.hasErrorLabel("RetryableWriteError") || error.hasErrorLabel("PoolRequestedRetry")) return true;
+  return codesOf(error).some((code) => passing.has(code)) || hasWriteConcernError(error);
+}
+
+/** Of the error, and of each part of a write of many documents. */
+function codesOf(error: MongoError): unknown[] {
+  const { writeErrors } = error as { writeErrors?: { code: unknown } | { code: unknown }[] };
+  return [error.code, ...(writeErrors === undefined ? [] : [writeErrors].flat().map(({ code }) => code))];
+}
+
+/** Whether what was written may not be kept by a majority. */
+function hasWriteConcernError(error: MongoError): boolean {
+  const { result } = error as { result?: { getWriteConcernError?: () => unknown; writeConcernError?: unknown } };
+  const found = result?.getWriteConcernError?.() ?? result?.writeConcernError;
+  return error instanceof MongoServerError && found !== undefined;
+}
