@@ -1,0 +1,140 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
+import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+/** Commands after which the connection is cut, one after the other, in the life and death of a profile. */
+const CUTS = 30;
+
+onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never arrives", function () {
+  this.timeout(240_000);
+  let proxy: FaultProxy;
+  let service: TestService;
+  let name: string;
+
+  before(async () => {
+    proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
+    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    name = nameOf(dir);
+    const url = proxy.url(mongodbUrl(name));
+    service = await startService({ entities: { url }, limits: { store_deadline_ms: 5000 } }, { onServers: true, dir });
+  });
+  after(async () => {
+    await proxy.set("pass");
+    await service.stop();
+    await proxy.close();
+  });
+
+  it("leaves a DELETE whose request was inserted right to repeat, with nothing half done", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const path = `email/lost-${round}@example.org`;
+      await collect({ email: `lost-${round}@example.org`, segments: ["seen"] });
+      const cut = proxy.when(insertInto("deletions"), "dropAnswers");
+      const first = await remove(path);
+      await cut;
+      if (first === undefined) expect(await statusOf(path)).to.equal(404);
+      const id = await removeUntilTaken(path);
+      expect(await statusOf(path)).to.equal(404);
+      await until("it is complete", () => isComplete(id), 60_000);
+    }
+    await until("none is open", async () => (await service.service.stores.ledger.countOpen()) === 0, 60_000);
+  });
+
+  it("leaves everything right to repeat, whichever answer it is", async () => {
+    for (let cut = 0; cut < CUTS; cut += 1) {
+      const path = `email/cut-${cut}@example.org`;
+      const message = { email: `cut-${cut}@example.org`, user_id: `cut-${cut}`, segments: ["seen"] };
+      const key = `cut-${cut}`;
+      const cutting = cutAfter(cut);
+      const first = await collect(message, key);
+      if (!first) await until("it is taken", () => collect(message, key), 30_000);
+      expect(await statusOf(path)).to.equal(200);
+      const id = await removeUntilTaken(path);
+      expect(await statusOf(path)).to.equal(404);
+      await until("it is complete", () => isComplete(id), 60_000);
+      await cutting;
+    }
+    await until("none is open", async () => (await service.service.stores.ledger.countOpen()) === 0, 60_000);
+    const deletions = await service.service.stores.ledger.since(0, 1000);
+    const erased = deletions.flatMap(({ deletion }) => deletion.entities);
+    const { entities, memberships, history, entityKeys } = service.service.stores;
+    for (const port of [entities, memberships, history, entityKeys]) expect(await port.holds(erased)).to.equal(false);
+  });
+
+  it("counts a message once that is sent again under the same Idempotency-Key until it is taken", async () => {
+    const sizes = 12;
+    for (let cut = 0; cut < sizes; cut += 1) {
+      const cutting = cutAfter(cut);
+      const messages = [{ email: `once-${cut}@example.org` }, { email: `twice-${cut}@example.org` }];
+      await until("they are taken", () => collect(messages, `once-${cut}`, "counted"), 30_000);
+      await cutting;
+    }
+    const counted = async () => {
+      const counts = await service.service.stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 1000);
+      return counts.filter(({ stream }) => stream === "counted").reduce((sum, { count }) => sum + count, 0);
+    };
+    await until("they are counted", async () => (await counted()) >= 2 * sizes, 90_000);
+    expect(await counted()).to.equal(2 * sizes);
+  });
+
+  /** Cuts the connection of the command that comes after so many others, once the server has done it. */
+  async function cutAfter(commands: number): Promise<void> {
+    for (let passed = 0; passed < commands; passed += 1) await proxy.when(name, "pass");
+    await proxy.when(name, "dropAnswers");
+  }
+
+  async function collect(json: object, idempotencyKey?: string, stream = "web"): Promise<boolean> {
+    const headers: Record<string, string> = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+    const answer = await service.fetch(`/collect/json/${stream}`, { method: "POST", json, headers });
+    const text = await answer.text();
+    expect(answer.status, text).to.be.oneOf([200, 409, 503]);
+    return answer.status === 200;
+  }
+
+  /** The request id, or undefined when it is to be asked for again. */
+  async function remove(path: string): Promise<string | undefined> {
+    const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
+    const { status, data } = (await answer.json()) as { status: number; data: { request_id: string } | null };
+    expect(status).to.be.oneOf([200, 503]);
+    if (status === 503) expect(Number(answer.headers.get("retry-after"))).to.be.at.least(1);
+    return data?.request_id;
+  }
+
+  async function removeUntilTaken(path: string): Promise<string> {
+    let id: string | undefined;
+    const taken = async () => {
+      id = await remove(path);
+      return id !== undefined;
+    };
+    await until("it is taken", taken, 30_000);
+    return id as string;
+  }
+
+  async function isComplete(id: string): Promise<boolean> {
+    const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
+    const { data } = (await answer.json()) as { data: { completed: boolean } | null };
+    expect(answer.status).to.be.oneOf([200, 503]);
+    return data?.completed === true;
+  }
+
+  /** Of a read; one that lost its own answer is asked again. */
+  async function statusOf(path: string): Promise<number> {
+    let status = 503;
+    await until("it is answered", async () => {
+      const answer = await service.fetch(`/api/entity/user/${path}`);
+      await answer.arrayBuffer();
+      status = answer.status;
+      return status !== 503;
+    });
+    return status;
+  }
+});
+
+/** How an insert into this collection begins on the wire: the name of the command, the length of its value, the value. */
+function insertInto(collection: string): string {
+  return `insert\0${String.fromCharCode(collection.length + 1)}\0\0\0${collection}\0`;
+}
