@@ -13,12 +13,9 @@ export interface TestDatabase {
 /** Opens one on the server for tests, or on the one that `server` names: a proxy for it, say. */
 export async function openTestDatabase(plans: readonly CollectionPlan[], server?: string): Promise<TestDatabase> {
   const name = ownName();
-  const client = new MongoClient(mongodbUrl(name, server), {
-    writeConcern: { w: "majority", journal: true },
-    // Servers that are not MongoDB itself let two updates of a document overwrite each other, unless they come one by one.
-    maxPoolSize: 1,
-  });
+  const client = new MongoClient(mongodbUrl(name, server), { writeConcern: { w: "majority", journal: true } });
   await client.connect();
+  // As the service does: some servers let two updates of a document overwrite each other, unless they come one by one.
   const db = (await updatesInTwoSteps(client)) ? inTurns(client.db(name)) : client.db(name);
   for (const plan of plans) {
     const collection = await db.createCollection(plan.name);
