@@ -26,8 +26,8 @@ import { slotCountSchema, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
 
 /** DDL of each file, newest; what brings an older file up to it goes into `migrations`. */
-const ledgerFileSchema: readonly string[] = [ledgerMarkSchema, pepperSchema, ledgerSchema, entityKeysSchema];
-const entitiesSchema: readonly string[] = [
+export const ledgerFileSchema: readonly string[] = [ledgerMarkSchema, pepperSchema, ledgerSchema, entityKeysSchema];
+export const entitiesSchema: readonly string[] = [
   ledgerMarkSchema,
   entitySchema,
   membershipSchema,
@@ -39,7 +39,7 @@ const entitiesSchema: readonly string[] = [
   catalogueSchema,
   claimsSchema,
 ];
-const metricsSchema: readonly string[] = [seriesSchema];
+export const metricsSchema: readonly string[] = [seriesSchema];
 
 /** Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder, kept for this process alone, as `data_dir` is. */
 export async function openSqliteEntities({ settings, failpoint }: OpenParts): Promise<EntityEngine> {

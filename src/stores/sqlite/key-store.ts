@@ -45,7 +45,8 @@ export function sqliteKeyStore(db: Database): KeyStore {
   };
 }
 
-function keyOf(found: unknown): ApiKey {
+/** The key of a row of `api_key`. */
+export function keyOf(found: unknown): ApiKey {
   const { id, name, scopes, digest, created_at, revoked_at } = found as KeyRow;
   return {
     id,

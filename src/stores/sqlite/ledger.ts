@@ -26,7 +26,7 @@ export function sqliteLedger(db: Database): Ledger {
   sql.releaseAll.run();
 
   function find(requestId: string): Deletion | undefined {
-    const row = sql.find.get(requestId) as Row | undefined;
+    const row = sql.find.get(requestId) as DeletionRow | undefined;
     return row && deletionOf(row);
   }
 
@@ -62,15 +62,15 @@ export function sqliteLedger(db: Database): Ledger {
     find: async (requestId) => find(requestId),
 
     async openFor(identity) {
-      const row = sql.openFor.get(identity) as Row | undefined;
+      const row = sql.openFor.get(identity) as DeletionRow | undefined;
       return row && deletionOf(row);
     },
 
-    openOver: async (identity) => (sql.openOver.all(identity) as unknown as Row[]).map(deletionOf),
+    openOver: async (identity) => (sql.openOver.all(identity) as unknown as DeletionRow[]).map(deletionOf),
 
     async extend(requestId, revision, extension) {
       return inTransaction(db, () => {
-        const row = sql.find.get(requestId) as Row | undefined;
+        const row = sql.find.get(requestId) as DeletionRow | undefined;
         if (row === undefined || row.completed_at !== null || row.revision !== revision) return undefined;
         const kept = deletionOf(row);
         const cutOff = Math.max(kept.cutOff, extension.cutOff ?? 0);
@@ -91,7 +91,7 @@ export function sqliteLedger(db: Database): Ledger {
     },
 
     async open({ after, limit, due }) {
-      return (sql.open.all(after ?? "", due ?? null, due ?? null, due ?? null, limit) as unknown as Row[]).map(
+      return (sql.open.all(after ?? "", due ?? null, due ?? null, due ?? null, limit) as unknown as DeletionRow[]).map(
         deletionOf,
       );
     },
@@ -128,7 +128,7 @@ export function sqliteLedger(db: Database): Ledger {
     },
 
     async since(sequence, limit) {
-      const rows = sql.since.all(sequence, limit) as unknown as Row[];
+      const rows = sql.since.all(sequence, limit) as unknown as DeletionRow[];
       return rows.map((row) => ({ sequence: row.sequence, deletion: deletionOf(row) }));
     },
 
@@ -152,7 +152,8 @@ function unhurried<T>(db: Database, work: () => T): T {
   }
 }
 
-interface Row {
+/** A row of `deletion`. */
+export interface DeletionRow {
   sequence: number;
   request_id: string;
   table_name: string;
@@ -171,7 +172,7 @@ interface Row {
   completed_at: number | null;
 }
 
-function deletionOf(row: Row): Deletion {
+export function deletionOf(row: DeletionRow): Deletion {
   return {
     requestId: row.request_id,
     table: row.table_name,

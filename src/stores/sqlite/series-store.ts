@@ -16,7 +16,7 @@ const chunkSchema =
 export const seriesSchema = `${seriesIdSchema}; ${chunkSchema}`;
 
 /** Room for the chunks of one series: a thousand years of them at the least. */
-const CHUNKS = 2 ** 20;
+export const CHUNKS = 2 ** 20;
 
 /** Rows removed in one transaction, so that nobody waits for long. */
 const EXPIRED_AT_ONCE = 2_000;

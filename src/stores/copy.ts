@@ -1,0 +1,164 @@
+import type { Experience } from "../catalogue/experience.js";
+import type { Segment } from "../catalogue/segment.js";
+import type { Deletion } from "../deletions/deletion.js";
+import type { EntityId, Stamp, StoredEntity } from "../entities/entity.js";
+import type { HistoryMessage } from "../entities/history.js";
+import type { IdempotentRequest } from "../entities/idempotency.js";
+import type { IdentityHash } from "../entities/identity.js";
+import type { ApiKey } from "../keys/api-key.js";
+import type { SeriesStore, SeriesWindow } from "../metrics/series-store.js";
+
+/** What engines keep, in the form in which it goes from one to another. `id` tells records of a part apart; lists that are sets are sorted. */
+export interface CopyRecords {
+  readonly deletions: DeletionRecord;
+  readonly "entity keys": EntityKeyRecord;
+  readonly entities: EntityRecord;
+  readonly identities: IdentityRecord;
+  readonly memberships: MembershipRecord;
+  readonly history: MessageRecord;
+  readonly "stream counts": StreamCountRecord;
+  readonly "slot claims": SlotClaimRecord;
+  readonly segments: Segment;
+  /** Deleted segments that may have memberships left. */
+  readonly "removed segments": { readonly id: string };
+  readonly experiences: Experience;
+  readonly "API keys": ApiKey;
+  readonly "repeatable requests": IdempotentRequest;
+}
+
+export type Part = keyof CopyRecords;
+
+export interface CopyRecord {
+  readonly id: string;
+}
+
+/** `id` is the request id. */
+export interface DeletionRecord extends CopyRecord {
+  readonly sequence: number;
+  readonly deletion: Deletion;
+  /** The cut-off of each identity that the request suppresses, Unix ms. */
+  readonly cutOffs: readonly { readonly hash: IdentityHash; readonly cutOff: number }[];
+}
+
+/** `id` is the entity's; without `key` it was destroyed. */
+export interface EntityKeyRecord extends CopyRecord {
+  readonly key: Uint8Array | undefined;
+}
+
+/** What an entity's id stands for. */
+export type EntityRecord =
+  | ({ readonly state: "live" } & StoredEntity)
+  | { readonly id: EntityId; readonly state: "joined"; readonly into: EntityId }
+  | { readonly id: EntityId; readonly state: "dead" };
+
+/** `id` is the hash; where it leads. */
+export interface IdentityRecord extends CopyRecord {
+  readonly entity: EntityId;
+}
+
+/** Every statement about the segments of the entity `id`. */
+export interface MembershipRecord extends CopyRecord {
+  /** The newest full list. */
+  readonly floor: Stamp | undefined;
+  /** By segment. */
+  readonly statements: readonly ({ readonly segment: string; readonly member: boolean } & Stamp)[];
+}
+
+export interface MessageRecord extends HistoryMessage {
+  readonly pending: boolean;
+}
+
+/** `id` is made of stream and slot; `unsaved`: never saved, or grown since. */
+export interface StreamCountRecord extends CopyRecord {
+  readonly stream: string;
+  readonly slot: number;
+  readonly count: number;
+  readonly unsaved: boolean;
+}
+
+/** `id` is made of dimension, id within it, type and slot. */
+export interface SlotClaimRecord extends CopyRecord {
+  readonly dimension: string;
+  readonly dimensionId: string;
+  readonly type: string;
+  readonly slot: number;
+  readonly value: number;
+  readonly state: ClaimState;
+}
+
+export type ClaimState = "claimed" | "settled" | "given away";
+
+/** Single numbers beside the records. */
+export interface CopyFacts {
+  /** Number of the newest deletion that was ever accepted. */
+  readonly sequence: number;
+  /** Number of the newest deletion that the data has seen through. */
+  readonly watermark: number;
+}
+
+/** Records of one part that can be read: all of them, in batches, and those of some ids. */
+export interface PartSource<R extends CopyRecord = CopyRecord> {
+  count(): Promise<number>;
+  all(): AsyncIterable<R[]>;
+  find(ids: readonly string[]): Promise<R[]>;
+}
+
+/** Records of one part that are being filled in. Everything is safe to repeat. */
+export interface PartTarget<R extends CopyRecord = CopyRecord> {
+  all(): AsyncIterable<R[]>;
+  /** Keeps those whose id is not there yet. Resolves when they survive a crash. */
+  add(records: readonly R[]): Promise<void>;
+  remove(ids: readonly string[]): Promise<void>;
+}
+
+/** Profiles and all that surrounds them, kept from being written to while this is open. */
+export interface ProfileSource {
+  /** Names this store for good: a random text. */
+  readonly mark: string;
+  /** Fingerprint of the pepper that it was made with; undefined: it was never used. */
+  readonly pepper: string | undefined;
+  readonly facts: CopyFacts;
+  readonly parts: { readonly [P in Part]: PartSource<CopyRecords[P]> };
+  close(): Promise<void>;
+}
+
+/** An engine for profiles that is being filled. It serves nobody until it is finished. */
+export interface ProfileTarget {
+  readonly parts: { readonly [P in Part]: PartTarget<CopyRecords[P]> };
+  /**
+   * Takes the store for the source of this mark, unless it holds something already. `anew`: it was empty; otherwise a copy of the same
+   * source was interrupted. Throws a `StartError` when the store is used, or is being filled from another source.
+   */
+  begin(mark: string): Promise<{ readonly anew: boolean }>;
+  setFacts(facts: CopyFacts): Promise<void>;
+  facts(): Promise<CopyFacts>;
+  /** From now on services may use the store. */
+  finish(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Series, kept from being written to while this is open. */
+export interface SeriesSource {
+  /** Names this store for good: a random text. */
+  readonly mark: string;
+  readonly series: SeriesStore;
+  /** Every window that may hold something, each with others that lie at the same time, in batches that are read at once. */
+  windows(): Iterable<SeriesWindow[]>;
+  close(): Promise<void>;
+}
+
+/** An engine for series that is being filled. */
+export interface SeriesTarget {
+  readonly series: SeriesStore;
+  /** How long the store itself keeps points, ms; undefined: for ever. */
+  retentionMs(): number | undefined;
+  /** As that of `ProfileTarget`. */
+  begin(mark: string): Promise<{ readonly anew: boolean }>;
+  finish(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The id of a record that is told apart by several values. */
+export function compositeId(...values: readonly (string | number)[]): string {
+  return JSON.stringify(values);
+}

@@ -1,0 +1,65 @@
+import { StartError } from "../../errors.js";
+import { dimensionNamed } from "../../metrics/dimensions/index.js";
+import { CHUNK_SLOTS, type Series } from "../../metrics/series.js";
+import type { SeriesWindow } from "../../metrics/series-store.js";
+import type { Database } from "./database.js";
+import { CHUNKS } from "./series-store.js";
+
+/** Series that are read at once, and slots of each of them: half a year of hours. */
+const SERIES_AT_ONCE = 100;
+const SLOTS_AT_ONCE = 26 * CHUNK_SLOTS;
+
+/** A series, and the slots (counted from 1970) that its first and its last chunk begin and end with. */
+interface Extent {
+  readonly series: Series;
+  readonly first: number;
+  readonly end: number;
+}
+
+/**
+ * Windows over everything that `metrics.db` holds, in batches. Windows of a batch are of the same time, so that a store that
+ * is asked for them can answer at once.
+ */
+export function* seriesWindows(db: Database): Iterable<SeriesWindow[]> {
+  for (const batch of batchesOf(extentsOf(db))) {
+    const slotMs = batch[0]?.series.dimension.slotMs ?? 1;
+    const end = Math.max(...batch.map((extent) => extent.end));
+    for (let from = Math.min(...batch.map(({ first }) => first)); from < end; from += SLOTS_AT_ONCE) {
+      const to = Math.min(end, from + SLOTS_AT_ONCE);
+      const window = { from: from * slotMs, to: to * slotMs };
+      const touched = batch.filter((extent) => extent.first < to && extent.end > from);
+      if (touched.length > 0) yield touched.map(({ series }) => ({ series, ...window }));
+    }
+  }
+}
+
+/** Every series that has a chunk, with those of one dimension together. */
+function extentsOf(db: Database): Extent[] {
+  const rows = db.prepare("SELECT id, dimension, dimension_id, type FROM series ORDER BY dimension, id").all();
+  const chunks = db.prepare("SELECT min(id) AS first, max(id) AS last FROM chunk WHERE id >= ? AND id < ?");
+  return (rows as { id: number; dimension: string; dimension_id: string; type: string }[]).flatMap((row) => {
+    const start = row.id * CHUNKS;
+    const { first, last } = chunks.get(start, start + CHUNKS) as { first: number | null; last: number | null };
+    if (first === null || last === null) return [];
+    const dimension = dimensionNamed(row.dimension);
+    if (dimension === undefined) {
+      throw new StartError("metrics.db holds series of a dimension that this version does not know");
+    }
+    const series = { dimension, id: row.dimension_id, type: row.type };
+    return [{ series, first: (first - start) * CHUNK_SLOTS, end: (last - start + 1) * CHUNK_SLOTS }];
+  });
+}
+
+/** A few series at a time, all of one dimension. */
+function* batchesOf(extents: readonly Extent[]): Iterable<Extent[]> {
+  let batch: Extent[] = [];
+  for (const extent of extents) {
+    const differs = batch[0] !== undefined && batch[0].series.dimension !== extent.series.dimension;
+    if (differs || batch.length === SERIES_AT_ONCE) {
+      yield batch;
+      batch = [];
+    }
+    batch.push(extent);
+  }
+  if (batch.length > 0) yield batch;
+}
