@@ -1,0 +1,75 @@
+import type { Db } from "mongodb";
+import { type Clock, systemClock } from "../../clock.js";
+import type { EntityState, EntityStore } from "../../entities/entity-store.js";
+import { type CollectionPlan, oneOf } from "./collection.js";
+import { erase, fence } from "./entity-fences.js";
+import { type EntityRecord, entityRecords, follow, lists } from "./entity-records.js";
+import { saveChanges } from "./entity-saves.js";
+
+export const entityCollections: readonly CollectionPlan[] = [
+  { name: "entities", indexes: [] },
+  { name: "identities", indexes: [{ key: { entity: 1 }, name: "entity" }] },
+];
+
+/**
+ * Profiles, and the identities that lead to them as documents of their own, so that one identity has one owner however
+ * the collections are spread over a cluster. Any number of processes may use it at once.
+ */
+export function mongoEntityStore(db: Db, clock: Clock = systemClock): EntityStore {
+  const records = entityRecords(db, clock);
+  const { entities, identities } = records;
+
+  return {
+    async owners(hashes) {
+      if (hashes.length === 0) return new Map();
+      const pointers = await identities.find({ _id: oneOf(hashes) }, { projection: { entity: 1 } }).toArray();
+      const found = await follow(records, new Set(pointers.map(({ entity }) => entity)));
+      return new Map(
+        pointers.flatMap(({ _id, entity }) => {
+          const root = found.root(entity);
+          return root !== undefined && lists(root, _id) ? [[_id, root._id] as const] : [];
+        }),
+      );
+    },
+
+    async load(ids) {
+      const found = await follow(records, new Set(ids), {});
+      return new Map(
+        [...new Set(ids)].flatMap((id) => {
+          const state = stateOf(id, found.into(id), found.live(id), found.isDead(id));
+          return state === undefined ? [] : [[id, state] as const];
+        }),
+      );
+    },
+
+    save: (changes) => saveChanges(records, changes),
+
+    fence: (ids) => fence(records, ids),
+
+    erase: (ids) => erase(records, ids),
+
+    async holds(ids) {
+      if (ids.length === 0) return false;
+      const options = { projection: { _id: 1 } };
+      const [entity, identity] = await Promise.all([
+        entities.findOne({ _id: oneOf(ids), state: { $ne: "dead" } }, options),
+        identities.findOne({ entity: oneOf(ids) }, options),
+      ]);
+      return entity !== null || identity !== null;
+    },
+  };
+}
+
+function stateOf(
+  id: string,
+  into: string | undefined,
+  live: EntityRecord | undefined,
+  isDead: boolean,
+): EntityState | undefined {
+  if (into !== undefined) return { state: "joined", into };
+  if (isDead) return { state: "dead" };
+  if (live === undefined) return undefined;
+  const { table = "", revision, born = 0, bindings = [], joined = [], sealed } = live;
+  const bytes = new Uint8Array(sealed?.value() ?? []);
+  return { state: "live", entity: { id, table, revision, born, bindings, joined, sealed: bytes } };
+}
