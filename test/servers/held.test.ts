@@ -24,8 +24,8 @@ onServers(
   function () {
     this.timeout(180_000);
     let set: ProcessSet;
-    before(() => {
-      set = processSet();
+    before(async () => {
+      set = await processSet();
     });
     after(() => set.close());
 

@@ -34,8 +34,8 @@ interface Known {
 onServers(["mongodb", "influxdb", "bullmq"], "two that answer and two that work, killed at any time", function () {
   this.timeout(300_000);
   let set: ProcessSet;
-  before(() => {
-    set = processSet();
+  before(async () => {
+    set = await processSet();
   });
   after(() => set.close());
 

@@ -24,7 +24,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
   let workers: RealService[];
 
   before(async () => {
-    set = processSet({ LIMITS_WRONG_KEYS_PER_MINUTE: "100000" });
+    set = await processSet({ LIMITS_WRONG_KEYS_PER_MINUTE: "100000" });
     const [a, b, ...rest] = await Promise.all([
       set.start("api"),
       set.start("api"),
@@ -129,7 +129,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a process that answers alone", fun
   this.timeout(120_000);
 
   it("erases nothing itself; a worker that comes later does", async () => {
-    const set = processSet();
+    const set = await processSet();
     try {
       const api = await set.start("api");
       await collectThrough(api, [personOf(1), personOf(2)]);

@@ -15,8 +15,8 @@ const ERASED = 15;
 onServers(["mongodb", "influxdb", "bullmq"], "three processes that start, sweep and tick at once", function () {
   this.timeout(180_000);
   let set: ProcessSet;
-  before(() => {
-    set = processSet();
+  before(async () => {
+    set = await processSet();
   });
   after(() => set.close());
 
@@ -41,8 +41,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "three processes that start, sweep 
       return data[0].values.length > 0;
     });
 
-    const { claimed, saved } = await slotsOf(set.name);
     await until("every claim is settled", async () => (await slotsOf(set.name)).unsettled === 0, 30_000);
+    const { claimed, saved } = await slotsOf(set.name);
     expect(claimed.length).to.be.at.least(1);
     expect(saved).to.deep.equal(claimed);
     for (const service of [one, ...others]) expect(service.log()).to.not.match(/"level":50/);

@@ -1,6 +1,7 @@
 import { dropFromServers } from "./drop-from-servers.js";
 import { type RealService, startReal, temporaryFolder } from "./real-service.js";
 import { environmentOnServers, ownName } from "./servers.js";
+import { openTurnsProxy } from "./turns-proxy.js";
 
 /** Several processes of the service over the same three servers. */
 export interface ProcessSet {
@@ -14,11 +15,13 @@ export interface ProcessSet {
   close(): Promise<void>;
 }
 
-/** None of them runs yet. With `name`, over what another set has left. */
-export function processSet(settings: Record<string, string> = {}, name = ownName()): ProcessSet {
+/** None of them runs yet. */
+export async function processSet(settings: Record<string, string> = {}): Promise<ProcessSet> {
+  const name = ownName();
   const folder = temporaryFolder();
   const started: RealService[] = [];
-  const environment = { ...environmentOnServers(name), LOG_LEVEL: "warn", ...settings };
+  const proxy = await openTurnsProxy(process.env.TEST_MONGODB_URL ?? "");
+  const environment = { ...environmentOnServers(name, proxy.url), LOG_LEVEL: "warn", ...settings };
   return {
     name,
     environment,
@@ -29,6 +32,7 @@ export function processSet(settings: Record<string, string> = {}, name = ownName
     },
     async close() {
       await Promise.all(started.map((service) => service.kill()));
+      await proxy.close();
       folder.remove();
       await dropFromServers(name);
     },

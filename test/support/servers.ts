@@ -95,10 +95,10 @@ export function onServersOnly(name: string): Overrides {
 }
 
 /** The same settings as the environment of a process of its own. */
-export function environmentOnServers(name: string): Record<string, string> {
+export function environmentOnServers(name: string, mongodb?: string): Record<string, string> {
   return {
     PEPPER: testPepper,
-    ENTITIES_URL: mongodbUrl(name),
+    ENTITIES_URL: mongodbUrl(name, mongodb),
     METRICS_URL: influxdbUrl(name),
     INFLUX_TOKEN: influxdbToken(),
     JOBS_URL: redisUrl(name),
