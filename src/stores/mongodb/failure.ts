@@ -1,4 +1,4 @@
-import { MongoError, MongoNetworkError, MongoServerError, MongoSystemError } from "mongodb";
+import { MongoBulkWriteError, MongoError, MongoNetworkError, MongoServerError, MongoSystemError } from "mongodb";
 import { ServiceError } from "../../errors.js";
 import { isDuplicate } from "./collection.js";
 
@@ -54,15 +54,31 @@ const passingNames: ReadonlySet<string> = new Set([
 ]);
 
 /** What an error of MongoDB means to a caller; undefined when it is none, or a mistake of ours. */
-export function mongoFailure(error: unknown): ServiceError | undefined {
-  if (!(error instanceof MongoError) || isDuplicate(error)) return undefined;
-  if (isOutOfSpace(error)) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
-  if (!isPassing(error)) return undefined;
+export function mongoFailure(thrown: unknown): ServiceError | undefined {
+  const error = unwrapped(thrown);
+  if (error instanceof MongoError) {
+    if (isDuplicate(error)) return undefined;
+    if (isOutOfSpace(error)) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
+    if (!isPassing(error)) return undefined;
+  } else if (!isCut(error)) return undefined;
   return new ServiceError("unavailable", "The store is not available", {
     retryAfter: RETRY_AFTER_SECONDS,
     cause: error,
   });
 }
+
+/** A write of many documents that could not even be tried wraps why. */
+function unwrapped(error: unknown): unknown {
+  const { errorResponse } = error instanceof MongoBulkWriteError ? error : { errorResponse: undefined };
+  return (errorResponse as unknown) instanceof Error ? errorResponse : error;
+}
+
+/** A connection that is cut while the driver writes to it; some of these it hands on as they are. */
+function isCut(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && "code" in error && cutCodes.has(error.code);
+}
+
+const cutCodes: ReadonlySet<unknown> = new Set(["ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ETIMEDOUT"]);
 
 function isOutOfSpace(error: MongoError): boolean {
   return codesOf(error).includes(OUT_OF_DISK_SPACE) || /no space left|disk is full/i.test(error.message);

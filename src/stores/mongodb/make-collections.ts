@@ -6,7 +6,8 @@ import {
   MongoServerError,
 } from "mongodb";
 import { StartError } from "../../errors.js";
-import { type CollectionPlan, isDuplicate } from "./collection.js";
+import type { CollectionPlan } from "./collection.js";
+import { mongoFailure } from "./failure.js";
 
 /** Makes the collections and indexes that are missing, and looks whether those that are there are what is needed. Safe to repeat, and for several at once. */
 export async function makeCollections(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
@@ -63,12 +64,15 @@ function fieldsOf({ key }: { readonly key: IndexDescription["key"] }): [string, 
   return key instanceof Map ? [...key] : Object.entries(key);
 }
 
-const MISTAKES: ReadonlySet<unknown> = new Set([67, 85, 86]); // CannotCreateIndex, IndexOptionsConflict, IndexKeySpecsConflict
-
+/** What the server refuses is told with the index; what passes is told as it is. */
 function indexFailure(db: Db, name: string, missing: readonly IndexDescription[], error: unknown): unknown {
-  const code = error instanceof MongoServerError ? error.code : undefined;
-  if (!isDuplicate(error) && !MISTAKES.has(code)) return error;
+  if (!(error instanceof MongoServerError) || error.code === UNAUTHORIZED || mongoFailure(error) !== undefined)
+    return error;
   const keys = missing.map((index) => JSON.stringify(Object.fromEntries(fieldsOf(index)))).join(", ");
-  const why = isDuplicate(error) ? "documents stand in the way of a unique one" : "others stand in the way";
-  return new StartError(`An index of ${db.databaseName}.${name} cannot be made (${keys}): ${why}`, { cause: error });
+  return new StartError(
+    `An index of ${db.databaseName}.${name} cannot be made (${keys}): documents or other indexes stand in its way`,
+    { cause: error },
+  );
 }
+
+const UNAUTHORIZED = 13;

@@ -1,0 +1,55 @@
+import { expect } from "chai";
+import { type ShardedCollection, shardingFault } from "../../src/stores/mongodb/check-cluster.js";
+
+const plans = [
+  { name: "identities", indexes: [{ key: { entity: 1 } }] },
+  { name: "numbers", indexes: [{ key: { number: 1 }, unique: true }] },
+];
+
+const hashed = { _id: "hashed" };
+
+describe("MongoDB clusters that are sharded", () => {
+  const cases: readonly [string, readonly ShardedCollection[], RegExp | undefined][] = [
+    ["nothing sharded", [], undefined],
+    ["identities by hashed _id", [{ _id: "em.identities", key: hashed }], undefined],
+    ["identities by _id", [{ _id: "em.identities", key: { _id: 1 } }], undefined],
+    [
+      "identities by a field",
+      [{ _id: "em.identities", key: { entity: 1 } }],
+      /em\.identities is sharded by \{"entity":1\}/,
+    ],
+    [
+      "identities by a hashed field",
+      [{ _id: "em.identities", key: { entity: "hashed" } }],
+      /em\.identities is sharded by/,
+    ],
+    [
+      "identities by _id and more",
+      [{ _id: "em.identities", key: { _id: 1, entity: 1 } }],
+      /em\.identities is sharded by/,
+    ],
+    ["identities by a key nobody knows", [{ _id: "em.identities" }], /em\.identities is sharded by \{\}/],
+    [
+      "a collection with a unique index",
+      [{ _id: "em.numbers", key: hashed }],
+      /em\.numbers is sharded: its unique index/,
+    ],
+    ["the ledger, by hashed _id", [{ _id: "em_ledger.deletions", key: hashed }], /em_ledger\.deletions is sharded/],
+    ["a collection of somebody else", [{ _id: "em.other", key: { a: 1 } }], undefined],
+    ["a database whose name begins alike", [{ _id: "em_other.identities", key: { a: 1 } }], undefined],
+    ["one that was dropped", [{ _id: "em.identities", key: { entity: 1 }, dropped: true }], undefined],
+    [
+      "one that is tracked but on one shard",
+      [{ _id: "em_ledger.deletions", key: { _id: 1 }, unsplittable: true }],
+      undefined,
+    ],
+  ];
+
+  for (const [title, sharded, fault] of cases) {
+    it(`${fault === undefined ? "takes" : "refuses"} ${title}`, () => {
+      const found = shardingFault(sharded, { name: "em", plans }, "em_ledger");
+      if (fault === undefined) expect(found).to.equal(undefined);
+      else expect(found).to.match(fault);
+    });
+  }
+});
