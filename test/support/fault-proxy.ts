@@ -1,0 +1,118 @@
+import { once } from "node:events";
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { FaultyLine } from "./faulty-line.js";
+
+/**
+ * What happens to the connections through a proxy, from when it is set.
+ * - `pass`: nothing.
+ * - `refuse`: as if the server had stopped: connections are cut, new ones refused.
+ * - `blackhole`: connections are taken and stay open, and nothing comes through in either direction.
+ * - `dropAnswers`: requests go through; when an answer to one comes, it is swallowed and the connection cut: a lost ack.
+ * - `latency`: each piece is held for so many ms, in both directions.
+ * - `slow`: answers come at so many bytes a second.
+ * - `truncate`: after so many bytes of answers a connection is cut.
+ */
+export type Fault =
+  | "pass"
+  | "refuse"
+  | "blackhole"
+  | "dropAnswers"
+  | { readonly latency: number }
+  | { readonly slow: number }
+  | { readonly truncate: number };
+
+/** A TCP proxy in front of a server, which does badly what it is told to do badly. */
+export interface FaultProxy {
+  readonly port: number;
+  /** How many connections are open through it. */
+  readonly connections: number;
+  /** The URL of the server by way of the proxy; or another URL, with the proxy in the place of its host. */
+  url(of?: string): string;
+  set(fault: Fault): Promise<void>;
+  /** Cuts every open connection, now. What is set stays set. */
+  reset(): void;
+  /**
+   * Once a request that holds these bytes has gone through, the fault is that connection's, until another is set.
+   * Resolves then; the connections after it are spared.
+   */
+  when(pattern: string, fault: Fault): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens a proxy on a free port of this machine to a server, given by its URL or its port here. */
+export async function openFaultProxy(target: string | number): Promise<FaultProxy> {
+  const upstream = new URL(typeof target === "number" ? `tcp://127.0.0.1:${target}` : target);
+  const lines = new Set<FaultyLine>();
+  const hooks = new Map<string, (line: FaultyLine) => void>();
+  let current: Fault = "pass";
+
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client: Socket) => {
+    if (current === "refuse") return void client.resetAndDestroy();
+    const host = upstream.hostname.replace(/^\[|\]$/g, "");
+    const line = new FaultyLine(
+      client,
+      createConnection({ host, port: Number(upstream.port), noDelay: true }),
+      current,
+    );
+    lines.add(line);
+    line.closed.then(() => lines.delete(line));
+    line.forwarded = (seen) => {
+      for (const [pattern, meet] of hooks) if (seen(pattern)) meet(line);
+    };
+  });
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    port,
+    get connections() {
+      return lines.size;
+    },
+    url(of) {
+      const url = new URL(of ?? upstream.href);
+      url.hostname = "127.0.0.1";
+      url.port = String(port);
+      return url.href;
+    },
+    async set(fault) {
+      current = fault;
+      if (fault === "refuse") await stop();
+      else if (!server.listening) await listen(port);
+      for (const line of lines) line.set(fault);
+    },
+    reset() {
+      for (const line of lines) line.cut();
+    },
+    when(pattern, fault) {
+      return new Promise((resolve) => {
+        hooks.set(pattern, (line) => {
+          hooks.delete(pattern);
+          line.set(fault);
+          resolve();
+        });
+      });
+    },
+    close: stop,
+  };
+
+  /** Takes connections; on a port that somebody else has just taken, as soon as it is free. */
+  async function listen(on: number): Promise<void> {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        server.listen(on, "127.0.0.1");
+        return void (await once(server, "listening"));
+      } catch (error) {
+        if (tries === 100) throw error;
+        await sleep(20);
+      }
+    }
+  }
+
+  async function stop(): Promise<void> {
+    const closed = server.listening ? once(server, "close") : undefined;
+    if (server.listening) server.close();
+    for (const line of lines) line.cut();
+    await closed;
+  }
+}
