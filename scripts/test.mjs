@@ -1,5 +1,5 @@
 // npm test: the same set-up as npm start, then every test that can run here; with servers (TEST_MONGODB_URL, TEST_INFLUXDB_URL and
-// TEST_REDIS_URL name them) those of the HTTP routes once more on them. --long runs test/long instead.
+// TEST_REDIS_URL name them) those of whole services once more on them. --long runs test/long instead.
 // Further arguments go to mocha: npm test -- --grep "late writes", npm test -- test/config.test.ts.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -25,8 +25,14 @@ const plain = ["--no-config", "--extension", "ts"];
 const underCoverage = [...plain, "--node-option", "import=tsx/esm", "--timeout", "120000"];
 const inParallel = ["--parallel", "--jobs", String(Math.min(4, availableParallelism()))];
 const how = process.env.NODE_V8_COVERAGE ? underCoverage : inParallel;
-/** Folders whose tests run once more with every store on a server. */
-const ON_SERVERS = ["test/http/"];
+/** How the paths of tests begin that run once more with every store on a server. */
+const ON_SERVERS = [
+  "test/http/",
+  "test/deletions/",
+  "test/catalogue/",
+  ...["interrupted", "joins", "tend-history", "writers-and-erasers"].map((name) => `test/entities/${name}`),
+  "test/metrics/recorder-year",
+];
 /** Opening a service there takes a good second, and some servers look at every document for each write. */
 const ON_SERVERS_TIMEOUT_MS = 120_000;
 
@@ -52,11 +58,11 @@ process.exit(failures > 0 || passes === 0 ? 1 : (runs.find(({ status }) => statu
 async function runOnServers() {
   const missing = ["TEST_MONGODB_URL", "TEST_INFLUXDB_URL", "TEST_REDIS_URL"].filter((name) => !process.env[name]);
   if (missing.length > 0) {
-    const pending = [`${ON_SERVERS.join(", ")} with every store on a server (${missing.join(", ")} not set)`];
+    const pending = [`${ON_SERVERS.join(", ")} once more with every store on a server (${missing.join(", ")} not set)`];
     const required = Boolean(process.env.REQUIRE_ENGINES);
     return { passes: 0, failures: required ? 1 : 0, pending, status: 0 };
   }
-  process.stdout.write(`== ${ON_SERVERS.join(", ")} once more, with every store on a server\n`);
+  process.stdout.write(`== once more with every store on a server: ${ON_SERVERS.join(", ")}\n`);
   const files = slowFirst().filter((file) => ON_SERVERS.some((start) => file.startsWith(start)));
   return run([...how, "--timeout", String(ON_SERVERS_TIMEOUT_MS), ...files, ...rest], { TEST_STORES: "servers" });
 }

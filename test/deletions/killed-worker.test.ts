@@ -1,0 +1,50 @@
+import { expect } from "chai";
+import { openProcess, virtualClock } from "../support/erasure-world.js";
+import { Gate } from "../support/gate.js";
+import { temporaryStores } from "../support/stores.js";
+
+/** Longer than a run has its request for itself, ms. */
+const LEASE_OVER = 31_000;
+/** Deaths so early in a run that none of these runs can end. */
+const EARLY = 20;
+
+describe("a deletion whose worker dies", function () {
+  this.timeout(60_000);
+
+  it("over and over, each time at another call, shows nobody meanwhile and is completed by the one that lives", async () => {
+    const { stores, close } = await temporaryStores();
+    const time = virtualClock();
+    const gate = new Gate();
+    const living = openProcess(stores, time.clock);
+    const dying = openProcess(stores, time.clock, gate);
+    const arrival = time.now();
+    const identities = ["email:a", "user_id:a"];
+    await living.collect({ identities, time: arrival, arrival, attribute: ["plan", 1], segment: "buyers" });
+    time.pass(1000);
+    const id = await living.delete("email:a", time.now());
+
+    const dieAt = async (call: number) => {
+      const reached = gate.arm(call);
+      const running = dying.erasure.run(id).catch(() => {});
+      await Promise.race([reached, running]);
+      gate.kill();
+      await running;
+      gate.reset();
+      time.pass(LEASE_OVER);
+      for (const identity of identities) expect(await living.read(identity), `call ${call}`).to.equal(undefined);
+      return (await stores.ledger.find(id))?.completedAt !== undefined;
+    };
+    for (let death = 0; death < EARLY; death += 1) expect(await dieAt(death % 5)).to.equal(false);
+    let deaths = EARLY;
+    for (let call = 5; !(await dieAt(call)); call += 1) deaths += 1;
+    expect(deaths).to.be.at.least(EARLY + 5);
+
+    await living.erasure.sweeper.sweep();
+    const deletion = await stores.ledger.find(id);
+    expect(deletion?.completedAt).to.be.a("number");
+    const erased = deletion?.entities ?? [];
+    const { entities, memberships, history, entityKeys } = stores;
+    for (const port of [entities, memberships, history, entityKeys]) expect(await port.holds(erased)).to.equal(false);
+    await close();
+  });
+});
