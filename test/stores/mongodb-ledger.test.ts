@@ -1,12 +1,16 @@
 import { expect } from "chai";
+import { MongoClient } from "mongodb";
 import type { Ledger } from "../../src/deletions/ledger.js";
+import { promised } from "../../src/stores/mongodb/connection.js";
+import { mongoFailure } from "../../src/stores/mongodb/failure.js";
 import { ledgerCollections, mongoLedger } from "../../src/stores/mongodb/ledger.js";
 import { deletionsOf } from "../../src/stores/mongodb/ledger-document.js";
 import { mongoSuppression } from "../../src/stores/mongodb/suppression.js";
 import { ledgerContract, someDeletion } from "../contracts/ledger.contract.js";
 import { suppressionContract } from "../contracts/suppression.contract.js";
+import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
-import { onServers } from "../support/servers.js";
+import { mongodbUrl, onServers } from "../support/servers.js";
 
 onServers(["mongodb"], "the ledger on MongoDB", () => {
   const open = async () => {
@@ -105,6 +109,53 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
         { hash: "hash-a", cutOff: 1000 },
         { hash: "other-a", cutOff: 1000 },
       ],
+    });
+  });
+
+  describe("when an answer is lost on its way", () => {
+    let proxy: FaultProxy;
+    let at: TestDatabase;
+    let client: MongoClient;
+    beforeEach(async () => {
+      proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
+      at = await openTestDatabase(ledgerCollections);
+      client = new MongoClient(proxy.url(mongodbUrl(at.db.databaseName)));
+    });
+    afterEach(async () => {
+      await client.close();
+      await at.close();
+      await proxy.close();
+    });
+
+    it("the request was accepted once, and the next one has a number of its own", async () => {
+      const far = mongoLedger(client.db(at.db.databaseName, promised));
+      await far.accept(someDeletion("a"));
+      const lost = proxy.when("b-1700000000", "dropAnswers");
+      const failure = await far.accept(someDeletion("b")).then(
+        () => undefined,
+        (error: unknown) => mongoFailure(error),
+      );
+      await lost;
+      expect(failure?.kind).to.be.oneOf([undefined, "unavailable"]);
+      await far.accept(someDeletion("c"));
+      const all = await mongoLedger(at.db).since(0, 10);
+      expect(all.map(({ sequence }) => sequence)).to.deep.equal([1, 2, 3]);
+      expect(all.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-a", "hash-b", "hash-c"]);
+    });
+
+    it("an extension that is tried again is not lost, and completion says what is so", async () => {
+      const far = mongoLedger(client.db(at.db.databaseName, promised));
+      const near = mongoLedger(at.db);
+      await near.accept(someDeletion("a"));
+      const lost = proxy.when("found-late", "dropAnswers");
+      await far.extend("a-1700000000", 1, { cutOff: 5000, entities: ["found-late"] }).catch(() => {});
+      await lost;
+      const { revision = 0, entities } = (await far.find("a-1700000000")) ?? {};
+      expect(entities).to.include("found-late");
+      const again = await far.extend("a-1700000000", revision, { cutOff: 5000, entities: ["found-late"] });
+      expect(again?.entities).to.deep.equal(entities);
+      expect(await far.complete("a-1700000000", 1, 6000)).to.equal(false);
+      expect(await far.complete("a-1700000000", again?.revision ?? 0, 6000)).to.equal(true);
     });
   });
 
