@@ -1,4 +1,4 @@
-import type { Collection, Db } from "mongodb";
+import type { Collection, Db, FindCursor } from "mongodb";
 
 /** Is told of a call to a collection before it is made: it may hold the call, or make it fail. */
 export type CallHook = (call: string) => Promise<void> | undefined;
@@ -43,10 +43,31 @@ function held(collection: Collection, hook: CallHook): Collection {
     get(target, key) {
       const method: unknown = Reflect.get(target, key, target);
       if (typeof method !== "function" || typeof key !== "string") return method;
+      if (key === "find")
+        return (...args: unknown[]) => heldCursor(Reflect.apply(method, target, args), () => hook(key));
       if (!promised.test(key)) return method.bind(target) as unknown;
       return async (...args: unknown[]) => {
         await hook(key);
         return Reflect.apply(method, target, args) as unknown;
+      };
+    },
+  });
+}
+
+/** A cursor asks the server when it is read to its end. */
+function heldCursor(cursor: FindCursor, hook: () => Promise<void> | undefined): FindCursor {
+  const toArray = async () => {
+    await hook();
+    return cursor.toArray();
+  };
+  return new Proxy(cursor, {
+    get(target, key) {
+      if (key === "toArray") return toArray;
+      const method: unknown = Reflect.get(target, key, target);
+      if (typeof method !== "function") return method;
+      return (...args: unknown[]) => {
+        const result: unknown = Reflect.apply(method, target, args);
+        return result === cursor ? heldCursor(cursor, hook) : result;
       };
     },
   });
