@@ -27,11 +27,12 @@ describe("README", () => {
     expect(readme).to.contain(settingsTable());
   });
 
-  it("shows no command that is not tried, but the demo and the container", () => {
+  it("shows no command that is not tried, but the demo and the containers", () => {
     const untried = blocks.filter(({ run }) => run === "never").map(({ script }) => script);
-    expect(untried).to.have.length(2);
+    expect(untried).to.have.length(3);
     expect(untried[0]).to.equal("npm run demo\n");
-    expect(untried[1]).to.match(/^(docker compose .*\n)+$/);
+    for (const script of untried.slice(1)) expect(script).to.match(/^(docker compose .*\n)+$/);
+    expect(blocks.filter(({ run }) => run === "servers")).to.have.length(1);
   });
 
   it("has commands that work as they are pasted, with the answers that it shows", async function () {

@@ -7,7 +7,7 @@ import { root } from "./source-tree.js";
 export interface CommandBlock {
   readonly line: number;
   readonly script: string;
-  /** `start` and `never` are run in another way than pasted; undefined: pasted. */
+  /** `start` and `servers` are run in another way than pasted, `never` not at all; undefined: pasted. */
   readonly run: string | undefined;
   /** The JSON that README shows right below as the answer, if it does. `…` in it stands for anything. */
   readonly answer: string | undefined;

@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { startService } from "./support/service.js";
+import { root } from "./support/source-tree.js";
+
+describe("docs/operations.md", () => {
+  const page = readFileSync(join(root, "docs/operations.md"), "utf8");
+  const [, rules = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+  let served: Set<string>;
+  before(async () => {
+    const service = await startService();
+    const text = await (await service.fetch("/metrics")).text();
+    await service.stop();
+    served = new Set([...text.matchAll(/^# TYPE (entity_metrics_\w+)/gm)].map(([, name = ""]) => name));
+  });
+
+  /** Names of metrics in a text, without what a histogram adds to its name. */
+  const namesIn = (text: string) =>
+    new Set([...text.matchAll(/entity_metrics_\w+/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, "")));
+
+  it("names every metric of the service, and no other", () => {
+    expect([...namesIn(page)].sort()).to.deep.equal([...served].sort());
+  });
+
+  it("has an alert for every metric", () => {
+    expect([...namesIn(rules)].sort()).to.deep.equal([...served].sort());
+  });
+
+  it("shows the commands that README shows and tries", () => {
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    for (const command of page.match(/^npm run .*$/gm) ?? []) expect(readme).to.contain(command);
+  });
+});
