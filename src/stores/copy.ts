@@ -18,9 +18,7 @@ export interface CopyRecords {
   readonly history: MessageRecord;
   readonly "stream counts": StreamCountRecord;
   readonly "slot claims": SlotClaimRecord;
-  readonly segments: Segment;
-  /** Deleted segments that may have memberships left. */
-  readonly "removed segments": { readonly id: string };
+  readonly segments: SegmentRecord;
   readonly experiences: Experience;
   readonly "API keys": ApiKey;
   readonly "repeatable requests": IdempotentRequest;
@@ -87,6 +85,12 @@ export interface SlotClaimRecord extends CopyRecord {
 }
 
 export type ClaimState = "claimed" | "settled" | "given away";
+
+/** `segment`: it is in the catalogue. `removed`: it was deleted, and memberships of before may be left. One is true at least. */
+export interface SegmentRecord extends CopyRecord {
+  readonly segment: Segment | undefined;
+  readonly removed: boolean;
+}
 
 /** Single numbers beside the records. */
 export interface CopyFacts {

@@ -1,5 +1,4 @@
 import type { Experience } from "../../catalogue/experience.js";
-import type { Segment } from "../../catalogue/segment.js";
 import type { Stamp } from "../../entities/entity.js";
 import type { EntityState } from "../../entities/entity-store.js";
 import {
@@ -12,6 +11,7 @@ import {
   type MessageRecord,
   type Part,
   type PartSource,
+  type SegmentRecord,
   type SlotClaimRecord,
   type StreamCountRecord,
 } from "../copy.js";
@@ -29,18 +29,13 @@ export function entityParts(db: Database): { readonly [P in EntityPart]: PartSou
     identities: exportTable<{ id: string; entity: string }, IdentityRecord>(db, {
       from: "(SELECT hash AS id, entity FROM identity)",
       keys: ["id"],
-      records: copies,
+      records: (rows) => rows.map((row) => ({ ...row })),
     }),
     memberships: memberships(db),
     history: history(db),
     "stream counts": streamCounts(db),
     "slot claims": slotClaims(db),
-    segments: exportTable<Segment, Segment>(db, { from: "segment", keys: ["id"], records: copies }),
-    "removed segments": exportTable<{ id: string }, { id: string }>(db, {
-      from: "segment_removed",
-      keys: ["id"],
-      records: copies,
-    }),
+    segments: segments(db),
     experiences: exportTable<Omit<Experience, "group"> & { group: string | null }, Experience>(db, {
       from: "experience",
       keys: ["id"],
@@ -63,8 +58,18 @@ export function entityParts(db: Database): { readonly [P in EntityPart]: PartSou
   };
 }
 
-function copies<R extends object>(rows: R[]): R[] {
-  return rows.map((row) => ({ ...row }));
+function segments(db: Database): PartSource<SegmentRecord> {
+  return exportTable<{ id: string; name: string | null; table: string | null; removed: number }, SegmentRecord>(db, {
+    from: `(SELECT coalesce(kept.id, gone.id) AS id, name, "table", gone.id IS NOT NULL AS removed
+      FROM segment AS kept FULL JOIN segment_removed AS gone ON gone.id = kept.id)`,
+    keys: ["id"],
+    records: (rows) =>
+      rows.map(({ id, name, table, removed }) => ({
+        id,
+        segment: name === null || table === null ? undefined : { id, name, table },
+        removed: removed === 1,
+      })),
+  });
 }
 
 function entities(db: Database): PartSource<EntityRecord> {
@@ -82,9 +87,7 @@ function entityRecord(id: string, state: EntityState): EntityRecord {
 
 function memberships(db: Database): PartSource<MembershipRecord> {
   const floorOf = db.prepare("SELECT time, arrival, position FROM membership_floor WHERE entity = ?");
-  const statementsOf = db.prepare(
-    "SELECT segment, member, time, arrival, position FROM membership WHERE entity = ? ORDER BY segment",
-  );
+  const statementsOf = db.prepare("SELECT segment, member, time, arrival, position FROM membership WHERE entity = ?");
   return exportTable<{ entity: string }, MembershipRecord>(db, {
     from: "(SELECT entity FROM membership UNION SELECT entity FROM membership_floor)",
     keys: ["entity"],
@@ -95,7 +98,9 @@ function memberships(db: Database): PartSource<MembershipRecord> {
         return {
           id: entity,
           floor: floor && { ...floor },
-          statements: statements.map((row) => ({ ...row, member: row.member === 1 })),
+          statements: statements
+            .map((row) => ({ ...row, member: row.member === 1 }))
+            .sort((a, b) => (a.segment < b.segment ? -1 : 1)),
         };
       }),
   });

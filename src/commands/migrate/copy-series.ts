@@ -1,0 +1,111 @@
+import { type SlotColumn, seriesKey } from "../../metrics/series.js";
+import type { SeriesWindow } from "../../metrics/series-store.js";
+import type { SeriesSource, SeriesTarget } from "../../stores/copy.js";
+import { Progress } from "../progress.js";
+import { Checksum } from "./checksum.js";
+import type { Comparison } from "./comparison.js";
+
+/** Slots written at once: below what a server takes as one request. */
+const WRITE_SLOTS = 50_000;
+
+/**
+ * Copies every saved slot that starts at or after `since` (Unix ms), and calls `onBatch` whenever some are there for good.
+ * Resolves with the number of older ones, which were left out. Safe to repeat.
+ */
+export async function copySeries(
+  source: SeriesSource,
+  target: SeriesTarget,
+  since: number,
+  onBatch: () => void,
+): Promise<number> {
+  const progress = new Progress("series", { unit: "slots", total: slotsOf(source) });
+  let done = 0;
+  let older = 0;
+  for (const windows of source.windows()) {
+    const columns = columnsOf(windows, await source.series.read(windows));
+    const kept = columns.map((column) => cutOff(column, since));
+    columns.forEach((column, i) => {
+      older += savedIn(column.values) - savedIn((kept[i] as SlotColumn).values);
+    });
+    for (const batch of batches(kept)) {
+      await target.series.write(batch);
+      onBatch();
+      progress.update(done + slotsIn(batch));
+    }
+    done += slotsIn(columns);
+    progress.update(done);
+  }
+  progress.finish();
+  return older;
+}
+
+/** Reads everything that was copied again, on both sides. */
+export async function compareSeries(source: SeriesSource, target: SeriesTarget, since: number): Promise<Comparison> {
+  const progress = new Progress("series compared", { unit: "slots", total: slotsOf(source) });
+  const sums = { source: new Checksum(), target: new Checksum() };
+  let done = 0;
+  for (const all of source.windows()) {
+    const windows = all.map((window) => windowSince(window, since)).filter(({ from, to }) => from < to);
+    if (windows.length === 0) continue;
+    for (const end of ["source", "target"] as const) {
+      const columns = await { source, target }[end].series.read(windows);
+      windows.forEach(({ series, from }, i) => {
+        const values = columns[i] as Float64Array;
+        const saved = savedIn(values);
+        if (saved > 0) sums[end].addValues(`${seriesKey(series)}\0${from}`, values, saved);
+      });
+      if (end === "target") done += columns.reduce((sum, { length }) => sum + length, 0);
+    }
+    progress.update(done);
+  }
+  progress.finish();
+  return { part: "saved points", source: sums.source.summary, target: sums.target.summary };
+}
+
+function slotsOf(source: SeriesSource): number {
+  let slots = 0;
+  for (const windows of source.windows()) {
+    for (const { series, from, to } of windows) slots += (to - from) / series.dimension.slotMs;
+  }
+  return slots;
+}
+
+function columnsOf(windows: readonly SeriesWindow[], values: readonly Float64Array[]): SlotColumn[] {
+  return windows.map(({ series, from }, i) => ({ series, from, values: values[i] as Float64Array }));
+}
+
+function windowSince({ series, from, to }: SeriesWindow, since: number): SeriesWindow {
+  const { slotMs } = series.dimension;
+  return { series, from: Math.max(from, Math.ceil(since / slotMs) * slotMs), to };
+}
+
+/** The column without the slots that start before `since`. */
+function cutOff({ series, from, values }: SlotColumn, since: number): SlotColumn {
+  const { slotMs } = series.dimension;
+  const skip = Math.min(values.length, Math.max(0, Math.ceil((since - from) / slotMs)));
+  return { series, from: from + skip * slotMs, values: values.subarray(skip) };
+}
+
+function savedIn(values: Float64Array): number {
+  let count = 0;
+  for (const value of values) if (!Number.isNaN(value)) count += 1;
+  return count;
+}
+
+function slotsIn(columns: readonly SlotColumn[]): number {
+  return columns.reduce((sum, { values }) => sum + values.length, 0);
+}
+
+/** Columns that hold something, a few at a time. */
+function* batches(columns: readonly SlotColumn[]): Iterable<SlotColumn[]> {
+  let batch: SlotColumn[] = [];
+  for (const column of columns) {
+    if (savedIn(column.values) === 0) continue;
+    if (batch.length > 0 && slotsIn(batch) + column.values.length > WRITE_SLOTS) {
+      yield batch;
+      batch = [];
+    }
+    batch.push(column);
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,105 @@
+import type { Clock } from "../../clock.js";
+import type { Settings } from "../../config.js";
+import { StartError } from "../../errors.js";
+import type { Failpoint } from "../../failpoint.js";
+import type { Log } from "../../log.js";
+import type { ProfileSource, ProfileTarget, SeriesSource, SeriesTarget } from "../../stores/copy.js";
+import { lockSource, openProfileTarget, openSeriesTarget } from "../../stores/open-copies.js";
+import { pepperBytes, pepperFingerprint } from "../../stores/pepper.js";
+import { type Comparison, comparisonTable, isEqual } from "./comparison.js";
+import { compareProfiles, copyProfiles } from "./copy-profiles.js";
+import { compareSeries, copySeries } from "./copy-series.js";
+import { publicName, type Targets } from "./targets.js";
+
+export interface Migration {
+  readonly folder: string;
+  readonly metricsFolder: string;
+  readonly targets: Targets;
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** `copied-series` and `copied-records` are passed after each batch. */
+  readonly failpoint: Failpoint;
+  /** Prints lines of the result. */
+  readonly say: (text: string) => void;
+}
+
+/** Points this close to the end of a store's retention are left out, ms: they would expire while they are copied. */
+const RETENTION_MARGIN_MS = 3_600_000;
+
+/** Copies, compares, says how it went. Resolves with the exit code: 1 when something differs. Safe to repeat when it was interrupted. */
+export async function migrate(migration: Migration): Promise<number> {
+  const { folder, metricsFolder, targets } = migration;
+  const open: { close(): void | Promise<void> }[] = [];
+  const opened = <T extends { close(): void | Promise<void> }>(what: T): T => {
+    open.unshift(what);
+    return what;
+  };
+  try {
+    const source = opened(await lockSource(folder));
+    const metricsSource = metricsFolder === folder ? source : opened(await lockSource(metricsFolder));
+    const profiles = targets.entities === undefined ? undefined : opened(source.profiles());
+    const series = targets.metrics === undefined ? undefined : opened(metricsSource.series());
+    if (profiles !== undefined) checkPepper(profiles, migration);
+    const ends = {
+      profiles: profiles && { source: profiles, target: opened(await openProfileTarget(migration)) },
+      series: series && { source: series, target: opened(await openSeriesTarget(migration)) },
+    };
+    return await copyAndCompare(ends, migration);
+  } finally {
+    for (const each of open) await each.close();
+  }
+}
+
+/** Profiles are found by hashes under the pepper, so it cannot change on the way. */
+function checkPepper({ pepper }: ProfileSource, { settings, folder }: Migration): void {
+  const how = `PEPPER=base64:$(base64 < ${folder}/pepper | tr -d '\\n'), unless the service was given another`;
+  if (settings.pepper === null) throw new StartError(`PEPPER is not set. It has to be that of the folder: ${how}`);
+  if (pepper !== undefined && pepper !== pepperFingerprint(pepperBytes(settings.pepper))) {
+    throw new StartError(`PEPPER is not that of the folder, and profiles could not be found under another: ${how}`);
+  }
+}
+
+interface Ends {
+  readonly profiles: { readonly source: ProfileSource; readonly target: ProfileTarget } | undefined;
+  readonly series: { readonly source: SeriesSource; readonly target: SeriesTarget } | undefined;
+}
+
+async function copyAndCompare({ profiles, series }: Ends, migration: Migration): Promise<number> {
+  const { clock, say, targets, folder, failpoint } = migration;
+  // Both before anything is written, so that a target that is refused leaves the other as it was.
+  const profileCopy = await profiles?.target.begin(profiles.source.mark);
+  const seriesCopy = await series?.target.begin(series.source.mark);
+  const comparisons: Comparison[] = [];
+  if (series !== undefined && seriesCopy !== undefined) {
+    const keepMs = series.target.retentionMs();
+    const since = keepMs === undefined ? 0 : clock() - keepMs + RETENTION_MARGIN_MS;
+    const older = await copySeries(series.source, series.target, since, () => failpoint("copied-series"));
+    if (older > 0) say(`${older} points were left out: they are older than the server keeps any.`);
+    comparisons.push(await compareSeries(series.source, series.target, since));
+  }
+  if (profiles !== undefined && profileCopy !== undefined) {
+    await copyProfiles(profiles.source, profiles.target, profileCopy.anew, () => failpoint("copied-records"));
+    comparisons.push(...(await compareProfiles(profiles.source, profiles.target)));
+  }
+  say(comparisonTable(comparisons));
+  if (!comparisons.every(isEqual)) {
+    say("Source and target differ: do not use the target. Run this again.");
+    return 1;
+  }
+  await profiles?.target.finish();
+  await series?.target.finish();
+  say(farewell(targets, folder));
+  return 0;
+}
+
+function farewell({ entities, metrics }: Targets, folder: string): string {
+  const names = [entities, metrics].filter((url) => url !== undefined).map(publicName);
+  const now = `Everything was copied to ${names.join(" and ")}.`;
+  const rest =
+    entities === undefined
+      ? "Profiles and the ledger stay where they are; metrics.db is not written to any more once the service has the new METRICS_URL."
+      : `Nothing is erased from ${folder} any more: people who ask for it from now on stay readable in it, and in copies of it. Start
+no service on it again; when the new one runs, remove it: rm -r ${folder} (and keep the pepper: it is the PEPPER of the servers).`;
+  return `${now}\n${rest}`;
+}

@@ -1,0 +1,214 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { MongoClient } from "mongodb";
+import { dropFromServers } from "../support/drop-from-servers.js";
+import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
+import { runToEnd } from "../support/run-command.js";
+import { influxdbToken, influxdbUrl, mongodbUrl, onServers, ownName } from "../support/servers.js";
+import { startService, type TestService } from "../support/service.js";
+
+onServers(["mongodb", "influxdb"], "npm run migrate", function () {
+  this.timeout(120_000);
+  let filled: FilledFolder;
+  let dir: string;
+  let name: string;
+  const open: TestService[] = [];
+  before(async () => {
+    filled = await filledFolder();
+  });
+  after(() => rmSync(filled.dir, { recursive: true, force: true }));
+  beforeEach(() => {
+    name = ownName();
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    cpSync(filled.dir, dir, { recursive: true });
+  });
+  afterEach(async () => {
+    for (const service of open.splice(0)) await service.stop({ keep: true });
+    rmSync(dir, { recursive: true, force: true });
+    await dropFromServers(name);
+  });
+
+  const migrate = (args: readonly string[] = ["--from", dir], environment: Record<string, string> = {}) =>
+    runToEnd("migrate", args, {
+      PEPPER: filled.pepper,
+      ENTITIES_URL: mongodbUrl(name),
+      METRICS_URL: influxdbUrl(name),
+      INFLUX_TOKEN: influxdbToken(),
+      ...environment,
+    });
+  const started = async (...options: Parameters<typeof startService>) => {
+    const service = await startService(...options);
+    open.push(service);
+    return service;
+  };
+  const onTarget = (on: Partial<Record<"entities" | "metrics", boolean>> = { entities: true, metrics: true }) =>
+    started(
+      {
+        pepper: filled.pepper,
+        ...(on.entities ? { entities: { url: mongodbUrl(name) } } : {}),
+        ...(on.metrics ? { metrics: { url: influxdbUrl(name), token: influxdbToken() } } : {}),
+      },
+      on.entities && on.metrics ? {} : { dir },
+    );
+
+  it("copies everything: the same questions have the same answers on both sides", async () => {
+    const { code, out, err } = await migrate();
+    expect(code, err + out).to.equal(0);
+    expect(out).to.match(/^entities +39 +39 +[0-9a-f]{32} +equal$/m);
+    expect(out).to.match(/^saved points +\d{3,} +\d{3,} +[0-9a-f]{32} +equal$/m);
+    expect(out).to.match(/Nothing is erased from .* any more/);
+    expect(err).to.match(/^history: 4\d of 4\d records/m);
+    const [embedded, servers] = [await started({}, { dir }), await onTarget()];
+    for (const path of questions(filled)) {
+      expect(await answerOf(servers, path), path).to.deep.equal(await answerOf(embedded, path));
+    }
+    const key = await servers.fetch("/api/segment", { key: filled.key });
+    expect(key.status, "a key of the folder").to.equal(200);
+    const late = { _uid: filled.erased[0], city: "Rome", at: "2020-01-01T00:00:00Z" };
+    await servers.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: late });
+    expect((await servers.fetch(`/api/entity/user/${filled.erased[0]}`)).status, "erased for good").to.equal(404);
+    const again = await servers.fetch("/api/entity/user/_uid/person-5", { method: "DELETE" });
+    expect(again.status, "a new erasure").to.equal(200);
+  });
+
+  for (const [place, after] of [
+    ["copied-series", 1],
+    ["copied-records", 1],
+    ["copied-records", 3],
+    ["copied-records", 9],
+  ] as const) {
+    it(`goes on after it was killed (${place}, ${after}), also when the folder was used in between`, async () => {
+      const killed = await migrate(undefined, { FAILPOINT: place, FAILPOINT_AFTER: String(after) });
+      expect(killed.code).to.equal("SIGKILL");
+      const early = await onTarget().catch((error: Error) => error.message);
+      expect(early).to.contain("is being filled by npm run migrate");
+
+      const between = await startService({}, { dir });
+      const changes = [{ _uid: "person-4", city: "Rome" }, { _uid: "new" }];
+      await between.fetch("/collect/json/web", { method: "POST", json: changes });
+      await between.fetch("/api/entity/user/_uid/person-6", { method: "DELETE" });
+      await between.stop({ keep: true });
+
+      const { code, out, err } = await migrate();
+      expect(code, err + out).to.equal(0);
+      const service = await onTarget();
+      expect(await answerOf(service, "/api/entity/user/person-4")).to.deep.include({ status: 200 });
+      expect(JSON.stringify(await answerOf(service, "/api/entity/user/person-4"))).to.contain("Rome");
+      expect(await answerOf(service, "/api/entity/user/new")).to.deep.include({ status: 200 });
+      expect(await answerOf(service, "/api/entity/user/person-6")).to.deep.include({ status: 404 });
+    });
+  }
+
+  it("moves the series alone", async () => {
+    const { code, out, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)], { PEPPER: "" });
+    expect(code, err + out).to.equal(0);
+    expect(out).to.contain("Profiles and the ledger stay where they are");
+    const path = "/api/metric?dimension=stream&dimension_id=web&dimension_type=size&range=2w";
+    const service = await onTarget({ metrics: true });
+    const { data } = (await (await service.fetch(path)).json()) as { data: [{ values: unknown[] }] };
+    expect(data[0].values.length).to.be.greaterThan(100);
+    expect((await service.fetch("/api/entity/user/person-4")).status).to.equal(200);
+  });
+
+  it("moves the profiles alone", async () => {
+    const { code, out, err } = await migrate(["--from", `sqlite:${dir}`, "--to", mongodbUrl(name)]);
+    expect(code, err + out).to.equal(0);
+    expect(out).to.not.contain("saved points");
+    const service = await onTarget({ entities: true });
+    expect((await service.fetch("/api/entity/user/person-4")).status).to.equal(200);
+  });
+
+  it("says what is done once it is done", async () => {
+    expect((await migrate()).code).to.equal(0);
+    const { code, err } = await migrate();
+    expect(code).to.equal(1);
+    expect(err).to.contain("was filled by npm run migrate before");
+  });
+
+  it("refuses a folder that a service uses", async () => {
+    await started({}, { dir });
+    const { code, err } = await migrate();
+    expect(code).to.equal(1);
+    expect(err).to.contain("is running on");
+  });
+
+  it("refuses a database that holds something, or is being filled from another folder", async () => {
+    const client = new MongoClient(mongodbUrl(name));
+    await client.db(name).collection<{ _id: string }>("segments").insertOne({ _id: "mine" });
+    const used = await migrate();
+    expect(used.code).to.equal(1);
+    expect(used.err).to.contain("holds something already");
+    await client.db(name).dropDatabase();
+    await client.close();
+
+    expect((await migrate(undefined, { FAILPOINT: "copied-records" })).code).to.equal("SIGKILL");
+    for (const file of ["ledger.db", "entities.db", "pepper"]) rmSync(join(dir, file));
+    const { stop } = await startService({ pepper: filled.pepper }, { dir });
+    await stop({ keep: true });
+    const other = await migrate(["--from", dir, "--to", mongodbUrl(name)]);
+    expect(other.code).to.equal(1);
+    expect(other.err).to.contain("is being filled from another folder");
+  });
+
+  it("refuses a bucket that holds something", async () => {
+    const service = await onTarget({ metrics: true });
+    const point = { dimension: "stream", dimension_id: "web", dimension_type: "size", value: 1, ts: Date.now() };
+    expect((await service.fetch("/api/metric/points", { method: "POST", json: [point] })).status).to.equal(200);
+    await open.pop()?.stop({ keep: true });
+    const { code, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)]);
+    expect(code).to.equal(1);
+    expect(err).to.contain("holds points already");
+  });
+
+  const wrong: [string, () => readonly string[], Record<string, string>, number, RegExp][] = [
+    ["no folder", () => [], {}, 2, /--from names/],
+    ["a target of another kind", () => ["--from", dir, "--to", "redis://127.0.0.1"], {}, 2, /--to takes/],
+    ["no target", () => ["--from", dir], { ENTITIES_URL: "sqlite:", METRICS_URL: "sqlite:" }, 2, /--to names/],
+    ["a target named twice", () => ["--from", dir, "--to", "mongodb://a", "--to", "mongodb://b"], {}, 2, /twice/],
+    ["a folder without data", () => ["--from", tmpdir()], {}, 1, /is not the data folder of a service/],
+    ["a folder that is not there", () => ["--from", join(dir, "no")], {}, 1, /is not the data folder of a service/],
+    ["no pepper", () => ["--from", dir], { PEPPER: "" }, 1, /PEPPER is not set/],
+    ["another pepper", () => ["--from", dir], { PEPPER: "x".repeat(40) }, 1, /PEPPER is not that of the folder/],
+  ];
+  for (const [what, args, environment, expected, words] of wrong) {
+    it(`refuses ${what} with exit code ${expected}`, async () => {
+      const { code, err } = await migrate(args(), environment);
+      expect(code, err).to.equal(expected);
+      expect(err).to.match(words);
+      expect(err.trimEnd().split("\n").length).to.be.at.most(2);
+    });
+  }
+});
+
+/** Paths about everything that was put into the folder. */
+function questions({ people, erased, requestIds }: FilledFolder): string[] {
+  const identities = [...people, ...erased].flatMap((name) => [
+    `/api/entity/user/${name}`,
+    `/api/me/email/${name}%40example.com?fields=city,visits`,
+  ]);
+  const metrics = ["web", "mobile", "shop"].flatMap((id) =>
+    ["3h", "6h", "1d", "1w"].map(
+      (interval) =>
+        `/api/metric?dimension=stream&dimension_id=${id}&dimension_type=size&startdate=now-3w&interval=${interval}&smooth=true`,
+    ),
+  );
+  return [
+    ...identities,
+    ...metrics,
+    ...requestIds.map((id) => `/api/entity/deletestatus/${id}`),
+    "/api/entity/user/user_id/7",
+    "/api/segment",
+    "/api/segment/sizes",
+    "/api/experience",
+  ];
+}
+
+/** What does not depend on the moment of an answer. */
+async function answerOf(service: TestService, path: string): Promise<object> {
+  const answer = await service.fetch(path);
+  const { data, meta, errors } = (await answer.json()) as { data?: unknown; meta?: unknown; errors?: unknown };
+  const items = path.startsWith("/api/metric") ? (data as { name: string; values: unknown }[]) : undefined;
+  return { status: answer.status, data: items?.map(({ name, values }) => ({ name, values })) ?? data, meta, errors };
+}

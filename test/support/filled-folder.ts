@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { mintKey } from "../../src/keys/mint-key.js";
+import { startService } from "./service.js";
+import { until } from "./until.js";
+
+/** The data folder of a service that was used for a while and stopped. */
+export interface FilledFolder {
+  readonly dir: string;
+  /** PEPPER as a variable has to say it. */
+  readonly pepper: string;
+  /** A key with every scope. */
+  readonly key: string;
+  /** Names of people in it, and of those who were erased. */
+  readonly people: readonly string[];
+  readonly erased: readonly string[];
+  readonly requestIds: readonly string[];
+}
+
+const HOUR = 3_600_000;
+
+/** Weeks of points before now. */
+const WEEKS = 3;
+
+/** Fills a folder through the API: profiles that were joined, updated and erased, a catalogue, a key, points. */
+export async function filledFolder(): Promise<FilledFolder> {
+  const service = await startService();
+  const send = async (method: string, path: string, json?: unknown, headers: Record<string, string> = {}) => {
+    const answer = await service.fetch(path, { method, headers, ...(json === undefined ? {} : { json }) });
+    const body = (await answer.json()) as { data: Record<string, unknown> };
+    if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${JSON.stringify(body)}`);
+    return body.data;
+  };
+
+  const people = Array.from({ length: 40 }, (_, i) => `person-${i}`);
+  for (const id of ["news", "beta", "old"])
+    await send("PUT", `/api/segment/${id}`, { name: `The ${id}`, table: "user" });
+  await send("PUT", "/api/experience/welcome", { name: "Welcome", group: "all", audience: "news", goal: "beta" });
+  await send("POST", "/collect/json/web", people.map(messageOf), { "Idempotency-Key": "first" });
+  // Two who turn out to be one, somebody who leaves a segment, and a full list of segments.
+  await send("POST", "/collect/json/mobile", [
+    { _uid: "person-0", user_id: 7 },
+    { email: "person-1@example.com", user_id: 7 },
+    { _uid: "person-2", segments: { add: ["beta"], remove: ["news"] }, city: null },
+    { _uid: "person-3", segments: ["beta"] },
+  ]);
+  await send("DELETE", "/api/segment/old");
+  const erased = people.slice(35);
+  const requestIds: string[] = [];
+  for (const name of erased) {
+    const { request_id: id } = await send("DELETE", `/api/entity/user/_uid/${name}`);
+    requestIds.push(id as string);
+  }
+  for (const id of requestIds) {
+    await until("the erasure", async () => (await send("GET", `/api/entity/deletestatus/${id}`)).completed === true);
+  }
+  await send("POST", "/api/metric/points", pointsUpTo(Date.now()));
+  const { key, kept } = mintKey("of the folder", ["entity:read", "metric:read"], Date.now());
+  await service.service.stores.keys.add(kept);
+  await service.stop({ keep: true });
+  const pepper = `base64:${readFileSync(join(service.dir, "pepper")).toString("base64")}`;
+  return { dir: service.dir, pepper, key, people: people.slice(0, 35), erased, requestIds };
+}
+
+function messageOf(name: string, index: number): object {
+  return { _uid: name, email: `${name}@example.com`, city: "Oslo", visits: index, segments: ["news", "old"] };
+}
+
+/** A block of points of some series, with gaps. */
+function pointsUpTo(now: number): object {
+  const end = Math.floor(now / HOUR) * HOUR;
+  const ts = Array.from({ length: WEEKS * 168 }, (_, i) => end - (WEEKS * 168 - i) * HOUR);
+  const series = ["web", "mobile", "shop"].map((id) => ({
+    dimension: "stream",
+    dimension_id: id,
+    dimension_type: "size",
+  }));
+  return {
+    series,
+    ts,
+    values: series.map((_, row) => ts.map((at, i) => ((i + row) % 7 === 0 ? null : (at / HOUR) % 100))),
+  };
+}
