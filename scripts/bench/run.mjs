@@ -7,7 +7,9 @@ import { parseArgs } from "node:util";
 import { root, setUp } from "../set-up.mjs";
 import { measure, sendFor, writeBlocks } from "./load.mjs";
 import { blocks, filledTime } from "./made-up-points.mjs";
+import { measureOnServers, serverTable } from "./on-servers.mjs";
 import { costWords, startServer } from "./server.mjs";
+import { dropStores, missingServers, serverStores } from "./server-stores.mjs";
 import { tableOf } from "./table.mjs";
 import { getWorkload, readWorkloads } from "./workloads.mjs";
 
@@ -17,6 +19,9 @@ Writes hourly points (500 series, 60 days) into the built service and its peers,
   --secs N     seconds to measure each request (3)
   --series N   series to write (500)
   --days N     days of points in each (60)
+
+Where TEST_MONGODB_URL, TEST_INFLUXDB_URL, TEST_INFLUXDB_TOKEN, TEST_INFLUXDB_ORG and TEST_REDIS_URL name servers, the service on them is measured too,
+beside itself embedded, one Flux query for the same points, and insertMany of the documents that it made.
 `;
 
 const { seriesCount, days, secs } = readOptions();
@@ -24,6 +29,7 @@ setUp();
 const key = `em_bench_${randomBytes(20).toString("hex")}`;
 const folder = mkdtempSync(join(tmpdir(), "entity-metrics-bench-"));
 const running = [];
+const stores = [];
 let cleaning;
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, async () => {
@@ -86,6 +92,31 @@ async function bench() {
   process.stdout.write(
     `blocks: ${perSecond(byService)} points/s by the service, ${perSecond(byRows)} by rows in SQL\n`,
   );
+  await benchOnServers(service, filled);
+}
+
+/** The same service on servers, where there are some. */
+async function benchOnServers(embedded, filled) {
+  const missing = missingServers();
+  if (missing.length > 0) {
+    say(`not measured on servers: ${missing.join(", ")} not set`);
+    return;
+  }
+  const own = serverStores();
+  stores.push(own);
+  const startService = () =>
+    start([join(root, "dist/main.js")], { ...serviceEnvironment("servers"), ...own.environment });
+  const lines = await measureOnServers({
+    startService,
+    stores: own,
+    embedded,
+    key,
+    seriesCount,
+    filled,
+    secs,
+    say,
+  });
+  process.stdout.write(`\n${serverTable(lines)}\n`);
 }
 
 /** What a request costs each of the three, one right after the other. The GET goes with the tag of each server's answer. */
@@ -118,9 +149,9 @@ async function start(args, environment) {
 
 /** Ends what runs, then removes what it wrote; once, whoever asks. */
 function cleanUp() {
-  cleaning ??= Promise.all(running.map((server) => server.stop())).then(() =>
-    rmSync(folder, { recursive: true, force: true }),
-  );
+  cleaning ??= Promise.all(running.map((server) => server.stop()))
+    .then(() => Promise.all(stores.map(dropStores)))
+    .finally(() => rmSync(folder, { recursive: true, force: true }));
   return cleaning;
 }
 

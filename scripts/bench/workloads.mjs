@@ -23,6 +23,25 @@ export function readWorkloads(seriesCount, filled) {
   });
 }
 
+/** W1 over other series, from `first` on: `{ label, request, check, window, series }`. */
+export function w1Of(first, seriesCount, filled) {
+  const [one] = asked;
+  const series = Math.min(one.series, seriesCount);
+  const window = {
+    from: Math.max(filled.from, filled.to - one.days * DAY),
+    to: filled.to,
+    hours: one.hours,
+    aggregation: one.aggregation,
+  };
+  return {
+    label: `${one.name}: ${series} series, ${(window.to - window.from) / DAY} d, ${one.hours}h, ${one.aggregation}`,
+    request: { method: "POST", path: "/api/metric", body: JSON.stringify(itemsOf(series, window, first)) },
+    check: (body) => checkAnswer(body, series, window, first),
+    window,
+    series,
+  };
+}
+
 /** The GET of one series over all days; with the tag of its answer it is answered 304. */
 export function getWorkload(filled) {
   const window = { ...filled, hours: 24, aggregation: "sum" };
@@ -34,9 +53,9 @@ export function getWorkload(filled) {
   };
 }
 
-function itemsOf(series, { from, to, hours, aggregation }) {
+function itemsOf(series, { from, to, hours, aggregation }, first = 0) {
   return Array.from({ length: series }, (_, i) => ({
-    ...nameOf(i),
+    ...nameOf(first + i),
     startdate: String(from),
     enddate: String(to),
     interval: `${hours}h`,
@@ -45,13 +64,13 @@ function itemsOf(series, { from, to, hours, aggregation }) {
 }
 
 /** Returns how many values were compared with the formula; throws at one that differs. */
-function checkAnswer(body, series, window) {
+function checkAnswer(body, series, window, first = 0) {
   const { data } = JSON.parse(body);
   let count = 0;
   for (let i = 0; i < series; i += 1) {
-    const expected = expectedValues(i, window);
+    const expected = expectedValues(first + i, window);
     if (JSON.stringify(data[i]?.values) !== JSON.stringify(expected)) {
-      throw new Error(`the answer about series ${i} is not what the formula says`);
+      throw new Error(`the answer about series ${first + i} is not what the formula says`);
     }
     count += expected.length;
   }

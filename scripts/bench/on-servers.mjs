@@ -1,0 +1,114 @@
+// The built service on servers: beside itself embedded, and beside the servers alone, in the same run.
+import { fluxQuery, insertAgain } from "./direct.mjs";
+import { measure, sendFor, writeBlocks } from "./load.mjs";
+import { blocks, nameOf } from "./made-up-points.mjs";
+import { costWords } from "./server.mjs";
+import { readWorkloads, w1Of } from "./workloads.mjs";
+
+/** Messages in one request. */
+const MESSAGES = 500;
+
+/** Batches of series that are read before the clock runs: what is compiled at first is compiled then. */
+const WARM_UP = 2;
+const MOST_BATCHES = 30;
+
+/** Lines that say what the service costs on `stores`. `startService` starts one there; `embedded` holds the same points. */
+export async function measureOnServers({ startService, stores, embedded, key, seriesCount, filled, secs, say }) {
+  const lines = [];
+  const service = await startService();
+  say("on servers: points");
+  await writeBlocks(service, blocks(seriesCount, filled), key);
+
+  for (const workload of readWorkloads(seriesCount, filled).slice(0, 2)) {
+    say(`on servers: ${workload.label}`);
+    workload.check((await sendFor(200, service, workload.request, key)).body);
+    await sendFor(200, embedded, workload.request, key);
+    const onServers = await measure(service, workload, key, secs);
+    const alone = await measure(embedded, workload, key, secs);
+    lines.push([`${workload.label}, in memory`, costWords, onServers, "embedded", alone, onServers / alone]);
+  }
+
+  say("on servers: profiles");
+  const collected = await collect(service, seriesCount * 4, key);
+  await service.stop();
+
+  const cold = await startService();
+  say("on servers: nothing in memory");
+  const { ofService, direct, label } = await coldReads(cold, { stores, key, seriesCount, filled });
+  lines.push([`${label}, nothing in memory`, "wall ms", ofService, "one Flux query", direct, ofService / direct]);
+  await cold.stop();
+
+  say("on servers: the documents again");
+  const again = await insertAgain(stores);
+  const [rate, directRate] = [again.count / collected.seconds, again.count / again.seconds];
+  lines.push([
+    `${collected.count} messages, ${again.count} documents`,
+    "documents a second",
+    rate,
+    "insertMany",
+    directRate,
+    rate / directRate,
+  ]);
+  return lines;
+}
+
+/** Sends messages about so many people; resolves with how many, and the seconds it took. */
+async function collect(service, count, key) {
+  const people = Array.from({ length: count }, (_, i) => ({
+    _uid: `person-${i}`,
+    email: `person-${i}@example.com`,
+    city: ["Lisbon", "Oslo", "Vienna"][i % 3],
+    visits: i % 40,
+    segments: ["all", `part-${i % 5}`],
+  }));
+  const start = performance.now();
+  for (let from = 0; from < count; from += MESSAGES) {
+    const body = JSON.stringify(people.slice(from, from + MESSAGES));
+    await sendFor(200, service, { method: "POST", path: "/collect/json/bench", body }, key);
+  }
+  return { count, seconds: (performance.now() - start) / 1000 };
+}
+
+/** W1 over one batch of series after the other, each asked of the service once and of InfluxDB once, in turns; the medians. */
+async function coldReads(service, { stores, key, seriesCount, filled }) {
+  const size = w1Of(0, seriesCount, filled).series;
+  const batches = Math.min(MOST_BATCHES, Math.floor(seriesCount / size));
+  const times = { service: [], direct: [] };
+  let label = "";
+  for (let batch = 0; batch < batches; batch += 1) {
+    const workload = w1Of(batch * size, seriesCount, filled);
+    label = workload.label;
+    const ids = Array.from({ length: size }, (_, i) => nameOf(batch * size + i).dimension_id);
+    const asked = {
+      service: async () => workload.check((await sendFor(200, service, workload.request, key)).body),
+      direct: () => fluxQuery(stores.influx, ids, workload.window),
+    };
+    const order = batch % 2 === 0 ? ["service", "direct"] : ["direct", "service"];
+    for (const one of order) {
+      const start = performance.now();
+      await asked[one]();
+      const took = performance.now() - start;
+      if (batch >= WARM_UP || batches <= WARM_UP) times[one].push(took);
+    }
+  }
+  return { ofService: median(times.service), direct: median(times.direct), label };
+}
+
+function median(values) {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+/** A table of the lines. */
+export function serverTable(lines) {
+  const head = ["on servers", "unit", "service", "beside", "", "ratio"];
+  const cells = lines.map(([label, unit, service, beside, other, ratio]) => [
+    label,
+    unit,
+    service.toPrecision(3),
+    beside,
+    other.toPrecision(3),
+    Number.isFinite(ratio) ? `${ratio.toPrecision(3)}x` : "-",
+  ]);
+  const table = [head, head.map(() => "---"), ...cells];
+  return table.map((line) => `| ${line.join(" | ")} |`).join("\n");
+}
