@@ -107,7 +107,10 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
       it("are finished by the one who settles or finds the same messages again", async () => {
         const again: Record<string, (ids: string[]) => Promise<unknown>> = {
           settle: (ids) => history.settle(ids),
-          find: (ids) => history.find(ids).then(() => history.settle(ids)),
+          async find(ids) {
+            const found = await history.find(ids);
+            await history.settle(ids.filter((id) => found.get(id)?.settled !== true));
+          },
         };
         const all: HistoryMessage[] = [];
         for (const repeat of Object.values(again)) {
@@ -271,6 +274,20 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
         ),
       );
       await expectSettled(messages, ["web 1: 108"]);
+    });
+
+    it("count once what was appended again and is too old before it is settled again", async () => {
+      const kept = message();
+      await history.append([kept]);
+      await history.settle([kept.id]);
+      await history.append([kept]);
+      await dying("marked")
+        .settle([kept.id])
+        .catch(() => {});
+      await history.expire(EVER);
+      await history.pending(EVER, 9);
+      expect(await counted()).to.deep.equal(["web 1: 1"]);
+      expect(await history.holds([kept.entity])).to.equal(false);
     });
 
     it("go on in a lane of their own after something failed", async () => {
