@@ -3,7 +3,7 @@ import type { SlotCount, SlotCounts } from "../../metrics/slot-counts.js";
 import { type CollectionPlan, duplicatesOf, oneOf } from "./collection.js";
 
 /** What one lane of settlements has counted for a stream and slot. Writers of different lanes never meet at a document. */
-interface CountDocument extends SlotCount {
+export interface CountDocument extends SlotCount {
   /** Slot, stream and lane. */
   readonly _id: string;
   /** Slot and stream. */
@@ -93,7 +93,8 @@ export function countOnce(db: Db): CountOnce {
   };
 }
 
-function partOf({ stream, slot }: Omit<SlotCount, "count">): string {
+/** Names a stream and slot. */
+export function partOf({ stream, slot }: Omit<SlotCount, "count">): string {
   return `${slot}/${stream}`;
 }
 
