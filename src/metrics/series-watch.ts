@@ -39,10 +39,13 @@ export class SeriesWatch {
     this.#holders.push(holder);
   }
 
-  /** Whether copies may be used now. Call it before using any; what is not valid any more is dropped by it. */
+  /**
+   * Whether copies may be used now. Call it before using any; what is not valid any more is dropped by it. While there is no
+   * era they are kept: they are valid again if the same one comes back.
+   */
   trusted(): boolean {
     const era = this.#changes.era();
-    if (era !== this.#era) {
+    if (era !== undefined && era !== this.#era) {
       for (const holder of this.#holders) holder.dropAll();
       this.#era = era;
     }

@@ -1,0 +1,14 @@
+import { ReplyError } from "ioredis";
+import { ServiceError } from "../../errors.js";
+
+/** Names and messages of the client's own errors: it has no class for most of them. */
+const ours = /^(MaxRetriesPerRequestError|AbortError|ConnectionClosedError|ClusterAllFailedError)$/;
+const words =
+  /^(Connection is closed|Stream isn't writeable and enableOfflineQueue options is false|Command timed out)/;
+
+/** What an error of Redis means to a caller; undefined when it is none. */
+export function redisFailure(error: unknown): ServiceError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (!(error instanceof ReplyError) && !ours.test(error.name) && !words.test(error.message)) return undefined;
+  return new ServiceError("unavailable", "The server of the jobs is away", { retryAfter: 1, cause: error });
+}

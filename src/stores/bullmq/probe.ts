@@ -1,0 +1,19 @@
+import type { Redis } from "ioredis";
+import type { Changes } from "../../metrics/changes.js";
+import type { Probe } from "../../probe.js";
+
+/** Whether the server is there, and set up so that it loses nothing by itself. The service works without it, later. */
+export function redisProbe(client: Redis, changes: Pick<Changes, "era">): Probe {
+  return {
+    name: "jobs",
+    required: false,
+    async check() {
+      const info = await client.info();
+      const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+      if (policy !== undefined && policy !== "noeviction") return `maxmemory-policy is ${policy}, not noeviction`;
+      if (/^aof_enabled:0/m.test(info)) return "appendonly is off";
+      if (changes.era() === undefined) return "news of writes may be missed, so nothing is answered from the cache";
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { until } from "./until.js";
+
+/** A Redis of a test's own, which may be treated badly. */
+export interface RedisServer {
+  readonly url: string;
+  /** As `kill -9`. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, with what it had kept: nothing, unless it was told to keep something. */
+  start(): Promise<void>;
+  /** Nothing comes in or out, and every connection stays open, until `resume`. */
+  pause(): void;
+  resume(): void;
+  /** Asks it something. */
+  ask<T>(question: (client: Redis) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Starts one on a free port of this machine. By default it keeps nothing on disk. */
+export async function startRedis(...options: string[]): Promise<RedisServer> {
+  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-redis-"));
+  const port = await freePort();
+  const url = `redis://127.0.0.1:${port}`;
+  let server: ChildProcess | undefined;
+
+  async function kill(): Promise<void> {
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const gone = once(server, "exit");
+    server.kill("SIGKILL");
+    await gone;
+  }
+
+  async function start(): Promise<void> {
+    const child = spawn(
+      "redis-server",
+      ["--bind", "127.0.0.1", "--port", String(port), "--dir", dir, "--save", "", ...options],
+      { stdio: "ignore" },
+    );
+    server = child;
+    await until("Redis answers", async () => {
+      if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
+      return ask((client) => client.ping()).then(
+        () => true,
+        () => false,
+      );
+    });
+  }
+
+  async function ask<T>(question: (client: Redis) => Promise<T>): Promise<T> {
+    const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return await question(client);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  await start();
+  return {
+    url,
+    kill,
+    start,
+    pause: () => void server?.kill("SIGSTOP"),
+    resume: () => void server?.kill("SIGCONT"),
+    ask,
+    async close() {
+      await kill();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
