@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { onServers } from "./support/servers.js";
 import { root } from "./support/source-tree.js";
 
 describe("npm run bench", function () {
@@ -13,11 +14,13 @@ describe("npm run bench", function () {
   });
   after(() => rmSync(dir, { recursive: true, force: true }));
 
-  const bench = (...args: string[]) =>
+  const benchWith = (environment: NodeJS.ProcessEnv, ...args: string[]) =>
     spawnSync(process.execPath, [join(root, "scripts/bench/run.mjs"), ...args], {
       encoding: "utf8",
-      env: { ...process.env, TMPDIR: dir, TEMP: dir, TMP: dir },
+      env: { ...environment, TMPDIR: dir, TEMP: dir, TMP: dir },
     });
+  const withoutServers = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TEST_")));
+  const bench = (...args: string[]) => benchWith(withoutServers, ...args);
 
   it("checks the answers, prints a row for each request, and leaves nothing behind", () => {
     const { status, stdout, stderr } = bench("--series", "5", "--days", "3", "--secs", "0.2");
@@ -37,6 +40,28 @@ describe("npm run bench", function () {
       "blocks, a thousand points",
     ]);
     expect(readdirSync(dir).filter((name) => name.startsWith("entity-metrics-bench-"))).to.deep.equal([]);
+  });
+
+  it("says which servers it was not told of", () => {
+    const { stderr } = bench("--series", "1", "--days", "1", "--secs", "0.05");
+    expect(stderr).to.match(/not measured on servers: TEST_MONGODB_URL, .* not set/);
+  });
+
+  onServers(["mongodb", "influxdb", "bullmq"], "on servers", () => {
+    it("compares the service with itself embedded, with a Flux query, and with insertMany", () => {
+      const { status, stdout, stderr } = benchWith(process.env, "--series", "5", "--days", "3", "--secs", "0.1");
+      expect(status, stderr).to.equal(0);
+      const [, table = ""] = stdout.split("| on servers |");
+      const lines = table.trim().split("\n").slice(2);
+      expect(lines.map((line) => line.split(" | ")[3])).to.deep.equal([
+        "embedded",
+        "embedded",
+        "one Flux query",
+        "insertMany",
+      ]);
+      expect(lines.at(-1)).to.match(/^\| 20 messages, \d{2,} documents \|/);
+      expect(readdirSync(dir).filter((name) => name.startsWith("entity-metrics-bench-"))).to.deep.equal([]);
+    });
   });
 
   it("refuses options that it does not know", () => {

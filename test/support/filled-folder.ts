@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { identityHashing } from "../../src/entities/identity.js";
+import { encodeMessage } from "../../src/entities/message.js";
+import { sealing } from "../../src/entities/sealed.js";
 import { mintKey } from "../../src/keys/mint-key.js";
+import { segment } from "../../src/metrics/dimensions/segment.js";
+import type { Stores } from "../../src/stores/stores.js";
 import { startService } from "./service.js";
 import { until } from "./until.js";
 
@@ -56,10 +61,13 @@ export async function filledFolder(): Promise<FilledFolder> {
   }
   await send("POST", "/api/metric/points", pointsUpTo(Date.now()));
   const { key, kept } = mintKey("of the folder", ["entity:read", "metric:read"], Date.now());
-  await service.service.stores.keys.add(kept);
+  const { stores } = service.service;
+  await stores.keys.add(kept);
+  await leaveClaims(stores);
+  await leavePending(stores, "pending");
   await service.stop({ keep: true });
   const pepper = `base64:${readFileSync(join(service.dir, "pepper")).toString("base64")}`;
-  return { dir: service.dir, pepper, key, people: people.slice(0, 35), erased, requestIds };
+  return { dir: service.dir, pepper, key, people: [...people.slice(0, 35), "pending"], erased, requestIds };
 }
 
 function messageOf(name: string, index: number): object {
@@ -80,4 +88,26 @@ function pointsUpTo(now: number): object {
     ts,
     values: series.map((_, row) => ts.map((at, i) => ((i + row) % 7 === 0 ? null : (at / HOUR) % 100))),
   };
+}
+
+/** Slots of the recorder in each state: claimed, in the series store, given away. */
+async function leaveClaims({ claims }: Stores): Promise<void> {
+  const slot = Math.floor(Date.now() / segment.slotMs) * segment.slotMs - 10 * segment.slotMs;
+  const samples = ["a", "b", "c"].map((id) => ({ series: { dimension: segment, id, type: "size" }, slot, value: 1.5 }));
+  await claims.claim(samples);
+  await claims.settle(samples.slice(1, 2));
+  await claims.giveAway(samples.slice(2).map(({ series }) => ({ series, from: slot, to: slot + segment.slotMs })));
+}
+
+/** A message of a writer that died before it could apply it: the next service finishes it. */
+async function leavePending({ entityKeys, history, pepper }: Stores, name: string): Promise<void> {
+  const entity = "e".repeat(32);
+  const identity = { field: "_uid", value: name };
+  const plain = encodeMessage({ identities: [identity], attributes: [["city", "Porto"]], segments: undefined });
+  await entityKeys.create([entity]);
+  const [sealed = new Uint8Array()] = await sealing(entityKeys).seal([{ entity, plain }]);
+  const arrival = Date.now();
+  const hashes = [identityHashing(pepper)("user", identity)];
+  const where = { table: "user", stream: "web", entity, hashes };
+  await history.append([{ id: "f".repeat(32), ...where, time: arrival, arrival, position: 0, sealed }]);
 }
