@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type { Deletion } from "../../deletions/deletion.js";
 import { ServiceError } from "../../errors.js";
 import { duplicatesOf } from "./collection.js";
+import { mongoFailure } from "./failure.js";
 import { deletionsOf, documentOf } from "./ledger-document.js";
 import { newestSequence, renumber } from "./ledger-sequence.js";
 
@@ -37,7 +38,9 @@ export function acceptQueue(db: Db): (deletion: Deletion) => Promise<void> {
         await acceptAll(batch);
       } catch (error) {
         newest = undefined;
-        for (const { reject } of batch) reject(error); // those that were answered already hear nothing of it
+        // Who waits behind would only wait for the same server. Those that were answered already hear nothing of it.
+        const behind = mongoFailure(error) === undefined ? [] : queue.splice(0);
+        for (const { reject } of [...batch, ...behind]) reject(error);
       }
     }
     running = false;

@@ -41,7 +41,7 @@ export async function connect(
     const client = openClient(url, deadlineMs);
     try {
       await client.connect();
-      const connection = await databasesOf(client, url, log);
+      const connection = await databasesOf(client, { url, deadlineMs, log });
       await prepare(connection);
       return connection;
     } catch (error) {
@@ -69,7 +69,7 @@ const PART_OF_DEADLINE = 0.45;
 const MOST_MS = 5000;
 
 function openClient(url: string, deadlineMs: number): MongoClient {
-  const partMs = Math.ceil(PART_OF_DEADLINE * deadlineMs);
+  const partMs = partOf(deadlineMs);
   const selectMs = Math.min(MOST_MS, partMs);
   try {
     return new MongoClient(url, {
@@ -88,6 +88,10 @@ function openClient(url: string, deadlineMs: number): MongoClient {
   }
 }
 
+function partOf(deadlineMs: number): number {
+  return Math.ceil(PART_OF_DEADLINE * deadlineMs);
+}
+
 const DEFAULT_DATABASE = "entity_metrics";
 /** The longest name that MongoDB takes, less `_ledger`. */
 const LONGEST_NAME = 63 - "_ledger".length;
@@ -103,7 +107,7 @@ export function databaseOf(url: string): string {
 /** MongoDB 5.0. */
 const OLDEST_WIRE_VERSION = 13;
 
-async function databasesOf(client: MongoClient, url: string, log: Pick<Log, "warn">): Promise<Connection> {
+async function databasesOf(client: MongoClient, { url, deadlineMs, log }: ConnectOptions): Promise<Connection> {
   const name = databaseOf(url);
   const admin = client.db("admin");
   const { maxWireVersion } = await admin.command({ hello: 1 });
@@ -113,7 +117,7 @@ async function databasesOf(client: MongoClient, url: string, log: Pick<Log, "war
     log.warn({}, "this server updates documents in two steps: two processes can undo each other's updates");
   const database = (named: string) => {
     const db = client.db(named, promised);
-    return isTwoStep ? inTurns(db) : db;
+    return isTwoStep ? inTurns(db, partOf(deadlineMs)) : db;
   };
   return {
     client,

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Collection, Db, Document, MongoClient } from "mongodb";
+import { ServiceError } from "../../errors.js";
 
 /** What changes a document that is there. */
 const changes = [
@@ -22,26 +24,53 @@ export async function updatesInTwoSteps(client: MongoClient): Promise<boolean> {
  * The same database, where this process makes one change at a time in each collection. For servers that
  * update in two steps: of two updates that expect the same revision, both would find it.
  */
-export function inTurns(db: Db): Db {
-  const last = new Map<string, Promise<unknown>>();
+export function inTurns(db: Db, waitMs = WAIT_MS): Db {
+  const last = new Map<string, Promise<void>>();
+
+  async function take<T>(name: string, change: () => Promise<T>): Promise<T> {
+    const before = last.get(name) ?? Promise.resolve();
+    let end = () => {};
+    const turn = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    last.set(
+      name,
+      before.then(() => turn),
+    );
+    try {
+      await within(waitMs, before);
+      return await change();
+    } finally {
+      end();
+    }
+  }
 
   function collection(name: string, ...rest: [never?]): Collection<Document> {
     const found = db.collection(name, ...rest);
-    const take =
-      (change: Change) =>
-      (...args: readonly unknown[]) => {
-        const turn = (last.get(name) ?? Promise.resolve()).then(() => change.apply(found, [...args]));
-        last.set(
-          name,
-          turn.catch(() => {}),
-        );
-        return turn;
-      };
-    const own = Object.fromEntries(changes.map((change) => [change, take(found[change] as Change)]));
-    return replacing(found, own);
+    const own = changes.map((change) => {
+      const made = found[change] as Change;
+      return [change, (...args: readonly unknown[]) => take(name, () => made.apply(found, [...args]))] as const;
+    });
+    return replacing(found, Object.fromEntries(own));
   }
 
   return replacing(db, { collection });
+}
+
+/** How long a change waits for its turn, ms. */
+const WAIT_MS = 4500;
+
+async function within(ms: number, turn: Promise<void>): Promise<void> {
+  const done = new AbortController();
+  const late = sleep(ms, undefined, { signal: done.signal }).then(() => {
+    throw new ServiceError("unavailable", "The store is busy", { retryAfter: 1 });
+  });
+  try {
+    await Promise.race([turn, late]);
+  } finally {
+    done.abort();
+    late.catch(() => {});
+  }
 }
 
 type Change = (this: unknown, ...args: unknown[]) => Promise<unknown>;
