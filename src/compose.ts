@@ -74,7 +74,8 @@ export async function compose(
   const meters = openMeters();
   const tables = readTables(settings);
   const gate = slotGate();
-  const write = recordPoints({ store: stores.series, changes: stores.changes, claims: stores.claims, failpoint });
+  const { changes, claims, shared } = stores;
+  const write = recordPoints({ store: stores.series, changes, claims, shared, failpoint });
   const record: RecordPoints = (columns, options) => gate.points(() => write(columns, options));
   const keepMs = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
   const keep = () => shortest(keepMs, stores.retentionMs());

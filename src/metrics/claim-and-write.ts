@@ -1,6 +1,6 @@
 import { type Series, type SlotColumn, seriesKey } from "./series.js";
 import type { SeriesStore } from "./series-store.js";
-import type { SeriesSlot, SlotClaims, SlotSample } from "./slot-claims.js";
+import type { SeriesSlot, SlotClaim, SlotClaims, SlotSample } from "./slot-claims.js";
 import { layOut, slotLayout } from "./slot-columns.js";
 import type { SlotGate } from "./slot-gate.js";
 
@@ -12,34 +12,44 @@ export interface ClaimParts {
   write(columns: readonly SlotColumn[]): Promise<void>;
 }
 
-/** Claims slots that hold nothing yet and writes what is kept for them. Slots claimed or written before stay as they are. */
-export async function claimFree(parts: ClaimParts, samples: readonly SlotSample[]): Promise<void> {
-  await parts.gate.recorder(async () => {
-    const claimed = keysOf(await parts.claims.claimed(samples));
-    const free = samples.filter((sample) => !claimed.has(slotKey(sample)));
-    const saved = await savedSlots(parts.series, free);
-    await writeClaims(parts, await parts.claims.claim(free.filter((sample) => !saved.has(slotKey(sample)))));
-  });
+/**
+ * Claims slots and writes what is kept for them. Slots that others have written stay as they are; so do those claimed before,
+ * unless the value `grows` and is larger.
+ */
+export async function claimAndWrite(
+  parts: ClaimParts,
+  samples: readonly SlotSample[],
+  options: { readonly grows: boolean },
+): Promise<void> {
+  await parts.gate.recorder(async () => writeClaims(parts, await parts.claims.claim(samples, options)));
 }
 
-/** Claims slots for values that only grow, and writes the largest. Slots that others have written stay as they are. */
-export async function claimGrowing(parts: ClaimParts, samples: readonly SlotSample[]): Promise<void> {
-  await parts.gate.recorder(async () => {
-    const claimed = keysOf(await parts.claims.claimed(samples));
-    const saved = await savedSlots(
-      parts.series,
-      samples.filter((sample) => !claimed.has(slotKey(sample))),
-    );
-    const free = samples.filter((sample) => claimed.has(slotKey(sample)) || !saved.has(slotKey(sample)));
-    await writeClaims(parts, await parts.claims.claim(free, { grows: true }));
-  });
+/**
+ * Writes what is kept for slots, once it is known that nobody else had written them when they were claimed. Somebody may
+ * write one from then on: that takes the claim away (see `record-points`), so what is kept is looked at again after the
+ * write, and where it is another's value, that is put back.
+ */
+export async function writeClaims(parts: ClaimParts, claims: readonly SlotClaim[]): Promise<void> {
+  const free = await confirmFree(
+    parts,
+    claims.filter(({ confirmed }) => !confirmed),
+  );
+  let unwritten: readonly SlotSample[] = [...claims.filter(({ confirmed }) => confirmed), ...free];
+  while (unwritten.length > 0) {
+    await parts.write(bySeries(unwritten).flatMap(({ series, slots }) => columnsOf(series, slots)));
+    unwritten = await parts.claims.settle(unwritten);
+  }
 }
 
-/** Writes claimed values, and notes that they are written. */
-export async function writeClaims(parts: ClaimParts, samples: readonly SlotSample[]): Promise<void> {
-  if (samples.length === 0) return;
-  await parts.write(bySeries(samples).flatMap(({ series, slots }) => columnsOf(series, slots)));
-  await parts.claims.settle(samples);
+/** Confirms claims of slots that hold nothing, and withdraws the others; hands out what may be written. */
+async function confirmFree({ claims, series }: ClaimParts, taken: readonly SlotClaim[]): Promise<SlotSample[]> {
+  if (taken.length === 0) return [];
+  const saved = await savedSlots(series, taken);
+  const isSaved = (slot: SeriesSlot) => saved.has(slotKey(slot));
+  const others = taken.filter(isSaved);
+  if (others.length > 0) await claims.withdraw(others);
+  const free = taken.filter((slot) => !isSaved(slot));
+  return free.length === 0 ? [] : claims.confirm(free);
 }
 
 /** Keys of those slots, and of neighbours, in which the series store holds a value. */
@@ -50,7 +60,6 @@ async function savedSlots(store: Pick<SeriesStore, "read">, slots: readonly Seri
     return columns.map(({ from, length }) => ({ series, from, to: from + length * slotMs }));
   });
   const saved = new Set<string>();
-  if (windows.length === 0) return saved;
   for (const [index, values] of (await store.read(windows)).entries()) {
     const window = windows[index];
     if (window === undefined) continue;
@@ -84,10 +93,6 @@ function bySeries<T extends SeriesSlot>(slots: readonly T[]): { series: Series; 
 
 function timesOf(slots: readonly SeriesSlot[]): number[] {
   return slots.map(({ slot }) => slot);
-}
-
-function keysOf(slots: readonly SeriesSlot[]): Set<string> {
-  return new Set(slots.map(slotKey));
 }
 
 function slotKey({ series, slot }: SeriesSlot): string {

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.js";
-import { type ClaimParts, claimGrowing } from "./claim-and-write.js";
+import { type ClaimParts, claimAndWrite } from "./claim-and-write.js";
 import { stream } from "./dimensions/stream.js";
 import { type Series, slotStart } from "./series.js";
 import type { SlotCounts } from "./slot-counts.js";
@@ -24,12 +24,13 @@ export async function recordCounts(parts: CountParts): Promise<boolean> {
   const series = new Map<string, Series>(
     counts.map(({ stream: id }) => [id, { dimension: stream, id, type: "size" }] as const),
   );
-  await claimGrowing(
+  await claimAndWrite(
     parts,
     counts.flatMap(({ stream: id, slot, count }) => {
       const counted = series.get(id);
       return counted === undefined ? [] : [{ series: counted, slot, value: count }];
     }),
+    { grows: true },
   );
   await parts.counts.saved(counts);
   return counts.length === BATCH;

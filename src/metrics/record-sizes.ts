@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../clock.js";
 import type { Census } from "./census.js";
-import { type ClaimParts, claimFree } from "./claim-and-write.js";
+import { type ClaimParts, claimAndWrite } from "./claim-and-write.js";
 import type { Dimension, Sampling } from "./dimensions/dimension.js";
 import { slotStart } from "./series.js";
 
@@ -46,9 +46,10 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
       for (let at = 0; at < samples.length; at += BATCH) {
         if (at > 0) await setImmediate();
         const batch = samples.slice(at, at + BATCH);
-        await claimFree(
+        await claimAndWrite(
           parts,
           batch.map(({ id, type, value }) => ({ series: { dimension, id, type }, slot, value })),
+          { grows: false },
         );
       }
       for (const { id } of samples) done.add(id);

@@ -1,7 +1,14 @@
 /**
  * Keeps writers of points and the recorder of one process apart, so that a slot which the recorder has seen empty is still
- * empty when it writes. Writers of points run beside one another. Between processes nothing does this: there a point
- * written in the milliseconds between the recorder's look and its write can be covered by the recorder's value.
+ * empty when it writes. Writers of points run beside one another.
+ *
+ * Between processes nothing does this. There the recorder claims a slot before it looks whether it is empty, and a writer of
+ * points takes claims away before its write and again after it: so one of them learns of the other. A writer that finds
+ * a new claim after its write writes again; a recorder that finds its claim taken away after its own write puts back what
+ * the writer's claim keeps. What stands in the end is what was written through points. What remains: until the recorder
+ * has looked again, readers may see its value, for the milliseconds that this takes, or, when it dies or fails right after its
+ * write, until the next tick of a recorder. And a recorder that sleeps between claim and write for longer than its lease, while another
+ * settles its claims, leaves its value for good if it dies between that late write and its look.
  */
 export interface SlotGate {
   /** Runs `work` when the recorder is not writing. */

@@ -84,7 +84,8 @@ export interface SlotClaimRecord extends CopyRecord {
   readonly state: ClaimState;
 }
 
-export type ClaimState = "claimed" | "settled" | "given away";
+/** Of `claimed` and `settled` it is known that nobody else wrote the slot; what is `given away` may have to be written once more. */
+export type ClaimState = "not confirmed" | "claimed" | "settled" | "given away" | "given away, not settled";
 
 /** `segment`: it is in the catalogue. `removed`: it was deleted, and memberships of before may be left. One is true at least. */
 export interface SegmentRecord extends CopyRecord {

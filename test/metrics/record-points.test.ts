@@ -3,7 +3,7 @@ import { ServiceError } from "../../src/errors.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import { type RecordPointsParts, recordPoints } from "../../src/metrics/record-points.js";
-import type { Series } from "../../src/metrics/series.js";
+import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import type { SeriesWindow } from "../../src/metrics/series-store.js";
 import { type OpenStores, temporaryStores } from "../support/stores.js";
 
@@ -19,22 +19,33 @@ describe("recording points", () => {
     open = await temporaryStores();
     const { series, changes, claims } = open.stores;
     steps = [];
-    const noted =
-      (step: string, then: (windows: readonly SeriesWindow[]) => Promise<void>) =>
-      (windows: readonly SeriesWindow[]) => {
-        const slots = windows.map(({ from, to }) => `${(from - START) / HOUR}-${(to - START) / HOUR}`);
-        steps.push([step, ...slots].join(" "));
-        return then(windows);
-      };
+    const note = (step: string, windows: readonly Omit<SeriesWindow, "series">[]) => {
+      const slots = windows.map(({ from, to }) => `${(from - START) / HOUR}-${(to - START) / HOUR}`);
+      steps.push([step, ...slots].join(" "));
+    };
     parts = {
+      shared: false,
       store: {
         write(columns) {
-          steps.push("write");
+          steps.push(`write ${columns.map(({ values }) => values.join(",")).join(" ")}`);
           return series.write(columns);
         },
       },
-      changes: { announce: (phase, windows) => noted(phase, (all) => changes.announce(phase, all))(windows) },
-      claims: { giveAway: noted("give away", (windows) => claims.giveAway(windows)) },
+      changes: {
+        announce(phase, windows) {
+          note(phase, windows);
+          return changes.announce(phase, windows);
+        },
+      },
+      claims: {
+        giveAway(columns) {
+          note(
+            "give away",
+            columns.map(({ from, values }) => ({ from, to: from + values.length * HOUR })),
+          );
+          return claims.giveAway(columns);
+        },
+      },
     };
   });
 
@@ -46,18 +57,40 @@ describe("recording points", () => {
 
   it("gives the slots away, announces, writes and announces the end, in this order", async () => {
     await recordPoints(parts)([column(1, 2)]);
-    expect(steps).to.deep.equal(["give away 0-2", "begin 0-2", "write", "end 0-2"]);
+    expect(steps).to.deep.equal(["give away 0-2", "begin 0-2", "write 1,2", "end 0-2"]);
     expect(await read(2)).to.deep.equal(Float64Array.of(1, 2));
   });
 
   it("names only slots that it says something of", async () => {
     await recordPoints(parts)([column(1, Number.NaN, Number.NaN, 4, 5)]);
-    expect(steps[0]).to.equal("give away 0-1 3-5");
+    expect(steps[1]).to.equal("begin 0-1 3-5");
   });
 
   it("gives nothing away when the recorder itself writes", async () => {
     await recordPoints(parts)([column(1)], { giveAway: false });
-    expect(steps).to.deep.equal(["begin 0-1", "write", "end 0-1"]);
+    expect(steps).to.deep.equal(["begin 0-1", "write 1", "end 0-1"]);
+  });
+
+  it("gives away once more what it has written, where a recorder may be at work in another process", async () => {
+    await recordPoints({ ...parts, shared: true })([column(1, 2)]);
+    expect(steps).to.deep.equal(["give away 0-2", "begin 0-2", "write 1,2", "give away 0-2", "end 0-2"]);
+  });
+
+  it("writes what a recorder claimed meanwhile once more, and nothing else", async () => {
+    const { claims, series } = open.stores;
+    const store = {
+      async write(columns: readonly SlotColumn[]) {
+        await parts.store.write(columns);
+        const sample = { series: orders, slot: START + 2 * HOUR, value: 77 };
+        if ((await claims.claim([sample])).length > 0) await claims.confirm([sample]);
+        await series.write([{ series: orders, from: sample.slot, values: Float64Array.of(77) }]);
+      },
+    };
+    await recordPoints({ ...parts, store, shared: true })([column(1, Number.NaN, 3, 4), column(9)]);
+    expect(steps.filter((step) => step.startsWith("write"))).to.deep.equal([
+      "write 1,NaN,3,4 9",
+      "write NaN,NaN,3,NaN",
+    ]);
   });
 
   it("does nothing for columns that say nothing", async () => {

@@ -29,9 +29,9 @@ describe("slots that somebody wrote through points", () => {
 
   const writePoint = (series: Series, hour: number, value: number) =>
     gate.points(async () => {
-      const from = START + hour * HOUR;
-      await stores.claims.giveAway([{ series, from, to: from + series.dimension.slotMs }]);
-      await stores.series.write([{ series, from, values: Float64Array.of(value) }]);
+      const column = { series, from: START + hour * HOUR, values: Float64Array.of(value) };
+      await stores.claims.giveAway([column]);
+      await stores.series.write([column]);
     });
   const tickAt = async (hour: number) => {
     now = START + hour * HOUR;

@@ -95,8 +95,9 @@ async function leaveClaims({ claims }: Stores): Promise<void> {
   const slot = Math.floor(Date.now() / segment.slotMs) * segment.slotMs - 10 * segment.slotMs;
   const samples = ["a", "b", "c"].map((id) => ({ series: { dimension: segment, id, type: "size" }, slot, value: 1.5 }));
   await claims.claim(samples);
-  await claims.settle(samples.slice(1, 2));
-  await claims.giveAway(samples.slice(2).map(({ series }) => ({ series, from: slot, to: slot + segment.slotMs })));
+  await claims.confirm(samples);
+  await claims.settle(samples.slice(1));
+  await claims.giveAway(samples.slice(2).map(({ series }) => ({ series, from: slot, values: Float64Array.of(2.5) })));
 }
 
 /** A message of a writer that died before it could apply it: the next service finishes it. */

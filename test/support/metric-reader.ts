@@ -50,7 +50,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
   const fetch = fetchSeries({ store, changes, cache, deadlineMs });
-  const write = recordPoints({ store, changes, claims: stores.claims });
+  const write = recordPoints({ store, changes, claims: stores.claims, shared: stores.shared });
   return {
     stores,
     reads: () => reads,

@@ -137,7 +137,13 @@ function streamCounts(db: Database): PartSource<StreamCountRecord> {
 }
 
 /** By `slot_claim.state`. */
-const claimStates: readonly ClaimState[] = ["claimed", "settled", "given away"];
+const claimStates: readonly ClaimState[] = [
+  "claimed",
+  "settled",
+  "given away",
+  "not confirmed",
+  "given away, not settled",
+];
 
 interface ClaimRow {
   readonly dimension: string;
