@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import { StartError } from "../../src/errors.js";
+import { openLog } from "../../src/log.js";
+import { openMongo, openMongoKeys } from "../../src/stores/mongodb/index.js";
+import type { EntityEngine } from "../../src/stores/stores.js";
+import { dropFromServers } from "../support/drop-from-servers.js";
+import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
+import { mongodbUrl, onServers, ownName, testPepper } from "../support/servers.js";
+import { settingsFor } from "../support/service.js";
+
+onServers(["mongodb"], "the engine on MongoDB", () => {
+  let name: string;
+  let proxy: FaultProxy;
+  let engine: EntityEngine | undefined;
+  beforeEach(async () => {
+    name = ownName();
+    proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
+  });
+  afterEach(async () => {
+    await engine?.close();
+    engine = undefined;
+    await proxy.close();
+    await dropFromServers(name);
+  });
+
+  const settings = (url = mongodbUrl(name)) =>
+    settingsFor("/nowhere", { pepper: testPepper, entities: { url }, limits: { store_deadline_ms: 2000 } });
+  const open = async (url?: string) => {
+    engine = await openMongo({ settings: settings(url), log: openLog("silent") });
+    return engine;
+  };
+
+  it("serves other processes too, keeps the pepper, and says that it is there", async () => {
+    const { shared, pepper, probes } = await open();
+    expect(shared).to.equal(true);
+    expect(Buffer.from(pepper).toString()).to.equal(testPepper);
+    expect(probes.map(({ name, required }) => [name, required])).to.deep.equal([
+      ["ledger", true],
+      ["entities", true],
+    ]);
+    for (const probe of probes) expect(await probe.check()).to.equal(undefined);
+  });
+
+  for (const fault of ["refuse", "blackhole"] as const) {
+    it(`says in time that the server is away when the line is set to ${fault}, and that it is back`, async () => {
+      const { probes } = await open(proxy.url(mongodbUrl(name)));
+      await proxy.set(fault);
+      for (const probe of probes) {
+        const started = performance.now();
+        const failed = await probe.check().then(
+          () => false,
+          () => true,
+        );
+        expect(failed).to.equal(true);
+        expect(performance.now() - started).to.be.lessThan(3000);
+      }
+      await proxy.set("pass");
+      for (const probe of probes) expect(await probe.check()).to.equal(undefined);
+    });
+  }
+
+  it("opens the API keys alone beside a service, without the pepper", async () => {
+    const { keys } = await open();
+    const beside = await openMongoKeys({ ...settings(), pepper: null });
+    const kept = { id: "one", name: "One", digest: "ab", createdAt: 1, revokedAt: undefined };
+    await beside.keys.add({ ...kept, scopes: ["admin"] });
+    await beside.close();
+    expect((await keys.find("one"))?.name).to.equal("One");
+  });
+
+  it("opens no API keys where no service has been, and makes no database there", async () => {
+    const error = await openMongoKeys(settings()).catch((failure: unknown) => failure);
+    expect(error).to.be.instanceOf(StartError);
+    expect((error as Error).message).to.match(/is empty: start the service once/);
+  });
+});
