@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import { type Log, openLog } from "../../src/log.js";
 import type { SharedEra } from "../../src/metrics/shared-era.js";
 import { openBullmq } from "../../src/stores/bullmq/index.js";
+import type { TickSchedule } from "../../src/stores/bullmq/ticks.js";
 import { mongoSharedEra, sharedEraCollections } from "../../src/stores/mongodb/shared-era.js";
 import type { JobEngine } from "../../src/stores/stores.js";
 import { openTestDatabase } from "./mongo-database.js";
@@ -12,7 +13,7 @@ export interface RedisJobsOptions {
   /** Another server than the usual one: URL without a prefix. */
   readonly server?: string;
   readonly prefix?: string;
-  readonly tickPattern?: string;
+  readonly ticks?: TickSchedule;
   readonly storeDeadlineMs?: number;
   readonly log?: Log;
 }
@@ -34,7 +35,7 @@ export function openSharedJobs(sharedEra: SharedEra, options: RedisJobsOptions =
 }
 
 function open(
-  { server, prefix = ownName(), tickPattern, storeDeadlineMs, log = openLog("silent") }: RedisJobsOptions,
+  { server, prefix = ownName(), ticks, storeDeadlineMs, log = openLog("silent") }: RedisJobsOptions,
   sharedEra: SharedEra,
   urls: object,
 ): Promise<JobEngine> {
@@ -43,7 +44,7 @@ function open(
     jobs: { url: redisUrl(prefix, server) },
     limits: storeDeadlineMs === undefined ? {} : { store_deadline_ms: storeDeadlineMs },
   });
-  return openBullmq({ settings, log }, sharedEra, tickPattern === undefined ? {} : { tickPattern });
+  return openBullmq({ settings, log }, sharedEra, ticks);
 }
 
 /** An era in a database of its own. */

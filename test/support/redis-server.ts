@@ -63,7 +63,12 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
     }
   }
 
-  await start();
+  try {
+    await start();
+  } catch (error) {
+    await kill();
+    throw error;
+  }
   return {
     url,
     kill,

@@ -40,7 +40,7 @@ export function connections(jobsUrl: string): Connections {
   return {
     prefix,
     open(options) {
-      const ours = { ...common, ...options };
+      const ours = { ...common, ...options, replyMapping: "legacy" as const };
       const address = new URL(url);
       for (const name of Object.keys(ours)) address.searchParams.delete(name);
       return keep(new Redis(address.href, ours));

@@ -7,7 +7,7 @@ import { type Connections, connections } from "./connection.js";
 import { redisFailure } from "./failure.js";
 import { loneChanges } from "./lone-changes.js";
 import { redisProbe } from "./probe.js";
-import { bullmqTicks, HOURLY } from "./ticks.js";
+import { bullmqTicks, HOURLY, type TickSchedule } from "./ticks.js";
 import { bullmqWakeUp } from "./wake-up.js";
 
 /** How long opening waits for the server, which may be away, ms. */
@@ -27,7 +27,7 @@ const WRITE_MARGIN_MS = 2_000;
 export async function openBullmq(
   { settings, log }: OpenParts,
   sharedEra: SharedEra,
-  { tickPattern = HOURLY }: { readonly tickPattern?: string } = {},
+  schedule: TickSchedule = HOURLY,
 ): Promise<JobEngine> {
   const redis = connections(settings.jobs.url);
   const producer = redis.open({
@@ -49,7 +49,7 @@ export async function openBullmq(
   const consumer = () => redis.open({ maxRetriesPerRequest: null, socketTimeout: WORKER_SILENCE_MS });
   const jobs = { prefix: redis.prefix, producer, consumer };
   const wakeUp = bullmqWakeUp(jobs);
-  const ticks = bullmqTicks({ ...jobs, pattern: tickPattern, log });
+  const ticks = bullmqTicks({ ...jobs, schedule, log });
 
   // Who keeps profiles or series in a folder of its own is the only one who writes them.
   const alone = [settings.entities.url, settings.metrics.url].some((url) => url.startsWith("sqlite:"));

@@ -8,11 +8,18 @@ import { jobWorker } from "./job-worker.js";
 const QUEUE = "ticks";
 const SCHEDULER = "recorder";
 
-/** At each full hour. */
-export const HOURLY = "0 * * * *";
+export interface TickSchedule {
+  /** When to tick: a cron pattern, UTC. */
+  readonly pattern: string;
+  /** How often to look whether the server still has the schedule, ms: one that was emptied has forgotten it. */
+  readonly lookMs: number;
+}
 
-/** The schedule is looked at this often, ms: a server that was emptied has forgotten it. */
-const LOOK_MS = 60_000;
+/** At each full hour. */
+export const HOURLY: TickSchedule = { pattern: "0 * * * *", lookMs: 60_000 };
+
+/** A schedule whose next tick is overdue by so much has stopped, ms. */
+const OVERDUE_MS = 60_000;
 
 export interface TicksParts {
   readonly prefix: string;
@@ -20,35 +27,37 @@ export interface TicksParts {
   readonly producer: Redis;
   /** Opens a connection that waits for the server. */
   consumer(): Redis;
-  /** When to tick: a cron pattern, UTC. */
-  readonly pattern: string;
+  readonly schedule: TickSchedule;
   readonly log: Log;
 }
 
 /** Ticks as jobs of one schedule, each taken by one of the processes that listen. */
-export function bullmqTicks({ prefix, producer, consumer, pattern, log }: TicksParts): Ticks {
+export function bullmqTicks({ prefix, producer, consumer, schedule, log }: TicksParts): Ticks {
+  const { pattern, lookMs } = schedule;
   const queue = new JobQueue(QUEUE, prefix, producer);
   let worker: { close(): Promise<void> } | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   /** Makes the schedule, unless it is there and goes on. */
-  async function schedule(): Promise<void> {
+  async function keepScheduled(): Promise<void> {
     const open = queue.get();
     if (open === undefined) return;
     const known = await open.getJobScheduler(SCHEDULER);
-    const goesOn = known?.pattern === pattern && (known.next ?? 0) > systemClock() - LOOK_MS;
+    const goesOn = known?.pattern === pattern && (known.next ?? 0) > systemClock() - OVERDUE_MS;
     if (!goesOn) await open.upsertJobScheduler(SCHEDULER, { pattern, tz: "UTC" }, { name: "tick" });
   }
 
   function look(): void {
-    schedule().catch((error: unknown) => log.debug({ err: error }, "the schedule of ticks could not be looked at"));
+    keepScheduled().catch((error: unknown) =>
+      log.debug({ err: error }, "the schedule of ticks could not be looked at"),
+    );
   }
 
   return {
     listen(tick) {
       worker = jobWorker({ queue: QUEUE, prefix, client: consumer(), concurrency: 1, work: async () => tick() });
       producer.on("ready", look);
-      timer = setInterval(look, LOOK_MS).unref();
+      timer = setInterval(look, lookMs).unref();
       look();
     },
 
