@@ -90,14 +90,16 @@ function pointsUpTo(now: number): object {
   };
 }
 
-/** Slots of the recorder in each state: claimed, in the series store, given away. */
+/** Slots of the recorder: claimed, confirmed, in the series store, given away before and after. */
 async function leaveClaims({ claims }: Stores): Promise<void> {
   const slot = Math.floor(Date.now() / segment.slotMs) * segment.slotMs - 10 * segment.slotMs;
-  const samples = ["a", "b", "c"].map((id) => ({ series: { dimension: segment, id, type: "size" }, slot, value: 1.5 }));
+  const names = ["a", "b", "c", "d", "e"];
+  const samples = names.map((id) => ({ series: { dimension: segment, id, type: "size" }, slot, value: 1.5 }));
+  const columns = samples.map(({ series }) => ({ series, from: slot, values: Float64Array.of(2) }));
   await claims.claim(samples);
-  await claims.confirm(samples);
-  await claims.settle(samples.slice(1));
-  await claims.giveAway(samples.slice(2).map(({ series }) => ({ series, from: slot, values: Float64Array.of(2.5) })));
+  await claims.confirm(samples.slice(1));
+  await claims.settle(samples.slice(2, 4));
+  await claims.giveAway(columns.slice(3));
 }
 
 /** A message of a writer that died before it could apply it: the next service finishes it. */

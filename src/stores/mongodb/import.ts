@@ -2,6 +2,7 @@ import type { ProfileTarget } from "../copy.js";
 import type { OpenParts } from "../stores.js";
 import { beginCopy, finishCopy } from "./copy-mark.js";
 import { catalogueParts } from "./import-catalogue.js";
+import { claimParts } from "./import-claims.js";
 import { entityParts } from "./import-entities.js";
 import { historyParts } from "./import-history.js";
 import { ledgerParts, readFacts, setFacts } from "./import-ledger.js";
@@ -17,7 +18,13 @@ export async function openMongoImport({ settings, log }: OpenParts): Promise<Pro
   const databases = await openDatabases(patient, log, plans);
   const { data, ledger, pepper } = databases;
   return {
-    parts: { ...ledgerParts(ledger, pepper), ...entityParts(data), ...historyParts(data), ...catalogueParts(data) },
+    parts: {
+      ...ledgerParts(ledger, pepper),
+      ...entityParts(data),
+      ...historyParts(data),
+      ...claimParts(data),
+      ...catalogueParts(data),
+    },
     begin: (mark) => beginCopy(databases, plans, mark),
     setFacts: (facts) => setFacts(data, ledger, facts),
     facts: () => readFacts(data, ledger),

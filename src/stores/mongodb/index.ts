@@ -8,6 +8,7 @@ import type { EntityEngine, OpenParts } from "../stores.js";
 import { catalogueCollections } from "./catalogue-documents.js";
 import { mongoCatalogueStore } from "./catalogue-store.js";
 import { connect } from "./connection.js";
+import { refuseUnfinishedCopy } from "./copy-mark.js";
 import { entityKeysCollections, mongoEntityKeys } from "./entity-keys.js";
 import { entityCollections, mongoEntityStore } from "./entity-store.js";
 import { erasureWatermarkCollections, mongoErasureWatermark } from "./erasure-watermark.js";
@@ -47,6 +48,10 @@ export const plans: Plans = {
 /** Opens the profiles in MongoDB, and the ledger in a database of its own beside them. */
 export async function openMongo({ settings, log, failpoint }: OpenParts): Promise<EntityEngine> {
   const { data, ledger, pepper, close } = await openDatabases(settings, log, plans);
+  await refuseUnfinishedCopy(ledger).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   const deadlineMs = settings.limits.store_deadline_ms;
   return {
     entities: mongoEntityStore(data),

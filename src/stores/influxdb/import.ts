@@ -1,0 +1,33 @@
+import { systemClock } from "../../clock.js";
+import type { SeriesTarget } from "../copy.js";
+import type { OpenParts } from "../stores.js";
+import { influxAddress } from "./address.js";
+import { influxClient } from "./client.js";
+import { beginCopy, finishCopy } from "./copy-mark.js";
+import { openInflux } from "./index.js";
+
+/** How long a write or a read of many points may take, ms: nobody waits for an answer. */
+const DEADLINE_MS = 120_000;
+
+/** Opens the bucket, to fill it. */
+export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> {
+  const { settings } = parts;
+  const patient = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
+  const engine = await openInflux({ ...parts, settings: patient });
+  const address = influxAddress(settings);
+  const client = influxClient(address, DEADLINE_MS);
+  let source = "";
+  return {
+    series: engine.series,
+    retentionMs: () => engine.retentionMs(),
+    begin(mark) {
+      source = mark;
+      return beginCopy(client, address.bucket, mark, systemClock());
+    },
+    finish: () => finishCopy(client, source, systemClock()),
+    async close() {
+      client.close();
+      await engine.close();
+    },
+  };
+}
