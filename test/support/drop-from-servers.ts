@@ -17,7 +17,8 @@ async function dropDatabases(name: string): Promise<void> {
   }
 }
 
-async function dropBucket(name: string): Promise<void> {
+/** Removes a bucket of InfluxDB, with all that is in it. */
+export async function dropBucket(name: string): Promise<void> {
   const buckets = new URL("/api/v2/buckets", process.env.TEST_INFLUXDB_URL);
   const headers = { authorization: `Token ${influxdbToken()}` };
   const found = await fetch(`${buckets}?name=${name}`, { headers });

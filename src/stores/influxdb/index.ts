@@ -1,7 +1,77 @@
-import { StartError } from "../../errors.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../../clock.js";
+import type { Probe } from "../../probe.js";
 import type { MetricEngine, OpenParts } from "../stores.js";
+import { influxAddress } from "./address.js";
+import { findBucket } from "./bucket.js";
+import { influxClient } from "./client.js";
+import { BucketTrouble, influxFailure } from "./failure.js";
+import { KnownBucket } from "./known-bucket.js";
+import { influxSeriesStore } from "./series-store.js";
 
-/** Opens the series in InfluxDB. */
-export async function openInflux(_: OpenParts): Promise<MetricEngine> {
-  throw new StartError("METRICS_URL asks for InfluxDB, which this version does not serve");
+/** The longest that a look at the bucket takes, and that the start waits for the first one, ms. */
+const LOOK_MS = 5_000;
+const FIRST_LOOK_MS = 2_000;
+
+/**
+ * Opens the series in InfluxDB 2, whose retention is that of the bucket. The server may be away: reads and writes then
+ * say so, and find it when it is back. Throws a `StartError` when the URL or the token is missing or wrong in itself.
+ */
+export async function openInflux({ settings, log }: OpenParts): Promise<MetricEngine> {
+  const address = influxAddress(settings);
+  const deadlineMs = settings.limits.store_deadline_ms;
+  const client = influxClient(address, deadlineMs);
+  const keepMs = keptMs(settings.metrics.keep);
+  const bucket = new KnownBucket({
+    find: (signal) => findBucket(client, address, keepMs, signal),
+    log,
+    lookMs: Math.min(LOOK_MS, deadlineMs / 2),
+  });
+  const closing = new AbortController();
+  const first = bucket.look().catch(() => {});
+  await Promise.race([first, sleep(FIRST_LOOK_MS, undefined, { ref: false })]);
+
+  return {
+    series: influxSeriesStore({
+      client,
+      bucket,
+      bucketName: address.bucket,
+      deadlineMs,
+      clock: systemClock,
+      log,
+      closing: closing.signal,
+    }),
+    retentionMs: () => bucket.retentionMs,
+    probes: [probe(bucket)],
+    failureOf: influxFailure,
+    async close() {
+      bucket.close();
+      closing.abort();
+      client.close();
+    },
+  };
+}
+
+/** Profiles can be served without series. */
+function probe(bucket: KnownBucket): Probe {
+  return {
+    name: "metrics",
+    required: false,
+    async check() {
+      try {
+        await bucket.look();
+        return undefined;
+      } catch (error) {
+        if (error instanceof BucketTrouble) return error.message;
+        throw error;
+      }
+    },
+  };
+}
+
+/** `metrics.keep` in ms: whole hours, days or weeks. */
+function keptMs(keep: string | null): number | undefined {
+  if (keep === null) return undefined;
+  const hours = { h: 1, d: 24, w: 168 }[keep.slice(-1)] ?? Number.NaN;
+  return Number.parseInt(keep, 10) * hours * 3_600_000;
 }

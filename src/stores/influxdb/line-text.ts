@@ -1,0 +1,49 @@
+import type { Series, SlotColumn } from "../../metrics/series.js";
+
+/** The most lines, and about the most characters, of one write. */
+const MOST_LINES = 50_000;
+const MOST_CHARACTERS = 8_000_000;
+
+/**
+ * The slots of columns that are not NaN, as line protocol with times in ms, in as few texts as the server takes at once, in
+ * order. Slots that start before `oldest` (Unix ms) are left out.
+ */
+export function* lineTexts(columns: readonly SlotColumn[], oldest: number): Generator<string> {
+  let text = "";
+  let lines = 0;
+  for (const { series, from, values } of columns) {
+    const start = lineStart(series);
+    const { slotMs } = series.dimension;
+    for (let slot = Math.max(0, Math.ceil((oldest - from) / slotMs)); slot < values.length; slot += 1) {
+      const value = values[slot] as number;
+      if (Number.isNaN(value)) continue;
+      text += `${start}${value === 0 && Object.is(value, -0) ? "-0" : value} ${from + slot * slotMs}\n`;
+      lines += 1;
+      if (lines < MOST_LINES && text.length < MOST_CHARACTERS) continue;
+      yield text;
+      text = "";
+      lines = 0;
+    }
+  }
+  if (lines > 0) yield text;
+}
+
+/** Two texts of about one half of the lines each; undefined when there is but one line. */
+export function halves(text: string): [string, string] | undefined {
+  const cut = text.indexOf("\n", text.length >> 1) + 1;
+  const at = cut > 0 && cut < text.length ? cut : text.lastIndexOf("\n", text.length - 2) + 1;
+  return at > 0 ? [text.slice(0, at), text.slice(at)] : undefined;
+}
+
+/** What the lines of a series begin with. The names of dimensions and types need no escaping. */
+function lineStart({ dimension, id, type }: Series): string {
+  return `${dimension.name},dimension_id=${escapedTag(id)},dimension_type=${type} value=`;
+}
+
+/**
+ * A tag value as line protocol has it. A backslash stands for itself, and only before a comma, a blank or an equals sign does
+ * it make them part of the value; so a value cannot end in one.
+ */
+function escapedTag(value: string): string {
+  return value.replace(/[, =]/g, "\\$&");
+}
