@@ -2,14 +2,14 @@ import { expect } from "chai";
 import type { History, HistoryMessage } from "../../src/entities/history.js";
 import { mongoHistory } from "../../src/stores/mongodb/history.js";
 import { historyCollections } from "../../src/stores/mongodb/history-documents.js";
-import type { SettlementStep } from "../../src/stores/mongodb/settlements.js";
+import type { HistoryStep } from "../../src/stores/mongodb/settlements.js";
 import { mongoSlotCounts, slotCountsCollections } from "../../src/stores/mongodb/slot-counts.js";
 import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
 
 const HOUR = 3_600_000;
 const EVER = Number.MAX_SAFE_INTEGER;
-const steps: readonly SettlementStep[] = ["kept", "marked", "archived", "counted", "removed"];
+const steps: readonly HistoryStep[] = ["taken", "archived", "counted", "removed"];
 
 onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
   let database: TestDatabase;
@@ -32,13 +32,13 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
   const idsOf = (messages: readonly HistoryMessage[]) => messages.map(({ id }) => id);
 
   /** A process that dies at a step. */
-  const dying = (at: SettlementStep) =>
+  const dying = (at: HistoryStep) =>
     mongoHistory(database.db, HOUR, (step) => {
       if (step === at) throw new Error("The process is dead");
     });
 
   /** A process that sleeps at a step, the first time that it comes there, until it is woken. */
-  function sleeping(at: SettlementStep) {
+  function sleeping(at: HistoryStep) {
     let wake = () => {};
     let fallAsleep = () => {};
     const woken = new Promise<void>((resolve) => {
@@ -67,7 +67,7 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
   async function expectSettled(messages: readonly HistoryMessage[], counts: readonly string[]): Promise<void> {
     expect(await counted()).to.deep.equal(counts);
     expect(await history.pending(EVER, 9)).to.deep.equal([]);
-    for (const name of ["pending_messages", "settlements"]) {
+    for (const name of ["pending_messages", "appends"]) {
       expect(await database.db.collection(name).countDocuments({}), name).to.equal(0);
     }
     const found = await history.find(idsOf(messages));
@@ -84,7 +84,7 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
           .settle(idsOf(messages))
           .catch(() => {});
         await history.pending(0, 9);
-        expect(await database.db.collection("settlements").countDocuments({})).to.equal(1);
+        expect(await database.db.collection("appends").countDocuments({})).to.equal(1);
         await history.pending(EVER, 9);
         await expectSettled(messages, onceEach);
       });
@@ -143,16 +143,17 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
       it("are counted once when one who finishes them wakes up after their process has gone on", async () => {
         const messages = batch();
         const later = batch();
-        await history.append([...messages, ...later]);
-        const { sleeper, asleep, wake } = sleeping("kept");
+        await history.append(messages);
+        await history.append(later);
+        const { sleeper, asleep, wake } = sleeping("taken");
         const settled = sleeper.settle(idsOf(messages));
-        const next = sleeper.settle(idsOf(later));
         await asleep;
-        const helper = step === "kept" ? sleeping("marked") : sleeping(step);
+        const helper = sleeping(step);
         const helped = helper.sleeper.pending(EVER, 9);
         await helper.asleep;
         wake();
-        await Promise.all([settled, next]);
+        await settled;
+        await sleeper.settle(idsOf(later));
         expect(await counted()).to.deep.equal(twiceEach);
         helper.wake();
         await helped;
@@ -172,8 +173,7 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
         await history.pending(EVER, 9);
         expect(await history.holds([entity])).to.equal(false);
         expect(await history.holds([other.entity])).to.equal(true);
-        // Before they are marked they are pending: nobody has counted them, and nobody will.
-        expect(await counted()).to.deep.equal(step === "kept" ? [] : onceEach);
+        expect(await counted()).to.deep.equal(onceEach);
       });
 
       it("are counted once when their process wakes up after an erasure", async () => {
@@ -189,7 +189,7 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
         await history.erase([entity]);
         await history.pending(EVER, 9);
         expect(await history.holds([entity])).to.equal(false);
-        expect(await counted()).to.deep.equal(step === "kept" ? [] : onceEach);
+        expect(await counted()).to.deep.equal(onceEach);
       });
 
       it("are counted when their messages are too old before they are", async () => {
@@ -203,30 +203,18 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
         expect(await counted()).to.deep.equal(onceEach);
       });
 
-      it("do not take a message that was appended again for another entity, or dropped, before it was marked", async () => {
+      it("settle a message although it is appended again for another entity, or dropped, before it is counted", async () => {
         const [moved, gone, stays] = [message(), message(), message()];
         await history.append([moved, gone, stays]);
         const { sleeper, asleep, wake } = sleeping(step);
         const settled = sleeper.settle(idsOf([moved, gone, stays]));
         await asleep;
-        const there = { ...moved, entity: "f".repeat(32) };
-        await history.append([there]);
+        await history.append([{ ...moved, entity: "f".repeat(32) }]);
         await history.drop([gone.id]);
         wake();
         await settled;
-        const found = await history.find(idsOf([moved, gone, stays]));
-        expect(found.get(stays.id)?.settled).to.equal(true);
-        if (step === "kept") {
-          expect(found.get(moved.id)).to.deep.equal({ entity: there.entity, settled: false });
-          expect(found.has(gone.id)).to.equal(false);
-          expect(await history.pending(EVER, 9)).to.deep.equal([there]);
-          expect(await counted()).to.deep.equal(["web 1: 1"]);
-        } else {
-          expect(found.get(moved.id)).to.deep.equal({ entity: moved.entity, settled: true });
-          expect(found.get(gone.id)?.settled).to.equal(true);
-          expect(await history.pending(EVER, 9)).to.deep.equal([]);
-          expect(await counted()).to.deep.equal(["web 1: 3"]);
-        }
+        await expectSettled([moved, gone, stays], ["web 1: 3"]);
+        expect((await history.find([moved.id])).get(moved.id)?.entity).to.equal(moved.entity);
       });
 
       it("show nobody as pending what they have taken", async () => {
@@ -235,14 +223,116 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
         await dying(step)
           .settle([kept.id])
           .catch(() => {});
-        const isPending = step === "kept";
-        expect(await history.pendingFor(kept.hashes, [])).to.have.length(isPending ? 1 : 0);
+        expect(await history.pendingFor(kept.hashes, [])).to.deep.equal([]);
         expect(await history.pending(kept.arrival, 9)).to.deep.equal([]);
-        expect((await history.find([kept.id])).get(kept.id)?.settled).to.equal(!isPending);
+        expect((await history.find([kept.id])).get(kept.id)?.settled).to.equal(true);
         expect(await history.holds([kept.entity])).to.equal(true);
       });
     });
   }
+
+  describe("of parts of what was appended", () => {
+    it("leave the others pending, for settlements of their own", async () => {
+      const messages = batch();
+      await history.append(messages);
+      const [first, ...others] = idsOf(messages);
+      for (const ids of [[first as string], others.slice(0, 1), others]) await history.settle(ids);
+      await expectSettled(messages, onceEach);
+    });
+
+    for (const step of steps) {
+      it(`are finished, and no others with them, after "${step}"`, async () => {
+        const messages = batch();
+        const [taken, left] = [messages.slice(0, 2), messages.slice(2)];
+        await history.append(messages);
+        await dying(step)
+          .settle(idsOf(taken))
+          .catch(() => {});
+        expect(
+          await history.pendingFor(
+            left.flatMap(({ hashes }) => hashes),
+            [],
+          ),
+        ).to.deep.equal(left);
+        await history.settle(idsOf(left));
+        await expectSettled(messages, onceEach);
+      });
+    }
+  });
+
+  describe("by those who remove and replace", () => {
+    const moved = (kept: HistoryMessage) => ({ ...kept, entity: "f".repeat(32) });
+    const removals: Record<string, (of: History, kept: HistoryMessage) => Promise<void>> = {
+      "drops it": (of, kept) => of.drop([kept.id]),
+      "erases it": (of, kept) => of.erase([kept.entity]),
+      "replaces it": (of, kept) => of.append([moved(kept)]),
+    };
+
+    for (const [what, remove] of Object.entries(removals)) {
+      it(`keep a message as pending when one dies who ${what}`, async () => {
+        const [kept, other] = [message(), message()];
+        await history.append([kept, other]);
+        await remove(dying("detached"), kept).catch(() => {});
+        expect(await history.pending(EVER, 9)).to.deep.equal([kept, other]);
+        await history.settle(idsOf([kept, other]));
+        await expectSettled([kept, other], ["web 1: 2"]);
+      });
+
+      it(`count a message once that is settled while one sleeps who ${what}`, async () => {
+        const [kept, other] = [message(), message()];
+        await history.append([kept, other]);
+        const { sleeper, asleep, wake } = sleeping("detached");
+        const removed = remove(sleeper, kept);
+        await asleep;
+        await history.settle(idsOf([kept, other]));
+        wake();
+        await removed;
+        await history.pending(EVER, 9);
+        await history.settle(idsOf([kept, other]));
+        expect(await counted()).to.deep.equal(["web 1: 2"]);
+        expect(await history.pending(EVER, 9)).to.deep.equal([]);
+        expect(await history.holds([kept.entity])).to.equal(what !== "erases it");
+        expect(await history.holds([moved(kept).entity])).to.equal(false);
+      });
+
+      it(`do not count a message again that one who was asleep settles after another ${what}`, async () => {
+        const writer = sleeping("begun");
+        const [kept, other] = [message(), message()];
+        const appended = writer.sleeper.append([kept, other]);
+        await writer.asleep;
+        writer.wake();
+        await appended;
+        await remove(history, kept);
+        await writer.sleeper.settle(idsOf([kept, other]));
+        expect((await history.find([kept.id])).get(kept.id)?.settled).to.equal(
+          what === "replaces it" ? false : undefined,
+        );
+        expect(await counted()).to.deep.equal(["web 1: 1"]);
+      });
+    }
+
+    it("go when nothing was kept with them", async () => {
+      const kept = message();
+      await dying("begun")
+        .append([kept])
+        .catch(() => {});
+      expect(await history.pending(EVER, 9)).to.deep.equal([]);
+      expect(await database.db.collection("appends").countDocuments({})).to.equal(0);
+    });
+
+    it("settle what lost its append", async () => {
+      const writer = sleeping("begun");
+      const kept = message();
+      const appended = writer.sleeper.append([kept]);
+      await writer.asleep;
+      await history.pending(EVER, 9);
+      writer.wake();
+      await appended;
+      expect(await history.pending(EVER, 9)).to.deep.equal([kept]);
+      await writer.sleeper.settle([kept.id]);
+      await expectSettled([kept], ["web 1: 1"]);
+    });
+  });
 
   describe("by each other", () => {
     it("count each message once when several settle the same ones at once", async () => {
@@ -281,7 +371,7 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
       await history.append([kept]);
       await history.settle([kept.id]);
       await history.append([kept]);
-      await dying("marked")
+      await dying("taken")
         .settle([kept.id])
         .catch(() => {});
       await history.expire(EVER);
@@ -296,7 +386,8 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
         if (fails && step === "archived") throw new Error("The server is away");
       });
       const [first, second] = [message(), message()];
-      await failing.append([first, second]);
+      await failing.append([first]);
+      await failing.append([second]);
       await failing.settle([first.id]).catch(() => {});
       fails = false;
       await failing.settle([second.id]);

@@ -16,54 +16,62 @@ export interface ArchivedDocument {
   readonly batch: string;
 }
 
-/** A message that is pending, or on its way to the archive: `batch` names the settlement that has taken it. */
+/** A message that is pending, or on its way to the archive. It does not change while it is of the same append. */
 export interface PendingDocument extends Omit<ArchivedDocument, "batch"> {
   readonly hashes: readonly string[];
-  /** Names the call that wrote it: what is appended again is another one. */
+  /** The append that it is of. */
   readonly append: string;
-  readonly batch: string | null;
 }
 
-/** Messages that are to be settled and counted together. There while any of it may be undone. */
-export interface SettlementDocument {
+/**
+ * Messages that were appended together. A small document that stands for many: one write takes those that are to be settled.
+ * A message whose append is not there is as one that is detached.
+ */
+export interface AppendDocument {
   readonly _id: string;
-  /** Whose it is; the settlements of a lane follow one another. */
-  readonly lane: string;
-  /** 1, 2, 3 … in its lane. */
-  readonly seq: number;
-  readonly ids: readonly string[];
-  /** Of these messages, those that these calls wrote. */
-  readonly appends: readonly string[];
-  /** The latest arrival among them. */
+  /** The latest among its messages. */
   readonly arrival: number;
+  /** Ids of messages that are to be removed or replaced: no settlement of this append takes them. None is added while it is taken. */
+  readonly detached: readonly string[];
+  /** Whose settlement has taken it; null: nobody's. */
+  readonly lane: string | null;
+  /** Number of that settlement in its lane: 1, 2, 3 … */
+  readonly seq: number;
+  /** Ids of the messages that are taken; null: all but the detached ones. */
+  readonly part: readonly string[] | null;
 }
 
 /** What is pending is kept apart, so that nothing but the settling of a message touches the archive, which grows for ever. */
 export const historyCollections: readonly CollectionPlan[] = [
   {
     name: "pending_messages",
-    indexes: [{ key: { arrival: 1, position: 1 } }, { key: { hashes: 1 } }, { key: { entity: 1 } }],
+    indexes: [
+      { key: { arrival: 1, position: 1 } },
+      { key: { hashes: 1 } },
+      { key: { entity: 1 } },
+      { key: { append: 1 } },
+    ],
   },
+  { name: "appends", indexes: [{ key: { arrival: 1 } }] },
   { name: "messages", indexes: [{ key: { entity: 1 } }, { key: { arrival: 1 } }] },
-  { name: "settlements", indexes: [] },
 ];
 
 export interface HistoryDocuments {
   readonly pending: Collection<PendingDocument>;
+  readonly appends: Collection<AppendDocument>;
   readonly archive: Collection<ArchivedDocument>;
-  readonly settlements: Collection<SettlementDocument>;
 }
 
 export function historyDocuments(db: Db): HistoryDocuments {
   return {
     pending: db.collection("pending_messages"),
+    appends: db.collection("appends"),
     archive: db.collection("messages"),
-    settlements: db.collection("settlements"),
   };
 }
 
 export function pendingDocument({ id, sealed, ...rest }: HistoryMessage, append: string): PendingDocument {
-  return { _id: id, ...rest, sealed: new Binary(sealed), append, batch: null };
+  return { _id: id, ...rest, sealed: new Binary(sealed), append };
 }
 
 export function archivedDocument(document: PendingDocument, batch: string): ArchivedDocument {

@@ -2,192 +2,188 @@ import { randomBytes } from "node:crypto";
 import type { Db } from "mongodb";
 import type { SlotCount } from "../../metrics/slot-counts.js";
 import { duplicatesOf, oneOf } from "./collection.js";
+import { type Appends, byAppend, hasTaken } from "./history-appends.js";
 import {
+  type AppendDocument,
   archivedDocument,
-  FILTER_VALUES,
   type HistoryDocuments,
   historyDocuments,
   type PendingDocument,
   piecesOf,
-  type SettlementDocument,
 } from "./history-documents.js";
+import type { RecentMessages } from "./history-recent.js";
 import { type CountOnce, countOnce } from "./slot-counts.js";
 
-/** Steps of a settlement, each durable when it is passed. */
-export type SettlementStep = "kept" | "marked" | "archived" | "counted" | "removed";
+/** What has been made durable; a test holds or ends a process there. */
+export type HistoryStep = "begun" | "detached" | "taken" | "archived" | "counted" | "removed";
 
-/** Told of each step as it is passed; a test holds or ends a process there. */
-export type AtStep = (step: SettlementStep) => void | Promise<void>;
+export type AtStep = (step: HistoryStep) => void | Promise<void>;
 
-interface Waiting {
-  readonly ids: readonly string[];
-  resolve(): void;
-  reject(error: unknown): void;
+export interface SettlementParts {
+  readonly db: Db;
+  readonly appends: Appends;
+  readonly recent: RecentMessages;
+  /** The slot of a stream. */
+  readonly slotMs: number;
+  readonly atStep: AtStep;
 }
+
+interface Lane {
+  readonly id: string;
+  /** Of the settlement begun last. */
+  seq: number;
+}
+
+/** So many settlements of a process are under way at once. */
+const LANES = 4;
+
+/** Each round needs somebody who settles, replaces or removes the same messages in that very moment. */
+const ROUNDS = 20;
 
 /**
  * Moves messages from the pending ones to the archive and counts each once, whoever dies or sleeps in between, without a
  * transaction:
  *
- * 1. A settlement names the messages. From here on anybody can finish it.
- * 2. The messages are marked as taken by it. A message is taken by one settlement alone, and none can be added after
- *    somebody has marked them all: so everybody who finishes it finds the same messages.
- * 3. They go into the archive. One that is there under another settlement was counted by that one, and is left out.
- * 4. They are counted. A count remembers, for each lane, the last settlement that it holds. Those of a lane come one after
+ * 1. One write to the document of their append takes them. From here on they are settled, anybody can finish it, and
+ *    whoever does finds the same messages: nobody replaces or removes what is taken.
+ * 2. They go into the archive. One that is there under another settlement was counted by that one, and is left out.
+ * 3. They are counted. A count remembers, for each lane, the last settlement that it holds. Those of a lane come one after
  *    the other, so whoever wakes up late finds its settlement counted, or a later one.
- * 5. They are removed from the pending ones, and 6. the settlement goes.
+ * 4. They are removed from the pending ones, and 5. the append is let go.
  *
- * A lane in which anything failed is left: what it began is finished by others, and a new lane begins.
+ * A lane in which anything failed is left: what it began is finished by others, and a new lane takes its place.
  */
 export class Settlements {
+  readonly #parts: SettlementParts;
   readonly #documents: HistoryDocuments;
   readonly #count: CountOnce;
-  readonly #slotMs: number;
-  readonly #atStep: AtStep;
-  #lane = newLane();
-  #seq = 0;
-  #waiting: Waiting[] = [];
-  #isRunning = false;
+  readonly #free: Lane[] = Array.from({ length: LANES }, newLane);
+  readonly #waiting: ((lane: Lane) => void)[] = [];
 
-  constructor(db: Db, slotMs: number, atStep: AtStep) {
-    this.#documents = historyDocuments(db);
-    this.#count = countOnce(db);
-    this.#slotMs = slotMs;
-    this.#atStep = atStep;
+  constructor(parts: SettlementParts) {
+    this.#parts = parts;
+    this.#documents = historyDocuments(parts.db);
+    this.#count = countOnce(parts.db);
   }
 
-  /** Settles those that are pending. Calls that come while one is under way are settled together. */
+  /** Settles those that are pending. */
   async settle(ids: readonly string[]): Promise<void> {
-    for (const piece of piecesOf([...new Set(ids)])) {
-      await new Promise<void>((resolve, reject) => {
-        this.#waiting.push({ ids: piece, resolve, reject });
-        void this.#run();
-      });
+    for (const piece of piecesOf([...new Set(ids)])) await this.#inLane((lane) => this.#settle(piece, lane));
+  }
+
+  /** Finishes what was begun. Safe to repeat, and for several at once. */
+  async finish(taken: readonly AppendDocument[]): Promise<void> {
+    for (const append of taken) await this.#finish(append, undefined);
+  }
+
+  async #inLane(work: (lane: Lane) => Promise<void>): Promise<void> {
+    const lane = this.#free.pop() ?? (await new Promise<Lane>((resolve) => this.#waiting.push(resolve)));
+    let next = newLane();
+    try {
+      await work(lane);
+      next = lane;
+    } finally {
+      const waiting = this.#waiting.shift();
+      if (waiting === undefined) this.#free.push(next);
+      else waiting(next);
     }
   }
 
-  /** Finishes settlements that arrived before `before`. */
-  async finishBefore(before: number): Promise<void> {
-    const { settlements } = this.#documents;
-    const found = await settlements
-      .find({ arrival: { $lt: before } })
-      .sort({ arrival: 1 })
-      .toArray();
-    for (const settlement of found) await this.#finish(settlement, undefined);
+  async #settle(ids: readonly string[], lane: Lane): Promise<void> {
+    const { messages, isWhole } = this.#parts.recent.take(ids);
+    const known = new Set(messages.map(({ _id }) => _id));
+    const unknown = ids.filter((id) => !known.has(id));
+    for (const [append, own] of byAppend(messages)) await this.#settleOf(append, own, isWhole(append), lane);
+    if (unknown.length === 0) return;
+    const found = await this.#documents.pending.find({ _id: oneOf(unknown) }).toArray();
+    for (const [append, own] of byAppend(found)) await this.#settleOf(append, own, false, lane);
   }
 
-  /** Finishes the settlements that have taken these messages. */
-  async finishFor(messages: readonly Pick<PendingDocument, "batch">[]): Promise<void> {
-    for (const batch of new Set(messages.flatMap((message) => message.batch ?? []))) {
-      const settlement = await this.#documents.settlements.findOne({ _id: batch });
-      if (settlement !== null) await this.#finish(settlement, undefined);
+  /** Settles messages of one append. */
+  async #settleOf(
+    append: string,
+    messages: readonly PendingDocument[],
+    isWhole: boolean,
+    lane: Lane,
+    round = 0,
+  ): Promise<void> {
+    if (round === ROUNDS) throw new Error("The same messages were settled and detached again and again");
+    const { appends } = this.#parts;
+    lane.seq += 1;
+    const part = isWhole ? null : messages.map(({ _id }) => _id);
+    const taken = await appends.take(append, lane.id, lane.seq, part);
+    if (taken === undefined) await this.finish(await appends.takenOf(messages));
+    else {
+      const own = messages.filter(({ _id }) => hasTaken(taken, _id));
+      await this.#finish(taken, own);
+      if (own.length === messages.length) return;
+    }
+    // Somebody has detached them and not removed them, or their append is gone, or it was another settlement's.
+    const which = { _id: oneOf(messages.map(({ _id }) => _id)), append };
+    const left = await this.#documents.pending.find(which).toArray();
+    if (left.length === 0) return;
+    const renewed = await appends.renew(left);
+    const again = renewed.length < left.length ? await this.#documents.pending.find(which).toArray() : [];
+    for (const [next, own] of byAppend([...renewed, ...again])) {
+      await this.#settleOf(next, own, false, lane, round + 1);
     }
   }
 
-  async #run(): Promise<void> {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    for (let calls = this.#next(); calls.length > 0; calls = this.#next()) {
-      try {
-        await this.#settleNow([...new Set(calls.flatMap(({ ids }) => ids))]);
-        for (const { resolve } of calls) resolve();
-      } catch (error) {
-        this.#lane = newLane();
-        this.#seq = 0;
-        for (const { reject } of calls) reject(error);
-      }
-    }
-    this.#isRunning = false;
-  }
-
-  /** The calls that are settled together next. */
-  #next(): Waiting[] {
-    let size = 0;
-    const end = this.#waiting.findIndex(({ ids }) => {
-      size += ids.length;
-      return size > FILTER_VALUES;
-    });
-    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
-  }
-
-  async #settleNow(ids: readonly string[]): Promise<void> {
-    const { pending, settlements } = this.#documents;
-    const found = await pending.find({ _id: oneOf(ids) }).toArray();
-    const free = found.filter(({ batch }) => batch === null);
-    if (free.length > 0) {
-      this.#seq += 1;
-      const settlement: SettlementDocument = {
-        _id: `${this.#lane}:${this.#seq}`,
-        lane: this.#lane,
-        seq: this.#seq,
-        ids: free.map(({ _id }) => _id),
-        appends: [...new Set(free.map(({ append }) => append))],
-        arrival: Math.max(...free.map(({ arrival }) => arrival)),
-      };
-      await settlements.insertOne(settlement);
-      await this.#atStep("kept");
-      await this.#finish(settlement, free);
-    }
-    await this.#settledByOthers(found);
-  }
-
-  /** What others had taken is not settled before they, or we, have counted it. */
-  async #settledByOthers(found: readonly PendingDocument[]): Promise<void> {
-    const taken = found.filter(({ batch }) => batch !== null);
-    if (taken.length > 0) await this.finishFor(taken);
-  }
-
-  /** Safe to repeat, and for several at once. `free`: its messages, as they were before they were marked. */
-  async #finish(settlement: SettlementDocument, free: readonly PendingDocument[] | undefined): Promise<void> {
-    const { pending, settlements } = this.#documents;
-    const { _id: batch, lane, seq, ids } = settlement;
-    const taken = await this.#mark(settlement, free);
-    await this.#atStep("marked");
-    if (taken.length > 0) {
-      const own = await this.#archive(batch, taken);
-      await this.#atStep("archived");
-      await this.#count(this.#partsOf(own), lane, seq);
-      await this.#atStep("counted");
-      await pending.deleteMany({ _id: oneOf(ids), batch });
-      await this.#atStep("removed");
-    }
-    await settlements.deleteOne({ _id: batch });
-  }
-
-  /** Marks what is still pending of them; all that the settlement has taken. */
-  async #mark(
-    { _id: batch, ids, appends }: SettlementDocument,
-    free: readonly PendingDocument[] | undefined,
-  ): Promise<readonly PendingDocument[]> {
+  /** `own`: what it has taken, where that is known. */
+  async #finish(taken: AppendDocument, own: readonly PendingDocument[] | undefined): Promise<void> {
+    const { appends, atStep } = this.#parts;
     const { pending } = this.#documents;
-    const unmarked = { _id: oneOf(ids), append: oneOf(appends), batch: null };
-    const { matchedCount } = await pending.updateMany(unmarked, { $set: { batch } });
-    if (matchedCount === free?.length) return free;
-    return pending.find({ _id: oneOf(ids), batch }).toArray();
+    const { _id: append, lane, seq } = taken;
+    if (lane === null) return;
+    await atStep("taken");
+    const messages = own ?? (await this.#takenBy(taken));
+    if (messages.length > 0) {
+      const counted = await this.#archive(`${lane}:${seq}`, append, messages);
+      await atStep("archived");
+      await this.#count(this.#partsOf(counted), lane, seq);
+      await atStep("counted");
+      for (const piece of piecesOf(messages)) {
+        await pending.deleteMany({ _id: oneOf(piece.map(({ _id }) => _id)), append });
+      }
+      await atStep("removed");
+    }
+    await appends.end(taken);
+  }
+
+  async #takenBy(taken: AppendDocument): Promise<PendingDocument[]> {
+    const { _id: append, part } = taken;
+    const which = part === null ? { append } : { _id: oneOf(part), append };
+    const found = await this.#documents.pending.find(which).toArray();
+    return found.filter(({ _id }) => hasTaken(taken, _id));
   }
 
   /** Brings them into the archive; hands out those that no other settlement has counted, and removes the others. */
-  async #archive(batch: string, taken: readonly PendingDocument[]): Promise<readonly PendingDocument[]> {
+  async #archive(
+    batch: string,
+    append: string,
+    messages: readonly PendingDocument[],
+  ): Promise<readonly PendingDocument[]> {
     const { pending, archive } = this.#documents;
     const refused = await archive
       .insertMany(
-        taken.map((message) => archivedDocument(message, batch)),
+        messages.map((message) => archivedDocument(message, batch)),
         { ordered: false },
       )
       .then(() => new Set<number>(), duplicatesOf);
-    if (refused.size === 0) return taken;
-    const kept = taken.filter((_, index) => refused.has(index)).map(({ _id }) => _id);
+    if (refused.size === 0) return messages;
+    const kept = messages.filter((_, index) => refused.has(index)).map(({ _id }) => _id);
     const before = await archive.find({ _id: oneOf(kept) }, { projection: { batch: 1 } }).toArray();
     const others = new Set(before.filter((message) => message.batch !== batch).map(({ _id }) => _id));
     // Before anything is counted, so that they cannot be taken for this settlement's own once the archive forgets them.
-    if (others.size > 0) await pending.deleteMany({ _id: oneOf([...others]), batch });
-    return taken.filter(({ _id }) => !others.has(_id));
+    if (others.size > 0) await pending.deleteMany({ _id: oneOf([...others]), append });
+    return messages.filter(({ _id }) => !others.has(_id));
   }
 
   #partsOf(messages: readonly PendingDocument[]): SlotCount[] {
+    const { slotMs } = this.#parts;
     const parts = new Map<string, SlotCount>();
     for (const { stream, time } of messages) {
-      const slot = Math.floor(time / this.#slotMs) * this.#slotMs;
+      const slot = Math.floor(time / slotMs) * slotMs;
       const key = `${slot}/${stream}`;
       parts.set(key, { stream, slot, count: (parts.get(key)?.count ?? 0) + 1 });
     }
@@ -195,6 +191,6 @@ export class Settlements {
   }
 }
 
-function newLane(): string {
-  return randomBytes(8).toString("hex");
+function newLane(): Lane {
+  return { id: randomBytes(8).toString("hex"), seq: 0 };
 }
