@@ -1,4 +1,4 @@
-import type { MongoClient } from "mongodb";
+import { type MongoClient, MongoServerError } from "mongodb";
 import { StartError } from "../../errors.js";
 import type { CollectionPlan } from "./collection.js";
 
@@ -22,9 +22,17 @@ export async function checkCluster(
   const { msg } = await client.db("admin").command({ hello: 1 });
   if (msg !== "isdbgrid") return;
   const ours = new RegExp(`^(${[data.name, ledger].map(literally).join("|")})\\.`);
-  const sharded = await client.db("config").collection<ShardedCollection>("collections").find({ _id: ours }).toArray();
+  const collections = client.db("config").collection<ShardedCollection>("collections");
+  const sharded = await collections.find({ _id: ours }).toArray().catch(notAllowed);
   const fault = shardingFault(sharded, data, ledger);
   if (fault !== undefined) throw new StartError(fault);
+}
+
+const UNAUTHORIZED = 13;
+
+function notAllowed(error: unknown): never {
+  if (!(error instanceof MongoServerError) || error.code !== UNAUTHORIZED) throw error;
+  throw new StartError("ENTITIES_URL: on a sharded cluster its user must be allowed to read config.collections");
 }
 
 /**
