@@ -43,6 +43,7 @@ import { createRecorder } from "./metrics/recorder.js";
 import { type RunningRecorder, runRecorder } from "./metrics/run-recorder.js";
 import { slotGate } from "./metrics/slot-gate.js";
 import { watchRecorder } from "./metrics/watch-recorder.js";
+import { patiently } from "./patiently.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 
@@ -166,9 +167,9 @@ export async function compose(
     server: port.server,
     api: all,
     async listen() {
-      await erasure.eraseAgain();
-      await finishDeletedSegments(stores.catalogue, stores.memberships);
-      await tending.finishAll();
+      await patiently(erasure.eraseAgain, stores.failureOf, log);
+      await patiently(() => finishDeletedSegments(stores.catalogue, stores.memberships), stores.failureOf, log);
+      await patiently(tending.finishAll, stores.failureOf, log);
       const address = await port.listen();
       tending.start();
       if (settings.roles.includes("worker")) erasure.start();

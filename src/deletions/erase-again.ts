@@ -12,7 +12,8 @@ export interface EraseAgainParts extends Omit<GatherParts, "identities"> {
   readonly targets: readonly DownstreamTarget[];
 }
 
-const PAGE = 200;
+/** Small enough that each step of a page takes a slow store well below a deadline. */
+const PAGE = 50;
 
 /**
  * Brings entity data that may come from a backup up to the ledger: erases everything again that was asked for since the
