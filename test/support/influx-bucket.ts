@@ -36,3 +36,33 @@ export async function influxSeries(options: InfluxOptions = {}): Promise<InfluxS
     },
   };
 }
+
+/** Writes lines with times in ms, as another program would. */
+export async function writeLines(bucket: string, lines: readonly string[]): Promise<void> {
+  const query = new URLSearchParams({ org: process.env.TEST_INFLUXDB_ORG ?? "", bucket, precision: "ms" });
+  await ask("POST", `/api/v2/write?${query}`, lines.join("\n"));
+}
+
+/** A request to InfluxDB as an operator makes it, and its answer. */
+export async function ask(method: string, path: string, body?: string | object): Promise<unknown> {
+  const response = await fetch(new URL(path, process.env.TEST_INFLUXDB_URL), {
+    method,
+    headers: { authorization: `Token ${influxdbToken()}` },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status} ${text}`);
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+/** The bucket as InfluxDB describes it. */
+export async function describeBucket(name: string): Promise<BucketAnswer | undefined> {
+  const { buckets } = (await ask("GET", `/api/v2/buckets?name=${name}`)) as { buckets: BucketAnswer[] };
+  return buckets[0];
+}
+
+export interface BucketAnswer {
+  readonly id: string;
+  readonly orgID: string;
+  readonly retentionRules: readonly { readonly everySeconds: number }[];
+}

@@ -14,7 +14,7 @@ export interface InfluxClient {
   close(): void;
 }
 
-/** Bodies of more bytes are compressed. */
+/** Lines of more bytes are compressed. Queries are not: the server takes them as they are alone. */
 const GZIP_FROM = 1_000;
 
 /** A client of one server. `silenceMs` is the longest that a connection may be silent, ms. */
@@ -40,7 +40,7 @@ export function influxClient({ url, org, bucket, token }: InfluxAddress, silence
     query(script, signal) {
       const headers = { "content-type": "application/json; charset=utf-8", "accept-encoding": "gzip" };
       const body = JSON.stringify({ query: script, type: "flux", dialect });
-      return transport.iterate(queryPath, body, { method: "POST", headers, gzipThreshold: GZIP_FROM, signal });
+      return transport.iterate(queryPath, body, { method: "POST", headers, signal });
     },
 
     call(method, path, signal, body) {

@@ -1,4 +1,4 @@
-import { flux, fluxDateTime, fluxExpression, fluxString } from "@influxdata/influxdb-client";
+import { type FluxParameterLike, flux, fluxDateTime, fluxExpression } from "@influxdata/influxdb-client";
 import type { SlotQuery } from "./slot-queries.js";
 
 /** The Flux script that answers a query with rows of `_time`, `_value`, `dimension_id` and `dimension_type`, a table for each series. */
@@ -19,14 +19,28 @@ export function fluxScript(bucket: string, { dimension, from, to, series }: Slot
   const wanted = [...idsOf.values()].map(
     ({ types, ids }) => `(${oneOf("dimension_type", types)}) and (${oneOf("dimension_id", ids)})`,
   );
-  return flux`from(bucket: ${fluxString(bucket)})
+  return flux`from(bucket: ${fluxText(bucket)})
   |> range(start: ${fluxDateTime(new Date(from).toISOString())}, stop: ${fluxDateTime(new Date(to).toISOString())})
-  |> filter(fn: (r) => r._measurement == ${fluxString(dimension.name)} and r._field == "value")
-  |> filter(fn: (r) => ${fluxExpression(wanted.map((clause) => `(${clause})`).join(" or "))})
+  |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and r._field == "value")
+  |> filter(fn: (r) => ${fluxExpression(anyOf(wanted.map((clause) => `(${clause})`)))})
   |> keep(columns: ["_time", "_value", "dimension_id", "dimension_type"])`.toString();
 }
 
-/** A chain of comparisons, which the storage engine itself understands; `contains()` would read every series first. */
+/**
+ * Comparisons, which the storage engine itself understands; for `contains()` it would hand out every series. A chain of many
+ * is refused as nested too deep, so they are put together by halves.
+ */
 function oneOf(tag: "dimension_id" | "dimension_type", values: readonly string[]): string {
-  return values.map((value) => `r.${tag} == ${flux`${fluxString(value)}`}`).join(" or ");
+  return anyOf(values.map((value) => `r.${tag} == ${flux`${fluxText(value)}`}`));
+}
+
+function anyOf(clauses: readonly string[]): string {
+  if (clauses.length <= 4) return clauses.join(" or ");
+  const middle = clauses.length >> 1;
+  return `(${anyOf(clauses.slice(0, middle))}) or (${anyOf(clauses.slice(middle))})`;
+}
+
+/** A text literal. A dollar sign goes by its number, since what `fluxString` makes of `$${` is no literal. */
+function fluxText(text: string): FluxParameterLike {
+  return fluxExpression(`"${text.replace(/["\\]/g, "\\$&").replaceAll("$", "\\x24")}"`);
 }

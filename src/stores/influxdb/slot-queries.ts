@@ -16,7 +16,7 @@ const FIRST = 0;
 const LAST = Date.UTC(2262, 0, 1);
 
 /** The most series of one query, and about the most characters of their ids. */
-const MOST_SERIES = 500;
+const MOST_SERIES = 200;
 const MOST_CHARACTERS = 65_536;
 
 /** Slots that a query may read in vain where that saves another one. */

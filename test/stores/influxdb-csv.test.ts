@@ -1,0 +1,126 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { CsvSlots } from "../../src/stores/influxdb/csv-slots.js";
+import { parseNumber, parseTime } from "../../src/stores/influxdb/csv-values.js";
+import { BrokenAnswer } from "../../src/stores/influxdb/failure.js";
+
+const HOUR = 3_600_000;
+const from = Date.UTC(2024, 1, 28, 22);
+const header = ",result,table,_time,_value,dimension_id,dimension_type\r\n";
+const row = (table: number, time: string, value: string, id = "a", type = "size") =>
+  `,_result,${table},${time},${value},${id},${type}\r\n`;
+const end = "\r\n";
+
+/** Reads an answer that comes in pieces of so many bytes, into columns of four hours by id and type. */
+function read(text: string, pieceBytes = 1_000_000): Record<string, (number | null)[]> {
+  const columns = new Map<string, Float64Array>();
+  const slots = new CsvSlots((id, type) => {
+    const values = columns.get(`${id} ${type}`) ?? new Float64Array(4).fill(Number.NaN);
+    columns.set(`${id} ${type}`, values);
+    return [{ from, slotMs: HOUR, values }];
+  });
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += pieceBytes) slots.take(bytes.subarray(at, at + pieceBytes));
+  slots.end();
+  const plain = (values: Float64Array) => [...values].map((value) => (Number.isNaN(value) ? null : value));
+  return Object.fromEntries([...columns].map(([key, values]) => [key, plain(values)]));
+}
+
+describe("CSV of InfluxDB", () => {
+  const answer =
+    header +
+    row(0, "2024-02-28T22:00:00Z", "1") +
+    row(0, "2024-02-29T00:00:00Z", "-2.5") +
+    row(1, "2024-02-29T01:00:00Z", "0.0000001", '"b,c"" é"') +
+    row(2, "2024-02-28T23:00:00Z", "7", "a", "reach") +
+    end;
+
+  for (const bytes of [1, 2, 3, 7, 64, 1_000_000]) {
+    it(`fills columns, in pieces of ${bytes} bytes`, () => {
+      expect(read(answer, bytes)).to.deep.equal({
+        "a size": [1, null, -2.5, null],
+        'b,c" é size': [null, null, null, 1e-7],
+        "a reach": [null, 7, null, null],
+      });
+    });
+  }
+
+  it("may hold nothing, annotations, several blocks, or its columns in another order", () => {
+    expect(read(end)).to.deep.equal({});
+    const annotated = `#datatype,string,long,dateTime:RFC3339,double,string,string\r\n${answer}`;
+    expect(read(annotated)).to.deep.equal(read(answer));
+    const second = `,result,table,dimension_type,dimension_id,_value,_time\r\n,_result,0,size,"x,",4,2024-02-28T22:00:00Z\r\n\r\n`;
+    expect(read(answer + second)).to.deep.equal({ ...read(answer), "x, size": [4, null, null, null] });
+  });
+
+  it("is never taken for whole when it was cut, wherever", () => {
+    const bytes = Buffer.from(answer).length;
+    for (let length = 0; length < bytes; length += 1) {
+      expect(() => read(Buffer.from(answer).subarray(0, length).toString("latin1")), String(length)).to.throw(
+        BrokenAnswer,
+      );
+    }
+  });
+
+  const broken: [string, string][] = [
+    ["an error instead of rows", `,error,reference\r\nquery terminated,897\r\n`],
+    ["an error after rows", `${answer}\r\n,error,reference\r\n,query terminated,\r\n`],
+    ["an error after rows, with annotations", `${answer}#datatype,string,string\r\n,error,reference\r\n,gone,\r\n\r\n`],
+    ["another column", `${header.replace("_value", "value")}${row(0, "2024-02-28T22:00:00Z", "1")}${end}`],
+    ["a page of a proxy", "<html>\n<body>Welcome</body>\n</html>\n\n"],
+    ["a short row", `${header},_result,0\r\n${end}`],
+    ["no time", `${header}${row(0, "yesterday", "1")}${end}`],
+    ["nothing at all", ""],
+  ];
+  for (const [what, text] of broken) {
+    it(`is refused with ${what}`, () => {
+      expect(() => read(text)).to.throw(BrokenAnswer);
+    });
+  }
+
+  it("holds points of others: outside the window, between slots, and values that are none", () => {
+    const foreign =
+      header +
+      row(0, "2024-02-28T21:59:59.999Z", "1") +
+      row(0, "2024-02-28T22:00:00.5Z", "2") +
+      row(0, "2024-02-28T23:00:00Z", "3") +
+      row(0, "2024-02-28T23:00:00.001Z", "4") +
+      row(0, "2024-02-29T00:30:00.25Z", "5") +
+      row(0, "2024-02-29T00:00:00Z", "6") +
+      row(0, "2024-02-29T01:00:00Z", "+Inf") +
+      row(0, "2024-02-29T02:00:00Z", "8") +
+      end;
+    expect(read(foreign)).to.deep.equal({ "a size": [2, 3, 6, null] });
+  });
+
+  it("spells numbers that are read as they were written", () => {
+    const spelled = (text: string) => parseNumber(Buffer.from(`x${text}`), 1, 1 + text.length);
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+        expect(spelled(String(value))).to.equal(value);
+        for (const text of [value.toFixed(3), value.toFixed(14), value.toFixed(30)]) {
+          expect(spelled(text), text).to.equal(Number(text));
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+    for (const text of ["", "-", ".", "1.2.3", "abc", "NaN", "+Inf", "true"]) expect(spelled(text), text).to.be.NaN;
+    for (const text of ["0", "-0", "007", "12345678901234567890", ".5", "1e3"]) {
+      expect(Object.is(spelled(text), Number(text)), text).to.equal(true);
+    }
+  });
+
+  it("spells times that are read as they were written", () => {
+    const spelled = (text: string) => parseTime(Buffer.from(`x${text}`), 1, 1 + text.length);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: Date.UTC(2262, 0, 1) }), (ms) => {
+        const text = new Date(ms).toISOString();
+        expect(spelled(text)).to.equal(ms);
+        expect(spelled(`${text.slice(0, 19)}Z`)).to.equal(Math.floor(ms / 1_000) * 1_000);
+      }),
+    );
+    for (const text of ["", "2024-02-28", "2024-02-28T22:00:00", "2024-02-28T22:00:00+01:00"]) {
+      expect(spelled(text), text).to.be.NaN;
+    }
+  });
+});

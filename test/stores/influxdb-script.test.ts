@@ -1,0 +1,96 @@
+import { is_valid_flux } from "@influxdata/flux-lsp-node";
+import { expect } from "chai";
+import fc from "fast-check";
+import { isDimensionId } from "../../src/metrics/dimension-id.js";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { dimensions } from "../../src/metrics/dimensions/index.js";
+import type { SeriesWindow } from "../../src/metrics/series-store.js";
+import { fluxScript } from "../../src/stores/influxdb/flux-script.js";
+import { slotQueries } from "../../src/stores/influxdb/slot-queries.js";
+import { hostileIds } from "../support/hostile-ids.js";
+
+const from = Date.UTC(2024, 1, 28);
+
+/** The windows of every type of these ids, in every dimension, over 56 hours. */
+const windowsOf = (ids: readonly string[]): SeriesWindow[] =>
+  dimensions.flatMap((dimension) =>
+    ids.flatMap((id) =>
+      dimension.storedTypes.map((type) => ({ series: { dimension, id, type }, from, to: from + 56 * HOUR })),
+    ),
+  );
+
+const bucket = `a "b" $\{c} \\`;
+
+const scriptsOf = (windows: readonly SeriesWindow[]) => slotQueries(windows).map((query) => fluxScript(bucket, query));
+
+describe("Flux scripts", () => {
+  it("know when they are not valid", () => {
+    expect(is_valid_flux('from(bucket: "a") |> range(start: 0)')).to.equal(true);
+    expect(is_valid_flux('from(bucket: "a" |> range(start: 0)')).to.equal(false);
+    expect(is_valid_flux('from(bucket: "a") |> nothing()')).to.equal(false);
+  });
+
+  for (const id of hostileIds) {
+    it(`are valid for the id ${JSON.stringify(id)}`, () => {
+      expect(isDimensionId(id)).to.equal(true);
+      const scripts = scriptsOf(windowsOf([id]));
+      expect(scripts).to.have.length(dimensions.length);
+      for (const script of scripts) expect(is_valid_flux(script), script).to.equal(true);
+    });
+  }
+
+  it("are valid for whatever ids, and one question for each comparison that they ask", () => {
+    const id = fc.string({ unit: "binary", minLength: 1, maxLength: 20 }).filter(isDimensionId);
+    fc.assert(
+      fc.property(fc.uniqueArray(id, { minLength: 1, maxLength: 40 }), (ids) => {
+        for (const script of scriptsOf(windowsOf(ids))) {
+          expect(is_valid_flux(script), script).to.equal(true);
+          expect(withoutTexts(script).match(/r\.dimension_id == ""/g)).to.have.length(ids.length);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("ask for many series in a few scripts of bounded size, each series once", () => {
+    const ids = Array.from({ length: 5_000 }, (_, i) => `${'é"'.repeat(i % 60)}${i}`);
+    const windows = windowsOf(ids);
+    const queries = slotQueries(windows);
+    expect(queries.reduce((sum, { series }) => sum + series.length, 0)).to.equal(windows.length);
+    expect(queries.length).to.be.below(windows.length / 100);
+    for (const query of queries.slice(0, 5)) {
+      const script = fluxScript("bucket", query);
+      expect(script.length).to.be.below(200_000);
+      expect(is_valid_flux(script)).to.equal(true);
+    }
+  });
+
+  it("ask once for windows that lie close together, and apart for those that do not", () => {
+    const [dimension] = dimensions as [(typeof dimensions)[0]];
+    const window = (id: string, hour: number, hours: number): SeriesWindow => ({
+      series: { dimension, id, type: "size" },
+      from: from + hour * HOUR,
+      to: from + (hour + hours) * HOUR,
+    });
+    const count = (...windows: SeriesWindow[]) => slotQueries(windows).length;
+    expect(count(window("a", 0, 0))).to.equal(0);
+    expect(count(window("a", 0, 10), window("b", 0, 10), window("a", 0, 10))).to.equal(1);
+    expect(count(window("a", 0, 10), window("b", 5, 10), window("c", 900, 5))).to.equal(1);
+    expect(count(window("a", 0, 10), window("a", 50_000, 10))).to.equal(2);
+    const [query] = slotQueries([window("a", 5, 10), window("b", 0, 7)]);
+    expect(query).to.include({ from, to: from + 15 * HOUR });
+  });
+
+  it("never ask for moments that the server has no number for", () => {
+    const [dimension] = dimensions as [(typeof dimensions)[0]];
+    const series = { dimension, id: "a", type: "size" };
+    const [query] = slotQueries([{ series, from: Date.UTC(-500), to: Date.UTC(9_000) }]);
+    expect(query).to.include({ from: 0, to: Date.UTC(2262) });
+    expect(slotQueries([{ series, from: Date.UTC(-500), to: Date.UTC(-400) }])).to.deep.equal([]);
+  });
+});
+
+/** A script with nothing left in its texts. */
+function withoutTexts(script: string): string {
+  return script.replace(/"(?:\\.|[^"\\])*"/gsu, '""');
+}
