@@ -258,6 +258,27 @@ onServers(["mongodb"], "mongodb: settlements that are interrupted", () => {
         await expectSettled(messages, onceEach);
       });
     }
+
+    for (const [who, remembers] of [
+      ["remembers them", true],
+      ["has read them", false],
+    ] as const) {
+      it(`are not settled again, after their erasure, by one who ${who} and was asleep`, async () => {
+        const { sleeper, asleep, wake } = sleeping("taken");
+        const [first, second, third] = [message(), message(), message()];
+        const writer = remembers ? sleeper : history;
+        await writer.append([first]);
+        await writer.append([second, third]);
+        const settled = sleeper.settle(idsOf([first, second, third]));
+        await asleep;
+        await history.settle([second.id]);
+        await history.erase([second.entity]);
+        wake();
+        await settled;
+        expect(await history.holds([second.entity])).to.equal(false);
+        expect(await counted()).to.deep.equal(["web 1: 3"]);
+      });
+    }
   });
 
   describe("by those who remove and replace", () => {

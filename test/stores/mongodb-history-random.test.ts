@@ -56,7 +56,7 @@ onServers(["mongodb"], "mongodb: a history of processes that die and sleep", () 
           await world.close();
         }
       }),
-      { numRuns: 20 },
+      { numRuns: 12 },
     );
   });
 });

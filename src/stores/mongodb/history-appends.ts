@@ -52,8 +52,10 @@ export function mongoAppends(db: Db): Appends {
     },
 
     async end({ _id, lane, seq, part }) {
-      if (part === null) await appends.deleteOne({ _id, lane, seq });
-      else await appends.updateOne({ _id, lane, seq }, { $set: { lane: null, part: null } });
+      const own = { _id, lane, seq };
+      if (part === null) await appends.deleteOne(own);
+      else
+        await appends.updateOne(own, { $set: { lane: null, part: null }, $push: { detached: { $each: [...part] } } });
     },
 
     detach,

@@ -31,7 +31,10 @@ export interface AppendDocument {
   readonly _id: string;
   /** The latest among its messages. */
   readonly arrival: number;
-  /** Ids of messages that are to be removed or replaced: no settlement of this append takes them. None is added while it is taken. */
+  /**
+   * Ids of messages that are settled, or are to be removed or replaced: no later settlement of this append takes them, however
+   * long ago it read them. None is added while it is taken.
+   */
   readonly detached: readonly string[];
   /** Whose settlement has taken it; null: nobody's. */
   readonly lane: string | null;
