@@ -116,6 +116,10 @@ describe("fetching series", () => {
     expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
     era = 3;
     expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
+    era = undefined;
+    expect(await fetchCached()).to.equal(false);
+    era = 3;
+    expect(await fetchCached(), "nothing was missed in between").to.equal(true);
   });
 });
 

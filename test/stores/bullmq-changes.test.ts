@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { Redis } from "ioredis";
 import type { ChangePhase } from "../../src/metrics/changes.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
@@ -34,7 +35,7 @@ function ears({ changes }: JobEngine) {
 
 /** The era once there is one, larger than `after`. */
 async function eraOf({ changes }: JobEngine, after = 0): Promise<number> {
-  await until(`an era after ${after}`, () => (changes.era() ?? 0) > after);
+  await until(`an era after ${after}`, () => (changes.era() ?? 0) > after, 6_000);
   return changes.era() as number;
 }
 
@@ -115,6 +116,47 @@ onServers(["bullmq", "mongodb"], "news of writes through a server", () => {
     await until("the write is ended", () => writing().length === 0);
     expect(performance.now() - begun).to.be.within(2_000, 4_000);
     expect(heard.slice(2)).to.deep.equal(["end stream a size 0", "end stream b size 0"]);
+  });
+
+  it("raise the era once more, when a write of which nothing was heard can no longer reach the store", async () => {
+    const reader = await process({ storeDeadlineMs: 100 });
+    const started = performance.now();
+    const era = await eraOf(reader);
+    await eraOf(reader, era);
+    expect(performance.now() - started).to.be.within(1_500, 4_000);
+  });
+
+  describe("when messages are missing, strange or late", () => {
+    const begin = (number: number) => ["another", number, "begin", [["stream", "a", "size", 0, HOUR]]];
+
+    for (const [what, messages] of [
+      ["an announcement", [begin(1), begin(3)]],
+      ["the last announcement before a heartbeat", [begin(1), ["another", 2, 12.5]]],
+      ["a message that makes sense", ["nonsense"]],
+      ["a dimension that this version knows", [["another", 1, "begin", [["a new dimension", "a", "size", 0, 1]]]]],
+    ] as const) {
+      it(`raise the era for want of ${what}`, async () => {
+        const reader = await process();
+        const era = await eraOf(reader);
+        await say(messages);
+        await eraOf(reader, era);
+      });
+    }
+
+    it("are told once, and not again after later ones", async () => {
+      const reader = await process();
+      const { heard } = ears(reader);
+      const era = await eraOf(reader);
+      await say([begin(1), begin(1), ["another", 1, 1], begin(2), ["another", 1, 1], begin(2), begin(3)]);
+      await until("all is heard", () => heard.length === 3);
+      expect(reader.changes.era()).to.equal(era);
+    });
+
+    async function say(messages: readonly unknown[]): Promise<void> {
+      const client = new Redis(globalThis.process.env.TEST_REDIS_URL as string);
+      for (const message of messages) await client.publish(`${prefix}:0:changes`, JSON.stringify(message));
+      client.disconnect();
+    }
   });
 
   describe("with a server of their own", () => {

@@ -10,6 +10,8 @@ import { until } from "./until.js";
 /** A Redis of a test's own, which may be treated badly. */
 export interface RedisServer {
   readonly url: string;
+  /** Where it keeps what it keeps. */
+  readonly dir: string;
   /** As `kill -9`. */
   kill(): Promise<void>;
   /** Starts it again on the same port, with what it had kept: nothing, unless it was told to keep something. */
@@ -71,6 +73,7 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
   }
   return {
     url,
+    dir,
     kill,
     start,
     pause: () => void server?.kill("SIGSTOP"),

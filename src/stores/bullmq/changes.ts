@@ -8,10 +8,11 @@ import { Era } from "./era.js";
 import { Peers } from "./peers.js";
 import { RemoteWrites, type Tell } from "./remote-writes.js";
 import { SharedEraWatch } from "./shared-era-watch.js";
+import { within } from "./within.js";
 
 export interface ChangesParts {
   readonly channel: string;
-  /** Publishes; fails at once while the server is away, and soon when it does not answer. */
+  /** Publishes; fails at once while the server is away. */
   readonly publisher: Redis;
   /** For subscribing alone, without a queue of commands. */
   readonly subscriber: Redis;
@@ -21,6 +22,9 @@ export interface ChangesParts {
   /** The longest that raising the shared era may take, ms. */
   readonly deadlineMs: number;
 }
+
+/** An announcement that the server has not taken by then was not heard by the others, ms. */
+const PUBLISH_MS = 300;
 
 /** A heartbeat is sent this often, ms. */
 const HEARTBEAT_MS = 250;
@@ -92,7 +96,7 @@ export class RedisChanges implements Changes {
     this.#number += 1;
     const message = encode({ process: this.#process, number: this.#number, content: { phase, windows } });
     try {
-      await this.#parts.publisher.publish(this.#parts.channel, message);
+      await within(PUBLISH_MS, this.#parts.publisher.publish(this.#parts.channel, message));
     } catch {
       if (phase === "begin") await this.#beginUnheard(windows);
       else await this.#endUnheard();

@@ -13,9 +13,8 @@ import { bullmqWakeUp } from "./wake-up.js";
 /** How long opening waits for the server, which may be away, ms. */
 const OPEN_MS = 1_500;
 
-/** An answer that takes longer is given up, ms: of the queues, and of the channel of news. */
-const QUEUE_MS = 1_000;
-const NEWS_MS = 300;
+/** An answer that takes longer is given up, ms. */
+const ANSWER_MS = 1_000;
 
 /** A worker's line that is silent for longer is made anew, ms: an idle one is answered every 10 s. */
 const WORKER_SILENCE_MS = 25_000;
@@ -33,8 +32,8 @@ export async function openBullmq(
   const producer = redis.open({
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
-    commandTimeout: QUEUE_MS,
-    socketTimeout: 2 * QUEUE_MS,
+    commandTimeout: ANSWER_MS,
+    socketTimeout: 2 * ANSWER_MS,
   });
   let away = false;
   let closed = false;
@@ -74,9 +73,15 @@ export async function openBullmq(
 }
 
 function sharedChanges(redis: Connections, sharedEra: SharedEra, deadlineMs: number): RedisChanges {
-  const atOnce = { enableOfflineQueue: false, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false };
-  const publisher = redis.open({ ...atOnce, commandTimeout: NEWS_MS });
-  const subscriber = redis.open({ ...atOnce, commandTimeout: QUEUE_MS, autoResubscribe: false });
+  // Nothing is sent again after a line was cut: it would come late, and twice.
+  const once = {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    commandTimeout: ANSWER_MS,
+  };
+  const publisher = redis.open(once);
+  const subscriber = redis.open({ ...once, autoResubscribe: false });
   // Channels are one for all databases of a server.
   const channel = `${redis.prefix}:${publisher.options.db ?? 0}:changes`;
   const writeLifeMs = deadlineMs + WRITE_MARGIN_MS;

@@ -1,0 +1,142 @@
+import { expect } from "chai";
+import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
+import { findBytes } from "../support/files.js";
+import { type RedisServer, startRedis } from "../support/redis-server.js";
+import { type RemoteSystem, remoteSystem } from "../support/remote-system.js";
+import { onServers, redisUrl } from "../support/servers.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const DELETIONS = 200;
+
+onServers(["bullmq"], "while the server of the jobs is away", () => {
+  let redis: RedisServer;
+  let proxy: FaultProxy;
+  let service: TestService;
+  let remote: RemoteSystem;
+
+  beforeEach(async () => {
+    remote = await remoteSystem();
+    redis = await startRedis();
+    proxy = await openFaultProxy(redis.url);
+  });
+  afterEach(async () => {
+    await service.stop();
+    await proxy.close();
+    await redis.close();
+    await remote.close();
+  });
+
+  async function start(overrides = {}): Promise<void> {
+    service = await startService({ jobs: { url: redisUrl("jobs", proxy.url()) }, ...overrides });
+  }
+
+  async function remove(path: string): Promise<string> {
+    const answer = await service.fetch(`/api/entity/user/email/${path}`, { method: "DELETE" });
+    expect(answer.status).to.equal(200);
+    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+  }
+
+  async function isComplete(requestId: string): Promise<boolean> {
+    const answer = await service.fetch(`/api/entity/deletestatus/${requestId}`);
+    return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
+  }
+
+  async function collect(people: readonly string[]): Promise<void> {
+    const body = people.map((email) => JSON.stringify({ email })).join("\n");
+    const headers = { "content-type": "application/x-ndjson" };
+    const answer = await service.fetch("/collect/json/web", { method: "POST", body, headers });
+    expect(answer.status).to.equal(200);
+  }
+
+  async function ready(): Promise<{ ready: boolean; degraded: boolean; state: string | undefined }> {
+    const answer = await service.fetch("/ready");
+    const { data } = (await answer.json()) as {
+      data: { ready: boolean; degraded: boolean; stores: { name: string; state: string }[] };
+    };
+    return { ...data, state: data.stores.find(({ name }) => name === "jobs")?.state };
+  }
+
+  for (const fault of ["refuse", "blackhole", "dropAnswers"] as const) {
+    it(`a DELETE is answered within a second, and completes: ${fault}`, async () => {
+      await start();
+      await collect(["ann@example.org"]);
+      await proxy.set(fault);
+      for (const email of ["ann@example.org", "ben@example.org"]) {
+        const started = performance.now();
+        const requestId = await remove(email);
+        expect(performance.now() - started).to.be.below(1_000);
+        await until("it is complete", () => isComplete(requestId), 10_000);
+      }
+      expect((await ready()).ready).to.equal(true);
+      await until("it is called degraded", async () => (await ready()).degraded);
+      expect((await ready()).state).to.equal("down");
+    });
+  }
+
+  it("the service starts, writes points, finds them in its cache, and stops in time", async () => {
+    await proxy.set("refuse");
+    const started = performance.now();
+    await start();
+    expect(performance.now() - started).to.be.below(5_000);
+    const ts = Date.now() - 86_400_000;
+    const point = { dimension: "stream", dimension_id: "web", dimension_type: "size", value: 7, ts };
+    const wrote = await service.fetch("/api/metric/points", { method: "POST", json: [point] });
+    expect(wrote.status).to.equal(200);
+    const answers = [await fetchSize(), await fetchSize()];
+    expect(answers.map(({ is_cached }) => is_cached)).to.deep.equal([false, true]);
+    const stopping = performance.now();
+    await service.stop({ keep: true });
+    expect(performance.now() - stopping).to.be.below(10_000);
+    await proxy.set("pass");
+    await start();
+  });
+
+  it(`${DELETIONS} open deletions complete after it was killed and came back with nothing`, async function () {
+    this.timeout(90_000);
+    const targets = [{ name: "newsletter", url: remote.url, token: "a-token-of-the-newsletter" }];
+    await start({ deletions: { targets } });
+    const people = Array.from({ length: DELETIONS }, (_, n) => `person-${n}@example.org`);
+    await collect(people);
+    for (const email of people) remote.holds.add(email);
+    remote.trouble = "status";
+    const open: string[] = [];
+    for (const email of people.slice(0, DELETIONS / 2)) open.push(await remove(email));
+    await redis.kill();
+    for (const email of people.slice(DELETIONS / 2)) open.push(await remove(email));
+    await redis.start();
+    expect(await redis.ask((client) => client.dbsize())).to.be.below(10);
+    remote.trouble = undefined;
+    const started = performance.now();
+    for (const requestId of open) await until("it is complete", () => isComplete(requestId), 60_000);
+    expect(performance.now() - started).to.be.below(60_000);
+    expect([...remote.holds]).to.deep.equal([]);
+    for (const email of [people[0], people.at(-1)]) {
+      expect((await service.fetch(`/api/entity/user/email/${email}`)).status).to.equal(404);
+    }
+  });
+
+  it("nothing that came to it names anybody", async () => {
+    await redis.close();
+    redis = await startRedis("--appendonly", "yes", "--auto-aof-rewrite-percentage", "0");
+    await proxy.close();
+    proxy = await openFaultProxy(redis.url);
+    await start();
+    const people = Array.from({ length: 20 }, (_, n) => `canary-${n}@example.org`);
+    await collect(people);
+    const requests: string[] = [];
+    for (const email of people) requests.push(await remove(email));
+    for (const requestId of requests) await until("it is complete", () => isComplete(requestId));
+    const found = (text: string) => findBytes(redis.dir, [Buffer.from(text)]);
+    await until("every hint has come", () => requests.every((requestId) => found(requestId).length > 0));
+    expect(found("canary-")).to.deep.equal([]);
+    expect(found("example.org")).to.deep.equal([]);
+  });
+
+  async function fetchSize(): Promise<{ is_cached: boolean }> {
+    const query = "dimension=stream&dimension_id=web&dimension_type=size&range=3d";
+    const answer = await service.fetch(`/api/metric?${query}`);
+    const data = ((await answer.json()) as { data: [{ is_cached: boolean }] }).data[0];
+    return data;
+  }
+});
