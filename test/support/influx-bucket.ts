@@ -66,3 +66,26 @@ export interface BucketAnswer {
   readonly orgID: string;
   readonly retentionRules: readonly { readonly everySeconds: number }[];
 }
+
+/** Makes a bucket that keeps points for so many seconds, 0 for ever. */
+export async function makeBucket(name: string, everySeconds: number): Promise<BucketAnswer> {
+  const body = { orgID: await organizationId(), name, retentionRules: [{ type: "expire", everySeconds }] };
+  return (await ask("POST", "/api/v2/buckets", body)) as BucketAnswer;
+}
+
+export interface Permission {
+  readonly action: "read" | "write";
+  readonly resource: { readonly type: string; readonly id?: string; readonly orgID?: string };
+}
+
+/** A token that may do this and nothing else. */
+export async function makeToken(permissions: readonly Permission[]): Promise<string> {
+  const body = { orgID: await organizationId(), permissions };
+  return ((await ask("POST", "/api/v2/authorizations", body)) as { token: string }).token;
+}
+
+export async function organizationId(): Promise<string> {
+  const query = new URLSearchParams({ org: process.env.TEST_INFLUXDB_ORG ?? "" });
+  const { orgs } = (await ask("GET", `/api/v2/orgs?${query}`)) as { orgs: { id: string }[] };
+  return orgs[0]?.id ?? "";
+}

@@ -1,0 +1,160 @@
+import { expect } from "chai";
+import { ServiceError } from "../../src/errors.js";
+import type { Log } from "../../src/log.js";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { stream } from "../../src/metrics/dimensions/stream.js";
+import type { MetricEngine } from "../../src/stores/stores.js";
+import {
+  ask,
+  describeBucket,
+  type InfluxOptions,
+  type InfluxSeries,
+  influxSeries,
+  makeBucket,
+  makeToken,
+  organizationId,
+} from "../support/influx-bucket.js";
+import { influxdbUrl, onServers, ownName } from "../support/servers.js";
+
+onServers(["influxdb"], "the bucket of the series", () => {
+  const series = { dimension: stream, id: "a", type: "size" };
+  const thisHour = () => Math.floor(Date.now() / HOUR) * HOUR;
+  const open: InfluxSeries[] = [];
+  const openSeries = async (options: InfluxOptions = {}) => {
+    const engine = await influxSeries(options);
+    open.push(engine);
+    return engine;
+  };
+  afterEach(async () => {
+    for (const engine of open.splice(0)) await engine.close();
+  });
+
+  const write = ({ series: store }: MetricEngine, hoursAgo: number, values: readonly number[]) =>
+    store.write([{ series, from: thisHour() - hoursAgo * HOUR, values: Float64Array.from(values) }]);
+  const read = async ({ series: store }: MetricEngine, hoursAgo: number, hours: number) => {
+    const from = thisHour() - hoursAgo * HOUR;
+    return [...((await store.read([{ series, from, to: from + hours * HOUR }]))[0] ?? [])];
+  };
+  const noteOf = (engine: MetricEngine) => engine.probes[0]?.check();
+
+  for (const [keep, seconds] of [
+    [null, 0],
+    ["30h", 108_000],
+    ["3d", 259_200],
+    ["2w", 1_209_600],
+  ] as const) {
+    it(`is made to keep points for ${keep ?? "ever"}`, async () => {
+      const engine = await openSeries({ settings: { metrics: { keep } } });
+      const made = await describeBucket(engine.bucket);
+      expect(made?.retentionRules.reduce((_, { everySeconds }) => everySeconds, 0)).to.equal(seconds);
+      expect(engine.retentionMs()).to.equal(seconds === 0 ? undefined : 1_000 * seconds);
+      expect(await noteOf(engine)).to.equal(undefined);
+    });
+  }
+
+  it("stays as it is when it is there, and says how long it keeps points", async () => {
+    const bucket = ownName();
+    await makeBucket(bucket, 7_200);
+    const engine = await openSeries({ bucket, settings: { metrics: { keep: "30d" } } });
+    expect(engine.retentionMs()).to.equal(7_200_000);
+  });
+
+  it("gets nothing that it would forget at once, and everything else of the same call", async () => {
+    const bucket = ownName();
+    await makeBucket(bucket, 7_200);
+    const engine = await openSeries({ bucket });
+    await write(engine, 5, [1, 2, 3, 4, 5, 6]);
+    await write(engine, 50, [1, 2, 3]);
+    expect(await read(engine, 5, 6)).to.deep.equal([Number.NaN, Number.NaN, Number.NaN, Number.NaN, 5, 6]);
+  });
+
+  it("may come to keep less while the service runs", async () => {
+    const engine = await openSeries({ settings: { metrics: { keep: "47h" } } });
+    const { id = "" } = (await describeBucket(engine.bucket)) ?? {};
+    await ask("PATCH", `/api/v2/buckets/${id}`, { retentionRules: [{ type: "expire", everySeconds: 7_200 }] });
+    expect(engine.retentionMs()).to.equal(47 * HOUR);
+    await write(
+      engine,
+      40,
+      Array.from({ length: 41 }, (_, i) => i),
+    );
+    expect(engine.retentionMs()).to.equal(2 * HOUR);
+    expect(await read(engine, 1, 2)).to.deep.equal([39, 40]);
+  });
+
+  it("is made again when somebody has removed it", async () => {
+    const engine = await openSeries();
+    const remove = async () => ask("DELETE", `/api/v2/buckets/${(await describeBucket(engine.bucket))?.id}`);
+    await remove();
+    await write(engine, 0, [1]);
+    expect(await read(engine, 0, 1)).to.deep.equal([1]);
+    await remove();
+    expect(await read(engine, 0, 1)).to.deep.equal([Number.NaN]);
+    await remove();
+    expect(await noteOf(engine)).to.equal(undefined);
+    expect(await describeBucket(engine.bucket)).to.include({ orgID: await organizationId() });
+  });
+
+  it("is made once by two who start at once", async () => {
+    const bucket = ownName();
+    const engines = await Promise.all([openSeries({ bucket }), openSeries({ bucket })]);
+    for (const engine of engines) expect(await noteOf(engine)).to.equal(undefined);
+    await write(engines[0] as InfluxSeries, 0, [1]);
+    expect(await read(engines[1] as InfluxSeries, 0, 1)).to.deep.equal([1]);
+  });
+
+  it("may be all that the token is for", async () => {
+    const bucket = ownName();
+    const { id, orgID } = await makeBucket(bucket, 0);
+    const token = await makeToken([
+      { action: "read", resource: { type: "buckets", id, orgID } },
+      { action: "write", resource: { type: "buckets", id, orgID } },
+    ]);
+    const engine = await openSeries({ bucket, settings: { metrics: { token } } });
+    expect(await noteOf(engine)).to.equal(undefined);
+    await write(engine, 0, [1]);
+    expect(await read(engine, 0, 1)).to.deep.equal([1]);
+  });
+
+  describe("that cannot be had", () => {
+    const cases: [string, () => Promise<InfluxOptions>, RegExp][] = [
+      [
+        "the token is wrong",
+        async () => ({ settings: { metrics: { token: "wrong-token" } } }),
+        /^the token is refused$/,
+      ],
+      [
+        "the organization is not there",
+        async () => ({ settings: { metrics: { url: influxdbUrl(ownName()).replace(/org=[^&]*/, "org=nobody") } } }),
+        /^there is no such organization/,
+      ],
+      [
+        "it is not there, and the token may not make it",
+        async () => {
+          const resource = { type: "orgs", id: await organizationId() };
+          return { settings: { metrics: { token: await makeToken([{ action: "read", resource }]) } } };
+        },
+        /^there is no such bucket, and the token may not make it$/,
+      ],
+    ];
+    for (const [why, options, word] of cases) {
+      it(`because ${why}: /ready has a word for it, the log says it once, and callers are told to come back`, async () => {
+        const said: string[] = [];
+        const note = (...args: unknown[]) => said.push(String(args.at(-1)));
+        const log = { debug: note, info: note, warn: note, error: note } as unknown as Log;
+        const engine = await openSeries({ ...(await options()), log });
+        expect(await noteOf(engine)).to.match(word);
+        for (const work of [() => write(engine, 0, [1]), () => read(engine, 0, 1)]) {
+          const failure = await work().then(
+            () => undefined,
+            (error: unknown) => error,
+          );
+          expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "unavailable", retryAfter: 5 });
+        }
+        expect(said).to.have.length(1);
+        expect(said[0]).to.match(/^Series can be neither read nor written: /);
+        expect(said[0]).not.to.contain("wrong-token");
+      });
+    }
+  });
+});
