@@ -46,9 +46,18 @@ export async function migrate(migration: Migration): Promise<number> {
       series: series && { source: series, target: opened(await openSeriesTarget(migration)) },
     };
     return await copyAndCompare(ends, migration);
+  } catch (error) {
+    throw interruption(error);
   } finally {
     for (const each of open) await each.close();
   }
+}
+
+/** What a server did in the middle of the copy, in a line; our own mistakes and refusals stay as they are. */
+function interruption(error: unknown): unknown {
+  const isOurs = [StartError, TypeError, RangeError, ReferenceError].some((kind) => error instanceof kind);
+  if (isOurs || !(error instanceof Error)) return error;
+  return new StartError(`The copy was interrupted: ${error.message}. Run this again: it goes on`, { cause: error });
 }
 
 /** Profiles are found by hashes under the pepper, so it cannot change on the way. */

@@ -1,4 +1,6 @@
 import { systemClock } from "../../clock.js";
+import { StartError } from "../../errors.js";
+import type { Probe } from "../../probe.js";
 import type { SeriesTarget } from "../copy.js";
 import type { OpenParts } from "../stores.js";
 import { influxAddress } from "./address.js";
@@ -14,15 +16,16 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
   const { settings } = parts;
   const patient = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
   const engine = await openInflux({ ...parts, settings: patient });
-  const address = influxAddress(settings);
-  const client = influxClient(address, DEADLINE_MS);
+  const { url, bucket, ...address } = influxAddress(settings);
+  const client = influxClient({ url, bucket, ...address }, DEADLINE_MS);
   let source = "";
   return {
     series: engine.series,
     retentionMs: () => engine.retentionMs(),
-    begin(mark) {
+    async begin(mark) {
       source = mark;
-      return beginCopy(client, address.bucket, mark, systemClock());
+      for (const probe of engine.probes) await refuseTrouble(probe, url);
+      return beginCopy(client, bucket, mark, systemClock());
     },
     finish: () => finishCopy(client, source, systemClock()),
     async close() {
@@ -30,4 +33,12 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
       await engine.close();
     },
   };
+}
+
+/** Words for the person who named the server, when it cannot be used. */
+async function refuseTrouble({ check }: Probe, url: string): Promise<void> {
+  const trouble = await check().catch((error: unknown) => {
+    throw new StartError(`METRICS_URL: InfluxDB at ${url} is not there`, { cause: error });
+  });
+  if (trouble !== undefined) throw new StartError(`METRICS_URL: ${trouble}`);
 }
