@@ -1,0 +1,180 @@
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { ServiceError } from "../../src/errors.js";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { stream } from "../../src/metrics/dimensions/stream.js";
+import { type Answer, type InfluxAnswers, influxAnswers } from "../support/influx-answers.js";
+import { until } from "../support/until.js";
+
+const DEADLINE = 2_000;
+const from = Date.UTC(2024, 1, 28);
+const series = { dimension: stream, id: "an-id", type: "size" };
+
+/** `kept`, or the kind of the error and after how many seconds to come back. */
+type Outcome = "kept" | "internal" | `unavailable ${number}`;
+
+const wait = (status: number, seconds: number | string): Answer => ({
+  status,
+  headers: { "retry-after": String(seconds) },
+  body: "{}",
+});
+
+describe("P12: what InfluxDB answers", () => {
+  let server: InfluxAnswers;
+  before(async () => {
+    server = await influxAnswers(DEADLINE);
+  });
+  after(() => server.close());
+
+  const write = (slots = 1) =>
+    server.engine.series.write([{ series, from, values: Float64Array.from({ length: slots }, (_, i) => i) }]);
+  const read = async () => [
+    ...((await server.engine.series.read([{ series, from, to: from + 2 * HOUR }]))[0] as Float64Array),
+  ];
+
+  async function outcomeOf(work: () => Promise<unknown>): Promise<{ outcome: Outcome; ms: number }> {
+    const began = performance.now();
+    let outcome: Outcome = "kept";
+    try {
+      await work();
+    } catch (error) {
+      expect(error).to.be.instanceOf(ServiceError);
+      const { kind, retryAfter } = error as ServiceError;
+      outcome = kind === "unavailable" ? `unavailable ${retryAfter ?? 0}` : (kind as "internal");
+    }
+    return { outcome, ms: performance.now() - began };
+  }
+
+  const writes: [string, Answer[], Outcome, { requests: number; logged?: boolean }][] = [
+    ["204", [204], "kept", { requests: 1 }],
+    ["201, a part is kept", [201], "unavailable 1", { requests: 1, logged: true }],
+    ["200, which no write is answered with", [{ status: 200, body: "<html>" }], "unavailable 1", { requests: 1 }],
+    ["400", [400], "internal", { requests: 1, logged: true }],
+    ["401, though the bucket can be seen", [401], "unavailable 1", { requests: 2, logged: true }],
+    ["403", [403], "unavailable 1", { requests: 1, logged: true }],
+    ["404 and, after a look at the bucket, 204", [404, 204], "kept", { requests: 2 }],
+    ["404 for good", [404], "unavailable 1", { requests: 2, logged: true }],
+    ["413 for one line", [413], "internal", { requests: 1, logged: true }],
+    ["422", [422], "internal", { requests: 1, logged: true }],
+    ["429 once", [429, 204], "kept", { requests: 2 }],
+    ["429 with a short Retry-After", [wait(429, 1), 204], "kept", { requests: 2 }],
+    ["429 with a long Retry-After", [wait(429, 60)], "unavailable 60", { requests: 1 }],
+    ["429 for good", [429], "unavailable 1", { requests: 3 }],
+    ["500 once", [500, 204], "kept", { requests: 2 }],
+    ["500 for good", [500], "unavailable 1", { requests: 3 }],
+    ["502 and 504, then 204", [502, 504, 204], "kept", { requests: 3 }],
+    ["503 with a Retry-After beyond the deadline", [wait(503, 5)], "unavailable 5", { requests: 1 }],
+    ["503 with a Retry-After that is no number", [wait(503, "Wed, 21 Oct 2015"), 204], "kept", { requests: 2 }],
+    ["nothing, once", ["never", 204], "kept", { requests: 2 }],
+    ["nothing, ever", ["never"], "unavailable 1", { requests: 2 }],
+    ["a cut connection, once", ["reset", 204], "kept", { requests: 2 }],
+    ["a cut connection, ever", ["reset"], "unavailable 1", { requests: 3 }],
+    ["half a head, once", ["half a head", 204], "kept", { requests: 2 }],
+    ["half a body, once", ["half a body", 204], "kept", { requests: 2 }],
+    ["half a body, ever", ["half a body"], "unavailable 1", { requests: 3 }],
+  ];
+  for (const [what, answers, expected, { requests, logged }] of writes) {
+    it(`to a write: ${what} → ${expected}, ${requests === 1 ? "one request" : `${requests} requests`}`, async () => {
+      server.answer(...answers);
+      const { outcome, ms } = await outcomeOf(() => write());
+      expect(outcome).to.equal(expected);
+      expect(server.bodies).to.deep.equal(
+        Array(requests).fill(`stream,dimension_id=an-id,dimension_type=size value=0 ${from}\n`),
+      );
+      expect(ms).to.be.below(DEADLINE + 500);
+      if (logged) expect(server.logged.join()).to.match(/did not accept a write/);
+      expect(server.logged.join()).not.to.match(/an-id|secret/);
+      await until("nothing is under way", () => server.open === 0, 250);
+    });
+  }
+
+  it("to a write: 413, and parts of it go through by themselves, in order", async () => {
+    server.answer(413, 413, 204);
+    await write(40_000);
+    const [whole = "", half = "", ...parts] = server.bodies;
+    expect(parts).to.have.length(3);
+    expect(half.startsWith(parts.slice(0, 2).join(""))).to.equal(true);
+    expect(parts.join("")).to.equal(whole);
+  });
+
+  const csv = `,result,table,_time,_value,dimension_id,dimension_type\r\n,_result,0,2024-02-28T00:00:00Z,7,an-id,size\r\n`;
+  const text = (body: string | Uint8Array, headers: Record<string, string> = {}): Answer => ({
+    status: 200,
+    headers: { "content-type": "text/csv; charset=utf-8", ...headers },
+    body,
+  });
+  const whole = text(`${csv}\r\n`);
+  const zipped = gzipSync(`${csv}\r\n`);
+  const gzip = { "content-encoding": "gzip" };
+
+  const reads: [string, Answer[], Outcome, { requests: number; logged?: boolean }][] = [
+    ["rows to their end", [whole], "kept", { requests: 1 }],
+    ["compressed rows to their end", [text(zipped, gzip)], "kept", { requests: 1 }],
+    ["rows without their end", [text(csv)], "unavailable 1", { requests: 1 }],
+    ["compressed rows without their end", [text(zipped.subarray(0, -12), gzip)], "unavailable 1", { requests: 1 }],
+    ["rows that do not uncompress", [text("not gzip", gzip)], "unavailable 1", { requests: 3 }],
+    ["no byte", [text("")], "unavailable 1", { requests: 1 }],
+    ["an error after rows", [text(`${csv}\r\n\r\n,error,reference\r\n,gone,\r\n`)], "unavailable 1", { requests: 1 }],
+    ["the page of a proxy", [text("<html>\n\n")], "unavailable 1", { requests: 1 }],
+    ["204", [204], "unavailable 1", { requests: 1 }],
+    ["400", [400], "internal", { requests: 1, logged: true }],
+    ["401, though the bucket can be seen", [401], "unavailable 1", { requests: 2, logged: true }],
+    ["404 and, after a look at the bucket, rows", [404, whole], "kept", { requests: 2 }],
+    ["429 with a long Retry-After", [wait(429, 60)], "unavailable 60", { requests: 1 }],
+    ["503 once", [503, whole], "kept", { requests: 2 }],
+    ["503 for good", [503], "unavailable 1", { requests: 3 }],
+    ["nothing, ever", ["never"], "unavailable 1", { requests: 1 }],
+    ["a cut connection, once", ["reset", whole], "kept", { requests: 2 }],
+    ["a cut in the middle of a row, once", ["half a body", whole], "kept", { requests: 2 }],
+    ["a cut in the middle of a row, ever", ["half a body"], "unavailable 1", { requests: 3 }],
+    [
+      "1 KB a second",
+      [{ status: 200, body: `${csv}${"#\n".repeat(10_000)}\r\n`, slow: 1_000 }],
+      "unavailable 1",
+      { requests: 1 },
+    ],
+  ];
+  for (const [what, answers, expected, { requests, logged }] of reads) {
+    const told = expected === "kept" ? "its values" : expected;
+    it(`to a read: ${what} → ${told}, ${requests === 1 ? "one request" : `${requests} requests`}`, async () => {
+      server.answer(...answers);
+      let values: number[] = [];
+      const { outcome, ms } = await outcomeOf(async () => {
+        values = await read();
+      });
+      expect(outcome).to.equal(expected);
+      if (expected === "kept") expect(values).to.deep.equal([7, Number.NaN]);
+      expect(server.bodies).to.have.length(requests);
+      expect(ms).to.be.below(DEADLINE + 500);
+      if (logged) expect(server.logged.join()).to.match(/did not accept a read/);
+      expect(server.logged.join()).not.to.match(/an-id|secret/);
+      await until("nothing is under way", () => server.open === 0, 250);
+    });
+  }
+
+  it("to one of several queries: an error, and the others are given up at once", async () => {
+    const windows = Array.from({ length: 6 }, (_, i) => {
+      const at = from + i * 100_000 * HOUR;
+      return { series, from: at, to: at + HOUR };
+    });
+    server.answer("never", "never", 400, "never");
+    const { outcome, ms } = await outcomeOf(() => server.engine.series.read(windows));
+    expect(outcome).to.equal("internal");
+    expect(server.bodies.length).to.be.within(3, 4);
+    expect(ms).to.be.below(DEADLINE);
+    await until("nothing is under way", () => server.open === 0, 250);
+  });
+
+  it("is not waited for when the service stops", async () => {
+    const other = await influxAnswers(60_000);
+    other.answer("never");
+    const window = { series, from, to: from + HOUR };
+    const working = [
+      outcomeOf(() => other.engine.series.read([window])),
+      outcomeOf(() => other.engine.series.write([{ series, from, values: Float64Array.of(1) }])),
+    ];
+    await until("both are under way", () => other.open === 2);
+    await other.close();
+    for (const { outcome } of await Promise.all(working)) expect(outcome).to.equal("unavailable 1");
+  });
+});
