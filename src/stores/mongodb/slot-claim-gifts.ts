@@ -5,10 +5,13 @@ import type { SeriesSlot } from "../../metrics/slot-claims.js";
 import { oneOf } from "./collection.js";
 import { type ClaimDocument, namesOf } from "./slot-claim-documents.js";
 
-/** Series and windows that one query asks about. */
+/** Series, or windows, that one query asks about. */
 const SERIES = 2_000;
 const WINDOWS = 200;
 const QUERIES_AT_ONCE = 4;
+
+/** Claims that one query for many windows may hand out besides those that lie in the windows. */
+const BESIDES = 2_000;
 
 /** Claims changed in one write. */
 const CHANGES = 1_000;
@@ -18,47 +21,76 @@ export async function giveAway(
   claims: Collection<ClaimDocument>,
   columns: readonly SlotColumn[],
 ): Promise<SeriesSlot[]> {
-  const queries = queriesFor(columns);
   const found: ClaimDocument[] = [];
-  for (let at = 0; at < queries.length; at += QUERIES_AT_ONCE) {
-    const some = queries.slice(at, at + QUERIES_AT_ONCE);
-    const documents = await Promise.all(some.map((query) => claims.find(query).toArray()));
-    found.push(...documents.flat());
+  for (const some of inBatches(bySeries(columns), QUERIES_AT_ONCE)) {
+    found.push(...(await Promise.all(some.map((part) => findIn(claims, part)))).flat());
   }
   const gifts = giftsOf(columns, found);
   await give(claims, gifts);
   return gifts.flatMap(({ document, series }) => (document.given ? [] : [{ series, slot: document.slot }]));
 }
 
-/** Looks for all claims in the windows of the columns: series of one kind with the same window share a condition. */
-function queriesFor(columns: readonly SlotColumn[]): Filter<ClaimDocument>[] {
-  const windows = new Map<string, { readonly column: SlotColumn; readonly ids: Set<string> }>();
-  for (const column of columns) {
-    const { series, from, values } = column;
-    const key = `${series.dimension.name}/${series.type}/${from}/${values.length}`;
-    const window = windows.get(key);
-    if (window === undefined) windows.set(key, { column, ids: new Set([series.id]) });
-    else window.ids.add(series.id);
-  }
-  const queries: Filter<ClaimDocument>[][] = [];
-  let room = 0;
-  for (const { column, ids } of windows.values()) {
-    for (const some of inBatches([...ids], SERIES)) {
-      const last = queries.at(-1);
-      const condition = { ...windowOf(column), id: oneOf(some) };
-      if (last === undefined || room < some.length || last.length === WINDOWS) {
-        queries.push([condition]);
-        room = SERIES;
-      } else last.push(condition);
-      room -= some.length;
-    }
-  }
-  return queries.map(([first = {}, ...others]) => (others.length === 0 ? first : { $or: [first, ...others] }));
+/** Columns of one dimension and type, of so many series that one query can name them. */
+interface Part {
+  readonly ids: readonly string[];
+  readonly columns: readonly SlotColumn[];
 }
 
-function windowOf({ series, from, values }: SlotColumn) {
-  const { dimension, type } = namesOf(series);
-  return { dimension, type, slot: { $gte: from, $lt: from + values.length * series.dimension.slotMs } };
+function bySeries(columns: readonly SlotColumn[]): Part[] {
+  const kinds = new Map<string, Map<string, SlotColumn[]>>();
+  for (const column of columns) {
+    const { dimension, type, id } = column.series;
+    const kind = `${dimension.name}/${type}`;
+    const byId = kinds.get(kind) ?? new Map<string, SlotColumn[]>();
+    kinds.set(kind, byId);
+    const own = byId.get(id);
+    if (own === undefined) byId.set(id, [column]);
+    else own.push(column);
+  }
+  return [...kinds.values()].flatMap((byId) =>
+    inBatches([...byId], SERIES).map((some) => ({
+      ids: some.map(([id]) => id),
+      columns: some.flatMap(([, own]) => own),
+    })),
+  );
+}
+
+/** The claims in the windows of the columns, and maybe some between them. */
+async function findIn(claims: Collection<ClaimDocument>, { ids, columns }: Part): Promise<ClaimDocument[]> {
+  const [first] = columns;
+  if (first === undefined) return [];
+  const { dimension, type } = namesOf(first.series);
+  const from = columns.reduce((least, column) => Math.min(least, column.from), Number.POSITIVE_INFINITY);
+  const to = columns.reduce((most, column) => Math.max(most, endOf(column)), Number.NEGATIVE_INFINITY);
+  const around = { dimension, type, id: oneOf(ids), slot: { $gte: from, $lt: to } };
+  const found = await claims
+    .find(around)
+    .limit(BESIDES + 1)
+    .toArray();
+  if (found.length <= BESIDES) return found;
+  found.length = 0;
+  for (const some of inBatches(windowsOf(columns), WINDOWS))
+    found.push(...(await claims.find({ $or: some }).toArray()));
+  return found;
+}
+
+/** A condition for each window; series with the same one share it. */
+function windowsOf(columns: readonly SlotColumn[]): Filter<ClaimDocument>[] {
+  const windows = new Map<string, { readonly column: SlotColumn; readonly ids: Set<string> }>();
+  for (const column of columns) {
+    const key = `${column.from} ${column.values.length}`;
+    const window = windows.get(key);
+    if (window === undefined) windows.set(key, { column, ids: new Set([column.series.id]) });
+    else window.ids.add(column.series.id);
+  }
+  return Array.from(windows.values(), ({ column, ids }) => {
+    const { dimension, type } = namesOf(column.series);
+    return { dimension, type, id: oneOf([...ids]), slot: { $gte: column.from, $lt: endOf(column) } };
+  });
+}
+
+function endOf({ series, from, values }: SlotColumn): number {
+  return from + values.length * series.dimension.slotMs;
 }
 
 interface Gift {
