@@ -4,9 +4,9 @@ import type { BatchParts } from "./apply-batch.js";
 import { finishPending } from "./finish-pending.js";
 
 /** A message that is pending for so long was left behind by its writer, ms. */
-const LEFT_BEHIND_MS = 60_000;
+const LEFT_BEHIND_MS = 30_000;
 
-const EVERY_MS = 60_000;
+const EVERY_MS = 20_000;
 
 export interface TendHistoryParts extends BatchParts {
   /** See `clock.arrivals`. */
@@ -22,7 +22,7 @@ export interface TendHistoryParts extends BatchParts {
 export interface HistoryTending {
   /** Finishes all that was left behind, at once where nobody else can have it under way: before this process takes in any itself. */
   finishAll(): Promise<void>;
-  /** From now on, finishes what was left behind and forgets what is too old, every minute. */
+  /** From now on, finishes what was left behind and forgets what is too old, every 20 s. */
   start(): void;
   /** Resolves when nothing is under way. */
   stop(): Promise<void>;

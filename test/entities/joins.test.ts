@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
+import { amount } from "../support/servers.js";
 
 describe("messages about entities", () => {
   let stage: EntityStage;
@@ -84,7 +85,7 @@ describe("messages about entities", () => {
         expect(results[1]).to.deep.equal(results[0]);
         expect(results[2]).to.deep.equal(results[0]);
       }),
-      { numRuns: 60 },
+      { numRuns: amount(60, 4) },
     );
   });
 
@@ -106,7 +107,7 @@ describe("messages about entities", () => {
         expect(at).to.equal(LONG_AGO + 4);
         expect(rest).to.deep.equal({ _uid: own("a"), y: 4, z: { deep: true }, segments: ["c", "e"] });
       }),
-      { numRuns: 30 },
+      { numRuns: amount(30, 4) },
     );
   });
 
@@ -163,14 +164,14 @@ describe("messages about entities", () => {
   });
 
   it("are all applied when many write to one entity at once", async () => {
-    const writers = Array.from({ length: 40 }, (_, i) => i);
+    const writers = Array.from({ length: amount(40, 12) }, (_, i) => i);
     await Promise.all(writers.map((i) => stage.collect([{ ...name("a"), user_id: own(`u${i}`), [`x${i}`]: i }])));
     const read = await stage.read("user_id", own("u7"));
     for (const i of writers) expect(read).to.have.property(`x${i}`, i);
   });
 
   it("are all applied when many join the same entities at once", async () => {
-    const people = Array.from({ length: 12 }, (_, i) => own(`p${i}`));
+    const people = Array.from({ length: amount(12, 6) }, (_, i) => own(`p${i}`));
     await Promise.all(people.map((person, i) => stage.collect([{ _uid: person, [`x${i}`]: i, segments: [`g${i}`] }])));
     await Promise.all(people.map((person, i) => stage.collect([{ _uid: [person, people[(i + 1) % people.length]] }])));
     const read = await stage.read("_uid", own("p3"));

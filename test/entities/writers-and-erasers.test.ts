@@ -31,7 +31,7 @@ const batch = (time: number) => [
 ];
 const everybody = ["known", "other", "new", "newer"];
 /** Over servers each case is held at some of the calls, and another at others. */
-const EVERY = amount(1, 8);
+const EVERY = amount(1, 16);
 
 describe("a writer that is held up while somebody is erased", function () {
   this.timeout(120_000);

@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
+import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
 const NOW = Date.UTC(2024, 5, 15, 12, 30);
@@ -169,15 +170,16 @@ describe("collecting messages", () => {
     expect(await read(own("a"))).to.deep.equal({ _uid: own("a"), y: 2, segments: [] });
   });
 
-  it("takes ten thousand lines, each of them once", async function () {
+  const lines = amount(10_000, 100);
+  it(`takes ${lines} lines, each of them once`, async function () {
     this.timeout(60_000);
     const line = (i: number) =>
-      `{"_uid":"${own("m")}-${i % 5000}","x${i % 3}":${i},"segments":{"add":["s${i % 3}"]}}\n`;
-    await taken(Array.from({ length: 10_000 }, (_, i) => line(i)).join(""), 10_000);
+      `{"_uid":"${own("m")}-${i % (lines / 2)}","x${i % 3}":${i},"segments":{"add":["s${i % 3}"]}}\n`;
+    await taken(Array.from({ length: lines }, (_, i) => line(i)).join(""), lines);
     expect(await read(`${own("m")}-7`))
       .to.have.property("segments")
       .with.length(2);
-    expect(Object.values(await counted())).to.deep.equal([10_000]);
+    expect(Object.values(await counted())).to.deep.equal([lines]);
   });
 
   for (const [what, body, status, code, query, type] of [

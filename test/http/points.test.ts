@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
+import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -130,12 +131,14 @@ describe("writing points", () => {
   });
 
   it("takes 50,000 points at once, as an array and as a block", async () => {
-    const times = Array.from({ length: 50_000 }, (_, i) => DAY - i * HOUR);
-    await accepted(
-      times.map((ts) => point(ts, 1)),
-      50_000,
-    );
-    await accepted({ series: [names()], ts: times, values: [times.map(() => 2)] }, 50_000);
-    expect(await saved()).to.deep.equal({ 0: 2 });
+    // A server makes a file of its own for each week or so of time, one after the other.
+    const ids = Array.from({ length: amount(1, 50) }, (_, i) => `s${stream}.${i}`);
+    const times = Array.from({ length: 50_000 / ids.length }, (_, i) => DAY - i * HOUR);
+    const points = ids.flatMap((dimension_id) => times.map((ts) => ({ ...point(ts, 1), dimension_id })));
+    await accepted(points, 50_000);
+    expect(await saved("stream", ids.at(-1))).to.deep.equal({ 0: 1 });
+    const series = ids.map((dimension_id) => ({ ...names(), dimension_id }));
+    await accepted({ series, ts: times, values: series.map(() => times.map(() => 2)) }, 50_000);
+    expect(await saved("stream", ids.at(-1))).to.deep.equal({ 0: 2 });
   });
 });

@@ -6,7 +6,7 @@ import { compose, type Service } from "../../src/compose.js";
 import type { Settings } from "../../src/config.js";
 import { type Log, openLog } from "../../src/log.js";
 import { dropFromServers } from "./drop-from-servers.js";
-import { nameOf, onServersOnly, storesOnServers } from "./servers.js";
+import { nameOf, onServersOnly, PATIENT, storesOnServers } from "./servers.js";
 
 /** The key with every scope that a service under test accepts. */
 export const adminKey = "em_bench_0123456789abcdef0123456789abcdef";
@@ -54,7 +54,8 @@ export interface StartOptions {
 export async function startService(overrides: Overrides = {}, options: StartOptions = {}): Promise<TestService> {
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), "entity-metrics-"));
   const { onServers = storesOnServers } = options;
-  const settings = settingsFor(dir, merge(onServers ? onServersOnly(nameOf(dir)) : {}, overrides));
+  const stored = { ...(onServers ? onServersOnly(nameOf(dir)) : {}), ...(storesOnServers ? PATIENT : {}) };
+  const settings = settingsFor(dir, merge(stored, overrides));
   const service = await compose(settings, options.clock ?? systemClock, options.log ?? openLog("silent"));
   const url = await service.listen();
   return {

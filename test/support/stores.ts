@@ -6,7 +6,7 @@ import { openLog } from "../../src/log.js";
 import { openStores } from "../../src/stores/open-stores.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { dropFromServers } from "./drop-from-servers.js";
-import { nameOf, onServersOnly, storesOnServers } from "./servers.js";
+import { nameOf, onServersOnly, PATIENT, storesOnServers } from "./servers.js";
 import { settingsFor } from "./service.js";
 
 /** A folder for many writes: where the disk is not waited for, if there is such a place. */
@@ -22,7 +22,7 @@ export interface OpenStores {
 
 export async function temporaryStores(failpoint?: Failpoint, under = tmpdir()): Promise<OpenStores> {
   const dir = mkdtempSync(join(under, "entity-metrics-"));
-  const settings = settingsFor(dir, storesOnServers ? onServersOnly(nameOf(dir)) : {});
+  const settings = settingsFor(dir, storesOnServers ? { ...onServersOnly(nameOf(dir)), ...PATIENT } : {});
   const stores = await openStores({ settings, log: openLog("silent"), failpoint });
   return {
     stores,
