@@ -15,7 +15,7 @@ export interface RecordPointsParts {
 }
 
 /**
- * Keeps slots, all or nothing: once it resolves they survive a crash and every read sees them. Unless the recorder itself
+ * Keeps slots: once it resolves all of them survive a crash and every read sees them. Unless the recorder itself
  * writes (`giveAway: false`), the slots belong to whoever wrote them from before the write on. Safe to repeat.
  */
 export type RecordPoints = (columns: readonly SlotColumn[], options?: { readonly giveAway?: boolean }) => Promise<void>;

@@ -11,7 +11,8 @@ export interface SeriesWindow {
 export interface SeriesStore {
   /**
    * Keeps every slot of the columns that is not NaN; the others stay as they are. A slot already kept is replaced, and of
-   * two columns in one call that name the same slot the later one stays. All or nothing; resolves when it survives a crash.
+   * two columns in one call that name the same slot the later one stays. Resolves when all of it survives a crash; a call
+   * that rejects may have kept a part where the engine cannot keep all or nothing, and is safe to repeat.
    */
   write(columns: readonly SlotColumn[]): Promise<void>;
 

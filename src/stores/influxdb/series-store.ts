@@ -48,18 +48,25 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     const limits = { deadlineMs, attemptMs: deadlineMs / 2, signal: closing };
     await attempts(limits, async (signal) => {
       await bucket.there(signal);
-      const oldest = bucket.retentionMs === undefined ? 0 : clock() - bucket.retentionMs;
+      const oldest = oldestKept();
       try {
-        for (const text of lineTexts(columns, oldest)) await send(text, signal);
+        await sendAll(columns, oldest, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
         // The bucket may keep less than it did.
         await bucket.look();
-        const newest = bucket.retentionMs === undefined ? 0 : clock() - bucket.retentionMs;
-        if (newest - oldest < deadlineMs) throw error;
-        for (const text of lineTexts(columns, newest)) await send(text, signal);
+        if (oldestKept() - oldest < deadlineMs) throw error;
+        await sendAll(columns, oldestKept(), signal);
       }
     });
+  }
+
+  function oldestKept(): number {
+    return bucket.retentionMs === undefined ? 0 : clock() - bucket.retentionMs;
+  }
+
+  async function sendAll(columns: readonly SlotColumn[], oldest: number, signal: AbortSignal): Promise<void> {
+    for (const text of lineTexts(columns, oldest)) await send(text, signal);
   }
 
   /** Sends lines; in two parts when something on the way finds them too many. */
@@ -126,7 +133,10 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     }
   }
 
-  /** Hands out errors as a caller is told them. What will not pass by itself is logged, without the server's words: they hold ids. */
+  /**
+   * Hands out errors as a caller is told them. What will not pass by itself is logged, without the server's words: they hold
+   * ids. After silence the bucket is looked for, so that the log says soon when the server is away and when it is back.
+   */
   async function told<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -135,6 +145,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       const failure = requestFailure(error);
       if (failure.kind === "internal" || [201, 401, 403, 404].includes(status ?? 0))
         log.error({ status }, `InfluxDB did not accept a ${what}`);
+      if (status === undefined && !closing.aborted) bucket.look().catch(() => {});
       throw failure;
     }
   }
