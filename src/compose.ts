@@ -43,8 +43,9 @@ import { createRecorder } from "./metrics/recorder.js";
 import { type RunningRecorder, runRecorder } from "./metrics/run-recorder.js";
 import { slotGate } from "./metrics/slot-gate.js";
 import { watchRecorder } from "./metrics/watch-recorder.js";
-import { patiently } from "./patiently.js";
+
 import { openStores } from "./stores/open-stores.js";
+import { patiently } from "./stores/patiently.js";
 import type { Stores } from "./stores/stores.js";
 
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };

@@ -8,7 +8,7 @@ import { type Import, root, type SourceFile, sourceFiles } from "./support/sourc
 const files = sourceFiles();
 const imports = files.flatMap((file) => file.imports);
 
-const leaves = /^(errors|clock|log|failpoint|meters|probe|patiently)$/;
+const leaves = /^(errors|clock|log|failpoint|meters|probe)$/;
 const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
 /** Domain files that say what something is, or what an engine promises: all that engines and targets see of a domain. */
 const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);
@@ -46,7 +46,7 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: `${domain} imports leaves and itself`,
   })),
   {
-    who: /^stores\/(stores|open-stores|pepper|copy|open-copies)$/,
+    who: /^stores\/(stores|open-stores|pepper|copy|open-copies|patiently)$/,
     may: (to) => /^(stores\/|config$)/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "the stores are ports",
   },

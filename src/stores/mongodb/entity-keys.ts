@@ -3,7 +3,7 @@ import { Binary, type Collection, type Db } from "mongodb";
 import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
-import { type CollectionPlan, duplicatesOf, oneOf } from "./collection.js";
+import { type CollectionPlan, duplicatesOf, findByIds, oneOf } from "./collection.js";
 
 const entityKeys: CollectionPlan = { name: "entity_keys", indexes: [] };
 
@@ -51,7 +51,7 @@ const WRAPPED_BYTES = 40;
 /** Those of these ids that have a key that was not destroyed. */
 async function living(keys: Collection<EntityKeyDocument>, ids: readonly EntityId[]): Promise<EntityKeyDocument[]> {
   if (ids.length === 0) return [];
-  const found = await keys.find({ _id: oneOf(ids) }).toArray();
+  const found = await findByIds(keys, [...new Set(ids)]);
   return found.filter(isLiving);
 }
 

@@ -3,7 +3,7 @@ import type { Binary, Collection, Db } from "mongodb";
 import type { Clock } from "../../clock.js";
 import type { Binding, EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
-import { oneOf } from "./collection.js";
+import { findByIds } from "./collection.js";
 
 /**
  * What is stored of an entity. This document alone says which identities it has: an identity's own document only points
@@ -69,7 +69,7 @@ export async function readHeads(
   projection: Projection = HEAD,
 ): Promise<Map<EntityId, EntityRecord>> {
   if (ids.length === 0) return new Map();
-  const found = await entities.find({ _id: oneOf(ids) }, { projection }).toArray();
+  const found = await findByIds(entities, ids, { projection });
   return new Map(found.map((record) => [record._id, record]));
 }
 

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { type Clock, systemClock } from "../../clock.js";
 import type { EntityState, EntityStore } from "../../entities/entity-store.js";
-import { type CollectionPlan, oneOf } from "./collection.js";
+import { type CollectionPlan, findByIds, oneOf } from "./collection.js";
 import { erase, fence } from "./entity-fences.js";
 import { type EntityRecord, entityRecords, follow, lists } from "./entity-records.js";
 import { saveChanges } from "./entity-saves.js";
@@ -22,7 +22,7 @@ export function mongoEntityStore(db: Db, clock: Clock = systemClock): EntityStor
   return {
     async owners(hashes) {
       if (hashes.length === 0) return new Map();
-      const pointers = await identities.find({ _id: oneOf(hashes) }, { projection: { entity: 1 } }).toArray();
+      const pointers = await findByIds(identities, [...new Set(hashes)], { projection: { entity: 1 } });
       const found = await follow(records, new Set(pointers.map(({ entity }) => entity)));
       return new Map(
         pointers.flatMap(({ _id, entity }) => {

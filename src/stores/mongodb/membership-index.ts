@@ -4,7 +4,7 @@ import { type AnyBulkWriteOperation, type Collection, type Db, MongoBulkWriteErr
 import type { EntityId } from "../../entities/entity.js";
 import type { MembershipChange, MembershipIndex } from "../../entities/membership-index.js";
 import { ServiceError } from "../../errors.js";
-import { type CollectionPlan, isDuplicate, oneOf } from "./collection.js";
+import { type CollectionPlan, findByIds, isDuplicate } from "./collection.js";
 import {
   applyChange,
   forgetSegment,
@@ -38,13 +38,13 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
   const entities = db.collection<{ readonly _id: EntityId; readonly state: string }>("entities");
 
   async function read(ids: readonly EntityId[]): Promise<Map<EntityId, MembershipDocument>> {
-    const found = await memberships.find({ _id: oneOf(ids) }).toArray();
+    const found = await findByIds(memberships, ids);
     return new Map(found.map((document) => [document._id, document]));
   }
 
   /** Those that are dead in the entity store, which knows it before the memberships are erased. */
   async function deadOf(ids: readonly EntityId[]): Promise<Set<EntityId>> {
-    const found = await entities.find({ _id: oneOf(ids) }, { projection: { state: 1 } }).toArray();
+    const found = await findByIds(entities, ids, { projection: { state: 1 } });
     return new Set(found.filter(({ state }) => state === "dead").map(({ _id }) => _id));
   }
 
@@ -134,7 +134,7 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
 
     async holds(ids) {
       if (ids.length === 0) return false;
-      const found = await memberships.find({ _id: oneOf(ids) }, { projection: { dead: 1 } }).toArray();
+      const found = await findByIds(memberships, ids, { projection: { dead: 1 } });
       return found.some(({ dead }) => dead !== true);
     },
   };

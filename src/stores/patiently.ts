@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServiceError } from "./errors.js";
-import type { Log } from "./log.js";
+import type { ServiceError } from "../errors.js";
+import type { Log } from "../log.js";
 
 /** How long a store that is away is waited for, and between two tries, ms. */
 const LONGEST_MS = 60_000;
