@@ -48,10 +48,16 @@ export async function copyProfiles(
 /** Reads every part again, on both sides. */
 export async function compareProfiles(source: ProfileSource, target: ProfileTarget): Promise<Comparison[]> {
   const comparisons: Comparison[] = [];
+  const counts = await Promise.all(parts.map((part) => source.parts[part].count()));
+  const progress = new Progress("profiles compared", { unit: "records", total: counts.reduce((a, b) => a + b) });
+  let done = 0;
   for (const part of parts) {
     const { from, to } = ends(source, target, part);
-    comparisons.push({ part, source: await summaryOf(from), target: await summaryOf(to) });
+    const ofTarget = await summaryOf(to, (count) => progress.update(done + count));
+    comparisons.push({ part, source: await summaryOf(from, () => {}), target: ofTarget });
+    done += ofTarget.count;
   }
+  progress.finish();
   const facts = [source.facts, await target.facts()].map((facts) => {
     const checksum = new Checksum();
     checksum.addRecord(facts);
@@ -83,8 +89,11 @@ function isSame(a: CopyRecord, b: CopyRecord | undefined): boolean {
   return b !== undefined && canonical(a) === canonical(b);
 }
 
-async function summaryOf({ all }: Pick<PartSource, "all">) {
+async function summaryOf({ all }: Pick<PartSource, "all">, onBatch: (count: number) => void) {
   const checksum = new Checksum();
-  for await (const records of all()) for (const record of records) checksum.addRecord(record);
+  for await (const records of all()) {
+    for (const record of records) checksum.addRecord(record);
+    onBatch(checksum.summary.count);
+  }
   return checksum.summary;
 }

@@ -35,5 +35,7 @@ export function readTargets(
 
 /** A URL without what may be secret in it. */
 export function publicName(url: string): string {
-  return url.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/, "");
+  const bucket = /[?&]bucket=([^&#]*)/.exec(url)?.[1];
+  const place = url.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/, "");
+  return bucket === undefined ? place : `${place} (bucket ${decodeURIComponent(bucket)})`;
 }
