@@ -3,12 +3,13 @@
  * empty when it writes. Writers of points run beside one another.
  *
  * Between processes nothing does this. There the recorder claims a slot before it looks whether it is empty, and a writer of
- * points takes claims away before its write and again after it: so one of them learns of the other. A writer that finds
- * a new claim after its write writes again; a recorder that finds its claim taken away after its own write puts back what
- * the writer's claim keeps. What stands in the end is what was written through points. What remains: until the recorder
- * has looked again, readers may see its value, for the milliseconds that this takes, or, when it dies or fails right after its
- * write, until the next tick of a recorder. And a recorder that sleeps between claim and write for longer than its lease, while another
- * settles its claims, leaves its value for good if it dies between that late write and its look.
+ * points takes claims away before its write and again after it, so that one of them learns of the other: a writer that
+ * finds a new claim after its write writes again, and a recorder that finds its claim taken away after its own write puts
+ * back the value that was kept with it. What stands in the end is what was written through points.
+ *
+ * What remains: until the recorder has looked again, readers may see its value, for the milliseconds that this takes or, when
+ * it fails or dies right after its write, until the next recorder ticks. And a recorder that sleeps between look and write for
+ * longer than its lease, while another finishes its claims, leaves its value for good if it then dies after that late write.
  */
 export interface SlotGate {
   /** Runs `work` when the recorder is not writing. */

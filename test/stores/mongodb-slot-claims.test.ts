@@ -112,5 +112,5 @@ onServers(["mongodb"], "mongodb", () => {
         expect(taken.filter(Boolean)).to.have.length(1);
       }
     });
-  });
+  }).timeout(60_000);
 });
