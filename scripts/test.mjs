@@ -42,7 +42,9 @@ const runs = [];
 if (rest.some((arg) => arg.endsWith(".test.ts"))) {
   runs.push(await run(rest));
 } else if (long) {
-  runs.push(await run([...plain, "--node-option", "import=tsx/esm", "--timeout", "0", "test/long/**/*.test.ts", ...rest]));
+  runs.push(
+    await run([...plain, "--node-option", "import=tsx/esm", "--timeout", "0", "test/long/**/*.test.ts", ...rest]),
+  );
 } else {
   runs.push(await run([...how, ...slowFirst(), ...rest]));
   if (!stopped) runs.push(await runOnServers());
