@@ -111,6 +111,15 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect((await service.fetch("/api/entity/user/person-4")).status).to.equal(200);
   });
 
+  it("leaves out points that are older than the bucket keeps any, and says how many", async () => {
+    const environment = { METRICS_KEEP: "2w" };
+    const { code, out, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)], environment);
+    expect(code, err + out).to.equal(0);
+    const [, left, kept] = /^(\d+) points were left out[\s\S]*^saved points +(\d+)/m.exec(out) ?? [];
+    expect(Number(left)).to.be.within(400, 500);
+    expect(Number(left) + Number(kept), "of three series, three weeks").to.be.within(3 * 3 * 144, 3 * 3 * 144 + 20);
+  });
+
   it("moves the profiles alone", async () => {
     const { code, out, err } = await migrate(["--from", `sqlite:${dir}`, "--to", mongodbUrl(name)]);
     expect(code, err + out).to.equal(0);
