@@ -16,6 +16,8 @@ export interface CollectParts extends BatchParts {
 export interface NewMessage {
   /** Names it in the history: 32 lower-case hex characters, the same when it is sent again under an idempotency key. */
   readonly id: string;
+  /** False: it cannot be in the history yet, and is not looked for there. */
+  readonly mayBeKept: boolean;
   readonly stamp: Stamp;
   readonly message: Message;
 }
@@ -49,7 +51,8 @@ export function collectMessages(parts: CollectParts): CollectMessages {
   const turns = new Turns();
 
   return async (stream, table, messages) => {
-    const kept = await parts.history.find(messages.map(({ id }) => id));
+    const sentBefore = messages.filter(({ mayBeKept }) => mayBeKept).map(({ id }) => id);
+    const kept = await parts.history.find(sentBefore);
     const sources = new Map<string, NewMessage>();
     const batch: BatchMessage[] = [];
     for (const source of messages) {

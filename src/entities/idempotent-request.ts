@@ -18,23 +18,27 @@ export class RepeatableRun {
   readonly #parts: IdempotencyParts;
   readonly #owner: string;
   readonly #before: IdempotentRequest;
+  /** Whether no run before this one can have kept anything of the request. */
+  readonly isFirst: boolean;
   #seen = 0;
   #digest = "";
   #isOver = false;
 
-  private constructor(parts: IdempotencyParts, owner: string, before: IdempotentRequest) {
+  private constructor(parts: IdempotencyParts, owner: string, before: IdempotentRequest, isFirst: boolean) {
     this.#parts = parts;
     this.#owner = owner;
     this.#before = before;
+    this.isFirst = isFirst;
   }
 
   /** Takes the request for `owner`; refused while another has it. */
   static async begin(parts: IdempotencyParts, id: string, owner: string): Promise<RepeatableRun> {
-    const before = await parts.idempotency.begin(id, owner, parts.arrivals(), parts.clock() + LEASE_MS);
+    const arrival = parts.arrivals();
+    const before = await parts.idempotency.begin(id, owner, arrival, parts.clock() + LEASE_MS);
     if (before === undefined) {
       throw new ServiceError("conflict", "A request with this Idempotency-Key is under way", { retryAfter: 1 });
     }
-    return new RepeatableRun(parts, owner, before);
+    return new RepeatableRun(parts, owner, before, before.arrival === arrival);
   }
 
   /** When the request came for the first time. */

@@ -73,7 +73,7 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
       const batch = messages.map((json, position) => {
         const { time = arrival, ...message } = parseMessage(json, rules, Date.now());
         const id = ids?.[position] ?? common.newId();
-        return { id, stamp: { time, arrival, position }, message };
+        return { id, mayBeKept: ids !== undefined, stamp: { time, arrival, position }, message };
       });
       const refused = await take(stream, userTable, batch);
       return batch.flatMap((message) => refused.get(message)?.code ?? []);

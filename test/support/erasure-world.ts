@@ -69,7 +69,7 @@ export function openProcess(stores: Stores, clock: () => number, gate?: Gate): P
         segments: segment === undefined ? undefined : { add: [segment], remove: [], full: false },
       };
       const id = randomBytes(16).toString("hex");
-      await collect("web", table, [{ id, stamp: { time, arrival, position: 0 }, message }]);
+      await collect("web", table, [{ id, mayBeKept: false, stamp: { time, arrival, position: 0 }, message }]);
     },
 
     delete(identity, at) {
