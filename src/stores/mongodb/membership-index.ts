@@ -5,6 +5,7 @@ import type { EntityId } from "../../entities/entity.js";
 import type { MembershipChange, MembershipIndex } from "../../entities/membership-index.js";
 import { ServiceError } from "../../errors.js";
 import { type CollectionPlan, findByIds, isDuplicate } from "./collection.js";
+import { sizesOf } from "./membership-counts.js";
 import {
   applyChange,
   forgetSegment,
@@ -18,9 +19,6 @@ import {
 export const membershipCollections: readonly CollectionPlan[] = [
   { name: "memberships", indexes: [{ key: { in: 1 } }, { key: { out: 1 } }] },
 ];
-
-/** Segments counted at once. */
-const COUNTED_AT_ONCE = 4;
 
 /** Entities from which a segment is removed in one write. */
 const PAGE = 200;
@@ -107,14 +105,7 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
       return [...(found?.in ?? [])].sort();
     },
 
-    async sizes(segments) {
-      const sizes: number[] = [];
-      for (let at = 0; at < segments.length; at += COUNTED_AT_ONCE) {
-        const some = segments.slice(at, at + COUNTED_AT_ONCE);
-        sizes.push(...(await Promise.all(some.map((segment) => memberships.countDocuments({ in: segment })))));
-      }
-      return sizes;
-    },
+    sizes: (segments) => sizesOf(memberships, segments),
 
     overlap: (a, b) => memberships.countDocuments({ in: { $all: [a, b] } }),
 
