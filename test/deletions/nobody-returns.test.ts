@@ -6,7 +6,7 @@ import { nobodyReturns } from "../support/nobody-returns.js";
 import { amount, storesOnServers } from "../support/servers.js";
 import { fastFolder, type OpenStores, temporaryStores } from "../support/stores.js";
 
-const STEPS = amount(20_000, 120);
+const STEPS = amount(20_000, 400);
 
 describe("P5: nobody is resurrected", () => {
   let open: OpenStores;

@@ -21,7 +21,7 @@ describe("looking after the history", () => {
     await first.stop({ keep: true });
 
     // On servers another process may have it under way, for a while.
-    now += amount(0, 30_000);
+    now += amount(0, 31_000);
     const second = await startService({ roles: ["api"] }, { clock: () => now, dir: first.dir });
     expect(await second.service.stores.history.pending(Number.MAX_SAFE_INTEGER, 9)).to.deep.equal([]);
     expect(await second.service.stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9)).to.have.length(1);
