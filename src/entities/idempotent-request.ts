@@ -1,10 +1,15 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../clock.js";
 import { ServiceError } from "../errors.js";
 import type { Idempotency, IdempotentRequest } from "./idempotency.js";
 
 /** How long a request has its key for itself after each sign of progress, ms. */
 const LEASE_MS = 60_000;
+
+/** A request that cannot be let go is tried again so often, after pauses of so many ms. */
+const RELEASE_TRIES = 10;
+const RELEASE_PAUSE_MS = 1_000;
 
 export interface IdempotencyParts {
   readonly idempotency: Idempotency;
@@ -34,7 +39,11 @@ export class RepeatableRun {
   /** Takes the request for `owner`; refused while another has it. */
   static async begin(parts: IdempotencyParts, id: string, owner: string): Promise<RepeatableRun> {
     const arrival = parts.arrivals();
-    const before = await parts.idempotency.begin(id, owner, arrival, parts.clock() + LEASE_MS);
+    const before = await parts.idempotency.begin(id, owner, arrival, parts.clock() + LEASE_MS).catch((error) => {
+      // It may be taken all the same: then nobody else would get it until the lease ends.
+      void letGo(parts.idempotency, id, owner);
+      throw error;
+    });
     if (before === undefined) {
       throw new ServiceError("conflict", "A request with this Idempotency-Key is under way", { retryAfter: 1 });
     }
@@ -85,7 +94,7 @@ export class RepeatableRun {
 
   /** Lets the next run in. */
   async release(): Promise<void> {
-    if (!this.#isOver) await this.#parts.idempotency.release(this.#before.id, this.#owner);
+    if (!this.#isOver) await letGo(this.#parts.idempotency, this.#before.id, this.#owner);
   }
 
   #note(tally: string, finished: boolean, until: number): Promise<void> {
@@ -93,6 +102,15 @@ export class RepeatableRun {
     const progress = { id, arrival, done: this.#seen, digest: this.#digest, finished, tally };
     return this.#parts.idempotency.advance(progress, this.#owner, until);
   }
+}
+
+/** Tries a few times; what fails then ends with the lease. */
+async function letGo(idempotency: Idempotency, id: string, owner: string): Promise<void> {
+  const tries = async (left: number): Promise<void> => {
+    await sleep(RELEASE_PAUSE_MS, undefined, { ref: false });
+    await idempotency.release(id, owner).catch(() => (left > 0 ? tries(left - 1) : undefined));
+  };
+  await idempotency.release(id, owner).catch(() => void tries(RELEASE_TRIES));
 }
 
 function anotherBody(): ServiceError {
