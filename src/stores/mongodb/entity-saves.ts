@@ -36,18 +36,36 @@ export async function saveChanges(records: EntityRecords, changes: readonly Enti
   }
   const lost = attempts.filter((attempt) => !kept.has(attempt));
   await abandon(records, lost, token);
+  await readDecided(records, lost.map(({ change }) => change).filter(isNew));
   const saved = new Set([...kept].map(({ change }) => change));
   if (saved.size < changes.length) await wait(randomInt(5, 50));
   return changes.map((change) => saved.has(change));
 }
 
-/** Those changes that were made from what is stored now. What others began and left undone is brought to its end first. */
-async function current(records: EntityRecords, changes: readonly EntityChange[]): Promise<Attempt[]> {
+/** Whether it is about one id alone, that is not stored yet: its commit is an insert, which needs no look before. */
+function isNew({ entity, absorbs }: EntityChange): boolean {
+  return entity.revision === 0 && absorbs.length === 0;
+}
+
+/** What is stored of the entities of these changes. What others began there and left undone is brought to its end. */
+async function readDecided(
+  records: EntityRecords,
+  changes: readonly EntityChange[],
+): Promise<ReadonlyMap<string, EntityRecord>> {
   const heads = await readHeads(records, [...new Set(changes.flatMap(idsOf))]);
   for (const [id, head] of heads) {
     if (head.absorbing?.length) await finishJoin(records, id, head.absorbing);
     if (isJoining(head) && !isFresh(head.joining, records.clock)) await resolveJoin(records, head);
   }
+  return heads;
+}
+
+/** Those changes that were made from what is stored now. */
+async function current(records: EntityRecords, changes: readonly EntityChange[]): Promise<Attempt[]> {
+  const heads = await readDecided(
+    records,
+    changes.filter((change) => !isNew(change)),
+  );
   const met = new Set<string>();
   const attempts: Attempt[] = [];
   for (const change of changes) {
