@@ -32,8 +32,10 @@ for (const { days, zone, start, seed } of storesOnServers ? shortOnes : simulati
     });
 
     it("sees deaths and jumps", () => {
-      expect(simulation.deaths).to.be.greaterThan(days / 20);
-      expect(simulation.jumps).to.be.greaterThan(days / 20);
+      // A short one may be spared one kind of trouble.
+      const [fewest, most] = [simulation.deaths, simulation.jumps].sort((a, b) => a - b) as [number, number];
+      expect(most).to.be.greaterThan(days / 20);
+      if (days > 1) expect(fewest).to.be.greaterThan(days / 20);
     });
 
     it("misses no count", async () => {
