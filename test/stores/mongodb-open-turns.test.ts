@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Db } from "mongodb";
+import { isDuplicate } from "../../src/stores/mongodb/collection.js";
 import { inTurns } from "../../src/stores/mongodb/update-turns.js";
 import { openTestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
@@ -32,6 +33,20 @@ onServers(["mongodb"], "changes that a process makes in turns", () => {
     const tries = Array.from({ length: 20 }, () => numbers.updateOne({ _id: "a", number: 0 }, { $inc: { number: 1 } }));
     const matched = (await Promise.all(tries)).map(({ matchedCount }) => matchedCount);
     expect(matched.filter((count) => count > 0)).to.have.length(1);
+  });
+
+  it("are told as one where they are made at once, however many", async () => {
+    const numbers = inTurns(db).collection<Numbered>("numbers");
+    const ids = Array.from({ length: 150 }, (_, index) => `many ${index}`);
+    await numbers.insertMany(ids.map((_id) => ({ _id, number: 0 })));
+    const raise = (_id: string) => ({ updateOne: { filter: { _id, number: 0 }, update: { $inc: { number: 1 } } } });
+    expect(await numbers.bulkWrite(ids.map(raise), { ordered: false })).to.include({ matchedCount: 150 });
+    const insert = { insertOne: { document: { _id: "a", number: 9 } } };
+    const failure = await numbers
+      .bulkWrite([insert, ...ids.map((_id) => ({ deleteOne: { filter: { _id } } }))], { ordered: false })
+      .catch((error: unknown) => error);
+    expect(isDuplicate(failure)).to.equal(true);
+    expect(await numbers.countDocuments()).to.equal(1);
   });
 
   it("go on after one that fails", async () => {

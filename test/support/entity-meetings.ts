@@ -34,6 +34,7 @@ const prepared =
   (place: Place, fact = "first") =>
     place.writers.prepare(place.store, hashes(place), fact);
 const update = prepared(({ ofA }) => [ofA]);
+const updateOfAbsorbed = prepared(({ ofB }) => [ofB]);
 const extension = prepared(({ ofA, unknown }) => [ofA, unknown]);
 const birth = prepared(({ unknown }) => [unknown]);
 const join = prepared(({ ofA, ofB }) => [ofA, ofB]);
@@ -126,8 +127,8 @@ export const cases: readonly Case[] = [
     stops: true,
   },
   ...([RESERVED, LOCKED, COMMITTED, ["updateMany", 0], ["updateMany", 1]] as const).map((death) => ({
-    title: `an update meets a join that dies after its ${death.join(" ")}`,
-    save: update,
+    title: `an update of the absorbed meets a join that dies after its ${death.join(" ")}`,
+    save: updateOfAbsorbed,
     meanwhile: dies(wideJoin, death),
     stops: false,
   })),

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Collection, Db, Document, MongoClient } from "mongodb";
 import { ServiceError } from "../../errors.js";
+import { bulkWriteInParts } from "./bulk-parts.js";
 
-/** What changes a document that is there. */
+/** What changes a document that is there, besides `bulkWrite`. */
 const changes = [
-  "bulkWrite",
   "deleteMany",
   "deleteOne",
   "findOneAndDelete",
@@ -51,7 +51,8 @@ export function inTurns(db: Db, waitMs = WAIT_MS): Db {
       const made = found[change] as Change;
       return [change, (...args: readonly unknown[]) => take(name, () => made.apply(found, [...args]))] as const;
     });
-    return replacing(found, Object.fromEntries(own));
+    const bulkWrite = bulkWriteInParts(found, (part) => take(name, part));
+    return replacing(found, { ...Object.fromEntries(own), bulkWrite });
   }
 
   return replacing(db, { collection });
