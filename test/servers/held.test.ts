@@ -10,7 +10,6 @@ import {
   removeThrough,
   statusOf,
 } from "../support/process-set.js";
-import type { RealService } from "../support/real-service.js";
 import { onServers, onServersOnly } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -30,15 +29,16 @@ onServers(
     after(() => set.close());
 
     it("changes nothing when it goes on after another has completed the deletion", async () => {
-      const api = await set.start("api");
-      const held: RealService[] = [];
+      const [api, ...held] = await Promise.all([
+        set.start("api"),
+        ...HELD_AT.map((name) => set.start("worker", { FAILPOINT: name, FAILPOINT_SIGNAL: "SIGSTOP" })),
+      ]);
       const ids: string[] = [];
-      for (const [index, failpoint] of HELD_AT.entries()) {
+      for (const index of HELD_AT.keys()) {
         await collectThrough(api, [personOf(index)]);
-        const worker = await set.start("worker", { FAILPOINT: failpoint, FAILPOINT_SIGNAL: "SIGSTOP" });
         ids.push(await removeThrough(api, `email/p${index}@example.org`));
-        await until(`it is held at ${failpoint}`, () => isHeld(worker.pid), 30_000);
-        held.push(worker);
+        const holding = () => held.filter(({ pid }) => isHeld(pid)).length;
+        await until("one more is held", () => holding() > index, 20_000);
       }
       // Nobody else has taken them: each is its worker's until the lease is over.
       for (const id of ids) expect(await isCompleteIn(api, id)).to.equal(false);

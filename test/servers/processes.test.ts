@@ -60,7 +60,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
   });
 
   it("show a point whose writer died before it could announce the end of its write", async () => {
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const dying = await set.start("api", { FAILPOINT: "W1" });
       await until("it is answered from memory", async () => (await read(apis[0], "orphan")).is_cached);
       await write(dying, "orphan", 100 + round).catch(() => undefined);
@@ -71,7 +71,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
       expect(performance.now() - died).to.be.below(1000);
     }
     await until("it is answered from memory again", async () => (await read(apis[0], "orphan")).is_cached, 60_000);
-    expect(await valuesOf(apis[0], "orphan")).to.deep.equal([102]);
+    expect(await valuesOf(apis[0], "orphan")).to.deep.equal([101]);
   });
 
   it(`P2: show nobody in either whose DELETE one of them has answered, over all read routes, in ${PAIRS} pairs`, async () => {
