@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../errors.js";
 import { applyMemberships, type MembershipParts } from "./apply-memberships.js";
 import type { BatchMessage } from "./batch-message.js";
@@ -22,6 +23,9 @@ export interface BatchParts extends EntitySources, MembershipParts {
 /** Each attempt but the first two needs somebody who wrote to the same entity in that very moment. */
 const ATTEMPTS = 40;
 
+/** How soon an identity is looked at again that an erasure is about to take from its holder, ms. */
+const ABOUT_TO_BE_ERASED_MS = 25;
+
 /**
  * Brings messages into the history and from there into the profiles, the index and the counts. All of it is done when it
  * resolves, or is left pending when it rejects. What must not come back is dropped; resolves with those over a limit, which
@@ -44,6 +48,10 @@ export async function applyBatch(
     const found = await findEntities(parts, hashesOf(left), entitiesOf(left));
     left = await withoutSuppressed(parts.history, left, found);
     if (left.length === 0) return refused;
+    if (hashesOf(left).some(found.isAboutToBeErased)) {
+      await sleep(ABOUT_TO_BE_ERASED_MS);
+      continue;
+    }
     const plan = planBatch(left, { found, documents: await documents.of(found.live), limits, newId: parts.newId });
     refused.push(...plan.refused);
     if (plan.newIds.length > 0) await parts.entityKeys.create(plan.newIds);

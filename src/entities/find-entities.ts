@@ -20,6 +20,11 @@ export interface FoundEntities {
   isFresh(id: EntityId): boolean;
   /** The id that holds an identity although it leads nowhere. */
   voidOwnerOf(hash: IdentityHash): EntityId | undefined;
+  /**
+   * Whether an identity is held by a profile that an erasure means and does not name yet. It is about to, and finds the
+   * profile by what it holds: until then nobody may take anything from it.
+   */
+  isAboutToBeErased(hash: IdentityHash): boolean;
   /** Newest cut-off of an identity that was ever asked to be erased. */
   cutOffOf(hash: IdentityHash): number | undefined;
 }
@@ -51,16 +56,21 @@ export async function findEntities(
     !bindings.some(({ hash, since }) => since <= (cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
   const usable = new Map(live.filter(isUsable).map((entity) => [entity.id, entity]));
 
-  function entityOf(id: EntityId): StoredEntity | undefined {
-    if (erased.has(id)) return undefined;
+  const unnamed = new Set(
+    live.flatMap(({ id, joined }) => ([id, ...joined].some((named) => erased.has(named)) ? [] : [id])),
+  );
+
+  function rootOf(id: EntityId): EntityId {
     let at = id;
     for (let step = 0; step < LONGEST_CHAIN; step += 1) {
       const state = states.get(at);
-      if (state?.state !== "joined") return usable.get(at);
+      if (state?.state !== "joined") return at;
       at = state.into;
     }
-    return undefined;
+    return at;
   }
+
+  const entityOf = (id: EntityId) => (erased.has(id) ? undefined : usable.get(rootOf(id)));
 
   const ownerOf = (hash: IdentityHash) => {
     const owner = owners.get(hash);
@@ -73,6 +83,10 @@ export async function findEntities(
     entityOf,
     isFresh: (id) => !states.has(id) && !erased.has(id),
     voidOwnerOf: (hash) => (ownerOf(hash) === undefined ? owners.get(hash) : undefined),
+    isAboutToBeErased(hash) {
+      const owner = owners.get(hash);
+      return owner !== undefined && ownerOf(hash) === undefined && unnamed.has(rootOf(owner));
+    },
     cutOffOf: (hash) => cutOffs.get(hash),
   };
 }
