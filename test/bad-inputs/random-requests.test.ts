@@ -6,10 +6,11 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { mintKey } from "../../src/keys/mint-key.js";
 import { type OpenApi, type RandomRequest, randomRequests } from "../support/random-requests.js";
+import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
 /** Requests in all; the long run makes more. */
-const REQUESTS = Number(process.env.RANDOM_REQUESTS ?? 30_000);
+const REQUESTS = Number(process.env.RANDOM_REQUESTS ?? amount(30_000, 2_000));
 
 const AT_ONCE = 50;
 
@@ -17,7 +18,7 @@ const AT_ONCE = 50;
 const fastest = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** A request that takes longer hangs, ms. */
-const LONGEST_MS = 2000;
+const LONGEST_MS = amount(2000, 15_000);
 
 describe("P20: no input makes a 5xx, a hang or a crash", () => {
   let service: TestService;

@@ -8,15 +8,18 @@ import type { AskedSeries } from "../../src/metrics/series-request.js";
 import type { SeriesStore } from "../../src/metrics/series-store.js";
 import { cacheSizes, compareHistory } from "../support/cache-history.js";
 import { openMetricReader, valuesOf } from "../support/metric-reader.js";
+import { amount } from "../support/servers.js";
 
 const begin = Date.parse("2024-03-01T00:00:00Z");
+
+const STEPS = amount(2_000, 1_000);
 
 describe("what is cached", function () {
   this.timeout(60_000);
 
   for (const { what, cache, seed } of cacheSizes) {
-    it(`equals what is not, over 2,000 steps of a random history with ${what} (P18)`, () =>
-      compareHistory(cache, 2_000, seed));
+    it(`equals what is not, over ${STEPS} steps of a random history with ${what} (P18)`, () =>
+      compareHistory(cache, STEPS, seed));
   }
 
   it("never is older than a write that was acknowledged before the query, with queries and writes all at once (P18)", async () => {

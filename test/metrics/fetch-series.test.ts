@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
+import type { Changes } from "../../src/metrics/changes.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { AskedSeries } from "../../src/metrics/series-request.js";
@@ -107,7 +108,12 @@ describe("fetching series", () => {
 
   it("uses nothing that was cached while news of writes may have been missed, or before", async () => {
     let era: number | undefined = 1;
-    const reader = await openReader({ changes: (changes) => ({ ...changes, era: () => era }) });
+    const changes = (own: Changes): Changes => ({
+      announce: (phase, windows) => own.announce(phase, windows),
+      listen: (listener) => own.listen(listener),
+      era: () => era,
+    });
+    const reader = await openReader({ changes });
     const fetchCached = async () => (await reader.fetch([asked], now))[0]?.isCached;
     expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
     era = undefined;
