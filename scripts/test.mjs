@@ -28,13 +28,10 @@ const how = process.env.NODE_V8_COVERAGE ? underCoverage : inParallel;
 /** How the paths of tests begin that run once more with every store on a server. */
 const ON_SERVERS = [
   "test/http/",
-  "test/bad-inputs/",
   "test/deletions/",
   "test/catalogue/",
   ...["interrupted", "joins", "tend-history", "writers-and-erasers"].map((name) => `test/entities/${name}`),
-  ...["cached-equals-uncached", "fetch-series", "oracle", "recorder-points", "recorder-year"].map(
-    (name) => `test/metrics/${name}`,
-  ),
+  "test/metrics/recorder-year",
 ];
 /** Opening a service there takes a good second, and some servers look at every document for each write. */
 const ON_SERVERS_TIMEOUT_MS = 120_000;
