@@ -12,7 +12,7 @@ const OPEN = 40;
 const DATABASE = 13;
 
 onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: Redis that forgets everything", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   let redis: Redis;
   let api: TestService;
   let worker: TestService | undefined;

@@ -16,7 +16,7 @@ const canary = `canary${randomBytes(8).toString("hex")}`;
 const written = [canary, Buffer.from(canary).toString("hex")].map((text) => Buffer.from(text));
 
 onServers(["mongodb", "influxdb", "bullmq"], "canaries on servers", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const lines: string[] = [];
   let service: TestService;
 

@@ -21,7 +21,7 @@ onServers(
   ["mongodb", "influxdb", "bullmq"],
   "P8: a worker that is held in its work until its lease is over",
   function () {
-    this.timeout(180_000);
+    this.timeout(300_000);
     let set: ProcessSet;
     before(async () => {
       set = await processSet();

@@ -12,13 +12,13 @@ import { runToEnd } from "../support/run-command.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
 
-const PAIRS = 200;
+const PAIRS = 100;
 const AT_ONCE = 8;
 const HOUR = 3_600_000;
 const SLOT = Math.floor(Date.now() / HOUR) * HOUR - 5 * HOUR;
 
 onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
-  this.timeout(300_000);
+  this.timeout(600_000);
   let set: ProcessSet;
   let apis: [RealService, RealService];
   let workers: RealService[];

@@ -13,7 +13,7 @@ const PEOPLE = 30;
 const ERASED = 15;
 
 onServers(["mongodb", "influxdb", "bullmq"], "three processes that start, sweep and tick at once", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   let set: ProcessSet;
   before(async () => {
     set = await processSet();

@@ -1,3 +1,4 @@
+import type { ChildService } from "./child-service.js";
 import { dropFromServers } from "./drop-from-servers.js";
 import { type RealService, startReal, temporaryFolder } from "./real-service.js";
 import { environmentOnServers, ownName } from "./servers.js";
@@ -19,19 +20,18 @@ export interface ProcessSet {
 export async function processSet(settings: Record<string, string> = {}): Promise<ProcessSet> {
   const name = ownName();
   const folder = temporaryFolder();
-  const started: RealService[] = [];
+  const begun: ChildService[] = [];
   const proxy = await openTurnsProxy(process.env.TEST_MONGODB_URL ?? "");
   const environment = { ...environmentOnServers(name, proxy.url), LOG_LEVEL: "warn", ...settings };
   return {
     name,
     environment,
-    async start(role, more = {}) {
-      const service = await startReal(folder.dir, { ...environment, ROLES: role, ...more });
-      started.push(service);
-      return service;
+    start(role, more = {}) {
+      return startReal(folder.dir, { ...environment, ROLES: role, ...more }, (process) => begun.push(process));
     },
     async close() {
-      await Promise.all(started.map((service) => service.kill()));
+      for (const { child } of begun) child.kill("SIGKILL");
+      await Promise.all(begun.map(({ ended }) => ended));
       await proxy.close();
       folder.remove();
       await dropFromServers(name);

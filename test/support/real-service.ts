@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startChild } from "./child-service.js";
+import { type ChildService, startChild } from "./child-service.js";
 import { adminKey } from "./service.js";
 
 /** The real service in a process of its own, on a folder that outlives it. */
@@ -27,8 +27,12 @@ export function temporaryFolder(): { readonly dir: string; remove(): void } {
   return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
 }
 
-/** Starts the service on `dir`; resolves when its port is open, rejects with its log when it ends before. */
-export async function startReal(dir: string, environment: Record<string, string> = {}): Promise<RealService> {
+/** Starts the service on `dir`; resolves when its port is open, rejects with its log when it ends before. `begun` is told of the process at once. */
+export async function startReal(
+  dir: string,
+  environment: Record<string, string> = {},
+  begun: (process: ChildService) => void = () => {},
+): Promise<RealService> {
   const process = startChild({
     HOST: "127.0.0.1",
     DATA_DIR: dir,
@@ -36,6 +40,7 @@ export async function startReal(dir: string, environment: Record<string, string>
     LOG_LEVEL: "debug",
     ...environment,
   });
+  begun(process);
   const url = await process.listening;
   const end = async (signal: NodeJS.Signals) => {
     process.child.kill(signal);

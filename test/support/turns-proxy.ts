@@ -26,7 +26,10 @@ export async function openTurnsProxy(server: string): Promise<TurnsProxy> {
       last = last.then(() => new Promise((done) => resolve(done)));
     });
 
+  const clients = new Set<Socket>();
   const proxy = createServer({ noDelay: true }, (client) => {
+    clients.add(client);
+    client.once("close", () => clients.delete(client));
     carry(client, createConnection({ host: upstream.hostname, port: Number(upstream.port), noDelay: true }), turn);
   });
   proxy.listen(0, "127.0.0.1");
@@ -36,6 +39,7 @@ export async function openTurnsProxy(server: string): Promise<TurnsProxy> {
   return {
     url: url.href,
     async close() {
+      for (const client of clients) client.destroy();
       await new Promise((resolve) => proxy.close(resolve));
     },
   };
