@@ -53,6 +53,7 @@ rmSync(folder, { recursive: true, force: true });
 const passes = runs.reduce((sum, run) => sum + run.passes, 0);
 const failures = runs.reduce((sum, run) => sum + run.failures, 0);
 for (const title of new Set(runs.flatMap(({ pending }) => pending))) process.stdout.write(`not run: ${title}\n`);
+for (const failed of runs.flatMap(({ failed }) => failed)) process.stdout.write(`failed: ${failed}\n`);
 process.stdout.write(`${passes} passed, ${failures} failed\n`);
 process.exit(failures > 0 || passes === 0 ? 1 : (runs.find(({ status }) => status !== 0)?.status ?? 0));
 
@@ -62,14 +63,14 @@ async function runOnServers() {
   if (missing.length > 0) {
     const pending = [`${ON_SERVERS.join(", ")} once more with every store on a server (${missing.join(", ")} not set)`];
     const required = Boolean(process.env.REQUIRE_ENGINES);
-    return { passes: 0, failures: required ? 1 : 0, pending, status: 0 };
+    return { passes: 0, failures: required ? 1 : 0, pending, failed: [], status: 0 };
   }
   process.stdout.write(`== once more with every store on a server: ${ON_SERVERS.join(", ")}\n`);
   const files = slowFirst().filter((file) => ON_SERVERS.some((start) => file.startsWith(start)));
   return run([...how, "--timeout", String(ON_SERVERS_TIMEOUT_MS), ...files, ...rest], { TEST_STORES: "servers" });
 }
 
-/** Runs mocha; hands out its counts, what it did not run, and its exit code. */
+/** Runs mocha; hands out its counts, what failed, what it did not run, and its exit code. */
 async function run(mochaArgs, env = {}) {
   rmSync(summary, { force: true });
   const status = await runChild([...mocha, ...mochaArgs], { env: { ...env, TEST_SUMMARY: summary } });
@@ -92,6 +93,6 @@ function counts() {
     return JSON.parse(readFileSync(summary, "utf8"));
   } catch {
     process.stdout.write("The test run ended before its summary.\n");
-    return { passes: 0, failures: 1, pending: [] };
+    return { passes: 0, failures: 1, pending: [], failed: [] };
   }
 }
