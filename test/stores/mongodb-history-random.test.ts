@@ -39,6 +39,14 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ what: fc.constantFrom("finish", "wake") }) },
 ) as fc.Arbitrary<Deed>;
 
+/** One sleeps who took what another had settled before; an erasure makes the archive forget it meanwhile. */
+const appendedAgainAndErased: Deed[] = [
+  { what: "settle and die", of: 1 << 11, at: "taken" },
+  { what: "append", of: (1 << 11) + (1 << 9) },
+  { what: "settle and sleep", of: 1 << 11, at: "taken" },
+  { what: "erase", entity: 3 },
+];
+
 onServers(["mongodb"], "mongodb: a history of processes that die and sleep", () => {
   it("counts every message once that was ever settled, and no other", async function () {
     this.timeout(120_000);
@@ -56,7 +64,7 @@ onServers(["mongodb"], "mongodb: a history of processes that die and sleep", () 
           await world.close();
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 12, examples: [[appendedAgainAndErased]] },
     );
   });
 });

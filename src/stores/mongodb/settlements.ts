@@ -46,9 +46,10 @@ const ROUNDS = 20;
  *
  * 1. One write to the document of their append takes them. From here on they are settled, anybody can finish it, and
  *    whoever does finds the same messages: nobody replaces or removes what is taken.
- * 2. They go into the archive. One that is there under another settlement was counted by that one, and is left out.
- * 3. They are counted. A count remembers, for each lane, the last settlement that it holds. Those of a lane come one after
- *    the other, so whoever wakes up late finds its settlement counted, or a later one.
+ * 2. They go into the archive. One that is there under another settlement was counted by that one, and counts for nothing.
+ * 3. They are counted. A count remembers, for each lane, the last settlement that it holds, also one that added nothing:
+ *    what the archive has forgotten by then is not counted again. Those of a lane come one after the other, so whoever wakes
+ *    up late finds its settlement counted, or a later one.
  * 4. They are removed from the pending ones, and 5. the append is let go.
  *
  * A lane in which anything failed is left: what it began is finished by others, and a new lane takes its place.
@@ -138,9 +139,9 @@ export class Settlements {
     await atStep("taken");
     const messages = own ?? (await this.#takenBy(taken));
     if (messages.length > 0) {
-      const counted = await this.#archive(`${lane}:${seq}`, append, messages);
+      const counted = await this.#archive(`${lane}:${seq}`, messages);
       await atStep("archived");
-      await this.#count(this.#partsOf(counted), lane, seq);
+      await this.#count(this.#partsOf(messages, counted), lane, seq);
       await atStep("counted");
       for (const piece of piecesOf(messages)) {
         await pending.deleteMany({ _id: oneOf(piece.map(({ _id }) => _id)), append });
@@ -157,35 +158,31 @@ export class Settlements {
     return found.filter(({ _id }) => hasTaken(taken, _id));
   }
 
-  /** Brings them into the archive; hands out those that no other settlement has counted, and removes the others. */
-  async #archive(
-    batch: string,
-    append: string,
-    messages: readonly PendingDocument[],
-  ): Promise<readonly PendingDocument[]> {
-    const { pending, archive } = this.#documents;
+  /** Brings them into the archive; hands out those that no other settlement has counted. */
+  async #archive(batch: string, messages: readonly PendingDocument[]): Promise<ReadonlySet<PendingDocument>> {
+    const { archive } = this.#documents;
     const refused = await archive
       .insertMany(
         messages.map((message) => archivedDocument(message, batch)),
         { ordered: false },
       )
       .then(() => new Set<number>(), duplicatesOf);
-    if (refused.size === 0) return messages;
+    if (refused.size === 0) return new Set(messages);
     const kept = messages.filter((_, index) => refused.has(index)).map(({ _id }) => _id);
     const before = await archive.find({ _id: oneOf(kept) }, { projection: { batch: 1 } }).toArray();
     const others = new Set(before.filter((message) => message.batch !== batch).map(({ _id }) => _id));
-    // Before anything is counted, so that they cannot be taken for this settlement's own once the archive forgets them.
-    if (others.size > 0) await pending.deleteMany({ _id: oneOf([...others]), append });
-    return messages.filter(({ _id }) => !others.has(_id));
+    return new Set(messages.filter(({ _id }) => !others.has(_id)));
   }
 
-  #partsOf(messages: readonly PendingDocument[]): SlotCount[] {
+  /** How many of them are counted, for each stream and slot that any of them belongs to. */
+  #partsOf(messages: readonly PendingDocument[], counted: ReadonlySet<PendingDocument>): SlotCount[] {
     const { slotMs } = this.#parts;
     const parts = new Map<string, SlotCount>();
-    for (const { stream, time } of messages) {
+    for (const message of messages) {
+      const { stream, time } = message;
       const slot = Math.floor(time / slotMs) * slotMs;
       const key = `${slot}/${stream}`;
-      parts.set(key, { stream, slot, count: (parts.get(key)?.count ?? 0) + 1 });
+      parts.set(key, { stream, slot, count: (parts.get(key)?.count ?? 0) + (counted.has(message) ? 1 : 0) });
     }
     return [...parts.values()];
   }

@@ -67,7 +67,7 @@ export function mongoSlotCounts(db: Db): SlotCounts {
   };
 }
 
-/** Adds what settlement `seq` of a lane comes to. Where that one is counted already, or a later one of its lane, nothing happens. */
+/** Adds what settlement `seq` of a lane comes to, and notes that it did also where that is 0. Where that one is counted already, or a later one of its lane, nothing happens. */
 export type CountOnce = (added: readonly SlotCount[], lane: string, seq: number) => Promise<void>;
 
 /** Settlements of a lane are to be counted one after the other, by however many at once. */
@@ -79,14 +79,14 @@ export function countOnce(db: Db): CountOnce {
     const additions: AnyBulkWriteOperation<CountDocument>[] = added.map((more) => ({
       updateOne: {
         filter: { _id: `${partOf(more)}/${lane}`, seq: { $lt: seq } },
-        update: { $inc: { count: more.count }, $set: { seq, dirty: true } },
+        update: more.count === 0 ? { $set: { seq } } : { $inc: { count: more.count }, $set: { seq, dirty: true } },
       },
     }));
     const { matchedCount } = await counts.bulkWrite(additions, { ordered: false });
     if (matchedCount === added.length) return;
     const first = added.map((more) => {
       const part = partOf(more);
-      return { _id: `${part}/${lane}`, part, ...more, seq, dirty: true };
+      return { _id: `${part}/${lane}`, part, ...more, seq, dirty: more.count > 0 };
     });
     // Those that are there have counted it.
     await counts.insertMany(first, { ordered: false }).catch(duplicatesOf);
