@@ -9,7 +9,7 @@ module.exports = class extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     runner.on("pending", (test) => this.pending.add(test.fullTitle()));
-    runner.on("fail", (test, { message }) => this.failed.push(`${test.fullTitle()}: ${message}`));
+    runner.on("fail", (test, { message }) => this.failed.push(`${test.fullTitle()}: ${message.split("\n", 1)[0]}`));
   }
 
   epilogue() {
