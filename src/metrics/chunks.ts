@@ -1,6 +1,9 @@
 import { ServiceError } from "../errors.js";
-import { CHUNK_SLOTS, type Series, seriesKey } from "./series.js";
+import { type Series, seriesKey } from "./series.js";
 import type { SeriesStore, SeriesWindow } from "./series-store.js";
+
+/** A store that reads chunks. */
+export type ChunkStore = Pick<SeriesStore, "chunkSlots" | "read">;
 
 /** One chunk of one series. */
 export interface Chunk {
@@ -12,9 +15,9 @@ export interface Chunk {
   readonly index: number;
 }
 
-/** The chunks that a window touches, ascending. */
-export function chunksOf({ series, from, to }: SeriesWindow, key = seriesKey(series)): Chunk[] {
-  const length = CHUNK_SLOTS * series.dimension.slotMs;
+/** The chunks of `chunkSlots` slots that a window touches, ascending. */
+export function chunksOf({ series, from, to }: SeriesWindow, chunkSlots: number, key = seriesKey(series)): Chunk[] {
+  const length = chunkSlots * series.dimension.slotMs;
   const chunks: Chunk[] = [];
   if (from >= to) return chunks;
   for (let index = Math.floor(from / length); index * length < to; index += 1) {
@@ -27,18 +30,16 @@ export function chunksOf({ series, from, to }: SeriesWindow, key = seriesKey(ser
  * The slots of each chunk by its key, read from the store at once; neighbours are asked for as one window. Rejects when the
  * store hands out anything but whole windows.
  */
-export async function readChunks(
-  store: Pick<SeriesStore, "read">,
-  chunks: readonly Chunk[],
-): Promise<Map<string, Float64Array>> {
+export async function readChunks(store: ChunkStore, chunks: readonly Chunk[]): Promise<Map<string, Float64Array>> {
+  const { chunkSlots } = store;
   const runs = runsOf(chunks);
-  const columns = await store.read(runs.map(windowOf));
+  const columns = await store.read(runs.map((run) => windowOf(run, chunkSlots)));
   if (columns.length !== runs.length) throw incomplete();
   const slots = new Map<string, Float64Array>();
   for (const [i, run] of runs.entries()) {
     const column = columns[i];
-    if (column?.length !== run.length * CHUNK_SLOTS) throw incomplete();
-    for (const [n, { key }] of run.entries()) slots.set(key, column.subarray(n * CHUNK_SLOTS, (n + 1) * CHUNK_SLOTS));
+    if (column?.length !== run.length * chunkSlots) throw incomplete();
+    for (const [n, { key }] of run.entries()) slots.set(key, column.subarray(n * chunkSlots, (n + 1) * chunkSlots));
   }
   return slots;
 }
@@ -52,9 +53,10 @@ export function joinChunks(
   const first = from / series.dimension.slotMs;
   const column = new Float64Array((to - from) / series.dimension.slotMs);
   for (const chunk of chunks) {
-    const start = chunk.index * CHUNK_SLOTS - first;
+    const slots = slotsOf(chunk);
+    const start = chunk.index * slots.length - first;
     const skip = Math.max(0, -start);
-    column.set(slotsOf(chunk).subarray(skip, Math.min(CHUNK_SLOTS, column.length - start)), start + skip);
+    column.set(slots.subarray(skip, Math.min(slots.length, column.length - start)), start + skip);
   }
   return column;
 }
@@ -71,9 +73,9 @@ function runsOf(chunks: readonly Chunk[]): Chunk[][] {
   return runs;
 }
 
-function windowOf(run: readonly Chunk[]): SeriesWindow {
+function windowOf(run: readonly Chunk[], chunkSlots: number): SeriesWindow {
   const { series, index } = run[0] as Chunk;
-  const length = CHUNK_SLOTS * series.dimension.slotMs;
+  const length = chunkSlots * series.dimension.slotMs;
   return { series, from: index * length, to: (index + run.length) * length };
 }
 

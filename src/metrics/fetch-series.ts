@@ -1,17 +1,17 @@
 import type { Changes } from "./changes.js";
+import type { ChunkStore } from "./chunks.js";
 import { withDeadline } from "./deadline.js";
 import { FragmentCache } from "./fragment-cache.js";
 import { type SaveSchedule, saveSchedule } from "./save-schedule.js";
 import { seriesKey } from "./series.js";
 import { type SeriesFragment, seriesFragment } from "./series-fragment.js";
 import { costOf, type SeriesPlan, windowsOf } from "./series-plan.js";
-import type { SeriesStore } from "./series-store.js";
 import { SeriesWatch } from "./series-watch.js";
 import { type CachedSlots, SlotCache } from "./slot-cache.js";
 import { Turns } from "./turns.js";
 
 export interface FetchSeriesParts {
-  readonly store: Pick<SeriesStore, "read">;
+  readonly store: ChunkStore;
   readonly changes: Changes;
   /** Bytes that slots and finished values may take in memory. */
   readonly cache: { readonly columns_bytes: number; readonly answers_bytes: number };
@@ -34,8 +34,9 @@ export type FetchSeries = (plans: readonly SeriesPlan[], now: number) => Promise
 
 export function fetchSeries({ store, changes, cache, deadlineMs }: FetchSeriesParts): FetchSeries {
   const watch = new SeriesWatch(changes);
-  const patient = {
-    read: (windows: Parameters<SeriesStore["read"]>[0]) => withDeadline(deadlineMs, () => store.read(windows)),
+  const patient: ChunkStore = {
+    chunkSlots: store.chunkSlots,
+    read: (windows) => withDeadline(deadlineMs, () => store.read(windows)),
   };
   const slots = new SlotCache(patient, watch, cache.columns_bytes);
   const fragments = new FragmentCache(watch, cache.answers_bytes);

@@ -10,6 +10,12 @@ export interface SeriesWindow {
 /** PORT. Saved slots by series. */
 export interface SeriesStore {
   /**
+   * Slots of one series that lie together, counted from 1970: to read some of them costs hardly less than to read all. Who
+   * keeps what was read keeps it in chunks of so many.
+   */
+  readonly chunkSlots: number;
+
+  /**
    * Keeps every slot of the columns that is not NaN; the others stay as they are. A slot already kept is replaced, and of
    * two columns in one call that name the same slot the later one stays. Resolves when all of it survives a crash; a call
    * that rejects may have kept a part where the engine cannot keep all or nothing, and is safe to repeat.

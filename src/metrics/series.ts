@@ -16,9 +16,6 @@ export interface SlotColumn {
   readonly values: Float64Array;
 }
 
-/** A chunk is this many slots of one series, aligned to multiples of it: a week of hourly slots. */
-export const CHUNK_SLOTS = 168;
-
 /** A name for a series that no other series has. Ids hold no control character, so NUL separates. */
 export function seriesKey({ dimension, id, type }: Series): string {
   return `${dimension.name}\0${id}\0${type}`;

@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { type Chunk, chunksOf, joinChunks, readChunks } from "./chunks.js";
-import { CHUNK_SLOTS } from "./series.js";
-import type { SeriesStore, SeriesWindow } from "./series-store.js";
+import { type Chunk, type ChunkStore, chunksOf, joinChunks, readChunks } from "./chunks.js";
+import type { SeriesWindow } from "./series-store.js";
 import type { Look, SeriesHolder, SeriesWatch } from "./series-watch.js";
 import { Turns } from "./turns.js";
 
@@ -16,9 +15,6 @@ export interface CachedSlots {
 /** A read of the store that is under way. */
 type Load = Promise<Map<string, Float64Array>>;
 
-/** Stands for every chunk without a saved slot. */
-const EMPTY = new Float64Array(CHUNK_SLOTS).fill(Number.NaN);
-
 /** Chunks kept before others get their turn. */
 const TURN = 5_000;
 
@@ -30,15 +26,18 @@ const ENTRY_BYTES = 300;
  * chunk at one time share one read of the store; a read that fails is forgotten.
  */
 export class SlotCache implements SeriesHolder {
-  readonly #store: Pick<SeriesStore, "read">;
+  readonly #store: ChunkStore;
   readonly #watch: SeriesWatch;
   readonly #chunks: LRUCache<string, Float64Array>;
   readonly #loads = new Map<string, Load>();
+  /** Stands for every chunk without a saved slot. */
+  readonly #empty: Float64Array;
 
-  constructor(store: Pick<SeriesStore, "read">, watch: SeriesWatch, bytes: number) {
+  constructor(store: ChunkStore, watch: SeriesWatch, bytes: number) {
     this.#store = store;
     this.#watch = watch;
-    const sizeCalculation = (slots: Float64Array) => (slots === EMPTY ? 0 : slots.byteLength) + ENTRY_BYTES;
+    this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
+    const sizeCalculation = (slots: Float64Array) => (slots === this.#empty ? 0 : slots.byteLength) + ENTRY_BYTES;
     this.#chunks = new LRUCache({ maxSize: Math.max(1, bytes), sizeCalculation });
     watch.addHolder(this);
   }
@@ -46,7 +45,7 @@ export class SlotCache implements SeriesHolder {
   /** The slots of each window, in the order asked, by at most one read of the store. Rejects rather than hand out a part. */
   async read(windows: readonly SeriesWindow[]): Promise<CachedSlots[]> {
     const trusted = this.#watch.trusted();
-    const wanted = windows.map((window) => chunksOf(window));
+    const wanted = windows.map((window) => chunksOf(window, this.#store.chunkSlots));
     const found = new Map<string, Float64Array>();
     const loads = new Map<string, Load>();
     const missing = new Map<string, Chunk>();
@@ -75,7 +74,7 @@ export class SlotCache implements SeriesHolder {
   }
 
   drop(key: string, window: SeriesWindow): void {
-    for (const chunk of chunksOf(window, key)) {
+    for (const chunk of chunksOf(window, this.#store.chunkSlots, key)) {
       this.#chunks.delete(chunk.key);
       this.#loads.delete(chunk.key);
     }
@@ -101,7 +100,7 @@ export class SlotCache implements SeriesHolder {
       const turns = new Turns(TURN);
       for (const { key, seriesKey } of chunks) {
         if (this.#watch.isFresh(looks.get(seriesKey) as Look)) {
-          this.#chunks.set(key, compact(slots.get(key) as Float64Array));
+          this.#chunks.set(key, this.#compact(slots.get(key) as Float64Array));
         }
         const others = turns.after(1);
         if (others !== undefined) await others;
@@ -112,10 +111,9 @@ export class SlotCache implements SeriesHolder {
       for (const { key } of chunks) if (this.#loads.get(key) === self()) this.#loads.delete(key);
     }
   }
-}
 
-/** A copy that holds on to nothing else. */
-function compact(slots: Float64Array): Float64Array {
-  for (let i = 0; i < slots.length; i += 1) if (!Number.isNaN(slots[i])) return slots.slice();
-  return EMPTY;
+  /** A copy that holds on to nothing else. */
+  #compact(slots: Float64Array): Float64Array {
+    return slots.every(Number.isNaN) ? this.#empty : slots.slice();
+  }
 }

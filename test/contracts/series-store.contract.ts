@@ -3,7 +3,7 @@ import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { experience } from "../../src/metrics/dimensions/experience.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
-import { CHUNK_SLOTS, type Series } from "../../src/metrics/series.js";
+import type { Series } from "../../src/metrics/series.js";
 import type { SeriesStore } from "../../src/metrics/series-store.js";
 
 /** What every engine promises of saved slots; `forgets` says that it forgets as soon as it is told to. */
@@ -13,8 +13,9 @@ export function seriesStoreContract(
   { forgets }: { readonly forgets: boolean } = { forgets: true },
 ): void {
   describe(`series store: ${name}`, () => {
-    /** The start of a chunk of hourly slots, in 2024. */
-    const start = Math.ceil(Date.UTC(2024, 1, 29) / (CHUNK_SLOTS * HOUR)) * CHUNK_SLOTS * HOUR;
+    /** A week: the start of it in 2024 is the start of a chunk of hourly slots wherever a week is so many chunks. */
+    const WEEK = 168;
+    const start = Math.ceil(Date.UTC(2024, 1, 29) / (WEEK * HOUR)) * WEEK * HOUR;
     const views: Series = { dimension: stream, id: "views", type: "size" };
     let store: SeriesStore;
     let close: () => Promise<void>;
@@ -57,12 +58,16 @@ export function seriesStoreContract(
       expect(await read(0, values.length)).to.deep.equal(values);
     });
 
+    it("has chunks that a week can be cut into", () => {
+      expect(WEEK % store.chunkSlots).to.equal(0);
+    });
+
     for (const [from, length] of [
-      [0, CHUNK_SLOTS],
+      [0, WEEK],
       [-1, 2],
-      [-CHUNK_SLOTS - 3, 3 * CHUNK_SLOTS + 6],
-      [5, CHUNK_SLOTS],
-      [CHUNK_SLOTS - 1, 1],
+      [-WEEK - 3, 3 * WEEK + 6],
+      [5, WEEK],
+      [WEEK - 1, 1],
     ] as const) {
       it(`keeps ${length} slots from slot ${from} of a chunk on, wherever a read begins and ends`, async () => {
         const values = Array.from({ length }, (_, i) => i + 0.5);
@@ -95,7 +100,7 @@ export function seriesStoreContract(
     });
 
     it("forgets slots before a moment and nothing after it, however often it is told to", async () => {
-      const old = -30 * CHUNK_SLOTS;
+      const old = -30 * WEEK;
       await write([1, 2], old);
       await write([3, 4], -1);
       for (const _ of [1, 2]) await store.expire(start);

@@ -54,6 +54,28 @@ describe("fetching series", () => {
     expect(reader.reads()).to.equal(1);
   });
 
+  it("reads whole chunks of the store and no slot beside them, and a chunk that was written alone again", async () => {
+    const day = 24 * HOUR;
+    const read: [from: number, to: number][] = [];
+    const between = (store: SeriesStore): SeriesStore => ({
+      ...store,
+      chunkSlots: 24,
+      read: (windows) => {
+        read.push(...windows.map(({ from, to }): [number, number] => [from / day, to / day]));
+        return store.read(windows);
+      },
+    });
+    const reader = await openReader({ between });
+    const week = () => reader.fetch([{ ...asked, range: "7d" }], now);
+    const today = Math.floor(now / day);
+    await week();
+    expect(read).to.deep.equal([[today - 7, today + 1]]);
+    await reader.save(views, now - 30.5 * HOUR, 7);
+    const [answer] = await week();
+    expect(read.slice(1)).to.deep.equal([[today - 1, today]]);
+    expect(answer && valuesOf(answer).map(({ value }) => value)).to.deep.equal([7, 5]);
+  });
+
   it("says that an empty window was answered without a store", async () => {
     const reader = await openReader();
     const [answer] = await reader.fetch([{ ...asked, range: undefined, start: "now", end: "now" }], now);

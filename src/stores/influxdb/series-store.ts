@@ -25,6 +25,9 @@ export interface InfluxSeriesParts {
   readonly closing: AbortSignal;
 }
 
+/** A day of hourly slots: every slot in an answer costs its row, and every chunk that is kept costs an entry. */
+const CHUNK_SLOTS = 24;
+
 /** Queries of one read that are under way at once. */
 const SIDE_BY_SIDE = 4;
 
@@ -37,6 +40,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   const { client, bucket, bucketName, deadlineMs, clock, log, closing } = parts;
 
   return {
+    chunkSlots: CHUNK_SLOTS,
     write: (columns) => told("write", () => write(columns)),
     read: (windows) => told("read", () => read(windows)),
     /** Forgetting is the bucket's own work: it keeps points as long as its retention says. */

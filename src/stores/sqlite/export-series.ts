@@ -1,9 +1,10 @@
 import { StartError } from "../../errors.js";
 import { dimensionNamed } from "../../metrics/dimensions/index.js";
-import { CHUNK_SLOTS, type Series } from "../../metrics/series.js";
+import type { Series } from "../../metrics/series.js";
 import type { SeriesWindow } from "../../metrics/series-store.js";
 import type { Database } from "./database.js";
 import { CHUNKS } from "./series-store.js";
+import { CHUNK_SLOTS } from "./slot-row.js";
 
 /** Series that are read at once, and slots of each of them: half a year of hours. */
 const SERIES_AT_ONCE = 100;

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import { CHUNK_SLOTS, type SlotColumn } from "../../metrics/series.js";
+import type { SlotColumn } from "../../metrics/series.js";
 import type { SeriesStore, SeriesWindow } from "../../metrics/series-store.js";
 import { type Database, inTransaction } from "./database.js";
 import { type SeriesIds, seriesIdSchema, seriesIds } from "./series-ids.js";
-import { layOver, type SlotRow, slotsOf } from "./slot-row.js";
+import { CHUNK_SLOTS, layOver, type SlotRow, slotsOf } from "./slot-row.js";
 
 /**
  * A row of `chunk` holds those of CHUNK_SLOTS slots that lie between the first and the last saved one: `first` says where they
@@ -35,6 +35,8 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
   );
 
   return {
+    chunkSlots: CHUNK_SLOTS,
+
     async write(columns) {
       try {
         inTransaction(db, () => columns.forEach(writeColumn));

@@ -1,4 +1,5 @@
-import { CHUNK_SLOTS } from "../../metrics/series.js";
+/** A chunk is this many slots of one series, aligned to multiples of it: a week of hourly slots. */
+export const CHUNK_SLOTS = 168;
 
 /** Slots of a chunk as a row keeps them: from the slot `first` of the chunk on. */
 export interface SlotRow {
