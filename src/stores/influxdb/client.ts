@@ -14,12 +14,18 @@ export interface InfluxClient {
   close(): void;
 }
 
-/** Lines of more bytes are compressed. Queries are not: the server takes them as they are alone. */
+/** Lines of more bytes are compressed on their way to another machine. Queries are not: the server takes them as they are alone. */
 const GZIP_FROM = 1_000;
+
+/** Names of this machine, as a URL has them: from it to itself, compressing costs more than it saves. */
+const OWN_MACHINE = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** A client of one server. `silenceMs` is the longest that a connection may be silent, ms. */
 export function influxClient({ url, org, bucket, token }: InfluxAddress, silenceMs: number): InfluxClient {
   const Agent = url.startsWith("https:") ? SecureAgent : PlainAgent;
+  const isNear = OWN_MACHINE.test(new URL(url).hostname);
+  const gzipThreshold = isNear ? Number.POSITIVE_INFINITY : GZIP_FROM;
+  const encoding = isNear ? {} : { "accept-encoding": "gzip" };
   const agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling: "lifo" });
   const { transport } = new InfluxDB({ url, token, timeout: silenceMs, transportOptions: { agent } });
   const writePath = `/api/v2/write?${new URLSearchParams({ org, bucket, precision: "ms" })}`;
@@ -29,7 +35,7 @@ export function influxClient({ url, org, bucket, token }: InfluxAddress, silence
   return {
     async write(lines, signal) {
       const headers = { "content-type": "text/plain; charset=utf-8" };
-      const options = { method: "POST", headers, gzipThreshold: GZIP_FROM, signal };
+      const options = { method: "POST", headers, gzipThreshold, signal };
       let status: number | undefined;
       await transport.request(writePath, lines, options, (_, statusCode) => {
         status = statusCode;
@@ -38,7 +44,7 @@ export function influxClient({ url, org, bucket, token }: InfluxAddress, silence
     },
 
     query(script, signal) {
-      const headers = { "content-type": "application/json; charset=utf-8", "accept-encoding": "gzip" };
+      const headers = { "content-type": "application/json; charset=utf-8", ...encoding };
       const body = JSON.stringify({ query: script, type: "flux", dialect });
       return transport.iterate(queryPath, body, { method: "POST", headers, signal });
     },
