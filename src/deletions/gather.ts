@@ -77,12 +77,13 @@ async function fenceWriters({ entities, history, suppression }: GatherParts, del
  */
 async function concerned(
   { entities, suppression }: GatherParts,
-  { hashes, entities: named }: Deletion,
+  deletion: Deletion,
 ): Promise<{ own: StoredEntity[]; others: StoredEntity[] }> {
-  const owners = await entities.owners(hashes);
-  const live = await liveProfiles(entities, new Set([...owners.values(), ...named]));
-  const ids = new Set(named);
-  const outside = await notErased(suppression, live);
+  const owners = await entities.owners(deletion.hashes);
+  const live = await liveProfiles(entities, new Set([...owners.values(), ...dataIdsOf(deletion)]));
+  const ids = new Set(deletion.entities);
+  const notOwn = live.filter(({ id }) => !ids.has(id));
+  const outside = await notErased(suppression, notOwn);
   const voids = await voidProfiles(suppression, outside);
   return {
     own: live.filter(({ id }) => ids.has(id)),

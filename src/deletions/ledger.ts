@@ -18,8 +18,8 @@ export interface Ledger {
   find(requestId: string): Promise<Deletion | undefined>;
   /** The newest open request that was asked for by this identity. */
   openFor(identity: IdentityHash): Promise<Deletion | undefined>;
-  /** Open requests that name this identity, whoever asked, in order of acceptance. */
-  openOver(identity: IdentityHash): Promise<Deletion[]>;
+  /** Open requests that name any of these identities, whoever asked, each once, in order of acceptance. */
+  openOver(identities: readonly IdentityHash[]): Promise<Deletion[]>;
   /**
    * Adds to an open request, durably, and hands out the result; undefined when it is completed, unknown, or has another
    * revision by now. A cut-off never goes down. The revision goes up, and all stages are to be done again, at once.

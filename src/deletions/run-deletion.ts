@@ -35,12 +35,17 @@ export async function runDeletion(parts: RunParts, requestId: string): Promise<v
   const now = clock();
   if (!(await ledger.claim(requestId, runner, now, now + LEASE_MS))) return;
   failpoint("K5");
+  let end: End = "left open";
   try {
-    while (!(await runOnce(parts, requestId)));
+    do end = await runOnce(parts, requestId);
+    while (end === "extended");
   } finally {
-    await ledger.release(requestId, runner);
+    if (end !== "completed") await ledger.release(requestId, runner);
   }
 }
+
+/** How a run ended. A request that was extended meanwhile is to be run again; one that is completed has no runner. */
+type End = "completed" | "extended" | "left open";
 
 /** A step did not do what it is for; the stage says where to go on. */
 class StageFailure extends Error {
@@ -54,23 +59,22 @@ class StageFailure extends Error {
   }
 }
 
-/** False when the request was extended meanwhile, and is to be run again. */
-async function runOnce(parts: RunParts, requestId: string): Promise<boolean> {
+async function runOnce(parts: RunParts, requestId: string): Promise<End> {
   try {
     return await erase(parts, requestId);
   } catch (error) {
     if (!(error instanceof StageFailure)) throw error;
     await noteFailure(parts, error);
-    return true;
+    return "left open";
   }
 }
 
-async function erase(parts: RunParts, requestId: string): Promise<boolean> {
+async function erase(parts: RunParts, requestId: string): Promise<End> {
   const { ledger, entityKeys, failpoint } = parts;
   const open = await ledger.find(requestId);
-  if (open === undefined || open.completedAt !== undefined) return true;
+  if (open === undefined || open.completedAt !== undefined) return "completed";
   const gathered = await stage("profile", open, () => gather(parts, requestId));
-  if (gathered === undefined) return true;
+  if (gathered === undefined) return "completed";
   failpoint("K6");
 
   const profileGone = await eraseProfile(parts, gathered);
@@ -81,18 +85,18 @@ async function erase(parts: RunParts, requestId: string): Promise<boolean> {
   await stage("verified", targetsClean, () => expectNoEarlier(parts, gathered));
   failpoint("K13");
   const now = await stage("profile", targetsClean, () => gather(parts, requestId));
-  if (now === undefined) return true;
-  if (now.revision !== gathered.revision) return false;
+  if (now === undefined) return "completed";
+  if (now.revision !== gathered.revision) return "extended";
   failpoint("K14");
 
   await stage("key", targetsClean, () => entityKeys.destroy(gathered.entities));
   failpoint("K16");
   const at = parts.clock();
-  if (!(await ledger.complete(requestId, gathered.revision, at))) return false;
+  if (!(await ledger.complete(requestId, gathered.revision, at))) return "extended";
   await wakeLater(parts, gathered);
   parts.observer.completed(at - gathered.acceptedAt);
   parts.log.info({ request: requestId }, "a deletion is complete");
-  return true;
+  return "completed";
 }
 
 /** Step 1: the live profile and every identity that leads to it. */
@@ -100,7 +104,7 @@ async function eraseProfile(parts: RunParts, deletion: Deletion): Promise<Deleti
   if (deletion.done.includes("profile")) return deletion;
   await stage("profile", deletion, () => parts.entities.erase(dataIdsOf(deletion)));
   parts.failpoint("K7");
-  const noted = await noteDone(parts, deletion, "profile");
+  const noted = await withDone(parts, deletion, "profile");
   parts.failpoint("K8");
   return noted;
 }
@@ -113,13 +117,13 @@ async function eraseTargets(parts: RunParts, deletion: Deletion): Promise<Deleti
     parts.failpoint("K9");
     await stage(name, noted, async () => {
       const target = targetOf(parts, name);
-      const subject = await subjectOf(parts, deletion);
+      const subject = await subjectFor(target, parts, deletion);
       await target.erase(subject);
       parts.failpoint("K11");
       if (!(await target.verify(subject))) throw new Error("The target is not clean yet");
     });
     if (noted.attempts > 0) await wakeOthers(parts.ledger, name, noted.requestId);
-    noted = await noteDone(parts, noted, name);
+    noted = await withDone(parts, noted, name);
   }
   return noted;
 }
@@ -129,10 +133,11 @@ async function lookAgain(parts: RunParts, deletion: Deletion): Promise<void> {
   await stage("profile", deletion, async () => {
     if (await parts.entities.holds(dataIdsOf(deletion))) throw new Error("The profile is not gone");
   });
-  const subject = await subjectOf(parts, deletion);
   for (const name of deletion.targets) {
     await stage(name, deletion, async () => {
-      if (!(await targetOf(parts, name).verify(subject))) throw new Error("The target is not clean any more");
+      const target = targetOf(parts, name);
+      const subject = await subjectFor(target, parts, deletion);
+      if (!(await target.verify(subject))) throw new Error("The target is not clean any more");
     });
   }
 }
@@ -142,7 +147,7 @@ async function lookAgain(parts: RunParts, deletion: Deletion): Promise<void> {
  * only after it.
  */
 async function expectNoEarlier({ ledger }: RunParts, { requestId, identity }: Deletion): Promise<void> {
-  const [oldest] = await ledger.openOver(identity);
+  const [oldest] = await ledger.openOver([identity]);
   if (oldest !== undefined && oldest.requestId !== requestId) throw new EarlierOpen();
 }
 
@@ -153,10 +158,9 @@ const WAIT_MS = 1000;
 
 /** Lets those run that waited for this one. */
 async function wakeLater({ ledger, wakeUp }: RunParts, { hashes }: Deletion): Promise<void> {
-  const later = new Set<string>();
-  for (const hash of hashes) for (const { requestId } of await ledger.openOver(hash)) later.add(requestId);
-  if (later.size === 0) return;
-  await ledger.wake([...later]);
+  const later = (await ledger.openOver(hashes)).map(({ requestId }) => requestId);
+  if (later.length === 0) return;
+  await ledger.wake(later);
   for (const requestId of later) wakeUp.hint(requestId);
 }
 
@@ -174,14 +178,24 @@ function targetOf({ targets }: RunParts, name: string): DownstreamTarget {
   return target;
 }
 
-async function subjectOf(parts: RunParts, deletion: Deletion): Promise<ErasureSubject> {
+async function subjectFor(
+  { remote }: DownstreamTarget,
+  { identities }: RunParts,
+  deletion: Deletion,
+): Promise<ErasureSubject> {
   const { requestId, table, cutOff } = deletion;
-  return { requestId, table, entities: dataIdsOf(deletion), identities: await parts.identities.open(deletion), cutOff };
+  const written = remote ? await identities.open(deletion) : [];
+  return { requestId, table, entities: dataIdsOf(deletion), identities: written, cutOff };
 }
 
-async function noteDone({ ledger }: RunParts, deletion: Deletion, name: string): Promise<Deletion> {
+/**
+ * The deletion with one more stage done. It is noted in the ledger where another run should not repeat it, and where it ends
+ * a row of failures; what is our own is as quickly done again.
+ */
+async function withDone({ ledger, targets }: RunParts, deletion: Deletion, name: string): Promise<Deletion> {
   const progress = { done: [...deletion.done, name], attempts: 0, notBefore: 0 };
-  await ledger.note(deletion.requestId, deletion.revision, progress);
+  const remote = targets.some((target) => target.name === name && target.remote);
+  if (remote || deletion.attempts > 0) await ledger.note(deletion.requestId, deletion.revision, progress);
   return { ...deletion, ...progress };
 }
 

@@ -75,10 +75,15 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect((await ledger.openFor("hash-a"))?.requestId).to.equal("b-1700000000");
       await ledger.complete("b-1700000000", 1, 2000);
       expect((await ledger.openFor("hash-a"))?.requestId).to.equal("a-1700000000");
-      expect((await ledger.openOver("hash-a")).map(({ requestId }) => requestId)).to.deep.equal([
+      expect((await ledger.openOver(["hash-a"])).map(({ requestId }) => requestId)).to.deep.equal([
         "a-1700000000",
         "c-1700000000",
       ]);
+      expect((await ledger.openOver(["hash-c", "hash-a", "nobody"])).map(({ requestId }) => requestId)).to.deep.equal([
+        "a-1700000000",
+        "c-1700000000",
+      ]);
+      expect(await ledger.openOver([])).to.deep.equal([]);
       expect(await ledger.openFor("other-a")).to.equal(undefined);
     });
 

@@ -70,7 +70,10 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
         one.accept(someDeletion("a", { requestId: "first-1" })),
         two.accept(someDeletion("a", { requestId: "second-1" })),
       ]);
-      expect((await one.openOver("hash-a")).map(({ requestId }) => requestId)).to.have.members(["first-1", "second-1"]);
+      expect((await one.openOver(["hash-a"])).map(({ requestId }) => requestId)).to.have.members([
+        "first-1",
+        "second-1",
+      ]);
     });
 
     it("give no number again whose request was forgotten, also by one who slept through it", async () => {

@@ -1,4 +1,4 @@
-import type { Collection, Filter, FindOptions, IndexDescription, WithId } from "mongodb";
+import type { Collection, Filter, FindOptions, IndexDescription, UpdateFilter, WithId } from "mongodb";
 
 /** A collection as this service needs it: made at start, and looked at again each time. */
 export interface CollectionPlan {
@@ -29,6 +29,16 @@ export async function findByIds<D extends { readonly _id: string }>(
   if (ids.length > FEW) return collection.find(filterOf(oneOf(ids)), options).toArray();
   const found = await Promise.all(ids.map((id) => collection.findOne(filterOf(id), options)));
   return found.filter((document) => document !== null);
+}
+
+/** Changes the documents of these ids: few of them side by side, as they are found. */
+export async function updateByIds<D extends { readonly _id: string }>(
+  collection: Collection<D>,
+  ids: readonly string[],
+  update: UpdateFilter<D>,
+): Promise<void> {
+  if (ids.length > FEW) await collection.updateMany({ _id: oneOf(ids) } as Filter<D>, update);
+  else await Promise.all(ids.map((_id) => collection.updateOne({ _id } as Filter<D>, update)));
 }
 
 const DUPLICATE = 11000;

@@ -50,12 +50,11 @@ export function mongoEntityStore(db: Db, clock: Clock = systemClock): EntityStor
 
     async holds(ids) {
       if (ids.length === 0) return false;
-      const options = { projection: { _id: 1 } };
-      const [entity, identity] = await Promise.all([
-        entities.findOne({ _id: oneOf(ids), state: { $ne: "dead" } }, options),
-        identities.findOne({ entity: oneOf(ids) }, options),
+      const [own, identity] = await Promise.all([
+        findByIds(entities, ids, { projection: { state: 1 } }),
+        identities.findOne({ entity: oneOf(ids) }, { projection: { _id: 1 } }),
       ]);
-      return entity !== null || identity !== null;
+      return own.some(({ state }) => state !== "dead") || identity !== null;
     },
   };
 }

@@ -25,8 +25,9 @@ export function mongoLedger(db: Db): Ledger {
       return newest && deletionOf(newest);
     },
 
-    async openOver(identity) {
-      const over = requests.find({ "suppressed.hash": identity, open: true }).sort({ sequence: 1 });
+    async openOver(identities) {
+      if (identities.length === 0) return [];
+      const over = requests.find({ "suppressed.hash": oneOf(identities), open: true }).sort({ sequence: 1 });
       return (await over.toArray()).map(deletionOf);
     },
 
@@ -55,6 +56,9 @@ export function mongoLedger(db: Db): Ledger {
       requests.countDocuments({ open: true, ...(attempts > 0 ? { attempts: { $gte: attempts } } : {}) }),
 
     async claim(requestId, runner, now, until) {
+      // Of several who come at once most can tell without a write.
+      const kept = await requests.findOne({ _id: requestId });
+      if (kept === null || !kept.open || (kept.runner !== runner && kept.runnerUntil > now)) return false;
       const { matchedCount } = await requests.updateOne(
         { _id: requestId, open: true, $or: [{ runner }, { runnerUntil: { $lte: now } }] },
         { $set: { runner, runnerUntil: until } },

@@ -66,7 +66,8 @@ export function sqliteLedger(db: Database): Ledger {
       return row && deletionOf(row);
     },
 
-    openOver: async (identity) => (sql.openOver.all(identity) as unknown as DeletionRow[]).map(deletionOf),
+    openOver: async (identities) =>
+      (sql.openOver.all(JSON.stringify(identities)) as unknown as DeletionRow[]).map(deletionOf),
 
     async extend(requestId, revision, extension) {
       return inTransaction(db, () => {
@@ -205,8 +206,8 @@ function statements(db: Database) {
     openFor: db.prepare(
       "SELECT * FROM deletion WHERE identity = ? AND completed_at IS NULL ORDER BY sequence DESC LIMIT 1",
     ),
-    openOver: db.prepare(`SELECT deletion.* FROM erased_identity JOIN deletion USING (sequence)
-      WHERE hash = ? AND completed_at IS NULL ORDER BY sequence`),
+    openOver: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL AND sequence IN
+      (SELECT sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence`),
     extend: db.prepare(`UPDATE deletion SET cut_off = ?, entities = ?, hashes = ?, sealer = ?, sealed = ?,
       revision = revision + 1, done = '[]', attempts = 0, not_before = 0 WHERE sequence = ?`),
     open: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL
