@@ -194,9 +194,12 @@ describe("running a deletion", () => {
   const doubles = amount(200, 20);
   it(`P8: run twice at once, ${doubles} times, it ends as one run does`, async () => {
     let taken = 0;
+    let onTaken = () => {};
     const at = await open({
       failpoint: (name) => {
-        if (name === "K5") taken += 1;
+        if (name !== "K5") return;
+        taken += 1;
+        onTaken();
       },
     });
     const { ledger } = at.stores;
@@ -206,7 +209,11 @@ describe("running a deletion", () => {
       const entity = await at.profile([person]);
       const id = await at.erasure.request("user", person);
       // A lease that is over at once lets the second in beside the first.
+      const begun = new Promise<void>((resolve) => {
+        onTaken = resolve;
+      });
       const first = at.erasure.run(id);
+      await begun;
       time += 30_001;
       await Promise.all([first, at.erasure.run(id)]);
       runs += 2;

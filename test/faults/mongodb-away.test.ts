@@ -1,10 +1,12 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
 import { type FetchOptions, startService, type TestService } from "../support/service.js";
+import { sideBySide } from "../support/side-by-side.js";
 import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
@@ -12,6 +14,8 @@ const SLOT = Math.floor(Date.now() / HOUR) * HOUR - 5 * HOUR;
 /** The longest that a store may take, and that an answer may take after it, ms. */
 const DEADLINE_MS = 3000;
 const MARGIN_MS = 2000;
+/** Between two requests of a client, ms: what is to be looked at in the end stays within bounds. */
+const PAUSE_MS = 100;
 
 const point = (id: string) => ({ dimension: "stream", dimension_id: id, dimension_type: "size", value: 1, ts: SLOT });
 const metricPath = (id: string) =>
@@ -102,6 +106,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "MongoDB", function () {
     let stopped = false;
     const clients = Array.from({ length: 3 }, async (_, client) => {
       for (let turn = 0; !stopped; turn += 1) {
+        await sleep(PAUSE_MS);
         const person = `flap-${client}-${turn}`;
         const answer = await service.fetch("/collect/json/web", {
           method: "POST",
@@ -131,10 +136,10 @@ onServers(["mongodb", "influxdb", "bullmq"], "MongoDB", function () {
     expect(removed.length).to.be.above(0);
     for (const { id } of removed) await until("it is complete", () => isComplete(id), 60_000);
     const erased = new Set(removed.map(({ person }) => person));
-    for (const person of people) {
+    await sideBySide(people, async (person) => {
       const status = await statusOf(`/api/entity/user/email/${person}@example.org`);
       expect(status, person).to.equal(erased.has(person) ? 404 : 200);
-    }
+    });
   });
 
   it("that is far away is waited for", async () => {

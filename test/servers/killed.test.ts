@@ -10,6 +10,7 @@ import {
 } from "../support/process-set.js";
 import type { RealService } from "../support/real-service.js";
 import { onServers } from "../support/servers.js";
+import { sideBySide } from "../support/side-by-side.js";
 import { until } from "../support/until.js";
 
 const KILLS = 8;
@@ -18,8 +19,6 @@ const BETWEEN_KILLS = 15;
 const CLIENTS = 4;
 /** Between two requests of a client, ms: what is to be looked at in the end stays within bounds. */
 const PAUSE_MS = 150;
-/** Looked at side by side. */
-const AT_ONCE = 8;
 const HOUR = 3_600_000;
 const START = Date.UTC(2020, 0, 1);
 const ROLES = ["api", "worker", "api", "worker"] as const;
@@ -77,7 +76,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "two that answer and two that work,
     const ended = performance.now();
     for (const id of known.deletions.values())
       await until("it is complete", () => isCompleteIn(one, id), Math.max(1, 60_000 - (performance.now() - ended)));
-    await forEach(known.people, async (person) => {
+    await sideBySide(known.people, async (person) => {
       const status = await statusOf(other, `/api/entity/user/email/${person}@example.org`);
       if (!known.unsure.has(person)) expect(status, person).to.equal(known.deletions.has(person) ? 404 : 200);
     });
@@ -121,7 +120,7 @@ async function write(api: RealService, slot: number, value: number): Promise<voi
 
 async function lostPoints(api: RealService, points: ReadonlyMap<number, number>): Promise<string[]> {
   const lost: string[] = [];
-  await forEach(points, async ([slot, value]) => {
+  await sideBySide(points, async ([slot, value]) => {
     const hour = START + slot * HOUR;
     const names = `dimension=stream&dimension_id=s${slot % 7}&dimension_type=size&interval=1h`;
     const answer = await api.fetch(`/api/metric?${names}&startdate=${hour}&enddate=${hour + HOUR}`);
@@ -129,13 +128,4 @@ async function lostPoints(api: RealService, points: ReadonlyMap<number, number>)
     if (data[0].values[0]?.value !== value) lost.push(`${slot}: ${JSON.stringify(data[0].values)}`);
   });
   return lost;
-}
-
-/** Some of them side by side. */
-async function forEach<T>(items: Iterable<T>, look: (item: T) => Promise<void>): Promise<void> {
-  const queue = [...items];
-  const looking = Array.from({ length: AT_ONCE }, async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await look(item);
-  });
-  await Promise.all(looking);
 }
