@@ -6,16 +6,18 @@ import type { Component } from "./component.js";
 import type { EntityId, StoredEntity } from "./entity.js";
 import { decodeDocument, type EntityDocument, encodeDocument } from "./entity-document.js";
 import type { EntityKeys } from "./entity-keys.js";
+import type { EntityStore } from "./entity-store.js";
 import { type EntitySources, type FoundEntities, findEntities } from "./find-entities.js";
 import type { History } from "./history.js";
+import type { IdentityHash } from "./identity.js";
+import { KnownKeys } from "./known-keys.js";
 import { encodeMessage } from "./message.js";
 import { type BatchPlan, type PlanLimits, type PlannedMessage, planBatch } from "./plan-batch.js";
-import { KeyGone, type Sealing } from "./sealed.js";
+import { KeyGone, type Sealing, sealing } from "./sealed.js";
 
 export interface BatchParts extends EntitySources, MembershipParts {
   readonly history: History;
   readonly entityKeys: EntityKeys;
-  readonly sealing: Sealing;
   /** A new random entity id. */
   newId(): EntityId;
 }
@@ -31,9 +33,10 @@ const ABOUT_TO_BE_ERASED_MS = 25;
  * resolves, or is left pending when it rejects. What must not come back is dropped; resolves with those over a limit, which
  * were not kept. `again`: an earlier attempt at these messages may have ended half-way.
  *
- * The append to the history is the commit. Only a pass that had nothing to append saves: it has loaded everything, and
- * asked the ledger, after the append, so that whoever accepts a deletion either is seen here or sees the pending message
- * and fences its entity off.
+ * The append to the history is the commit. Only a pass that had nothing to append saves: it has asked the ledger after the
+ * append, so that whoever accepts a deletion either is seen here or sees the pending message and fences its entity off. It
+ * has also loaded everything after it, but for what led nowhere just before: if that has changed, the save is refused, and
+ * the next pass loads that too.
  */
 export async function applyBatch(
   parts: BatchParts,
@@ -41,11 +44,15 @@ export async function applyBatch(
   limits: PlanLimits,
   again: boolean,
 ): Promise<BatchPlan["refused"]> {
-  const documents = new OpenDocuments(parts.sealing);
+  const keys = new KnownKeys(parts.entityKeys);
+  const seals = sealing(keys);
+  const documents = new OpenDocuments(seals);
   const refused: BatchPlan["refused"][number][] = [];
   let left = batch;
+  let unknown: ReadonlySet<IdentityHash | EntityId> = new Set();
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const found = await findEntities(parts, hashesOf(left), entitiesOf(left));
+    const found = await findEntities(parts, hashesOf(left), entitiesOf(left), unknown);
+    unknown = new Set();
     left = await withoutSuppressed(parts.history, left, found);
     if (left.length === 0) return refused;
     if (hashesOf(left).some(found.isAboutToBeErased)) {
@@ -54,13 +61,14 @@ export async function applyBatch(
     }
     const plan = planBatch(left, { found, documents: await documents.of(found.live), limits, newId: parts.newId });
     refused.push(...plan.refused);
-    if (plan.newIds.length > 0) await parts.entityKeys.create(plan.newIds);
+    await keys.create(plan.newIds);
     try {
-      if (await append(parts, plan.messages)) {
+      if (await append(parts.history, seals, plan.messages)) {
+        unknown = new Set([...hashesOf(left).filter(found.isUnknown), ...plan.newIds]);
         left = plan.messages.map(({ message, entity }) => ({ ...message, entity }));
         continue;
       }
-      const saved = await save(parts, plan.groups);
+      const saved = await save(parts.entities, seals, plan.groups);
       const done = plan.messages.filter(({ at }) => saved.has(at.root));
       if (done.length > 0) {
         await applyMemberships(parts, done, [...saved], again);
@@ -100,10 +108,10 @@ async function withoutSuppressed(
 }
 
 /** Keeps the messages that the history does not hold yet under the entity that they are for; false: it holds all of them. */
-async function append({ history, sealing }: BatchParts, messages: readonly PlannedMessage[]): Promise<boolean> {
+async function append(history: History, seals: Sealing, messages: readonly PlannedMessage[]): Promise<boolean> {
   const moved = messages.filter(({ message, entity }) => message.entity !== entity);
   if (moved.length === 0) return false;
-  const sealed = await sealing.seal(
+  const sealed = await seals.seal(
     moved.map(({ message, entity }) => ({ entity, plain: encodeMessage(message.message) })),
   );
   await history.append(
@@ -115,10 +123,8 @@ async function append({ history, sealing }: BatchParts, messages: readonly Plann
 }
 
 /** Those of the entities that could be saved. */
-async function save({ entities, sealing }: BatchParts, groups: readonly Component[]): Promise<Set<Component>> {
-  const sealed = await sealing.seal(
-    groups.map(({ id, document }) => ({ entity: id, plain: encodeDocument(document) })),
-  );
+async function save(entities: EntityStore, seals: Sealing, groups: readonly Component[]): Promise<Set<Component>> {
+  const sealed = await seals.seal(groups.map(({ id, document }) => ({ entity: id, plain: encodeDocument(document) })));
   const saved = await entities.save(
     groups.map((group, index) => {
       const { id, table, revision, born, bindings, joined } = group;
@@ -134,16 +140,16 @@ async function save({ entities, sealing }: BatchParts, groups: readonly Componen
 
 /** Opened documents; one is opened again only when its entity was saved meanwhile. */
 class OpenDocuments {
-  readonly #sealing: Sealing;
+  readonly #seals: Sealing;
   readonly #opened = new Map<EntityId, { readonly revision: number; readonly document: EntityDocument }>();
 
-  constructor(sealing: Sealing) {
-    this.#sealing = sealing;
+  constructor(seals: Sealing) {
+    this.#seals = seals;
   }
 
   async of(entities: readonly StoredEntity[]): Promise<Map<EntityId, EntityDocument>> {
     const stale = entities.filter(({ id, revision }) => this.#opened.get(id)?.revision !== revision);
-    const plain = await this.#sealing.open(stale.map(({ id, sealed }) => ({ entity: id, sealed })));
+    const plain = await this.#seals.open(stale.map(({ id, sealed }) => ({ entity: id, sealed })));
     stale.forEach(({ id, revision }, index) => {
       const bytes = plain[index];
       if (bytes !== undefined) this.#opened.set(id, { revision, document: decodeDocument(bytes) });

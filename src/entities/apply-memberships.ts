@@ -29,7 +29,8 @@ export async function applyMemberships(
   for (const { message, entity, at, joins } of messages) {
     for (const other of joins) rounds.join(other, at.id, at.root);
     const { segments: said } = message.message;
-    if (said !== undefined) rounds.apply({ entity, stamp: message.stamp, ...said }, at.root);
+    if (said !== undefined)
+      rounds.apply({ entity, stamp: message.stamp, ...said, isFirst: !again && at.isNew }, at.root);
     if (entity !== at.id) rounds.join(entity, at.id, at.root);
   }
   for (const { changes, joins } of rounds.inOrder()) {

@@ -52,6 +52,11 @@ export class Component {
     return draft;
   }
 
+  /** Whether the batch made it. */
+  get isNew(): boolean {
+    return this.revision === 0;
+  }
+
   /** What it ended in; itself when nothing has absorbed it. */
   get root(): Component {
     return this.#parent === undefined ? this : this.#parent.root;

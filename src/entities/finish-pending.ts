@@ -2,6 +2,7 @@ import { applyBatch, type BatchParts } from "./apply-batch.js";
 import type { BatchMessage } from "./batch-message.js";
 import type { HistoryMessage } from "./history.js";
 import { decodeMessage } from "./message.js";
+import { sealing } from "./sealed.js";
 
 const BATCH = 500;
 
@@ -23,7 +24,7 @@ export async function finishPending(parts: BatchParts, before: number): Promise<
 }
 
 async function finish(parts: BatchParts, pending: readonly HistoryMessage[]): Promise<void> {
-  const plain = await parts.sealing.open(pending);
+  const plain = await sealing(parts.entityKeys).open(pending);
   const lost: string[] = [];
   const batch: BatchMessage[] = [];
   pending.forEach(({ id, table, stream, entity, hashes, time, arrival, position }, index) => {

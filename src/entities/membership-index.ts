@@ -8,6 +8,8 @@ export interface MembershipChange {
   readonly remove: readonly string[];
   /** `add` is the full list: every membership with an older stamp ends, and older statements only say that it has ended. */
   readonly full: boolean;
+  /** A hint: the entity was only just made, so that nothing is known of it yet, most likely. */
+  readonly isFirst?: boolean;
 }
 
 /** PORT. Which entity is in which segment. Holds ids and times only, nothing personal. */

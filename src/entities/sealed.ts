@@ -24,7 +24,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Sealing with the keys of this store. */
-export function sealing(keys: EntityKeys): Sealing {
+export function sealing(keys: Pick<EntityKeys, "read">): Sealing {
   return {
     async seal(items) {
       const found = await keys.read([...new Set(items.map(({ entity }) => entity))]);

@@ -21,9 +21,11 @@ export function entityKeysContract(name: string, open: () => Promise<OpenEntityK
     afterEach(() => at.close());
 
     it("makes 32 random bytes for each id, and leaves a key that is there", async () => {
-      await keys.create(["a", "b"]);
+      const made = await keys.create(["a", "b", "a"]);
       const before = await keys.read(["a", "b", "c"]);
-      await keys.create(["a", "b", "c"]);
+      expect(made).to.deep.equal(before);
+      expect([...(await keys.create(["a", "b", "c"])).keys()]).to.deep.equal(["c"]);
+      expect([...(await keys.create([])).keys()]).to.deep.equal([]);
       const after = await keys.read(["a", "b", "c"]);
       expect([...before.keys()].sort()).to.deep.equal(["a", "b"]);
       expect(before.get("a")).to.have.length(32);

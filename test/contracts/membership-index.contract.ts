@@ -186,6 +186,19 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       );
     });
 
+    it("takes a wrong hint for a hint: nothing is lost of what is known, and the erased stay erased", async () => {
+      const [known, other, gone] = [newEntity(), newEntity(), newEntity()];
+      await index.apply([known, gone].map((entity) => says(entity, 5, { add: ["a", "b"], remove: ["c"] })));
+      await opened.kill([gone]);
+      await index.erase([gone]);
+      const hinted = [known, other, gone].map((entity) => says(entity, 4, { add: ["c", "d"], remove: ["a"] }));
+      await index.apply(hinted.map((change) => ({ ...change, isFirst: true })));
+      expect(await index.segmentsOf(known)).to.deep.equal(["a", "b", "d"]);
+      expect(await index.segmentsOf(other)).to.deep.equal(["c", "d"]);
+      expect(await index.holds([gone])).to.equal(false);
+      await index.erase([known, other]);
+    });
+
     it("drops what is said of a dead entity", async () => {
       const [dead, live] = [newEntity(), newEntity()];
       const segment = newSegment();

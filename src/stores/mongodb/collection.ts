@@ -26,7 +26,8 @@ export async function findByIds<D extends { readonly _id: string }>(
   options: FindOptions = {},
 ): Promise<WithId<D>[]> {
   const filterOf = (_id: string | { $in: string[] }) => ({ _id }) as Filter<D>;
-  if (ids.length > FEW) return collection.find(filterOf(oneOf(ids)), options).toArray();
+  if (ids.length === 0) return [];
+  if (ids.length > FEW) return collection.find(filterOf(oneOf(ids)), { batchSize: ids.length, ...options }).toArray();
   const found = await Promise.all(ids.map((id) => collection.findOne(filterOf(id), options)));
   return found.filter((document) => document !== null);
 }

@@ -25,9 +25,11 @@ export function mongoEntityKeys(db: Db, pepper: Uint8Array, failpoint: Failpoint
 
   return {
     async create(ids) {
-      if (ids.length === 0) return;
-      const documents = [...new Set(ids)].map((_id) => ({ _id, key: new Binary(wrapping.wrap(randomBytes(32))) }));
-      await keys.insertMany(documents, { ordered: false }).catch(duplicatesOf);
+      if (ids.length === 0) return new Map();
+      const made = [...new Set(ids)].map((id) => [id, new Uint8Array(randomBytes(32))] as const);
+      const documents = made.map(([_id, key]) => ({ _id, key: new Binary(wrapping.wrap(key)) }));
+      const refused = await keys.insertMany(documents, { ordered: false }).then(() => new Set<number>(), duplicatesOf);
+      return new Map(made.filter((_, index) => !refused.has(index)));
     },
 
     async read(ids) {

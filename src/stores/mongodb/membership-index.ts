@@ -46,9 +46,16 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
     return new Set(found.filter(({ state }) => state === "dead").map(({ _id }) => _id));
   }
 
-  /** One attempt; whether nothing is left to do. What was written by an attempt that failed changes nothing in the next. */
-  async function applyOnce(changes: ReadonlyMap<EntityId, readonly MembershipChange[]>): Promise<boolean> {
-    const ids = [...changes.keys()];
+  /**
+   * One attempt; whether nothing is left to do. What was written by an attempt that failed changes nothing in the next. The
+   * first one takes hints: an insert is refused where anything is kept, be it only that the entity is dead.
+   */
+  async function applyOnce(
+    changes: ReadonlyMap<EntityId, readonly MembershipChange[]>,
+    attempt: number,
+  ): Promise<boolean> {
+    const isHinted = (said: readonly MembershipChange[]) => attempt === 1 && said.every(({ isFirst }) => isFirst);
+    const ids = [...changes].flatMap(([id, said]) => (isHinted(said) ? [] : [id]));
     const [kept, dead] = await Promise.all([read(ids), deadOf(ids)]);
     const next: Change[] = [];
     for (const [id, said] of changes) {
@@ -95,7 +102,7 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
         if (said === undefined) byEntity.set(change.entity, [change]);
         else said.push(change);
       }
-      await untilDone(() => applyOnce(byEntity));
+      await untilDone((attempt) => applyOnce(byEntity, attempt));
     },
 
     join: (from, into) => untilDone(() => joinOnce(from, into)),
@@ -167,8 +174,8 @@ function refusedAsDuplicate(error: unknown): false {
 }
 
 /** Repeats an attempt at what others change at the same time, after pauses of chance length, so that one of them gets through. */
-async function untilDone(attempt: () => Promise<boolean>): Promise<void> {
-  for (let tries = 1; !(await attempt()); tries += 1) {
+async function untilDone(attempt: (tries: number) => Promise<boolean>): Promise<void> {
+  for (let tries = 1; !(await attempt(tries)); tries += 1) {
     if (tries === TRIES) {
       throw new ServiceError("unavailable", "Too many writers change the same entities; try again", { retryAfter: 1 });
     }

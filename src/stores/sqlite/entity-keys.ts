@@ -24,9 +24,14 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
 
   return {
     async create(ids) {
+      const made = new Map<string, Uint8Array>();
       inTransaction(db, () => {
-        for (const id of ids) insert.run(id, randomBytes(32));
+        for (const id of ids) {
+          const key = new Uint8Array(randomBytes(32));
+          if (Number(insert.run(id, key).changes) > 0) made.set(id, key);
+        }
       });
+      return made;
     },
 
     async read(ids) {
