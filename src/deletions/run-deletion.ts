@@ -82,7 +82,7 @@ async function erase(parts: RunParts, requestId: string): Promise<End> {
   failpoint("K12");
 
   await lookAgain(parts, targetsClean);
-  await stage("verified", targetsClean, () => expectNoEarlier(parts, gathered));
+  const later = await stage("verified", targetsClean, () => expectNoEarlier(parts, gathered));
   failpoint("K13");
   const now = await stage("profile", targetsClean, () => gather(parts, requestId));
   if (now === undefined) return "completed";
@@ -93,7 +93,7 @@ async function erase(parts: RunParts, requestId: string): Promise<End> {
   failpoint("K16");
   const at = parts.clock();
   if (!(await ledger.complete(requestId, gathered.revision, at))) return "extended";
-  await wakeLater(parts, gathered);
+  await wake(parts, later);
   parts.observer.completed(at - gathered.acceptedAt);
   parts.log.info({ request: requestId }, "a deletion is complete");
   return "completed";
@@ -144,11 +144,13 @@ async function lookAgain(parts: RunParts, deletion: Deletion): Promise<void> {
 
 /**
  * An earlier request that is open over the same identity erases what this one's asker means too, so this one is complete
- * only after it.
+ * only after it. Resolves with those that wait for this one.
  */
-async function expectNoEarlier({ ledger }: RunParts, { requestId, identity }: Deletion): Promise<void> {
-  const [oldest] = await ledger.openOver([identity]);
+async function expectNoEarlier({ ledger }: RunParts, { requestId, identity, hashes }: Deletion): Promise<string[]> {
+  const over = await ledger.openOver(hashes);
+  const oldest = over.find((deletion) => deletion.hashes.includes(identity));
   if (oldest !== undefined && oldest.requestId !== requestId) throw new EarlierOpen();
+  return over.map((deletion) => deletion.requestId).filter((other) => other !== requestId);
 }
 
 class EarlierOpen extends Error {}
@@ -156,12 +158,11 @@ class EarlierOpen extends Error {}
 /** How soon a request that waits for an earlier one is looked at again, should nobody wake it. */
 const WAIT_MS = 1000;
 
-/** Lets those run that waited for this one. */
-async function wakeLater({ ledger, wakeUp }: RunParts, { hashes }: Deletion): Promise<void> {
-  const later = (await ledger.openOver(hashes)).map(({ requestId }) => requestId);
-  if (later.length === 0) return;
-  await ledger.wake(later);
-  for (const requestId of later) wakeUp.hint(requestId);
+/** Lets those run that waited for this one; one that came since looks again by itself. */
+async function wake({ ledger, wakeUp }: RunParts, requestIds: readonly string[]): Promise<void> {
+  if (requestIds.length === 0) return;
+  await ledger.wake(requestIds);
+  for (const requestId of requestIds) wakeUp.hint(requestId);
 }
 
 async function stage<T>(name: string, deletion: Deletion, work: () => Promise<T>): Promise<T> {

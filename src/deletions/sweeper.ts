@@ -34,6 +34,12 @@ const LEFTOVERS_EVERY_MS = 60_000;
 const AT_ONCE = 8;
 const PAGE = 100;
 
+/** The same, begun somewhere else: those who sweep at the same moment seldom meet at one request. */
+function fromAnywhere<T>(items: readonly T[]): T[] {
+  const start = Math.floor(Math.random() * items.length);
+  return [...items.slice(start), ...items.slice(0, start)];
+}
+
 export function sweeper(parts: SweeperParts): Sweeper {
   const { ledger, clock, log } = parts;
   let timer: NodeJS.Timeout | undefined;
@@ -45,7 +51,7 @@ export function sweeper(parts: SweeperParts): Sweeper {
   async function sweep(): Promise<void> {
     for (;;) {
       const due = await ledger.open({ due: clock(), limit: PAGE });
-      const queue = due.map(({ requestId }) => requestId);
+      const queue = fromAnywhere(due.map(({ requestId }) => requestId));
       let failed = false;
       const runners = Array.from({ length: Math.min(AT_ONCE, queue.length) }, async () => {
         for (let next = queue.shift(); next !== undefined && !stopped; next = queue.shift())
