@@ -80,7 +80,7 @@ async function collect(service, count, key) {
 
 /**
  * W1 over one batch of series after the other, each asked of the service once and of InfluxDB once, in turns; the medians.
- * Both have answered as much before, about other weeks.
+ * Both have answered as much before, about other weeks (empty ones where the points do not reach back so far).
  */
 async function coldReads(service, { stores, key, seriesCount, filled }) {
   const size = w1Of(0, seriesCount, filled).series;

@@ -2,8 +2,7 @@ import type { EntityKeys } from "../entities/entity-keys.js";
 import { type Deletion, dataIdsOf } from "./deletion.js";
 import type { DownstreamTarget } from "./downstream-target.js";
 import type { ErasureWatermark } from "./erasure-watermark.js";
-import { type GatherParts, idsOf, voidProfiles } from "./gather.js";
-import { liveProfiles } from "./live-profiles.js";
+import { type GatherParts, idsOf, voidOwners } from "./gather.js";
 
 export interface EraseAgainParts extends Omit<GatherParts, "identities"> {
   readonly entityKeys: EntityKeys;
@@ -47,9 +46,7 @@ export async function advanceWatermark({
 async function erasePage(parts: EraseAgainParts, deletions: readonly Deletion[]): Promise<void> {
   const { entities, history, suppression, entityKeys, targets } = parts;
   const hashes = [...new Set(deletions.flatMap((deletion) => deletion.hashes))];
-  const owners = await entities.owners(hashes);
-  const old = await voidProfiles(suppression, await liveProfiles(entities, owners.values()));
-  const unnamed = [...old].flatMap(idsOf);
+  const unnamed = (await voidOwners(parts, hashes)).flatMap(idsOf);
   const ids = [...new Set([...deletions.flatMap(dataIdsOf), ...unnamed])];
 
   await entities.erase(ids);

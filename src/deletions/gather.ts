@@ -91,6 +91,15 @@ async function concerned(
   };
 }
 
+/** Profiles that one of these identities leads to, and of which an identity is older than its cut-off. */
+export async function voidOwners(
+  { entities, suppression }: Pick<GatherParts, "entities" | "suppression">,
+  hashes: readonly IdentityHash[],
+): Promise<StoredEntity[]> {
+  const owners = await entities.owners(hashes);
+  return [...(await voidProfiles(suppression, await liveProfiles(entities, owners.values())))];
+}
+
 /** Profiles that no deletion names yet. */
 export async function notErased(suppression: Suppression, profiles: readonly StoredEntity[]): Promise<StoredEntity[]> {
   const erased = await suppression.erased(profiles.map(({ id }) => id));

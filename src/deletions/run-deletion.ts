@@ -112,8 +112,14 @@ async function eraseProfile(parts: RunParts, deletion: Deletion): Promise<Deleti
 /** Step 2: each target by itself, erased and looked at. */
 async function eraseTargets(parts: RunParts, deletion: Deletion): Promise<Deletion> {
   let noted = deletion;
+  let isTold = false;
   for (const name of deletion.targets) {
     if (noted.done.includes(name)) continue;
+    if (isRemote(parts, name) && !isTold) {
+      // Others may take long: whoever asks meanwhile is told that it is them who are waited for.
+      await noteProgress(parts, noted);
+      isTold = true;
+    }
     parts.failpoint("K9");
     await stage(name, noted, async () => {
       const target = targetOf(parts, name);
@@ -193,26 +199,33 @@ async function subjectFor(
  * The deletion with one more stage done. It is noted in the ledger where another run should not repeat it, and where it ends
  * a row of failures; what is our own is as quickly done again.
  */
-async function withDone({ ledger, targets }: RunParts, deletion: Deletion, name: string): Promise<Deletion> {
-  const progress = { done: [...deletion.done, name], attempts: 0, notBefore: 0 };
-  const remote = targets.some((target) => target.name === name && target.remote);
-  if (remote || deletion.attempts > 0) await ledger.note(deletion.requestId, deletion.revision, progress);
-  return { ...deletion, ...progress };
+async function withDone(parts: RunParts, deletion: Deletion, name: string): Promise<Deletion> {
+  const noted = { ...deletion, done: [...deletion.done, name], attempts: 0, notBefore: 0 };
+  if (isRemote(parts, name) || deletion.attempts > 0) await noteProgress(parts, noted);
+  return noted;
 }
 
-async function noteFailure({ ledger, targets, clock, log, observer }: RunParts, failure: StageFailure): Promise<void> {
+async function noteProgress({ ledger }: RunParts, { requestId, revision, done, attempts, notBefore }: Deletion) {
+  await ledger.note(requestId, revision, { done, attempts, notBefore });
+}
+
+function isRemote({ targets }: RunParts, name: string): boolean {
+  return targets.some((target) => target.name === name && target.remote);
+}
+
+async function noteFailure(parts: RunParts, failure: StageFailure): Promise<void> {
+  const { clock, log, observer } = parts;
   const { deletion, stage: name } = failure;
   if (failure.cause instanceof EarlierOpen) {
-    const { done, attempts } = deletion;
-    await ledger.note(deletion.requestId, deletion.revision, { done, attempts, notBefore: clock() + WAIT_MS });
+    await noteProgress(parts, { ...deletion, notBefore: clock() + WAIT_MS });
     return;
   }
-  const remote = targets.some((target) => target.name === name && target.remote);
   const attempts = deletion.attempts + 1;
-  await ledger.note(deletion.requestId, deletion.revision, {
+  await noteProgress(parts, {
+    ...deletion,
     done: deletion.done.filter((done) => done !== name),
     attempts,
-    notBefore: clock() + retryDelay(attempts, remote),
+    notBefore: clock() + retryDelay(attempts, isRemote(parts, name)),
   });
   observer.failed(name);
   log.warn(

@@ -1,5 +1,7 @@
 import type { Clock } from "../clock.js";
+import type { EntityKeys } from "../entities/entity-keys.js";
 import type { EntityStore } from "../entities/entity-store.js";
+import type { Suppression } from "../entities/suppression.js";
 import type { Log } from "../log.js";
 import type { DownstreamTarget } from "./downstream-target.js";
 import { advanceWatermark } from "./erase-again.js";
@@ -11,6 +13,8 @@ export interface SweeperParts {
   readonly ledger: Ledger;
   readonly watermark: ErasureWatermark;
   readonly entities: EntityStore;
+  readonly suppression: Suppression;
+  readonly entityKeys: EntityKeys;
   readonly targets: readonly DownstreamTarget[];
   readonly clock: Clock;
   readonly log: Log;

@@ -9,7 +9,6 @@ import type { EntityKeys } from "./entity-keys.js";
 import type { EntityStore } from "./entity-store.js";
 import { type EntitySources, type FoundEntities, findEntities } from "./find-entities.js";
 import type { History } from "./history.js";
-import type { IdentityHash } from "./identity.js";
 import { KnownKeys } from "./known-keys.js";
 import { encodeMessage } from "./message.js";
 import { type BatchPlan, type PlanLimits, type PlannedMessage, planBatch } from "./plan-batch.js";
@@ -33,10 +32,10 @@ const ABOUT_TO_BE_ERASED_MS = 25;
  * resolves, or is left pending when it rejects. What must not come back is dropped; resolves with those over a limit, which
  * were not kept. `again`: an earlier attempt at these messages may have ended half-way.
  *
- * The append to the history is the commit. Only a pass that had nothing to append saves: it has asked the ledger after the
- * append, so that whoever accepts a deletion either is seen here or sees the pending message and fences its entity off. It
- * has also loaded everything after it, but for what led nowhere just before: if that has changed, the save is refused, and
- * the next pass loads that too.
+ * The append to the history is the commit. Only a pass that had nothing to append saves: it has loaded everything, and
+ * asked the ledger, after the append, so that whoever accepts a deletion either is seen here or sees the pending message
+ * and fences its entity off. So whoever takes a pending message from its entity fences that one off as well: its writer may
+ * have asked before, and still be about to save.
  */
 export async function applyBatch(
   parts: BatchParts,
@@ -49,11 +48,9 @@ export async function applyBatch(
   const documents = new OpenDocuments(seals);
   const refused: BatchPlan["refused"][number][] = [];
   let left = batch;
-  let unknown: ReadonlySet<IdentityHash | EntityId> = new Set();
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const found = await findEntities(parts, hashesOf(left), entitiesOf(left), unknown);
-    unknown = new Set();
-    left = await withoutSuppressed(parts.history, left, found);
+    const found = await findEntities(parts, hashesOf(left), entitiesOf(left));
+    left = await withoutSuppressed(parts, left, found);
     if (left.length === 0) return refused;
     if (hashesOf(left).some(found.isAboutToBeErased)) {
       await sleep(ABOUT_TO_BE_ERASED_MS);
@@ -63,12 +60,11 @@ export async function applyBatch(
     refused.push(...plan.refused);
     await keys.create(plan.newIds);
     try {
-      if (await append(parts.history, seals, plan.messages)) {
-        unknown = new Set([...hashesOf(left).filter(found.isUnknown), ...plan.newIds]);
+      if (await append(parts, seals, plan.messages)) {
         left = plan.messages.map(({ message, entity }) => ({ ...message, entity }));
         continue;
       }
-      const saved = await save(parts.entities, seals, plan.groups);
+      const saved = await withoutVoid(parts, await save(parts.entities, seals, plan.groups));
       const done = plan.messages.filter(({ at }) => saved.has(at.root));
       if (done.length > 0) {
         await applyMemberships(parts, done, [...saved], again);
@@ -94,7 +90,7 @@ function entitiesOf(batch: readonly BatchMessage[]): EntityId[] {
 
 /** Leaves out, and takes from the history, messages that are not newer than an erasure of one of their identities. */
 async function withoutSuppressed(
-  history: History,
+  parts: BatchParts,
   batch: readonly BatchMessage[],
   found: FoundEntities,
 ): Promise<readonly BatchMessage[]> {
@@ -103,23 +99,67 @@ async function withoutSuppressed(
   const suppressed = batch.filter(isSuppressed);
   if (suppressed.length === 0) return batch;
   const kept = suppressed.filter(({ entity }) => entity !== undefined);
-  if (kept.length > 0) await history.drop(kept.map(({ id }) => id));
+  if (kept.length > 0) await leave(parts, entitiesOf(kept), () => parts.history.drop(kept.map(({ id }) => id)));
   return batch.filter((message) => !suppressed.includes(message));
 }
 
 /** Keeps the messages that the history does not hold yet under the entity that they are for; false: it holds all of them. */
-async function append(history: History, seals: Sealing, messages: readonly PlannedMessage[]): Promise<boolean> {
+async function append(parts: BatchParts, seals: Sealing, messages: readonly PlannedMessage[]): Promise<boolean> {
   const moved = messages.filter(({ message, entity }) => message.entity !== entity);
   if (moved.length === 0) return false;
   const sealed = await seals.seal(
     moved.map(({ message, entity }) => ({ entity, plain: encodeMessage(message.message) })),
   );
-  await history.append(
-    moved.map(({ message: { id, table, stream, hashes, stamp }, entity }, index) => {
-      return { id, table, stream, entity, hashes, ...stamp, sealed: sealed[index] as Uint8Array };
-    }),
-  );
+  const kept = moved.map(({ message: { id, table, stream, hashes, stamp }, entity }, index) => {
+    return { id, table, stream, entity, hashes, ...stamp, sealed: sealed[index] as Uint8Array };
+  });
+  await leave(parts, entitiesOf(moved.map(({ message }) => message)), () => parts.history.append(kept));
   return true;
+}
+
+/**
+ * Takes pending messages from these entities. Before, every save that was prepared for one of them is made to fail; after,
+ * the key goes of those that were never saved and have no other message: what was sealed under it must not outlive an
+ * erasure that does not know of it.
+ */
+async function leave(
+  { entities, history, entityKeys }: BatchParts,
+  ids: readonly EntityId[],
+  take: () => Promise<void>,
+): Promise<void> {
+  if (ids.length > 0) await entities.fence(ids);
+  await take();
+  if (ids.length === 0) return;
+  const states = await entities.load(ids);
+  const dead = ids.filter((id) => states.get(id)?.state === "dead");
+  if (dead.length === 0) return;
+  const needed = new Set((await history.pendingFor([], dead)).map(({ entity }) => entity));
+  const abandoned = dead.filter((id) => !needed.has(id));
+  if (abandoned.length > 0) await entityKeys.destroy(abandoned);
+}
+
+/**
+ * Those that hold nothing which was erased meanwhile. A new one that does (its messages were settled under another id while
+ * this writer slept, so that the erasure met none of them) is erased at once. An erasure that is accepted after the question
+ * finds the saved entity by its identities.
+ */
+async function withoutVoid(
+  { entities, entityKeys, suppression }: BatchParts,
+  saved: ReadonlySet<Component>,
+): Promise<Set<Component>> {
+  const made = [...saved].filter(({ isNew }) => isNew);
+  const cutOffs = await suppression.cutOffs([
+    ...new Set(made.flatMap(({ bindings }) => bindings.map(({ hash }) => hash))),
+  ]);
+  const isVoid = ({ bindings }: Component) =>
+    bindings.some(({ hash, since }) => since <= (cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
+  const voids = new Set(made.filter(isVoid));
+  const ids = [...voids].flatMap(({ id, joined }) => [id, ...joined]);
+  if (ids.length > 0) {
+    await entities.erase(ids);
+    await entityKeys.destroy(ids);
+  }
+  return new Set([...saved].filter((component) => !voids.has(component)));
 }
 
 /** Those of the entities that could be saved. */

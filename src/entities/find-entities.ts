@@ -16,8 +16,6 @@ export interface FoundEntities {
   ownerOf(hash: IdentityHash): StoredEntity | undefined;
   /** The live entity that an id stands for, or ended in. */
   entityOf(id: EntityId): StoredEntity | undefined;
-  /** Whether an identity leads to no id at all. */
-  isUnknown(hash: IdentityHash): boolean;
   /** Whether nothing was ever kept under this id, and it was not erased. */
   isFresh(id: EntityId): boolean;
   /** The id that holds an identity although it leads nowhere. */
@@ -36,17 +34,15 @@ const LONGEST_CHAIN = 64;
 
 /**
  * Looks identities and ids up. The ledger is asked after the entities were loaded, so that what was accepted for erasure
- * before the call is always seen, and a save based on what was found fails when a fence came in between. What is `unknown`
- * is taken to lead nowhere without a look.
+ * before the call is always seen, and a save based on what was found fails when a fence came in between.
  */
 export async function findEntities(
   { entities, suppression }: EntitySources,
   hashes: readonly IdentityHash[],
   ids: readonly EntityId[],
-  unknown: ReadonlySet<IdentityHash | EntityId> = new Set(),
 ): Promise<FoundEntities> {
-  const owners = await entities.owners(hashes.filter((hash) => !unknown.has(hash)));
-  const states = await loadChains(entities, [...owners.values(), ...ids.filter((id) => !unknown.has(id))]);
+  const owners = await entities.owners(hashes);
+  const states = await loadChains(entities, [...owners.values(), ...ids]);
   const live = [...states.values()].flatMap((state) => (state.state === "live" ? [state.entity] : []));
   const suspects = new Set([...ids, ...states.keys(), ...live.flatMap(({ joined }) => joined)]);
   const erased = await suppression.erased([...suspects]);
@@ -85,7 +81,6 @@ export async function findEntities(
     live: [...usable.values()],
     ownerOf,
     entityOf,
-    isUnknown: (hash) => !owners.has(hash),
     isFresh: (id) => !states.has(id) && !erased.has(id),
     voidOwnerOf: (hash) => (ownerOf(hash) === undefined ? owners.get(hash) : undefined),
     isAboutToBeErased(hash) {

@@ -3,7 +3,7 @@ import type { EntityKeys } from "./entity-keys.js";
 
 /**
  * Keys that are asked for once, for the time that a batch takes. What is sealed under one that was destroyed since can be
- * read by nobody, as if it had been sealed just before.
+ * read by nobody, as if it had been sealed just before; that its entity is dead is what refuses it, not the missing key.
  */
 export class KnownKeys {
   readonly #keys: EntityKeys;

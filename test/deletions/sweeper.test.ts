@@ -37,7 +37,7 @@ describe("the sweeper", () => {
     const stranger = await stage.profile([person(2)]);
     await stage.erasure.request("user", person(1));
     await stage.erasure.sweeper.sweep();
-    const { ledger, entities, history, memberships } = stage.stores;
+    const { history, memberships } = stage.stores;
     const target = (name: string, holds: boolean) => {
       const erased: string[][] = [];
       return {
@@ -52,7 +52,7 @@ describe("the sweeper", () => {
     };
     const dirty = target("dirty", true);
     const clean = target("clean", false);
-    const next = await sweepLeftovers({ ledger, entities, targets: [dirty.target, clean.target] }, 0);
+    const next = await sweepLeftovers({ ...stage.stores, targets: [dirty.target, clean.target] }, 0);
     expect(next).to.equal(0);
     expect(dirty.erased).to.deep.equal([[entity]]);
     expect(clean.erased).to.deep.equal([]);

@@ -125,7 +125,7 @@ class Life {
       await this.#process.erasure.sweeper.sweep();
     }
     expect(await ledger.countOpen()).to.equal(0);
-    await sweepLeftovers({ ledger, entities, targets: [] }, 0);
+    await sweepLeftovers({ ...this.#stores, targets: [] }, 0);
     await this.#look();
     const hashes = this.#people.map((person) => this.#process.hashOf(person));
     for (const { deletion } of await ledger.since(0, 1_000_000)) {
