@@ -49,7 +49,8 @@ async function erasePage(parts: EraseAgainParts, deletions: readonly Deletion[])
   const unnamed = (await voidOwners(parts, hashes)).flatMap(idsOf);
   const ids = [...new Set([...deletions.flatMap(dataIdsOf), ...unnamed])];
 
-  await entities.erase(ids);
+  // Profiles that no request names go last: until then another attempt finds them.
+  await entities.erase(ids.filter((id) => !unnamed.includes(id)));
   for (const target of targets.filter(({ remote }) => !remote)) {
     await target.erase({ requestId: "", table: "", entities: ids, identities: [], cutOff: 0 });
   }
@@ -58,6 +59,10 @@ async function erasePage(parts: EraseAgainParts, deletions: readonly Deletion[])
   const late = pending.filter((message) =>
     message.hashes.some((hash) => message.time <= (cutOffs.get(hash) ?? -Infinity)),
   );
+  await entities.fence([...new Set(late.map(({ entity }) => entity))]);
   await history.drop(late.map(({ id }) => id));
-  if (unnamed.length > 0) await entityKeys.destroy(unnamed);
+  if (unnamed.length > 0) {
+    await entityKeys.destroy(unnamed);
+    await entities.erase(unnamed);
+  }
 }

@@ -19,8 +19,8 @@ const PAGE = 200;
 
 /**
  * Removes what a writer that slept through a whole erasure wrote: under an erased id (nobody can read it: its key is gone),
- * or under a new one that no request names, where it died before it saw what it had done. Looks at one page of the ledger
- * after sequence `from`, and hands out where to go on: 0 after the end.
+ * or under a new one that no request names, as a repeat of its message had taken the place of it. Looks at one page of the
+ * ledger after sequence `from`, and hands out where to go on: 0 after the end.
  */
 export async function sweepLeftovers(parts: LeftoverParts, from: number): Promise<number> {
   const { ledger, entities, entityKeys, targets } = parts;
@@ -28,14 +28,15 @@ export async function sweepLeftovers(parts: LeftoverParts, from: number): Promis
   const completed = page.flatMap(({ deletion }) => (deletion.completedAt === undefined ? [] : [deletion]));
   const unnamed = await unnamedIds(parts, completed);
   const ids = [...new Set([...completed.flatMap(dataIdsOf), ...unnamed])];
+  // The profile goes last: until then the next look finds what this one could not finish.
   if (ids.length > 0) {
-    if (await entities.holds(ids)) await entities.erase(ids);
     const subject = { requestId: "", table: "", entities: ids, identities: [], cutOff: 0 };
     for (const target of targets.filter(({ remote }) => !remote)) {
       if (!(await target.verify(subject))) await target.erase(subject);
     }
+    if (unnamed.length > 0) await entityKeys.destroy(unnamed);
+    if (await entities.holds(ids)) await entities.erase(ids);
   }
-  if (unnamed.length > 0) await entityKeys.destroy(unnamed);
   return page.length < PAGE ? 0 : (page.at(-1)?.sequence ?? 0);
 }
 

@@ -64,7 +64,7 @@ export async function applyBatch(
         left = plan.messages.map(({ message, entity }) => ({ ...message, entity }));
         continue;
       }
-      const saved = await withoutVoid(parts, await save(parts.entities, seals, plan.groups));
+      const saved = await save(parts.entities, seals, plan.groups);
       const done = plan.messages.filter(({ at }) => saved.has(at.root));
       if (done.length > 0) {
         await applyMemberships(parts, done, [...saved], again);
@@ -119,8 +119,8 @@ async function append(parts: BatchParts, seals: Sealing, messages: readonly Plan
 
 /**
  * Takes pending messages from these entities. Before, every save that was prepared for one of them is made to fail; after,
- * the key goes of those that were never saved and have no other message: what was sealed under it must not outlive an
- * erasure that does not know of it.
+ * the key goes of those that were never saved and have no other message, pending or settled: what was sealed under it must
+ * not outlive an erasure that does not know of it.
  */
 async function leave(
   { entities, history, entityKeys }: BatchParts,
@@ -131,35 +131,10 @@ async function leave(
   await take();
   if (ids.length === 0) return;
   const states = await entities.load(ids);
-  const dead = ids.filter((id) => states.get(id)?.state === "dead");
-  if (dead.length === 0) return;
-  const needed = new Set((await history.pendingFor([], dead)).map(({ entity }) => entity));
-  const abandoned = dead.filter((id) => !needed.has(id));
-  if (abandoned.length > 0) await entityKeys.destroy(abandoned);
-}
-
-/**
- * Those that hold nothing which was erased meanwhile. A new one that does (its messages were settled under another id while
- * this writer slept, so that the erasure met none of them) is erased at once. An erasure that is accepted after the question
- * finds the saved entity by its identities.
- */
-async function withoutVoid(
-  { entities, entityKeys, suppression }: BatchParts,
-  saved: ReadonlySet<Component>,
-): Promise<Set<Component>> {
-  const made = [...saved].filter(({ isNew }) => isNew);
-  const cutOffs = await suppression.cutOffs([
-    ...new Set(made.flatMap(({ bindings }) => bindings.map(({ hash }) => hash))),
-  ]);
-  const isVoid = ({ bindings }: Component) =>
-    bindings.some(({ hash, since }) => since <= (cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
-  const voids = new Set(made.filter(isVoid));
-  const ids = [...voids].flatMap(({ id, joined }) => [id, ...joined]);
-  if (ids.length > 0) {
-    await entities.erase(ids);
-    await entityKeys.destroy(ids);
+  for (const id of ids.filter((one) => states.get(one)?.state === "dead")) {
+    // Nothing that was acknowledged waits for it: a store that cannot do it now fails no request.
+    if (!(await history.holds([id]))) await entityKeys.destroy([id]).catch(() => {});
   }
-  return new Set([...saved].filter((component) => !voids.has(component)));
 }
 
 /** Those of the entities that could be saved. */
