@@ -13,48 +13,21 @@ import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { type EntityStage, entityStage, messageRules, userTable } from "../support/entity-stage.js";
+import { holdFirst } from "../support/held-database.js";
 
 const ann = { field: "email", value: "ann@example.org" };
 const newId = () => randomBytes(16).toString("hex");
 
-/** A place where whoever comes first waits until it is let go. */
-function gate() {
-  let arrive = () => {};
-  let letGo = () => {};
-  const reached = new Promise<void>((resolve) => {
-    arrive = resolve;
-  });
-  const open = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  let isFirst = true;
-  return {
-    reached,
-    letGo: () => letGo(),
-    async pass(): Promise<void> {
-      if (!isFirst) return;
-      isFirst = false;
-      arrive();
-      await open;
-    },
-  };
-}
-
-type Gate = ReturnType<typeof gate>;
+type Held = ReturnType<typeof holdFirst>;
 
 describe("a writer that sleeps through a whole erasure", () => {
   let stage: EntityStage;
   let erasure: Erasure;
-  let closing: EntityStage[] = [];
-  afterEach(async () => {
-    for (const open of closing) await open.close();
-    closing = [];
-  });
+  afterEach(() => stage.close());
 
-  /** `wrap` puts gates before the ports of the writer that `stage.collect` is. */
+  /** `wrap` puts holds before the ports of the writer that `stage.collect` is. */
   async function open(wrap: (stores: Stores) => Partial<Stores>): Promise<void> {
     stage = await entityStage(wrap);
-    closing.push(stage);
     const { stores, hashIdentity, arrivals } = stage;
     erasure = openErasure({
       ...stores,
@@ -70,21 +43,35 @@ describe("a writer that sleeps through a whole erasure", () => {
     });
   }
 
-  const beforeSave = (stop: Gate) => (stores: Stores) => ({
+  const beforeSave = (held: Held) => (stores: Stores) => ({
     entities: {
       ...stores.entities,
-      save: (changes: Parameters<Stores["entities"]["save"]>[0]) =>
-        stop.pass().then(() => stores.entities.save(changes)),
+      async save(changes: Parameters<Stores["entities"]["save"]>[0]) {
+        await held.hook("save");
+        return stores.entities.save(changes);
+      },
+    },
+  });
+
+  const beforeAppend = (held: Held) => (stores: Stores) => ({
+    history: {
+      ...stores.history,
+      async append(messages: Parameters<Stores["history"]["append"]>[0]) {
+        await held.hook("append");
+        await stores.history.append(messages);
+      },
     },
   });
 
   const common = () => ({ segments: segmentNames(stage.stores.catalogue), hashIdentity: stage.hashIdentity, newId });
 
-  /** Another process, which takes its time nowhere. */
-  async function collectElsewhere(json: object, id = newId(), mayBeKept = false): Promise<void> {
+  /** Another process, which takes its time nowhere but at what is in place of its ports; `repeated`: the message id of another request. */
+  async function collectElsewhere(json: object, repeated?: string, ports: Partial<Stores> = {}): Promise<void> {
     const arrival = stage.arrivals();
     const { time = arrival, ...message } = parseMessage(json, messageRules(), Date.now());
-    const take = collectMessages({ ...stage.stores, ...common() });
+    const take = collectMessages({ ...stage.stores, ...common(), ...ports });
+    const id = repeated ?? newId();
+    const mayBeKept = repeated !== undefined;
     await take("web", userTable, [{ id, mayBeKept, stamp: { time, arrival, position: 0 }, message }]);
   }
 
@@ -111,55 +98,49 @@ describe("a writer that sleeps through a whole erasure", () => {
   }
 
   it("brings nobody back when its message was moved to another's profile, and erased there", async () => {
-    const stop = gate();
+    const stop = holdFirst("save");
     await open(beforeSave(stop));
     const writer = stage.collect([{ email: ann.value, secret: 1, segments: { add: ["vip"] } }]);
     await stop.reached;
     await collectElsewhere({ email: ann.value, hello: 1 });
     await stage.finish();
     await eraseAnn();
-    stop.letGo();
+    stop.release();
     await writer;
     await expectGoneAndWelcome();
   });
 
   it("brings nobody back when its message was settled by a repeat before it was appended", async () => {
-    const [append, save] = [gate(), gate()];
+    const [append, save] = [holdFirst("append"), holdFirst("save")];
     await open((stores) => ({
       ...beforeSave(save)(stores),
-      history: { ...stores.history, append: (messages) => append.pass().then(() => stores.history.append(messages)) },
+      ...beforeAppend(append)(stores),
     }));
     const message = { email: ann.value, secret: 1, segments: { add: ["vip"] } };
     const writer = stage.collect([message], { ids: ["d".repeat(32)] });
     await append.reached;
-    await collectElsewhere(message, "d".repeat(32), true);
-    append.letGo();
+    await collectElsewhere(message, "d".repeat(32));
+    append.release();
     await save.reached;
     await eraseAnn();
-    save.letGo();
+    save.release();
     await writer;
     await expectGoneAndWelcome();
   });
 
   it("leaves nobody to be read, and nothing after the next sweep, when a repeat of its message took the place of it, and was erased", async () => {
-    const [elsewhere, save] = [gate(), gate()];
+    const [elsewhere, save] = [holdFirst("append"), holdFirst("save")];
     await open(beforeSave(save));
     const { stores } = stage;
     const message = { email: ann.value, secret: 1, segments: { add: ["vip"] } };
-    const append: Stores["history"]["append"] = (messages) =>
-      elsewhere.pass().then(() => stores.history.append(messages));
-    const take = collectMessages({ ...stores, ...common(), history: { ...stores.history, append } });
-    const arrival = stage.arrivals();
-    const { time = arrival, ...parsed } = parseMessage(message, messageRules(), Date.now());
-    const stamp = { time, arrival, position: 0 };
-    const repeat = take("web", userTable, [{ id: "d".repeat(32), mayBeKept: true, stamp, message: parsed }]);
+    const repeat = collectElsewhere(message, "d".repeat(32), beforeAppend(elsewhere)(stores));
     await elsewhere.reached;
     const writer = stage.collect([message], { ids: ["d".repeat(32)] });
     await save.reached;
-    elsewhere.letGo();
+    elsewhere.release();
     await repeat;
     await eraseAnn();
-    save.letGo();
+    save.release();
     await writer;
     expect(await stage.read(ann.field, ann.value)).to.equal(undefined);
     const targets = downstreamTargets({ ...stores, remote: [], failpoint: noFailpoint });
@@ -168,7 +149,7 @@ describe("a writer that sleeps through a whole erasure", () => {
   });
 
   it("brings nobody back when one who finishes what is pending sleeps as well", async () => {
-    const [slow, finished] = [gate(), gate()];
+    const [slow, finished] = [holdFirst("save"), holdFirst("save")];
     await open(beforeSave(slow));
     const { stores } = stage;
     const writer = stage.collect([{ email: ann.value, secret: 1, segments: { add: ["vip"] } }]);
@@ -176,16 +157,16 @@ describe("a writer that sleeps through a whole erasure", () => {
     const parts = { ...stores, ...common(), ...beforeSave(finished)(stores) };
     const finisher = finishPending(parts, Number.MAX_SAFE_INTEGER);
     await finished.reached;
-    slow.letGo();
+    slow.release();
     await writer;
     await eraseAnn();
-    finished.letGo();
+    finished.release();
     await finisher;
     await expectGoneAndWelcome();
   });
 
   it("leaves no key behind of a profile that another's came before", async () => {
-    const stop = gate();
+    const stop = holdFirst("appended");
     const made: string[] = [];
     await open((stores) => ({
       entityKeys: {
@@ -197,13 +178,13 @@ describe("a writer that sleeps through a whole erasure", () => {
       },
       history: {
         ...stores.history,
-        append: (messages) => stores.history.append(messages).then(() => stop.pass()),
+        append: (messages) => stores.history.append(messages).then(() => stop.hook("appended")),
       },
     }));
     const writer = stage.collect([{ email: ann.value, secret: 1 }]);
     await stop.reached;
     await collectElsewhere({ email: ann.value, hello: 1 });
-    stop.letGo();
+    stop.release();
     await writer;
     expect(await stage.read(ann.field, ann.value)).to.deep.equal({
       email: ann.value,
