@@ -7,7 +7,7 @@ import { keyStoreContract } from "../contracts/key-store.contract.js";
 
 keyStoreContract("sqlite", async () => {
   const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-  const db = openDatabase(dir, "entities.db", [keySchema]);
+  const db = openDatabase(dir, "ledger.db", [keySchema]);
   return {
     store: sqliteKeyStore(db),
     async close() {

@@ -1,6 +1,5 @@
 import type { Db } from "mongodb";
 import type { Experience } from "../../catalogue/experience.js";
-import type { ApiKey } from "../../keys/api-key.js";
 import type { CopyRecords, PartTarget, SegmentRecord } from "../copy.js";
 import {
   catalogueDocuments,
@@ -11,11 +10,10 @@ import {
   segmentOf,
 } from "./catalogue-documents.js";
 import { importPart } from "./import-part.js";
-import { type KeyDocument, keyOf } from "./key-store.js";
 
-/** Segments, experiences and API keys. */
+/** Segments and experiences. */
 export function catalogueParts(db: Db): {
-  readonly [P in "segments" | "experiences" | "API keys"]: PartTarget<CopyRecords[P]>;
+  readonly [P in "segments" | "experiences"]: PartTarget<CopyRecords[P]>;
 } {
   const { segments, experiences } = catalogueDocuments(db);
   return {
@@ -36,11 +34,6 @@ export function catalogueParts(db: Db): {
       collection: experiences,
       documentOf: experienceDocument,
       recordOf: experienceOf,
-    }),
-    "API keys": importPart<KeyDocument, ApiKey>({
-      collection: db.collection<KeyDocument>("api_keys"),
-      documentOf: ({ id, revokedAt, ...key }) => ({ _id: id, ...key, revokedAt: revokedAt ?? null }),
-      recordOf: keyOf,
     }),
   };
 }

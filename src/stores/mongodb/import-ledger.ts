@@ -1,8 +1,10 @@
 import { Binary, type Db } from "mongodb";
+import type { ApiKey } from "../../keys/api-key.js";
 import type { CopyFacts, DeletionRecord, EntityKeyRecord, PartTarget } from "../copy.js";
 import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./entity-keys.js";
 import { mongoErasureWatermark } from "./erasure-watermark.js";
 import { importPart } from "./import-part.js";
+import { type KeyDocument, keyOf } from "./key-store.js";
 import { type DeletionDocument, deletionOf, deletionsOf, documentOf } from "./ledger-document.js";
 import { FORGOTTEN, newestSequence } from "./ledger-sequence.js";
 import { raiseTo } from "./marks.js";
@@ -14,6 +16,7 @@ export function ledgerParts(
 ): {
   readonly deletions: PartTarget<DeletionRecord>;
   readonly "entity keys": PartTarget<EntityKeyRecord>;
+  readonly "API keys": PartTarget<ApiKey>;
 } {
   const wrapping = keyWrapping(pepper);
   return {
@@ -37,6 +40,11 @@ export function ledgerParts(
         id: document._id,
         key: isLiving(document) ? wrapping.unwrap(document.key.value()) : undefined,
       }),
+    }),
+    "API keys": importPart<KeyDocument, ApiKey>({
+      collection: db.collection<KeyDocument>("api_keys"),
+      documentOf: ({ id, revokedAt, ...key }) => ({ _id: id, ...key, revokedAt: revokedAt ?? null }),
+      recordOf: keyOf,
     }),
   };
 }

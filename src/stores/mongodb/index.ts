@@ -16,7 +16,7 @@ import { mongoFailure } from "./failure.js";
 import { mongoHistory } from "./history.js";
 import { historyCollections } from "./history-documents.js";
 import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
-import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
+import { copyOldKeys, keyStoreCollections, mongoKeyStore } from "./key-store.js";
 import { ledgerCollections, mongoLedger } from "./ledger.js";
 import { makeCollections } from "./make-collections.js";
 import { marksOf } from "./marks.js";
@@ -38,11 +38,10 @@ export const plans: Plans = {
     ...idempotencyCollections,
     ...catalogueCollections,
     ...slotClaimsCollections,
-    ...keyStoreCollections,
     ...erasureWatermarkCollections,
     ...sharedEraCollections,
   ],
-  ledger: [...ledgerCollections, ...entityKeysCollections],
+  ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections],
 };
 
 /** Opens the profiles in MongoDB, and the ledger in a database of its own beside them. */
@@ -59,7 +58,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     history: mongoHistory(data, stream.slotMs),
     idempotency: mongoIdempotency(data),
     catalogue: mongoCatalogueStore(data),
-    keys: mongoKeyStore(data),
+    keys: mongoKeyStore(ledger),
     counts: mongoSlotCounts(data),
     claims: mongoSlotClaims(data),
     watermark: mongoErasureWatermark(data),
@@ -75,17 +74,18 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
   };
 }
 
-/** Opens the API keys alone, also beside a running service: without the pepper or the ledger. Makes no database. */
+/** Opens the API keys alone, also beside a running service: without the pepper. Makes no database. */
 export async function openMongoKeys(settings: Settings): Promise<{ keys: KeyStore; close(): Promise<void> }> {
   const deadlineMs = settings.limits.store_deadline_ms;
   const options = { url: settings.entities.url, deadlineMs, log: { warn: () => {} }, waitMs: 0 };
-  const { data, close } = await connect(options, async ({ data: db }) => {
+  const { ledger, close } = await connect(options, async ({ data, ledger: db }) => {
     if ((await marksOf(db).findOne({})) === null) {
       throw new StartError(`${db.databaseName} is empty: start the service once, or name its ENTITIES_URL`);
     }
     await makeCollections(db, keyStoreCollections);
+    await copyOldKeys(data, db);
   });
-  return { keys: mongoKeyStore(data), close };
+  return { keys: mongoKeyStore(ledger), close };
 }
 
 /** How long /ready waits, at most, ms. */

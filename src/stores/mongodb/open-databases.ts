@@ -3,6 +3,7 @@ import type { Log } from "../../log.js";
 import { checkCluster } from "./check-cluster.js";
 import type { CollectionPlan } from "./collection.js";
 import { type Connection, connect } from "./connection.js";
+import { copyOldKeys } from "./key-store.js";
 import { matchLedger } from "./ledger-mark.js";
 import { makeCollections } from "./make-collections.js";
 import { matchPepper, requiredPepper } from "./pepper.js";
@@ -32,6 +33,7 @@ export async function openDatabases(
     await makeCollections(ledger, plans.ledger);
     await makeCollections(data, plans.data);
     await matchLedger(ledger, data);
+    await copyOldKeys(data, ledger);
     await matchPepper(ledger, pepper);
   };
   const connection = await connect({ ...options, ...(waitMs === undefined ? {} : { waitMs }) }, prepare);

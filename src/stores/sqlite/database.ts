@@ -15,6 +15,15 @@ export function openDatabase(
   schema: readonly string[],
   migrations: readonly Migration[] = [],
 ): Database {
+  return openFile(dir, name, (db, path) => inTransaction(db, () => bringUp(db, path, schema, migrations)));
+}
+
+/** The same without a schema: a file of any version, as it is, after `prepare`. */
+export function openFile(
+  dir: string,
+  name: string,
+  prepare: (db: Database, path: string) => void = () => {},
+): Database {
   const path = join(dir, name);
   let db: Database | undefined;
   try {
@@ -22,9 +31,8 @@ export function openDatabase(
     db.exec(
       "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
     );
-    const opened = db;
-    inTransaction(opened, () => bringUp(opened, path, schema, migrations));
-    return opened;
+    prepare(db, path);
+    return db;
   } catch (error) {
     db?.close();
     throw error instanceof StartError

@@ -17,10 +17,10 @@ import {
 } from "../copy.js";
 import type { Database } from "./database.js";
 import { sqliteEntityStore } from "./entity-store.js";
+import type { LedgerPart } from "./export-ledger.js";
 import { exportTable } from "./export-table.js";
-import { keyOf } from "./key-store.js";
 
-type EntityPart = Exclude<Part, "deletions" | "entity keys">;
+type EntityPart = Exclude<Part, LedgerPart>;
 
 /** Parts of `entities.db`. */
 export function entityParts(db: Database): { readonly [P in EntityPart]: PartSource<CopyRecords[P]> } {
@@ -48,7 +48,6 @@ export function entityParts(db: Database): { readonly [P in EntityPart]: PartSou
           goal,
         })),
     }),
-    "API keys": exportTable(db, { from: "api_key", keys: ["id"], records: (rows) => rows.map(keyOf) }),
     "repeatable requests": exportTable(db, {
       from: "(SELECT id, arrival, done, digest, finished, tally FROM idempotent_request)",
       keys: ["id"],

@@ -1,13 +1,13 @@
-import type { CopyFacts, DeletionRecord, EntityKeyRecord, PartSource } from "../copy.js";
+import type { CopyFacts, CopyRecords, DeletionRecord, EntityKeyRecord, PartSource } from "../copy.js";
 import type { Database } from "./database.js";
 import { exportTable } from "./export-table.js";
+import { keyOf } from "./key-store.js";
 import { type DeletionRow, deletionOf } from "./ledger.js";
 
+export type LedgerPart = "deletions" | "entity keys" | "API keys";
+
 /** Parts of `ledger.db`. */
-export function ledgerParts(db: Database): {
-  readonly deletions: PartSource<DeletionRecord>;
-  readonly "entity keys": PartSource<EntityKeyRecord>;
-} {
+export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSource<CopyRecords[P]> } {
   const cutOffs = db.prepare("SELECT hash, cut_off FROM erased_identity WHERE sequence = ? ORDER BY hash");
   const isDestroyed = (key: Uint8Array) => key.every((byte) => byte === 0);
 
@@ -31,6 +31,7 @@ export function ledgerParts(db: Database): {
       records: (rows) =>
         rows.map(({ entity, key }) => ({ id: entity, key: isDestroyed(key) ? undefined : new Uint8Array(key) })),
     }),
+    "API keys": exportTable(db, { from: "api_key", keys: ["id"], records: (rows) => rows.map(keyOf) }),
   };
 }
 

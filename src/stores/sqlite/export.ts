@@ -9,7 +9,9 @@ import { copyFacts, ledgerParts } from "./export-ledger.js";
 import { seriesWindows } from "./export-series.js";
 import { lockFolder } from "./folder-lock.js";
 import { entitiesSchema, ledgerFileSchema, metricsSchema } from "./index.js";
+import { ledgerMigrations } from "./key-store.js";
 import { matchLedger } from "./ledger-mark.js";
+import type { Migration } from "./schema.js";
 import { sqliteSeriesStore } from "./series-store.js";
 
 /** An embedded folder that no service can use until it is closed. */
@@ -32,9 +34,9 @@ export function lockSource(dir: string): LockedFolder {
   const unlock = lockFolder(folder);
   const open = new Set<Database>();
 
-  const opened = (name: string, schema: readonly string[]): Database => {
+  const opened = (name: string, schema: readonly string[], migrations: readonly Migration[] = []): Database => {
     if (!existsSync(join(folder, name))) throw new StartError(`${folder} holds no ${name}`);
-    const db = openDatabase(folder, name, schema);
+    const db = openDatabase(folder, name, schema, migrations);
     open.add(db);
     return db;
   };
@@ -44,7 +46,7 @@ export function lockSource(dir: string): LockedFolder {
 
   return {
     profiles() {
-      const ledger = opened("ledger.db", ledgerFileSchema);
+      const ledger = opened("ledger.db", ledgerFileSchema, ledgerMigrations(folder));
       const entities = opened("entities.db", entitiesSchema);
       matchLedger(ledger, entities, folder);
       const { mark } = ledger.prepare("SELECT mark FROM ledger_mark").get() as { mark: string };

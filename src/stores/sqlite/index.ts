@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
 import type { KeyStore } from "../../keys/key-store.js";
@@ -15,18 +16,25 @@ import { lockFolder } from "./folder-lock.js";
 import { foldersOf } from "./folders.js";
 import { historySchema, sqliteHistory } from "./history.js";
 import { idempotencySchema, sqliteIdempotency } from "./idempotency.js";
-import { keySchema, sqliteKeyStore } from "./key-store.js";
+import { dropOldKeys, keySchema, ledgerMigrations, sqliteKeyStore } from "./key-store.js";
 import { ledgerSchema, sqliteLedger } from "./ledger.js";
 import { ledgerMarkSchema, matchLedger } from "./ledger-mark.js";
 import { membershipSchema, sqliteMembershipIndex } from "./membership-index.js";
 import { openPepper, pepperSchema } from "./pepper.js";
+import type { Migration } from "./schema.js";
 import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
 import { claimsSchema, sqliteSlotClaims } from "./slot-claims.js";
 import { slotCountSchema, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
 
 /** DDL of each file, newest; what brings an older file up to it goes into `migrations`. */
-export const ledgerFileSchema: readonly string[] = [ledgerMarkSchema, pepperSchema, ledgerSchema, entityKeysSchema];
+export const ledgerFileSchema: readonly string[] = [
+  ledgerMarkSchema,
+  pepperSchema,
+  ledgerSchema,
+  entityKeysSchema,
+  keySchema,
+];
 export const entitiesSchema: readonly string[] = [
   ledgerMarkSchema,
   entitySchema,
@@ -34,7 +42,6 @@ export const entitiesSchema: readonly string[] = [
   historySchema,
   slotCountSchema,
   idempotencySchema,
-  keySchema,
   erasureWatermarkSchema,
   catalogueSchema,
   claimsSchema,
@@ -47,9 +54,10 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
   const files = new OpenFiles();
   try {
     files.lock(data, entities);
-    const ledgerDb = files.open(entities, "ledger.db", ledgerFileSchema);
+    const ledgerDb = files.open(entities, "ledger.db", ledgerFileSchema, ledgerMigrations(entities));
     const entitiesDb = files.open(entities, "entities.db", entitiesSchema);
     matchLedger(ledgerDb, entitiesDb, entities);
+    dropOldKeys(entitiesDb);
     const pepper = openPepper(data, ledgerDb, settings.pepper);
     return {
       entities: sqliteEntityStore(entitiesDb),
@@ -57,7 +65,7 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
       history: sqliteHistory(entitiesDb, stream.slotMs),
       idempotency: sqliteIdempotency(entitiesDb),
       catalogue: sqliteCatalogueStore(entitiesDb),
-      keys: sqliteKeyStore(entitiesDb),
+      keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),
       claims: sqliteSlotClaims(entitiesDb),
       watermark: sqliteErasureWatermark(entitiesDb),
@@ -107,8 +115,8 @@ class OpenFiles {
     for (const folder of new Set(folders)) this.#unlock.push(lockFolder(folder));
   }
 
-  open(dir: string, name: string, schema: readonly string[]): Database {
-    const db = openDatabase(dir, name, schema);
+  open(dir: string, name: string, schema: readonly string[], migrations: readonly Migration[] = []): Database {
+    const db = openDatabase(dir, name, schema, migrations);
     this.#open.push(db);
     return db;
   }
@@ -119,12 +127,14 @@ class OpenFiles {
   }
 }
 
-/** Opens the API keys alone, also beside a running service: without the lock, the pepper or the other files. Makes no folder. */
+/** Opens the API keys alone, also beside a running service: without the lock, the pepper or the data. Makes no folder and no ledger. */
 export function openSqliteKeys(settings: Settings): { keys: KeyStore; close(): Promise<void> } {
   const { entities } = foldersOf(settings);
-  if (!existsSync(entities))
-    throw new StartError(`${entities} does not exist: start the service once, or name its DATA_DIR`);
-  const db = openDatabase(entities, "entities.db", entitiesSchema);
+  const ledger = join(entities, "ledger.db");
+  const missing = [entities, ledger].find((path) => !existsSync(path));
+  if (missing !== undefined)
+    throw new StartError(`${missing} does not exist: start the service once, or name its DATA_DIR`);
+  const db = openDatabase(entities, "ledger.db", ledgerFileSchema, ledgerMigrations(entities));
   return { keys: sqliteKeyStore(db), close: async () => db.close() };
 }
 

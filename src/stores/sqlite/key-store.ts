@@ -1,6 +1,9 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { ApiKey, Scope } from "../../keys/api-key.js";
 import type { KeyStore } from "../../keys/key-store.js";
-import type { Database } from "./database.js";
+import { type Database, openFile } from "./database.js";
+import type { Migration } from "./schema.js";
 
 export const keySchema = `
   CREATE TABLE IF NOT EXISTS api_key (
@@ -18,7 +21,7 @@ interface KeyRow {
   readonly revoked_at: number | null;
 }
 
-/** API keys in `entities.db`; another process may add and revoke there at the same time. */
+/** API keys in `ledger.db`, where no restored data can revive one; another process may add and revoke there at the same time. */
 export function sqliteKeyStore(db: Database): KeyStore {
   const add = db.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?)");
   const find = db.prepare("SELECT * FROM api_key WHERE id = ?");
@@ -43,6 +46,34 @@ export function sqliteKeyStore(db: Database): KeyStore {
       return Number(revoke.run(at, id).changes) > 0;
     },
   };
+}
+
+/**
+ * Migrations of `ledger.db` in this folder. From schema 1 to 2: keys were kept in `entities.db` and are copied from there, once.
+ */
+export function ledgerMigrations(dir: string): readonly Migration[] {
+  return [(ledger) => copyOldKeys(dir, ledger)];
+}
+
+function copyOldKeys(dir: string, ledger: Database): void {
+  ledger.exec(keySchema);
+  if (!existsSync(join(dir, "entities.db"))) return;
+  const entities = openFile(dir, "entities.db");
+  try {
+    if (entities.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'api_key'").get() === undefined) return;
+    const add = ledger.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?)");
+    for (const found of entities.prepare("SELECT * FROM api_key").all()) {
+      const { id, name, scopes, digest, created_at, revoked_at } = found as unknown as KeyRow;
+      add.run(id, name, scopes, digest, created_at, revoked_at);
+    }
+  } finally {
+    entities.close();
+  }
+}
+
+/** Removes the keys that data of an earlier version brings. Its ledger has them, as they are now. */
+export function dropOldKeys(entities: Database): void {
+  entities.exec("DROP TABLE IF EXISTS api_key");
 }
 
 /** The key of a row of `api_key`. */
