@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { RefusedSeries } from "../metrics/fetch-batch.js";
+import type { FetchedBatch } from "../metrics/fetch-batch.js";
 import type { FetchedSeries } from "../metrics/fetch-series.js";
 
 interface Answer {
@@ -42,11 +42,11 @@ export class AnswerCache {
   }
 
   /** Keeps an answer as of `now`, if the same question can have it again. */
-  keep(question: string, body: Buffer, answers: readonly (FetchedSeries | RefusedSeries)[], now: number): void {
+  keep(question: string, body: Buffer, batch: FetchedBatch, now: number): void {
     if (body.byteLength > LARGEST_BODY) return;
-    let until = Number.POSITIVE_INFINITY;
+    let until = batch.standsUntil;
     const series: FetchedSeries[] = [];
-    for (const answer of answers) {
+    for (const answer of batch.series) {
       if ("problem" in answer || !answer.isCached) return;
       until = Math.min(until, answer.plan.standsUntil, answer.scheduledUntil);
       series.push(answer);

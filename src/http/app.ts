@@ -11,6 +11,7 @@ import { checkedHead } from "./checked-head.js";
 import { compressed } from "./compressed.js";
 import { corsHeaders } from "./cors.js";
 import { errorResponse } from "./error-response.js";
+import { isNotModified } from "./not-modified.js";
 import { canonicalPath } from "./raw-path.js";
 import { describeError, noteAnswer } from "./request-log.js";
 import { type Routed, routerOf } from "./router.js";
@@ -47,7 +48,7 @@ export function createApp(parts: AppParts): App {
     routerOf(api, async (ctx, route) => {
       ctx.state.route = route;
       await serve(ctx, route, parts);
-      if (ctx.res.hasHeader("ETag") && ctx.fresh) ctx.status = 304;
+      if (isNotModified(ctx)) ctx.status = 304;
     }),
   );
   return app;

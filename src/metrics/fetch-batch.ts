@@ -28,11 +28,19 @@ export interface FetchBatchParts {
   readonly deadlineMs: number;
 }
 
+/** What a batch comes to. */
+export interface FetchedBatch {
+  /** In the order asked. */
+  readonly series: readonly (FetchedSeries | RefusedSeries)[];
+  /** Until then (Unix ms) the same items stand for the same series, one for one. */
+  readonly standsUntil: number;
+}
+
 /**
  * The series of a batch as of `now` (Unix ms), in order; a bad item comes back in its place, and the id that stands for every
  * segment as one series for each. Throws when every item is bad, or the answer would be too large, or a store fails.
  */
-export type FetchBatch = (items: readonly AskedItem[], now: number) => Promise<(FetchedSeries | RefusedSeries)[]>;
+export type FetchBatch = (items: readonly AskedItem[], now: number) => Promise<FetchedBatch>;
 
 /** The most series that one item stands for. */
 const MOST_SEGMENTS = 1_000;
@@ -47,7 +55,10 @@ export function fetchBatch({ fetch, segmentIds, limits, deadlineMs }: FetchBatch
     checkAnswer(plans, limits);
     const fetched = await fetch(plans, now);
     let next = 0;
-    return expanded.map((item) => ("key" in item ? (fetched[next++] as FetchedSeries) : item));
+    return {
+      series: expanded.map((item) => ("key" in item ? (fetched[next++] as FetchedSeries) : item)),
+      standsUntil: planned.some(isForEvery) ? 0 : Number.POSITIVE_INFINITY,
+    };
   };
 
   /** Puts a plan for each segment in the place of one for every segment. */
@@ -56,7 +67,7 @@ export function fetchBatch({ fetch, segmentIds, limits, deadlineMs }: FetchBatch
     const ids = await withDeadline(deadlineMs, () => segmentIds.first(MOST_SEGMENTS));
     checkExpanded(planned.filter(isForEvery).length * ids.length);
     return planned.flatMap<SeriesPlan | RefusedSeries>((item) =>
-      isForEvery(item) ? ids.map((id) => ({ ...seriesPlan({ ...item.request, id }, now), standsUntil: 0 })) : item,
+      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now)) : item,
     );
   }
 }

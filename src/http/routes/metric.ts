@@ -5,6 +5,7 @@ import { AnswerCache } from "../answer-cache.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { readJsonText } from "../body.js";
 import { metricBody, metricTag } from "../metric-answer.js";
+import { isNotModified } from "../not-modified.js";
 import { type MetricReadLimits, readMetricBody, readMetricQuery } from "../read-metric.js";
 
 export interface MetricParts {
@@ -22,13 +23,13 @@ export function metricRoutes(api: Api, { fetch, limits, clock, count, answerByte
   const cache = new AnswerCache(answerBytes);
 
   api.add("GET", "/api/metric", ["metric:read"], async (ctx) => {
-    const answers = await fetch([readMetricQuery(ctx, limits)], clock());
+    const { series } = await fetch([readMetricQuery(ctx, limits)], clock());
     ctx.status = 200;
     ctx.set("Cache-Control", "private, no-cache");
     ctx.vary(["Authorization", "Accept-Encoding"]);
-    ctx.set("ETag", metricTag(answers));
-    if (ctx.fresh) ctx.status = 304;
-    else send(ctx, metricBody(answers));
+    ctx.set("ETag", metricTag(series));
+    if (isNotModified(ctx)) ctx.status = 304;
+    else send(ctx, metricBody(series));
   });
 
   api.add("POST", "/api/metric", ["metric:read"], async (ctx) => {
@@ -41,9 +42,9 @@ export function metricRoutes(api: Api, { fetch, limits, clock, count, answerByte
       send(ctx, known.body);
       return;
     }
-    const answers = await fetch(await readMetricBody(question, limits), now);
-    const body = metricBody(answers);
-    cache.keep(question, body, answers, now);
+    const batch = await fetch(await readMetricBody(question, limits), now);
+    const body = metricBody(batch.series);
+    cache.keep(question, body, batch, now);
     send(ctx, body);
   });
 }
