@@ -4,6 +4,8 @@ import type { Deletion } from "./deletion.js";
 
 /** What a repeat, or a join found later, adds to an open deletion. */
 export interface Extension {
+  /** Stages that need not be done again; none when absent. */
+  readonly done?: readonly string[];
   /** Of the identity that was asked for, and of the hashes that this adds. */
   readonly cutOff?: number;
   readonly entities?: readonly EntityId[];
@@ -22,7 +24,7 @@ export interface Ledger {
   openOver(identities: readonly IdentityHash[]): Promise<Deletion[]>;
   /**
    * Adds to an open request, durably, and hands out the result; undefined when it is completed, unknown, or has another
-   * revision by now. A cut-off never goes down. The revision goes up, and all stages are to be done again, at once.
+   * revision by now. A cut-off never goes down. The revision goes up, and all stages but those of `done` are to be done again, at once.
    */
   extend(requestId: string, revision: number, extension: Extension): Promise<Deletion | undefined>;
   /** Open requests in order of acceptance, after request id `after`; `due` leaves out those whose `notBefore` is later or that a runner has. */

@@ -27,20 +27,33 @@ export async function requestDeletion(
   now: number,
 ): Promise<string> {
   const hash = parts.hashIdentity(table, identity);
-  const requestId = (await repeat(parts, hash, now)) ?? (await accept(parts, table, identity, hash, now));
+  const requestId = (await repeat(parts, identity, hash, now)) ?? (await accept(parts, table, identity, hash, now));
   await gather(parts, requestId);
   return requestId;
 }
 
 /** Moves the cut-off of the open request of this identity to now; undefined when a request of its own is due. */
-async function repeat(parts: RequestParts, hash: IdentityHash, now: number): Promise<string | undefined> {
+async function repeat(
+  parts: RequestParts,
+  identity: Identity,
+  hash: IdentityHash,
+  now: number,
+): Promise<string | undefined> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const open = await parts.ledger.openFor(hash);
     if (open === undefined || (await hasReturned(parts, open))) return undefined;
-    const extended = await parts.ledger.extend(open.requestId, open.revision, { cutOff: now });
+    const sealed = await resealed(parts, open, identity);
+    const extended = await parts.ledger.extend(open.requestId, open.revision, { cutOff: now, ...sealed });
     if (extended !== undefined) return extended.requestId;
   }
   return undefined;
+}
+
+/** The list of identities under a new key, when that of the request is being overwritten: remote targets are told of the new cut-off too. */
+async function resealed({ identities }: RequestParts, open: Deletion, identity: Identity) {
+  if (!open.done.includes("verified")) return {};
+  const sealed = await identities.seal([identity, ...(await identities.open(open))]);
+  return { entities: [sealed.sealer], sealed };
 }
 
 /** Whether somebody has come back since: a profile that no deletion touches has one of the identities. */

@@ -106,7 +106,8 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         notBefore: 0,
         revision: 2,
       });
-      const lower = await ledger.extend("a-1700000000", 2, { cutOff: 10 });
+      const lower = await ledger.extend("a-1700000000", 2, { cutOff: 10, done: ["profile"] });
+      expect(lower).to.deep.include({ done: ["profile"], revision: 3 });
       expect(lower?.cutOff).to.equal(5000);
     });
 

@@ -97,7 +97,7 @@ export function extended(kept: DeletionDocument, extension: Extension) {
     suppressed: [...moved, ...[...added].map((hash) => ({ hash, cutOff }))],
     sealer: extension.sealed?.sealer ?? kept.sealer,
     sealed: extension.sealed === undefined ? kept.sealed : new Binary(extension.sealed.sealedIdentities),
-    done: [],
+    done: extension.done ?? [],
     attempts: 0,
     notBefore: 0,
     revision: kept.revision + 1,

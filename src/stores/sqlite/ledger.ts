@@ -84,6 +84,7 @@ export function sqliteLedger(db: Database): Ledger {
           JSON.stringify([...kept.hashes, ...added]),
           sealed.sealer,
           sealed.sealedIdentities,
+          JSON.stringify(extension.done ?? []),
           row.sequence,
         );
         suppress(row.sequence, { entities, hashes: [kept.identity, ...added], cutOff });
@@ -209,7 +210,7 @@ function statements(db: Database) {
     openOver: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL AND sequence IN
       (SELECT sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence`),
     extend: db.prepare(`UPDATE deletion SET cut_off = ?, entities = ?, hashes = ?, sealer = ?, sealed = ?,
-      revision = revision + 1, done = '[]', attempts = 0, not_before = 0 WHERE sequence = ?`),
+      revision = revision + 1, done = ?, attempts = 0, not_before = 0 WHERE sequence = ?`),
     open: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL
       AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = ?), 0)
       AND (? IS NULL OR (not_before <= ? AND runner_until <= ?)) ORDER BY sequence LIMIT ?`),

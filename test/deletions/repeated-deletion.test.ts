@@ -1,0 +1,114 @@
+import { expect } from "chai";
+import type { ErasureSubject } from "../../src/deletions/downstream-target.js";
+import type { Identity } from "../../src/entities/identity.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { type ErasureStage, erasureStage } from "../support/erasure-stage.js";
+
+const ann: Identity = { field: "email", value: "ann@example.org" };
+const annsId: Identity = { field: "user_id", value: "ann-1" };
+
+describe("a DELETE that is repeated while the keys of the first are overwritten", () => {
+  let stage: ErasureStage;
+  let told: ErasureSubject[];
+  /** Runs once, at the first call that `wrap` sends here. */
+  let meanwhile: (() => Promise<void>) | undefined;
+
+  async function once(): Promise<void> {
+    const work = meanwhile;
+    meanwhile = undefined;
+    await work?.();
+  }
+
+  async function open(wrap: (stores: Stores) => Partial<Stores>): Promise<string> {
+    told = [];
+    const erase = async (subject: ErasureSubject) => {
+      told.push(subject);
+    };
+    const crm = { name: "crm", remote: true, erase, verify: async () => true };
+    stage = await erasureStage({ more: [crm], wrap });
+    await stage.profile([ann, annsId]);
+    return stage.erasure.request("user", ann);
+  }
+
+  afterEach(() => stage.close());
+
+  /** The remote target's last call names the identity of the repeat and the cut-off that the request has now. */
+  async function expectTold(requestId: string, before: number): Promise<void> {
+    const kept = await stage.stores.ledger.find(requestId);
+    expect(kept?.completedAt).to.be.a("number");
+    expect(kept?.cutOff).to.be.greaterThan(before);
+    expect(told.at(-1)?.cutOff).to.equal(kept?.cutOff);
+    expect(told.at(-1)?.identities).to.deep.include(ann);
+    expect(await stage.stores.entityKeys.holds(kept?.entities ?? [])).to.equal(false);
+  }
+
+  const cutOffOf = async (requestId: string) => (await stage.stores.ledger.find(requestId))?.cutOff ?? 0;
+
+  const afterDestroy = ({ entityKeys }: Stores): Partial<Stores> => ({
+    entityKeys: {
+      ...entityKeys,
+      async destroy(ids) {
+        await entityKeys.destroy(ids);
+        await once();
+      },
+    },
+  });
+
+  it("tells remote targets the identity and the new cut-off", async () => {
+    const id = await open(afterDestroy);
+    const before = await cutOffOf(id);
+    meanwhile = async () => {
+      expect(await stage.erasure.request("user", ann)).to.equal(id);
+    };
+    await stage.erasure.run(id);
+    await expectTold(id, before);
+  });
+
+  it("tells remote targets also when the run died before completion and goes on later", async () => {
+    const id = await open(afterDestroy);
+    const before = await cutOffOf(id);
+    meanwhile = async () => {
+      throw new Error("the process died");
+    };
+    await stage.erasure.run(id);
+    expect((await stage.stores.ledger.find(id))?.completedAt).to.equal(undefined);
+    expect(await stage.erasure.request("user", ann)).to.equal(id);
+    await stage.erasure.run(id);
+    await expectTold(id, before);
+  });
+
+  it("tells remote targets also when the repeat read the request before, and extends it after the keys are overwritten", async () => {
+    let reached = () => {};
+    let release = () => {};
+    const atExtend = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const keysGone = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let isHeld = false;
+    const id = await open((stores) => ({
+      ...afterDestroy(stores),
+      ledger: {
+        ...stores.ledger,
+        async extend(requestId, revision, extension) {
+          if (extension.cutOff !== undefined && !isHeld) {
+            isHeld = true;
+            reached();
+            await keysGone;
+          }
+          return stores.ledger.extend(requestId, revision, extension);
+        },
+      },
+    }));
+    const before = await cutOffOf(id);
+    const again = stage.erasure.request("user", ann);
+    await atExtend;
+    meanwhile = async () => {
+      release();
+      expect(await again).to.equal(id);
+    };
+    await stage.erasure.run(id);
+    await expectTold(id, before);
+  });
+});
