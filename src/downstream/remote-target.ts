@@ -1,6 +1,7 @@
 import type { DownstreamTarget, ErasureSubject } from "../deletions/downstream-target.js";
 import { StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
+import { withTimeLimit } from "../time-limit.js";
 
 /** Another system that holds data about entities, told to erase over HTTP. */
 export interface RemoteTarget {
@@ -10,30 +11,34 @@ export interface RemoteTarget {
   readonly token: string;
 }
 
-const TIMEOUT_MS = 10_000;
+/** The longest that a call takes, ms. */
+const CALL_MS = 10_000;
 const LONGEST_ANSWER_BYTES = 65_536;
 const OWN_NAMES: readonly string[] = ["profile", "verified", "key", "membership-index", "history-archive"];
 
-/** Throws a `StartError` when the target cannot be trusted with identities. Calls under way end in failure at `stopping`. */
+/** Throws a `StartError` when the target cannot be trusted with identities. Calls under way end in failure at `stopping`, or after `callMs`. */
 export function remoteTarget(
   { name, url, token }: RemoteTarget,
   failpoint: Failpoint,
   stopping: AbortSignal = new AbortController().signal,
+  callMs = CALL_MS,
 ): DownstreamTarget {
   const base = trusted(name, url);
 
   /** The JSON answer to a 2xx; undefined when there is none. */
   async function post(verb: string, subject: ErasureSubject): Promise<unknown> {
     const { requestId, table, identities, cutOff } = subject;
-    const response = await fetch(`${base}/${verb}`, {
-      method: "POST",
-      redirect: "error",
-      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopping]),
-      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-      body: JSON.stringify({ request_id: requestId, table, identities, cut_off: Math.floor(cutOff) }),
+    const { ok, status, text } = await withTimeLimit(callMs, [stopping], async (signal) => {
+      const response = await fetch(`${base}/${verb}`, {
+        method: "POST",
+        redirect: "error",
+        signal,
+        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        body: JSON.stringify({ request_id: requestId, table, identities, cut_off: Math.floor(cutOff) }),
+      });
+      return { ok: response.ok, status: response.status, text: await readBounded(response) };
     });
-    const text = await readBounded(response);
-    if (!response.ok) throw new Error(`The target answered ${response.status}`);
+    if (!ok) throw new Error(`The target answered ${status}`);
     return text === "" ? undefined : parsed(text);
   }
 

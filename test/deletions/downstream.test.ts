@@ -4,6 +4,7 @@ import { membershipIndexTarget } from "../../src/downstream/membership-index.js"
 import { remoteTarget } from "../../src/downstream/remote-target.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { downstreamTargetContract, subjectOf } from "../contracts/downstream-target.contract.js";
+import { collectGarbage } from "../support/collect-garbage.js";
 import { type RemoteSystem, remoteSystem, type Trouble } from "../support/remote-system.js";
 import { temporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
@@ -96,6 +97,22 @@ describe("a remote target", () => {
     await until("it was called", () => system.calls.length === 1);
     stopping.abort();
     expect(await call).to.equal("rejected");
+  });
+
+  it("is given up after its time when it accepts and never answers, also when garbage is collected meanwhile", async () => {
+    system.trouble = "silence";
+    const { signal } = new AbortController();
+    let failure: unknown;
+    remoteTarget({ name: "crm", url: system.url, token: "secret" }, noFailpoint, signal, 200)
+      .erase(subject)
+      .catch((error: unknown) => {
+        failure = error;
+      });
+    await until("it is given up", () => {
+      collectGarbage();
+      return failure !== undefined;
+    });
+    expect(failure).to.have.property("name", "TimeoutError");
   });
 
   it("is not taken for clean when its answer does not say so", async () => {

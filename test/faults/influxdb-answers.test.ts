@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
+import { collectGarbage } from "../support/collect-garbage.js";
 import { type Answer, type InfluxAnswers, influxAnswers } from "../support/influx-answers.js";
 import { until } from "../support/until.js";
 
@@ -106,6 +107,7 @@ describe("P12: what InfluxDB answers", () => {
   const whole = text(`${csv}\r\n`);
   const zipped = gzipSync(`${csv}\r\n`);
   const gzip = { "content-encoding": "gzip" };
+  const slow = { status: 200, body: `${csv}${"#\n".repeat(10_000)}\r\n`, slow: 1_000 };
 
   const reads: [string, Answer[], Outcome, { requests: number; logged?: boolean }][] = [
     ["rows to their end", [whole], "kept", { requests: 1 }],
@@ -127,12 +129,7 @@ describe("P12: what InfluxDB answers", () => {
     ["a cut connection, once", ["reset", whole], "kept", { requests: 2 }],
     ["a cut in the middle of a row, once", ["half a body", whole], "kept", { requests: 2 }],
     ["a cut in the middle of a row, ever", ["half a body"], "unavailable 1", { requests: 3 }],
-    [
-      "1 KB a second",
-      [{ status: 200, body: `${csv}${"#\n".repeat(10_000)}\r\n`, slow: 1_000 }],
-      "unavailable 1",
-      { requests: 1 },
-    ],
+    ["1 KB a second", [slow], "unavailable 1", { requests: 1 }],
   ];
   for (const [what, answers, expected, { requests, logged }] of reads) {
     const told = expected === "kept" ? "its values" : expected;
@@ -163,6 +160,19 @@ describe("P12: what InfluxDB answers", () => {
     expect(server.bodies.length).to.be.within(3, 4);
     expect(ms).to.be.below(DEADLINE);
     await until("nothing is under way", () => server.open === 0, 250);
+  });
+
+  it("to a read: 1 KB a second → given up at the deadline also when garbage is collected meanwhile", async () => {
+    server.answer(slow);
+    let outcome: Outcome | undefined;
+    void outcomeOf(read).then((ended) => {
+      outcome = ended.outcome;
+    });
+    await until("it is given up", () => {
+      collectGarbage();
+      return outcome !== undefined;
+    });
+    expect(outcome).to.equal("unavailable 1");
   });
 
   it("is not waited for when the service stops", async () => {

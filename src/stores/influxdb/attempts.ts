@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { withTimeLimit } from "../../time-limit.js";
 import { waitAfter } from "./failure.js";
 
 export interface AttemptLimits {
@@ -6,8 +7,8 @@ export interface AttemptLimits {
   readonly deadlineMs: number;
   /** One attempt takes no longer, ms. */
   readonly attemptMs: number;
-  /** Ends everything early. */
-  readonly signal: AbortSignal;
+  /** Each ends everything early. */
+  readonly signals: readonly AbortSignal[];
 }
 
 /**
@@ -15,18 +16,19 @@ export interface AttemptLimits {
  * the error is one that passes. Rejects with the last error.
  */
 export async function attempts<T>(
-  { deadlineMs, attemptMs, signal }: AttemptLimits,
+  { deadlineMs, attemptMs, signals }: AttemptLimits,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (let attempt = 1; ; attempt += 1) {
     const left = Math.max(0, Math.ceil(Math.min(attemptMs, end - performance.now())));
     try {
-      return await work(AbortSignal.any([signal, AbortSignal.timeout(left)]));
+      return await withTimeLimit(left, signals, work);
     } catch (error) {
       const wait = waitAfter(error, attempt);
-      if (wait === undefined || signal.aborted || performance.now() + wait >= end) throw error;
-      await sleep(wait, undefined, { signal });
+      const isEnded = signals.some(({ aborted }) => aborted);
+      if (wait === undefined || isEnded || performance.now() + wait >= end) throw error;
+      await withTimeLimit(deadlineMs, signals, (signal) => sleep(wait, undefined, { signal }));
     }
   }
 }

@@ -49,7 +49,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
 
   async function write(columns: readonly SlotColumn[]): Promise<void> {
     // An attempt that is not answered leaves time for another: its connection may be one that has died without a word.
-    const limits = { deadlineMs, attemptMs: deadlineMs / 2, signal: closing };
+    const limits = { deadlineMs, attemptMs: deadlineMs / 2, signals: [closing] };
     await attempts(limits, async (signal) => {
       await bucket.there(signal);
       const oldest = oldestKept();
@@ -97,7 +97,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     });
     const queries = slotQueries(windows);
     const failed = new AbortController();
-    const limits = { deadlineMs, attemptMs: deadlineMs, signal: AbortSignal.any([closing, failed.signal]) };
+    const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing, failed.signal] };
     const worker = async () => {
       for (let query = queries.shift(); query !== undefined; query = queries.shift()) {
         const { dimension } = query;

@@ -1,0 +1,25 @@
+/**
+ * Runs `work` with a signal that aborts after `ms`, or as soon as one of `signals` does. Settles as `work` does, but rejects
+ * with the reason as soon as the signal aborts. The timer is held here: garbage collection can drop an `AbortSignal.timeout`,
+ * or any other source, that an `AbortSignal.any` alone refers to (https://github.com/nodejs/node/issues/57736).
+ */
+export async function withTimeLimit<T>(
+  ms: number,
+  signals: readonly AbortSignal[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  for (const signal of signals) signal.throwIfAborted();
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(new DOMException(`No response within ${ms} ms`, "TimeoutError")), ms);
+  const forward = ({ target }: Event) => limit.abort((target as AbortSignal).reason);
+  for (const signal of signals) signal.addEventListener("abort", forward);
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      limit.signal.addEventListener("abort", () => reject(limit.signal.reason));
+      work(limit.signal).then(resolve, reject);
+    });
+  } finally {
+    clearTimeout(timer);
+    for (const signal of signals) signal.removeEventListener("abort", forward);
+  }
+}
