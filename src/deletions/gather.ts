@@ -32,10 +32,11 @@ export async function gather(parts: GatherParts, requestId: string): Promise<Del
     const { own, others } = await concerned(parts, deletion);
     const news = await knownAs(parts, [...own, ...others]);
     const hashes = news.hashes.filter((hash) => !deletion.hashes.includes(hash));
-    if (others.length === 0 && hashes.length === 0) return deletion;
+    // A profile of its own may have grown too: ids that were joined into it keep the messages that stand under them.
+    const ids = [...own, ...others].flatMap(idsOf).filter((id) => !deletion.entities.includes(id));
+    if (ids.length === 0 && hashes.length === 0) return deletion;
     const sealed = await parts.identities.add(deletion, news.identities);
-    const entities = [...others.flatMap(idsOf), sealed.sealer];
-    await parts.ledger.extend(requestId, deletion.revision, { entities, hashes, sealed });
+    await parts.ledger.extend(requestId, deletion.revision, { entities: [...ids, sealed.sealer], hashes, sealed });
   }
   throw new Error("Writers kept adding to what is erased");
 }
@@ -72,8 +73,8 @@ async function fenceWriters({ entities, history, suppression }: GatherParts, del
 }
 
 /**
- * Live profiles that the request is about: its own, and those outside it, and named by no other, that hold something which
- * it erases: an identity since before its cut-off, or one of its entities.
+ * Live profiles that the request is about: its own, and those outside it that hold something which it erases: one of its
+ * entities, also when another request names the profile, or an identity since before its cut-off, unless another does.
  */
 async function concerned(
   { entities, suppression }: GatherParts,
@@ -83,11 +84,10 @@ async function concerned(
   const live = await liveProfiles(entities, new Set([...owners.values(), ...dataIdsOf(deletion)]));
   const ids = new Set(deletion.entities);
   const notOwn = live.filter(({ id }) => !ids.has(id));
-  const outside = await notErased(suppression, notOwn);
-  const voids = await voidProfiles(suppression, outside);
+  const voids = await voidProfiles(suppression, await notErased(suppression, notOwn));
   return {
     own: live.filter(({ id }) => ids.has(id)),
-    others: outside.filter((profile) => voids.has(profile) || idsOf(profile).some((id) => ids.has(id))),
+    others: notOwn.filter((profile) => voids.has(profile) || idsOf(profile).some((id) => ids.has(id))),
   };
 }
 
