@@ -1,12 +1,13 @@
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { readSettings } from "../config.js";
-import { StartError } from "../errors.js";
-import { copyDatabase } from "../stores/sqlite/copy-database.js";
+import { dieAt } from "../failpoint.js";
+import { copyDatabase, removePart } from "../stores/sqlite/copy-database.js";
 import { makeFolder } from "../stores/sqlite/folder-lock.js";
 import { foldersOf } from "../stores/sqlite/folders.js";
+import { refuseLiveFiles } from "../stores/sqlite/live-files.js";
 import { Progress } from "./progress.js";
-import { runCommand } from "./run-command.js";
+import { INTERRUPTED, onInterrupt, runCommand } from "./run-command.js";
 
 const command = new Command("npm run backup --")
   .description(
@@ -14,6 +15,8 @@ const command = new Command("npm run backup --")
   )
   .argument("<dir>", "folder for entities.db and metrics.db, and for ledger.db unless --ledger names another")
   .option("--ledger <dir>", "folder for ledger.db alone, so that just its newest copy is kept");
+
+const failpoint = dieAt(process.env.FAILPOINT, process.env.FAILPOINT_AFTER, process.env.FAILPOINT_SIGNAL);
 
 // The copies are for their owner alone.
 process.umask(0o077);
@@ -26,14 +29,22 @@ await runCommand(command, async () => {
 
 /** Data first, the ledger last: every entity in the copy has its key in the ledger's, and what was erased meanwhile is named there. */
 async function backUp(dir: string, ledgerDir: string): Promise<void> {
-  const { data, entities, metrics } = foldersOf(readSettings(process.env));
-  if ([dir, ledgerDir].some((folder) => [data, entities, metrics].includes(folder))) {
-    throw new StartError("The folder for the copies must be another than that of the data");
-  }
+  const folders = foldersOf(readSettings(process.env));
+  const { data, entities, metrics } = folders;
+  const copies = [
+    { from: entities, name: "entities.db", dir },
+    { from: metrics, name: "metrics.db", dir },
+    { from: entities, name: "ledger.db", dir: ledgerDir },
+  ];
   for (const folder of [dir, ledgerDir]) makeFolder(folder);
-  await copy(join(entities, "entities.db"), dir);
-  await copy(join(metrics, "metrics.db"), dir);
-  await copy(join(entities, "ledger.db"), ledgerDir);
+  refuseLiveFiles(folders, copies);
+  onInterrupt(() => {
+    // At once: the engine copies on in a thread of its own, and must leave no keys behind.
+    for (const { name, dir } of copies) removePart(join(dir, name));
+    process.stderr.write("\nStopped. Copies that were not finished are removed\n");
+    process.exit(INTERRUPTED);
+  });
+  for (const { from, name, dir } of copies) await copy(name, join(from, name), join(dir, name));
   process.stdout.write(`Copied to ${ledgerDir === dir ? dir : `${dir} and ${ledgerDir}`}.
 
 ledger.db holds the key of every profile: keep its newest copy only, and start restored data beside the newest ledger,
@@ -42,12 +53,12 @@ safe place of its own. Without pepper and ledger no profile can be read.
 `);
 }
 
-async function copy(from: string, dir: string): Promise<void> {
-  const name = basename(from);
+async function copy(name: string, from: string, to: string): Promise<void> {
   let progress: Progress | undefined;
-  await copyDatabase(from, join(dir, name), (done, pages) => {
+  await copyDatabase(from, to, (done, pages) => {
     progress ??= new Progress(name, { unit: "pages", total: pages });
     progress.update(done);
+    failpoint("copied-pages");
   });
   progress?.finish();
 }

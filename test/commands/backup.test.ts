@@ -1,10 +1,21 @@
-import { spawn } from "node:child_process";
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
+import { runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
-import { root } from "../support/source-tree.js";
+import { until } from "../support/until.js";
 
 describe("npm run backup", function () {
   this.timeout(60_000);
@@ -19,22 +30,7 @@ describe("npm run backup", function () {
     rmSync(copies, { recursive: true, force: true });
   });
 
-  const backUp = (...args: string[]) =>
-    new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
-      const child = spawn(process.execPath, ["--import", "tsx", "src/commands/backup.ts", ...args], {
-        cwd: root,
-        env: { ...process.env, DATA_DIR: service.dir },
-      });
-      let out = "";
-      let err = "";
-      child.stdout.on("data", (chunk) => {
-        out += chunk;
-      });
-      child.stderr.on("data", (chunk) => {
-        err += chunk;
-      });
-      child.once("close", (code) => resolve({ code, out, err }));
-    });
+  const backUp = (...args: string[]) => runToEnd("backup", args, { DATA_DIR: service.dir });
   const collect = (index: number) =>
     service.fetch("/collect/json/web", {
       method: "POST",
@@ -90,6 +86,99 @@ describe("npm run backup", function () {
     copyFileSync(join(copies, "entities.db"), join(service.dir, "entities.db"));
     service = await startService({}, { dir: service.dir });
     expect((await service.fetch("/api/me/email/person-1%40example.com")).status).to.equal(404);
+  });
+
+  const links: [string, () => { args: string[]; dataDir?: string }][] = [
+    [
+      "a link to the folder of the data",
+      () => {
+        symlinkSync(service.dir, join(copies, "link"));
+        return { args: [join(copies, "link")] };
+      },
+    ],
+    [
+      "a link to the folder of the data for the ledger alone",
+      () => {
+        symlinkSync(service.dir, join(copies, "link"));
+        return { args: [join(copies, "data"), "--ledger", join(copies, "link")] };
+      },
+    ],
+    [
+      "the folder that a linked DATA_DIR leads to",
+      () => {
+        symlinkSync(service.dir, join(copies, "link"));
+        return { args: [service.dir], dataDir: join(copies, "link") };
+      },
+    ],
+    [
+      "a folder in which a copy would take the place of a linked live file",
+      () => {
+        const link = join(copies, "data");
+        mkdirSync(link);
+        for (const name of ["entities.db", "ledger.db", "metrics.db"])
+          symlinkSync(join(service.dir, name), join(link, name));
+        return { args: [service.dir], dataDir: link };
+      },
+    ],
+    [
+      "a folder with a hard link to a live file",
+      () => {
+        linkSync(join(service.dir, "ledger.db"), join(copies, "ledger.db"));
+        return { args: [copies] };
+      },
+    ],
+    [
+      "a folder with a link to a live file",
+      () => {
+        symlinkSync(join(service.dir, "metrics.db"), join(copies, "metrics.db"));
+        return { args: [copies] };
+      },
+    ],
+  ];
+  for (const [what, make] of links) {
+    it(`refuses ${what}, and leaves the live files in their place`, async () => {
+      await collect(1);
+      const live = ["entities.db", "ledger.db", "metrics.db"].map((name) => join(service.dir, name));
+      const before = live.map((file) => statSync(file).ino);
+      const { args, dataDir = service.dir } = make();
+      const { code, err } = await runToEnd("backup", args, { DATA_DIR: dataDir });
+      expect(live.map((file) => statSync(file).ino)).to.deep.equal(before);
+      expect(code, err).to.equal(1);
+      expect(err).to.match(/another (folder )?than that of the data|is a file of the running data/);
+    });
+  }
+
+  for (const [what, stop] of [
+    ["by SIGINT", "SIGINT"],
+    ["by SIGTERM", "SIGTERM"],
+  ] as const) {
+    it(`leaves no part of a copy when it is interrupted ${what}, and ends with 130`, async () => {
+      await service.stop({ keep: true });
+      const ledger = new DatabaseSync(join(service.dir, "ledger.db"));
+      ledger.exec("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(60000000))");
+      ledger.close();
+      const command = startCommand("backup", [copies], {
+        DATA_DIR: service.dir,
+        FAILPOINT: "copied-pages",
+        FAILPOINT_SIGNAL: "SIGSTOP",
+      });
+      await until("the ledger is being copied", () => existsSync(join(copies, "ledger.db.partial")));
+      command.child.kill(stop);
+      // Held in the middle of the copy, it acts on the signal when it goes on.
+      await until("it ended", () => !command.child.kill("SIGCONT") || command.child.exitCode !== null);
+      expect(await command.ended, command.err()).to.equal(130);
+      expect(command.err()).to.match(/Stopped/);
+      expect(readdirSync(copies).filter((name) => name.startsWith("ledger"))).to.deep.equal([]);
+    });
+  }
+
+  it("leaves no part of a copy that failed", async () => {
+    await service.stop({ keep: true });
+    mkdirSync(join(copies, "ledger.db"));
+    mkdirSync(join(copies, "ledger.db", "in-the-way"));
+    const { code, err } = await backUp(copies);
+    expect(code, err).to.equal(1);
+    expect(readdirSync(copies).sort()).to.deep.equal(["entities.db", "ledger.db", "metrics.db"]);
   });
 
   const wrong: [string, () => string[], number, RegExp][] = [

@@ -6,9 +6,12 @@ import { backup, DatabaseSync } from "./engine.js";
 /** Pages copied before others get a turn. */
 const PAGES_A_STEP = 1000;
 
+/** The name of a copy while it is not whole. */
+const partOf = (to: string) => `${to}.partial`;
+
 /**
  * Copies a database as it is at this moment, whatever is written to it meanwhile, also by another process. The copy is
- * checked, durable and appears under its name when it is whole; one that was there before is replaced.
+ * checked, durable and appears under its name when it is whole; one that was there before is replaced. When it fails nothing of it is left.
  */
 export async function copyDatabase(
   from: string,
@@ -16,8 +19,22 @@ export async function copyDatabase(
   onProgress: (done: number, pages: number) => void,
 ): Promise<void> {
   if (!existsSync(from)) throw new StartError(`${from} does not exist: there is nothing to copy`);
-  const fresh = `${to}.partial`;
-  removeFile(fresh);
+  removePart(to);
+  try {
+    await copyInto(partOf(to), from, onProgress);
+    renameSync(partOf(to), to);
+  } finally {
+    removePart(to);
+  }
+  sync(dirname(to));
+}
+
+/** Removes what a copy that was not finished has left. */
+export function removePart(to: string): void {
+  for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(`${partOf(to)}${end}`, { force: true });
+}
+
+async function copyInto(fresh: string, from: string, onProgress: (done: number, pages: number) => void): Promise<void> {
   const source = new DatabaseSync(from, { timeout: 10_000 });
   try {
     // An open read transaction pins the moment: without it every write of another process would start the copy anew.
@@ -33,8 +50,6 @@ export async function copyDatabase(
   }
   checkCopy(fresh);
   sync(fresh);
-  renameSync(fresh, to);
-  sync(dirname(to));
 }
 
 /** Reads the whole copy once, and leaves it as one file. */
@@ -47,10 +62,6 @@ function checkCopy(path: string): void {
   } finally {
     copy.close();
   }
-}
-
-function removeFile(path: string): void {
-  for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${end}`, { force: true });
 }
 
 function sync(path: string): void {
