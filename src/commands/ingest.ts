@@ -4,14 +4,15 @@ import { type Precision, precisions } from "../http/line-points.js";
 import { dimensionNames } from "../metrics/dimensions/index.js";
 import { batches } from "./ingest/batches.js";
 import { readFiles } from "./ingest/read-files.js";
-import { Rejections } from "./ingest/rejections.js";
 import { sendBatches } from "./ingest/send-batches.js";
 import { SeriesNumbers } from "./ingest/series-numbers.js";
 import { SlotFold } from "./ingest/slot-fold.js";
 import { type Folding, foldings } from "./ingest/slot-table.js";
 import { Progress } from "./progress.js";
-import { runCommand } from "./run-command.js";
+import { Rejections } from "./rejections.js";
+import { onInterrupt, REJECTED, runCommand } from "./run-command.js";
 import { serviceClient } from "./service-client.js";
+import { serviceUrl, URL_HELP } from "./service-url.js";
 
 interface Options {
   readonly dimension?: string;
@@ -19,7 +20,8 @@ interface Options {
   readonly dimensionType?: string;
   readonly aggregation?: Folding;
   readonly precision: Precision;
-  readonly url: string;
+  readonly url?: string;
+  readonly rejects?: string;
 }
 
 const command = new Command("ingest")
@@ -44,7 +46,8 @@ const command = new Command("ingest")
   .addOption(
     new Option("--precision <unit>", "unit of the timestamps of line protocol").choices(precisions).default("ns"),
   )
-  .option("--url <address>", "where the service is", "http://127.0.0.1:8080")
+  .option("--rejects <file>", "file for all rejections, a line of JSON { line, code, message } each")
+  .option("--url <address>", URL_HELP)
   .addHelpText(
     "after",
     `
@@ -52,21 +55,21 @@ The API key (scope metric:write) is read from ENTITY_METRICS_KEY.
 
 CSV columns: ts, time or timestamp; value; dimension, dimension_id, dimension_type where no option names them.
 Times: RFC 3339, YYYY-MM-DD HH:MM:SS (UTC), epoch seconds or milliseconds.
-Exit codes: 0 all was written; 1 failed, or something was rejected (the rest was written); 2 wrong usage.`,
+Exit codes: 0 all was written; 1 failed; 2 wrong usage; 3 something was rejected, the rest was written; 130 interrupted.`,
   );
 
 await runCommand(command, () => ingest(command.args, command.opts<Options>()));
 
 async function ingest(files: readonly string[], options: Options): Promise<number> {
   const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  onInterrupt(() => stop.abort());
   const { signal } = stop;
   let say = (line: string): void => void process.stderr.write(`${line}\n`);
   const key = process.env.ENTITY_METRICS_KEY;
-  const client = serviceClient({ url: options.url, key, say: (line) => say(line), signal });
+  const client = serviceClient({ url: serviceUrl(options.url, process.env), key, say: (line) => say(line), signal });
   const numbers = new SeriesNumbers(options.aggregation);
   const fold = new SlotFold(numbers.foldings);
-  const rejections = new Rejections(files);
+  const rejections = new Rejections(files, options.rejects);
   try {
     const { dimension, dimensionId, dimensionType, precision } = options;
     const defaults = { dimension, dimensionId, dimensionType };
@@ -79,8 +82,9 @@ async function ingest(files: readonly string[], options: Options): Promise<numbe
     const sent = await sendBatches(slots, { client, rejections, progress, signal });
     process.stdout.write(`${points} points read, ${sent} slots of ${numbers.series.length} series written`);
     process.stdout.write(rejections.count === 0 ? "\n" : `, ${rejections.count} rejected\n`);
-    return rejections.count === 0 ? 0 : 1;
+    return rejections.count === 0 ? 0 : REJECTED;
   } finally {
+    rejections.close();
     fold.close();
   }
 }

@@ -1,6 +1,9 @@
 import { type Command, CommanderError } from "commander";
 import { StartError } from "../errors.js";
 
+/** Exit code of a command that did its work but for what it rejected. */
+export const REJECTED = 3;
+
 /** Exit code of a command that was interrupted. */
 export const INTERRUPTED = 130;
 
@@ -20,8 +23,8 @@ export function onInterrupt(stop: () => void): void {
 }
 
 /**
- * Runs a command on the arguments of this process and sets its exit code: what its action returns (0 done, 1 something was
- * rejected), 1 when it failed, 2 for wrong usage, 130 when it was interrupted. What went wrong is one line on stderr.
+ * Runs a command on the arguments of this process and sets its exit code: what its action returns (0 done, `REJECTED`), 1 when
+ * it failed, 2 for wrong usage, `INTERRUPTED`. What went wrong is one line on stderr.
  */
 export async function runCommand(
   command: Command,

@@ -5,18 +5,19 @@ import { runCommand } from "./run-command.js";
 import { madeUpPeople, madeUpSegments } from "./seed/people.js";
 import { madeUpExperiences, madeUpSeries } from "./seed/series.js";
 import { serviceClient } from "./service-client.js";
+import { serviceUrl, URL_HELP } from "./service-url.js";
 
 const command = new Command("seed")
   .description(
     "Fills a running service with made-up segments, experiences, streams and people, through its API. Safe to repeat.",
   )
-  .option("--url <url>", "address of the service", "http://127.0.0.1:8080")
+  .option("--url <address>", URL_HELP)
   .option("--weeks <n>", "weeks of metrics, up to now", "4");
 
 await runCommand(command, async () => {
-  const { url, weeks } = command.opts<{ url: string; weeks: string }>();
+  const { url, weeks } = command.opts<{ url?: string; weeks: string }>();
   if (!/^([1-9]|[1-4]\d|5[0-2])$/.test(weeks)) throw new StartError("--weeks is a whole number from 1 to 52");
-  await seed(url.replace(/\/+$/, ""), Number(weeks), Date.now());
+  await seed(serviceUrl(url, process.env), Number(weeks), Date.now());
   return 0;
 });
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "../errors.js";
-import { UsageError } from "./run-command.js";
 
 /** How often a request is tried, and the longest wait between two tries. */
 const TRIES = 8;
@@ -14,7 +13,7 @@ export interface ServiceAnswer {
 }
 
 export interface ServiceClientOptions {
-  /** Base address of the service. */
+  /** Base address of the service, as `serviceUrl` hands it out. */
   readonly url: string;
   /** API key; usually from the environment. */
   readonly key: string | undefined;
@@ -28,22 +27,30 @@ export interface ServiceClientOptions {
 export interface ServiceClient {
   /**
    * Posts, and tries again where that can help (429, 503, no connection), waiting as long as the service asks for. Gives
-   * up with a `StartError` after some tries, and at once when the key is refused. The request must be safe to repeat.
+   * up with a `StartError` after some tries, and at once when the key is refused or, before its first answer, the connection. The
+   * request must be safe to repeat.
    */
   post(path: string, body: string | Uint8Array, headers: Readonly<Record<string, string>>): Promise<ServiceAnswer>;
 }
 
 export function serviceClient({ url, key, say = () => {}, signal }: ServiceClientOptions): ServiceClient {
-  const base = baseOf(url);
   if (key === undefined || key === "") {
     throw new StartError("ENTITY_METRICS_KEY is not set: put an API key of the service into it");
   }
-  const origin = new URL(base).origin;
+  const { origin } = new URL(url);
+  let reached = false;
 
   return {
     async post(path, body, headers) {
       for (let tried = 1; ; tried += 1) {
-        const answer = await attempt(`${base}${path}`, key, body, headers, signal);
+        const result = await attempt(`${url}${path}`, key, body, headers, signal);
+        if (result === "refused" && !reached) {
+          throw new StartError(
+            `There is no service at ${origin}: start it, or name another address (--url or ENTITY_METRICS_URL)`,
+          );
+        }
+        reached ||= result !== "refused";
+        const answer = typeof result === "object" ? result : undefined;
         if (answer !== undefined && answer.status !== 429 && answer.status !== 503) return checkKey(answer, origin);
         const problem = answer === undefined ? `${origin} does not answer` : `${origin} is busy (${answer.status})`;
         if (tried === TRIES) throw new StartError(`${problem}; gave up after ${TRIES} tries`);
@@ -55,24 +62,18 @@ export function serviceClient({ url, key, say = () => {}, signal }: ServiceClien
   };
 }
 
-function baseOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) throw new UsageError("--url is not an http address");
-  return url.replace(/\/+$/, "");
-}
-
 interface Attempt extends ServiceAnswer {
   readonly retryAfterMs: number | undefined;
 }
 
-/** One try; undefined when there was no whole answer. */
+/** One try: the answer; `refused` when no connection was accepted or the name is unknown, `broken` when there was no whole answer. */
 async function attempt(
   url: string,
   key: string,
   body: string | Uint8Array,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal | undefined,
-): Promise<Attempt | undefined> {
+): Promise<Attempt | "refused" | "broken"> {
   try {
     const response = await fetch(url, {
       method: "POST",
@@ -86,7 +87,8 @@ async function attempt(
     return { status: response.status, body: jsonOf(text), retryAfterMs: seconds >= 0 ? seconds * 1000 : undefined };
   } catch (error) {
     if (signal?.aborted) throw error;
-    return undefined;
+    const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+    return code === "ECONNREFUSED" || code === "ENOTFOUND" ? "refused" : "broken";
   }
 }
 

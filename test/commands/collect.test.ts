@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { ArraySplitter } from "../../src/commands/collect/array-splitter.js";
-import { runToEnd, startCommand } from "../support/run-command.js";
+import { rejectionsIn, runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -77,25 +77,30 @@ describe("collect", function () {
     expect(await read("a2", "account")).to.deep.include({ list: [1, [2]], o: { k: "[" } });
   });
 
-  it("names each rejection by its line, sends the rest and ends with 1", async () => {
+  it("names the first 20 rejections by their line, all of them in a file, sends the rest and ends with 3", async () => {
     const bad = `${lines("g", 150)}\n{"x":1}\nnot json\n${"{}\n".repeat(120)}{"_uid":"last","email":7.5}\n{"_uid":"last"}`;
     const path = file("bad.ndjson", bad);
-    const result = await collect(path, "--stream", "bad");
-    expect(result.code).to.equal(1);
+    const rejects = join(dir, "rejects.ndjson");
+    const result = await collect(path, "--stream", "bad", "--rejects", rejects);
+    expect(result.code).to.equal(3);
     expect(result.out).to.equal("151 messages collected, 123 rejected\n");
     const named = [...result.err.matchAll(/bad\.ndjson:(\d+): rejected: (.*)/g)].map(([, line, why]) => [line, why]);
-    expect(named).to.have.length(123);
+    expect(named).to.have.length(20);
+    expect(result.err).to.contain(`more than 20 rejections; ${rejects} has all of them`);
     expect(named[0]).to.deep.equal(["152", "A message needs one of _uid, user_id, email"]);
     expect(named[1]).to.deep.equal(["153", "The line is not JSON"]);
-    expect(named.at(-1)?.[0]).to.equal("274");
-    expect(named.at(-1)?.[1]).to.match(/^email: /);
+    const all = rejectionsIn(rejects);
+    expect(all).to.have.length(123);
+    expect(all[1]).to.deep.equal({ line: 153, code: "not_json", message: "The line is not JSON" });
+    expect(all.at(-1)).to.include({ line: 274 });
+    expect(all.at(-1)?.message).to.match(/^email: /);
     expect(await read("last")).to.have.property("_uid", "last");
   });
 
   it("names the rejections of an array by the line on which they begin", async () => {
     const path = file("bad.json", '[\n{"_uid":"z1"},\n\n{"a":\n1}, {"_uid":},\n{"_uid":"z2"}\n]\n');
     const result = await collect(path, "--stream", "bad");
-    expect(result.out).to.equal("2 messages collected, 2 rejected\n");
+    expect(result).to.include({ code: 3, out: "2 messages collected, 2 rejected\n" });
     expect([...result.err.matchAll(/json:(\d+): rejected/g)].map(([, line]) => line)).to.deep.equal(["4", "5"]);
   });
 
@@ -105,7 +110,7 @@ describe("collect", function () {
     const child = startCommand("collect", ["--url", service.url, ...args]);
     await until("some of it is there", async () => (await counted("stopped")) > 500);
     child.child.kill("SIGINT");
-    expect(await child.ended).to.equal(1);
+    expect(await child.ended).to.equal(130);
     expect(child.err()).to.match(/Stopped\. The file is sent up to line \d+\. The same command again is safe/);
     const again = await collect(...args);
     expect(again, again.err).to.include({ code: 0, out: "6000 messages collected\n" });

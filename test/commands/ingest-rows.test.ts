@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { CsvRecords, csvRows, isCsvHeader } from "../../src/commands/ingest/csv-rows.js";
 import { momentReader } from "../../src/commands/ingest/moment.js";
 import type { Row, RowReader } from "../../src/commands/ingest/row.js";
+import type { Fault } from "../../src/commands/rejections.js";
 
 const nothingNamed = { dimension: undefined, dimensionId: undefined, dimensionType: undefined };
 const JUNE = Date.UTC(2024, 5, 1);
@@ -55,7 +56,7 @@ describe("rows of CSV", () => {
 
   const header = "dimension,dimension_id,dimension_type,ts,value,note";
 
-  function read(text: string): Row | string {
+  function read(text: string): Row | Fault {
     const rows = csvRows(header, nothingNamed) as RowReader;
     const row: Row = { dimension: "", dimension_id: "", dimension_type: "", value: 0, ms: 0 };
     return rows(text, row) ?? row;
@@ -86,7 +87,7 @@ describe("rows of CSV", () => {
     'stream,"a"b,size,2024-06-01,1,x',
   ]) {
     it(`finds a fault in ${text}`, () => {
-      expect(read(text)).to.be.a("string");
+      expect(read(text)).to.have.keys("code", "message");
     });
   }
 

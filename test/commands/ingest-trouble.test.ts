@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { runToEnd, startCommand } from "../support/run-command.js";
+import { rejectionsIn, runToEnd, startCommand } from "../support/run-command.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -67,11 +67,14 @@ describe("ingest in trouble", function () {
     const old = Array.from({ length: 500 }, (_, hour) => new Date(Date.UTC(2020, 0, 1) + hour * HOUR).toISOString());
     const file = join(dir, "old.csv");
     writeFileSync(file, `ts,value\n${[...old, recent].map((ts) => `${ts},1`).join("\n")}\n`);
-    const result = await runToEnd("ingest", args(service.url, file));
+    const rejects = join(dir, "rejects.ndjson");
+    const result = await runToEnd("ingest", [...args(service.url, file), "--rejects", rejects]);
     await service.stop();
-    expect(result.code).to.equal(1);
+    expect(result.code).to.equal(3);
     expect(result.out).to.contain("501 points read, 1 slots of 1 series written, 500 rejected");
-    for (const line of [2, 250, 501]) expect(result.err).to.contain(`old.csv:${line}: rejected: `);
+    const named = rejectionsIn(rejects).map(({ line, code }) => [line, code]);
+    expect(named).to.deep.equal(old.map((_, i) => [i + 2, "before_retention"]));
+    expect(result.err.match(/old\.csv:\d+: rejected: /g)).to.have.length(20);
     expect(result.err).not.to.contain("old.csv:502:");
   });
 
@@ -90,7 +93,7 @@ describe("ingest in trouble", function () {
     const { child, err, ended } = startCommand("ingest", args(silent.url));
     await until("the command sends", () => silent.bodies.length > 0, 30_000);
     child.kill("SIGINT");
-    expect(await ended).to.equal(1);
+    expect(await ended).to.equal(130);
     silent.server.closeAllConnections();
     silent.server.close();
     expect(err())

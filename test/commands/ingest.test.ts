@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { runToEnd } from "../support/run-command.js";
+import { rejectionsIn, runToEnd } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -108,7 +108,7 @@ describe("ingest", function () {
     expect(await values("mixed")).to.deep.equal([111, 1]);
   });
 
-  it("writes the rest, names each line that it rejects, and ends with 1", async () => {
+  it("writes the rest, names each line that it rejects, and ends with 3", async () => {
     const rows = [
       "2024-06-01 00:00:00,1",
       "yesterday,1",
@@ -118,12 +118,48 @@ describe("ingest", function () {
       "1,2,3",
     ];
     const path = file("bad.csv", ["ts,value", ...rows].join("\n"));
-    const { code, out, err } = await ingest(path, "--dimension", "stream", "--dimension-id", "rest");
-    expect(code).to.equal(1);
+    const rejects = join(dir, "rejects.ndjson");
+    const args = ["--dimension", "stream", "--dimension-id", "rest", "--rejects", rejects];
+    const { code, out, err } = await ingest(path, ...args);
+    expect(code).to.equal(3);
+    expect(rejectionsIn(rejects)).to.deep.equal([
+      { line: 3, code: "invalid_time", message: "its time is none that is understood" },
+      { line: 4, code: "invalid_value", message: "its value is not a finite number" },
+      { line: 5, code: "too_old", message: "The time is before 2000-01-01, or not in the unit expected" },
+      { line: 7, code: "invalid_row", message: "it does not have 2 columns" },
+    ]);
     expect(out).to.contain("2 points read, 2 slots of 1 series written, 4 rejected");
     for (const line of [3, 4, 5, 7]) expect(err).to.contain(`bad.csv:${line}: rejected: `);
     expect(await values("rest")).to.deep.equal([1, 2]);
   });
+
+  it("names the file of a rejection where several were read", async () => {
+    const rejects = join(dir, "rejects.ndjson");
+    const [good, bad] = [file("good.csv", "ts,value\n2024-06-01,1\n"), file("half.csv", "ts,value\nnever,1\n")];
+    const result = await ingest(good, bad, "--dimension", "stream", "--dimension-id", "two", "--rejects", rejects);
+    expect(result.code).to.equal(3);
+    expect(rejectionsIn(rejects)).to.have.length(1);
+    expect(rejectionsIn(rejects)[0]).to.include({ file: bad, line: 2, code: "invalid_time" });
+  });
+
+  it("refuses to write its rejections over a file that it reads", async () => {
+    const path = file("kept.csv", "ts,value\n2024-06-01,1\n");
+    const result = await ingest(path, "--dimension", "stream", "--dimension-id", "kept", "--rejects", path);
+    expect(result.code).to.equal(2);
+    expect(readFileSync(path, "utf8")).to.contain("2024-06-01,1");
+  });
+
+  for (const [separator, words] of [
+    [";", "semicolons"],
+    ["\t", "tabs"],
+  ] as const) {
+    it(`says that the columns of a file are separated by ${words}`, async () => {
+      const path = file("separated.csv", ["Timestamp,Value", "2024-06-01,1"].join("\n").replaceAll(",", separator));
+      const result = await ingest(path, "--dimension", "stream", "--dimension-id", "separated");
+      expect(result.code).to.equal(2);
+      expect(result.err).to.contain(`\n${path}: its columns are separated by ${words}; CSV is read with commas\n`);
+    });
+  }
 
   const wrong: [name: string, args: () => string[], code: number, says: RegExp][] = [
     ["no file", () => [], 2, /missing required argument/],

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { startChild } from "./child-service.js";
 import { adminKey } from "./service.js";
 
@@ -16,6 +17,13 @@ export async function runToEnd(
 ): Promise<CommandResult> {
   const { ended, out, err } = startCommand(name, args, environment);
   return { code: await ended, out: out(), err: err() };
+}
+
+/** What a command wrote into the file that `--rejects` named. */
+export function rejectionsIn(path: string): { file?: string; line: number; code: string; message: string }[] {
+  const lines = readFileSync(path, "utf8").split("\n");
+  if (lines.pop() !== "") throw new Error(`${path} does not end with a whole line`);
+  return lines.map((line) => JSON.parse(line));
 }
 
 /** Starts a command of `src/commands`, with a key in its environment. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "../../errors.js";
 import { type Line, lineFaults } from "../../http/line-splitter.js";
+import type { Fault } from "../rejections.js";
 import type { ServiceAnswer, ServiceClient } from "../service-client.js";
 
 /** As many messages a request as an answer names problems of: so each rejection can be named. */
@@ -19,13 +20,12 @@ export interface SendOptions {
   readonly timestampField: string | undefined;
   readonly signal: AbortSignal;
   /** Told of each message that is not taken in. */
-  reject(line: number, reason: string): void;
+  reject(line: number, fault: Fault): void;
 }
 
 /** What has been sent so far. */
 export interface Sent {
   taken: number;
-  rejected: number;
   /** The last line of the file that was sent. */
   line: number;
 }
@@ -37,7 +37,9 @@ export interface Sent {
 export async function sendMessages(messages: AsyncIterable<Line[]>, options: SendOptions, sent: Sent): Promise<void> {
   for await (const chunk of chunksOf(messages)) {
     const good = chunk.filter((line) => line.fault === undefined);
-    for (const { number, fault } of chunk) if (fault !== undefined) refuse(number, lineFaults[fault], options, sent);
+    for (const { number, fault } of chunk) {
+      if (fault !== undefined) options.reject(number, { code: fault, message: lineFaults[fault] });
+    }
     if (good.length > 0) await sendChunk(good, options, sent);
     sent.line = chunk.at(-1)?.number ?? sent.line;
   }
@@ -72,16 +74,16 @@ async function sendChunk(chunk: readonly Line[], options: SendOptions, sent: Sen
   if (answer.status !== 200) throw new StartError(`The service answered ${answer.status}: ${messageOf(answer)}`);
   const { message_count, errors } = (answer.body as { data: Tally }).data;
   sent.taken += message_count;
-  for (const { path, message } of errors) {
+  for (const { code, path, message } of errors) {
     const line = chunk[Number(/^line (\d+)/.exec(path)?.[1]) - 1];
     const field = /^line \d+, (.+)$/.exec(path)?.[1];
-    refuse(line?.number ?? 0, field === undefined ? message : `${field}: ${message}`, options, sent);
+    options.reject(line?.number ?? 0, { code, message: field === undefined ? message : `${field}: ${message}` });
   }
 }
 
 interface Tally {
   readonly message_count: number;
-  readonly errors: readonly { readonly path: string; readonly message: string }[];
+  readonly errors: readonly (Fault & { readonly path: string })[];
 }
 
 async function post(path: string, body: string, key: string, { client, signal }: SendOptions): Promise<ServiceAnswer> {
@@ -91,11 +93,6 @@ async function post(path: string, body: string, key: string, { client, signal }:
     if (answer.status !== 409 || tried === BUSY_TRIES) return answer;
     await sleep(BUSY_WAIT_MS, undefined, { signal });
   }
-}
-
-function refuse(line: number, reason: string, options: SendOptions, sent: Sent): void {
-  sent.rejected += 1;
-  options.reject(line, reason);
 }
 
 function messageOf({ body }: ServiceAnswer): string {

@@ -1,5 +1,5 @@
 import type { Series } from "../../metrics/series.js";
-import type { Rejections } from "./rejections.js";
+import type { Rejections } from "../rejections.js";
 import { type Slot, seriesOfKey, slotOfKey } from "./slot-table.js";
 
 /** Points of one request, by series, then by time. */
@@ -28,7 +28,7 @@ export function* batches(slots: Iterable<Slot>, series: readonly Series[], rejec
   let bytes = 0;
   for (const { key, value, origin } of slots) {
     if (!Number.isFinite(value)) {
-      rejections.add(origin, "the values of its slot add up to no finite number");
+      rejections.add(origin, { code: "invalid_value", message: "the values of its slot add up to no finite number" });
       continue;
     }
     const one = series[seriesOfKey(key)] as Series;

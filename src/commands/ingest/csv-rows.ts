@@ -10,6 +10,18 @@ export function isCsvHeader(text: string): boolean {
   return names.includes("value") && names.some((name) => TIME_COLUMNS.includes(name));
 }
 
+/** Other separators than the comma that programs write, as a person names them. */
+const SEPARATORS: readonly [separator: string, name: string][] = [
+  [";", "semicolons"],
+  ["\t", "tabs"],
+  ["|", "vertical bars"],
+];
+
+/** What separates the columns of a header that would be one with commas, in words; undefined when it is no such header. */
+export function otherSeparator(text: string): string | undefined {
+  return SEPARATORS.find(([separator]) => isCsvHeader(text.replaceAll(separator, ",")))?.[1];
+}
+
 /** A reader of rows under this header; or, as a text, why there can be none. */
 export function csvRows(header: string, defaults: RowDefaults): RowReader | string {
   const names = columnNames(header);
@@ -22,7 +34,9 @@ export function csvRows(header: string, defaults: RowDefaults): RowReader | stri
 
   return (text, row) => {
     const cells = splitRow(text);
-    if (cells === undefined || cells.length !== names.length) return `it does not have ${names.length} columns`;
+    if (cells === undefined || cells.length !== names.length) {
+      return { code: "invalid_row", message: `it does not have ${names.length} columns` };
+    }
     row.dimension = defaults.dimension ?? cells[dimension]?.trim();
     row.dimension_id = defaults.dimensionId ?? cells[id];
     row.dimension_type = defaults.dimensionType ?? (cells[type]?.trim() || "size");

@@ -9,9 +9,11 @@ export function jsonRows(defaults: RowDefaults): RowReader {
     try {
       point = JSON.parse(text);
     } catch {
-      return "it is not JSON";
+      return { code: "not_json", message: "it is not JSON" };
     }
-    if (typeof point !== "object" || point === null || Array.isArray(point)) return "it is not a JSON object";
+    if (typeof point !== "object" || point === null || Array.isArray(point)) {
+      return { code: "not_an_object", message: "it is not a JSON object" };
+    }
     const fields = point as Record<string, unknown>;
     row.dimension = defaults.dimension ?? fields.dimension;
     row.dimension_id = defaults.dimensionId ?? fields.dimension_id;

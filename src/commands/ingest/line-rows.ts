@@ -6,9 +6,9 @@ import type { RowDefaults, RowReader } from "./row.js";
 export function lineRows(defaults: RowDefaults, precision: Precision, now: number): RowReader {
   return (text, row) => {
     const parsed = parseLine(text);
-    if ("fault" in parsed) return `it is not line protocol: ${parsed.fault}`;
+    if ("fault" in parsed) return { code: "invalid_line", message: `it is not line protocol: ${parsed.fault}` };
     const line = metricLine(parsed, precision);
-    if ("fault" in line) return line.fault;
+    if ("fault" in line) return { code: "invalid_line", message: line.fault };
     row.dimension = defaults.dimension ?? line.dimension;
     row.dimension_id = defaults.dimensionId ?? line.dimension_id;
     row.dimension_type = defaults.dimensionType ?? line.dimension_type;

@@ -5,12 +5,12 @@ import { type Line, lineFaults } from "../../http/line-splitter.js";
 import type { Series } from "../../metrics/series.js";
 import { momentRefusal, writeWindow } from "../../metrics/write-window.js";
 import { megabytes, Progress } from "../progress.js";
-import { UsageError } from "../run-command.js";
-import { CsvRecords, csvRows, isCsvHeader } from "./csv-rows.js";
+import { origin, type Rejections } from "../rejections.js";
+import { InterruptedError, UsageError } from "../run-command.js";
+import { CsvRecords, csvRows, isCsvHeader, otherSeparator } from "./csv-rows.js";
 import { fileLines } from "./file-lines.js";
 import { jsonRows } from "./json-rows.js";
 import { lineRows } from "./line-rows.js";
-import { origin, type Rejections } from "./rejections.js";
 import type { Row, RowDefaults, RowReader } from "./row.js";
 import type { SeriesNumbers } from "./series-numbers.js";
 import type { SlotFold } from "./slot-fold.js";
@@ -45,7 +45,7 @@ async function readAll(parts: ReadFilesParts, progress: Progress): Promise<numbe
     let bytes = 0;
     let reader: LineReader | undefined;
     for await (const lines of fileLines(file, (read) => (bytes = read))) {
-      if (signal.aborted) throw new StartError(`Stopped while reading ${file}; nothing has been sent`);
+      if (signal.aborted) throw new InterruptedError(`Stopped while reading ${file}; nothing has been sent`);
       reader ??= openReader(lines[0] as Line, file, index, parts);
       points += reader.take(lines);
       progress.update(before + bytes);
@@ -90,6 +90,10 @@ function openReader(first: Line, file: string, index: number, parts: ReadFilesPa
       end: () => takeLines(records.end(), rows, index, parts),
     };
   }
+  const separator = otherSeparator(first.text);
+  if (separator !== undefined) {
+    throw new UsageError(`${file}: its columns are separated by ${separator}; CSV is read with commas`);
+  }
   const isJson = first.text.trimStart().startsWith("{");
   const rows = isJson ? jsonRows(defaults) : lineRows(defaults, precision, now);
   const isComment = (line: Line) => !isJson && line.text.trimStart().startsWith("#");
@@ -113,15 +117,18 @@ function takeLines(
   for (const line of lines) {
     if (skip(line)) continue;
     const at = origin(file, line.number);
-    const fault = line.fault === undefined ? rows(line.text, row) : lineFaults[line.fault];
+    const fault =
+      line.fault === undefined ? rows(line.text, row) : { code: line.fault, message: lineFaults[line.fault] };
     if (fault !== undefined) {
       rejections.add(at, fault);
       continue;
     }
     const number = numbers.find(row.dimension, row.dimension_id, row.dimension_type);
-    if (typeof number !== "number") rejections.add(at, `${number.field}: ${number.message}`);
-    else if (!(row.ms >= window.from && row.ms <= window.to)) rejections.add(at, momentRefusal(row.ms, window).message);
-    else {
+    if (typeof number !== "number") {
+      rejections.add(at, { code: number.code, message: `${number.field}: ${number.message}` });
+    } else if (!(row.ms >= window.from && row.ms <= window.to)) {
+      rejections.add(at, momentRefusal(row.ms, window));
+    } else {
       const { slotMs } = (numbers.series[number] as Series).dimension;
       fold.add(number, Math.floor(row.ms / slotMs), row.value, row.ms, at);
       points += 1;

@@ -1,3 +1,5 @@
+import type { Fault } from "../rejections.js";
+
 /** One point as a line of a file names it; a reader writes each line into the same object. */
 export interface Row {
   dimension: unknown;
@@ -15,11 +17,11 @@ export interface RowDefaults {
   readonly dimensionType: string | undefined;
 }
 
-/** Reads one line into `row`; answers what is wrong with it in words, or undefined when nothing is. */
-export type RowReader = (text: string, row: Row) => string | undefined;
+/** Reads one line into `row`; answers what is wrong with it, or undefined when nothing is. */
+export type RowReader = (text: string, row: Row) => Fault | undefined;
 
-export const BAD_TIME = "its time is none that is understood";
-export const BAD_VALUE = "its value is not a finite number";
+export const BAD_TIME: Fault = { code: "invalid_time", message: "its time is none that is understood" };
+export const BAD_VALUE: Fault = { code: "invalid_value", message: "its value is not a finite number" };
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 

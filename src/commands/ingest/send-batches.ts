@@ -1,8 +1,9 @@
 import { StartError } from "../../errors.js";
 import type { Progress } from "../progress.js";
+import type { Fault, Rejections } from "../rejections.js";
+import { InterruptedError } from "../run-command.js";
 import type { ServiceAnswer, ServiceClient } from "../service-client.js";
 import { type Batch, type BatchPoint, encodeBatch } from "./batches.js";
-import type { Rejections } from "./rejections.js";
 
 /** Requests under way at once. */
 const AT_ONCE = 3;
@@ -41,8 +42,9 @@ export async function sendBatches(batches: Iterable<Batch>, parts: SendParts): P
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   parts.progress.finish();
   if (failure === undefined) return sent;
-  const reason = parts.signal.aborted ? "Stopped" : messageOf(failure);
-  throw new StartError(`${reason}. ${placeOf(underWay[0], sent)}`, { cause: failure });
+  const place = placeOf(underWay[0], sent);
+  if (parts.signal.aborted) throw new InterruptedError(`Stopped. ${place}`, { cause: failure });
+  throw new StartError(`${messageOf(failure)}. ${place}`, { cause: failure });
 }
 
 /** Times that the service has refused, and with them every time before or after: it says only of some. */
@@ -59,18 +61,19 @@ class RefusedTimes {
     return true;
   }
 
-  reason(ms: number): string | undefined {
-    if (ms <= this.#notAfter) return "its time is before what the service keeps";
-    return ms >= this.#notBefore ? "its time is more than 10 minutes ahead" : undefined;
+  faultOf(ms: number): Fault | undefined {
+    if (ms <= this.#notAfter) return { code: "before_retention", message: "its time is before what the service keeps" };
+    if (ms >= this.#notBefore) return { code: "too_far_ahead", message: "its time is more than 10 minutes ahead" };
+    return undefined;
   }
 }
 
 /** Sends a batch, without the points that the service refuses: these become rejections. Answers how many were written. */
 async function sendBatch(batch: Batch, refused: RefusedTimes, parts: SendParts): Promise<number> {
   const points = batch.points.filter((point) => {
-    const reason = refused.reason(point.ts);
-    if (reason !== undefined) parts.rejections.add(point.origin, reason);
-    return reason === undefined;
+    const fault = refused.faultOf(point.ts);
+    if (fault !== undefined) parts.rejections.add(point.origin, fault);
+    return fault === undefined;
   });
   if (points.length === 0) return 0;
   const { body, times } = encodeBatch({ points });
@@ -82,7 +85,8 @@ async function sendBatch(batch: Batch, refused: RefusedTimes, parts: SendParts):
   if (learnt.length > 0) return sendBatch({ points }, refused, parts);
   if (answer.status !== 400) throw new StartError(`The service answered ${answer.status}`);
   if (points.length > 1) return sendHalves(points, refused, parts);
-  for (const { origin } of points) parts.rejections.add(origin, errors[0]?.message ?? "the service refused it");
+  const fault = errors[0] ?? { code: "refused", message: "the service refused it" };
+  for (const { origin } of points) parts.rejections.add(origin, fault);
   return 0;
 }
 

@@ -1,0 +1,107 @@
+import { closeSync, openSync, statSync, writeSync } from "node:fs";
+import { StartError } from "../errors.js";
+import { UsageError } from "./run-command.js";
+
+/** Why something is not taken: a code for programs, a sentence for people. */
+export interface Fault {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** As many rejections are named one by one. */
+const NAMED = 20;
+
+/** Lines of one file are fewer than this. */
+const LINES = 2 ** 40;
+
+/** Where something came from, as one number: which file, and which line of it. */
+export function origin(file: number, line: number): number {
+  return file * LINES + line;
+}
+
+/**
+ * What was rejected, by file and line, in the order in which it is met: the first are named on stderr, all of them in the file
+ * that `--rejects` names, a line of JSON `{ line, code, message }` each (`file` too, when several were read).
+ */
+export class Rejections {
+  readonly #files: readonly string[];
+  readonly #list: RejectsFile | undefined;
+  readonly #listName: string | undefined;
+  #say: (line: string) => void = () => {};
+  #count = 0;
+
+  /** Empties the file that `rejects` names. */
+  constructor(files: readonly string[], rejects: string | undefined) {
+    this.#files = files;
+    this.#listName = rejects;
+    if (rejects === undefined) return;
+    if (files.some((file) => isSameFile(file, rejects))) {
+      throw new UsageError("--rejects names a file that is read: it would be overwritten");
+    }
+    this.#list = new RejectsFile(rejects);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** From now on rejections are told to this. */
+  sayBy(say: (line: string) => void): void {
+    this.#say = say;
+  }
+
+  add(at: number, { code, message }: Fault): void {
+    this.#count += 1;
+    const file = this.#files[Math.floor(at / LINES)];
+    const line = at % LINES;
+    this.#list?.add({ ...(this.#files.length > 1 ? { file } : {}), line, code, message });
+    if (this.#count <= NAMED) this.#say(`${file}:${line}: rejected: ${message}`);
+    else if (this.#count === NAMED + 1) {
+      const all = this.#listName ?? "--rejects FILE";
+      this.#say(`more than ${NAMED} rejections; ${all} ${this.#listName === undefined ? "lists" : "has"} all of them`);
+    }
+  }
+
+  /** Call it once, at the end. */
+  close(): void {
+    this.#list?.close();
+  }
+}
+
+/** Bytes that are gathered before they are written. */
+const BUFFER = 65_536;
+
+/** Lines of JSON in a file. */
+class RejectsFile {
+  readonly #handle: number;
+  #buffer = "";
+
+  constructor(path: string) {
+    try {
+      this.#handle = openSync(path, "w");
+    } catch (error) {
+      throw new StartError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code})`, { cause: error });
+    }
+  }
+
+  add(rejection: object): void {
+    this.#buffer += `${JSON.stringify(rejection)}\n`;
+    if (this.#buffer.length >= BUFFER) this.#flush();
+  }
+
+  close(): void {
+    this.#flush();
+    closeSync(this.#handle);
+  }
+
+  #flush(): void {
+    const bytes = Buffer.from(this.#buffer);
+    for (let at = 0; at < bytes.length; ) at += writeSync(this.#handle, bytes, at);
+    this.#buffer = "";
+  }
+}
+
+function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
+}

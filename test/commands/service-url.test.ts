@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { serviceUrl } from "../../src/commands/service-url.js";
+import { runToEnd } from "../support/run-command.js";
+import { startService, type TestService } from "../support/service.js";
+
+describe("where commands look for the service", function () {
+  this.timeout(60_000);
+  let dir: string;
+  let service: TestService;
+  const commands: [name: string, args: () => string[]][] = [
+    ["collect", () => [join(dir, "people.ndjson"), "--stream", "web"]],
+    ["ingest", () => [join(dir, "points.csv"), "--dimension", "stream", "--dimension-id", "web"]],
+  ];
+  before(async () => {
+    service = await startService();
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    writeFileSync(join(dir, "people.ndjson"), '{"_uid":"u-1"}\n');
+    writeFileSync(join(dir, "points.csv"), "ts,value\n2024-06-01,1\n");
+  });
+  after(async () => {
+    await service.stop();
+    rmSync(dir, { recursive: true });
+  });
+
+  for (const [name, args] of commands) {
+    it(`${name} obeys ENTITY_METRICS_URL and PORT`, async () => {
+      const byUrl = await runToEnd(name, args(), { ENTITY_METRICS_URL: `${service.url}/` });
+      expect(byUrl, byUrl.err).to.include({ code: 0 });
+      const byPort = await runToEnd(name, args(), { PORT: String(service.port) });
+      expect(byPort, byPort.err).to.include({ code: 0 });
+    });
+
+    it(`${name} says at its first try that there is no service`, async () => {
+      const free = createServer().listen(0, "127.0.0.1");
+      await once(free, "listening");
+      const { port } = free.address() as AddressInfo;
+      free.close();
+      await once(free, "close");
+      for (const host of ["127.0.0.1", "localhost"]) {
+        const result = await runToEnd(name, args(), { ENTITY_METRICS_URL: `http://${host}:${port}` });
+        expect(result.code).to.equal(1);
+        expect(result.err)
+          .to.contain(`There is no service at http://${host}:${port}: start it`)
+          .and.not.contain("trying again");
+      }
+    });
+  }
+
+  const addresses: [option: string | undefined, environment: Record<string, string>, url: string][] = [
+    [undefined, {}, "http://127.0.0.1:8080"],
+    [undefined, { PORT: "9000" }, "http://127.0.0.1:9000"],
+    [undefined, { PORT: "9000", ENTITY_METRICS_URL: "https://metrics.example/base/" }, "https://metrics.example/base"],
+    ["http://10.0.0.1:1", { PORT: "9000", ENTITY_METRICS_URL: "https://metrics.example" }, "http://10.0.0.1:1"],
+    [undefined, { PORT: "", ENTITY_METRICS_URL: "" }, "http://127.0.0.1:8080"],
+  ];
+  for (const [option, environment, url] of addresses) {
+    it(`is ${url} for --url ${option} and ${JSON.stringify(environment)}`, () => {
+      expect(serviceUrl(option, environment)).to.equal(url);
+    });
+  }
+
+  it("is refused in words when it is no address", () => {
+    expect(() => serviceUrl("nonsense", {})).to.throw("--url is not an http address");
+    expect(() => serviceUrl(undefined, { ENTITY_METRICS_URL: "ftp://x" })).to.throw("ENTITY_METRICS_URL is not");
+    expect(() => serviceUrl(undefined, { PORT: "0" })).to.throw("PORT does not tell where the service is");
+  });
+});
