@@ -70,6 +70,13 @@ export function openErasure(parts: ErasureParts): Erasure {
   const runParts = { ...common, newRunner: () => randomUUID() };
   const turns = new Turns();
   const run = (requestId: string) => runDeletion(runParts, requestId);
+  const runLogged = async (requestId: string) => {
+    try {
+      await run(requestId);
+    } catch (error) {
+      parts.log.warn({ err: error, request: requestId }, "a deletion could not be run");
+    }
+  };
   const sweeps = sweeper({ ...parts, ledger, entities, run });
 
   return {
@@ -81,7 +88,7 @@ export function openErasure(parts: ErasureParts): Erasure {
     run,
     eraseAgain: () => eraseAgain(parts),
     start() {
-      wakeUp.listen(run);
+      wakeUp.listen(runLogged);
       sweeps.start();
     },
     sweeper: sweeps,

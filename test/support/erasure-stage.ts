@@ -9,7 +9,7 @@ import { encodeDocument } from "../../src/entities/entity-document.js";
 import { type HashIdentity, type Identity, identityHashing } from "../../src/entities/identity.js";
 import { type Sealing, sealing } from "../../src/entities/sealed.js";
 import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
-import { openLog } from "../../src/log.js";
+import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { type OpenStores, temporaryStores } from "./stores.js";
 
@@ -30,10 +30,11 @@ export interface StageOptions {
   readonly more?: readonly DownstreamTarget[];
   readonly failpoint?: Failpoint;
   readonly clock?: Clock;
+  readonly log?: Log;
 }
 
 export async function erasureStage(options: StageOptions = {}): Promise<ErasureStage> {
-  const { failpoint = noFailpoint, clock = systemClock, more = [] } = options;
+  const { failpoint = noFailpoint, clock = systemClock, more = [], log = openLog("silent") } = options;
   const open = await temporaryStores(failpoint);
   const stores: Stores = { ...open.stores, ...options.wrap?.(open.stores) };
   const seals = sealing(stores.entityKeys);
@@ -46,7 +47,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     hashIdentity,
     clock,
     arrivals: now,
-    log: openLog("silent"),
+    log,
     observer: noObserver,
     failpoint,
     keepMs: undefined,
