@@ -16,6 +16,7 @@ import type { ErasureWatermark } from "./erasure-watermark.js";
 import type { Ledger } from "./ledger.js";
 import { requestDeletion } from "./request-deletion.js";
 import { runDeletion } from "./run-deletion.js";
+import { OWN_STORES, queueOf, runQueues } from "./run-queues.js";
 import { sealedIdentities } from "./sealed-identities.js";
 import { type Sweeper, sweeper } from "./sweeper.js";
 import type { WakeUp } from "./wake-up.js";
@@ -46,7 +47,7 @@ export interface ErasureParts {
 export interface Erasure {
   /** See `requestDeletion`. */
   request(table: string, identity: Identity): Promise<string>;
-  /** See `runDeletion`. */
+  /** See `runDeletion`: as far as it goes, through every target. */
   run(requestId: string): Promise<void>;
   /** See `eraseAgain`: before the first read. */
   eraseAgain(): Promise<void>;
@@ -69,15 +70,21 @@ export function openErasure(parts: ErasureParts): Erasure {
   };
   const runParts = { ...common, newRunner: () => randomUUID() };
   const turns = new Turns();
-  const run = (requestId: string) => runDeletion(runParts, requestId);
-  const runLogged = async (requestId: string) => {
+  const remote = new Set(targets.flatMap(({ name, remote }) => (remote ? [name] : [])));
+  const runIn = async (queue: string, requestId: string): Promise<string | undefined> => {
     try {
-      await run(requestId);
+      return await runDeletion(runParts, requestId, (target) => target === queue);
     } catch (error) {
       parts.log.warn({ err: error, request: requestId }, "a deletion could not be run");
+      return undefined;
     }
   };
-  const sweeps = sweeper({ ...parts, ledger, entities, run });
+  const queues = runQueues(runIn);
+  const runHinted = async (requestId: string) => {
+    const goesOnIn = await runIn(OWN_STORES, requestId);
+    if (goesOnIn !== undefined) queues.add(goesOnIn, requestId);
+  };
+  const sweeps = sweeper({ ...parts, ledger, entities, queues, queueOf: (deletion) => queueOf(deletion, remote) });
 
   return {
     // Of two requests at once for the same identity the second is a repeat.
@@ -85,15 +92,17 @@ export function openErasure(parts: ErasureParts): Erasure {
       turns.take([parts.hashIdentity(table, identity)], () =>
         requestDeletion(requestParts, table, identity, parts.arrivals()),
       ),
-    run,
+    async run(requestId) {
+      await runDeletion(runParts, requestId, () => true);
+    },
     eraseAgain: () => eraseAgain(parts),
     start() {
-      wakeUp.listen(runLogged);
+      wakeUp.listen(runHinted);
       sweeps.start();
     },
     sweeper: sweeps,
     async stop() {
-      await Promise.all([wakeUp.close(), sweeps.stop()]);
+      await Promise.all([wakeUp.close(), sweeps.stop(), queues.close()]);
     },
   };
 }

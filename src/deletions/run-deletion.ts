@@ -28,24 +28,29 @@ const LEASE_MS = 30_000;
 /**
  * Runs an open request as far as it goes: the live profile, each target, a second look at all of them, the keys, done.
  * Each step can be repeated, so a run may stop anywhere, and two may run at once. What fails is noted, to be tried again.
+ * Resolves with the name of the remote target before which it stopped because the run may not erase there.
  */
-export async function runDeletion(parts: RunParts, requestId: string): Promise<void> {
+export async function runDeletion(parts: RunParts, requestId: string, mayErase: MayErase): Promise<string | undefined> {
   const { ledger, clock, failpoint } = parts;
   const runner = parts.newRunner();
   const now = clock();
-  if (!(await ledger.claim(requestId, runner, now, now + LEASE_MS))) return;
+  if (!(await ledger.claim(requestId, runner, now, now + LEASE_MS))) return undefined;
   failpoint("K5");
   let end: End = "left open";
   try {
-    do end = await runOnce(parts, requestId);
+    do end = await runOnce(parts, requestId, mayErase);
     while (end === "extended");
   } finally {
     if (end !== "completed") await ledger.release(requestId, runner);
   }
+  return typeof end === "object" ? end.before : undefined;
 }
 
+/** Whether a run may go on with this remote target. */
+type MayErase = (target: string) => boolean;
+
 /** How a run ended. A request that was extended meanwhile is to be run again; one that is completed has no runner. */
-type End = "completed" | "extended" | "left open";
+type End = "completed" | "extended" | "left open" | { readonly before: string };
 
 /** A step did not do what it is for; the stage says where to go on. */
 class StageFailure extends Error {
@@ -59,9 +64,9 @@ class StageFailure extends Error {
   }
 }
 
-async function runOnce(parts: RunParts, requestId: string): Promise<End> {
+async function runOnce(parts: RunParts, requestId: string, mayErase: MayErase): Promise<End> {
   try {
-    return await erase(parts, requestId);
+    return await erase(parts, requestId, mayErase);
   } catch (error) {
     if (!(error instanceof StageFailure)) throw error;
     await noteFailure(parts, error);
@@ -69,7 +74,7 @@ async function runOnce(parts: RunParts, requestId: string): Promise<End> {
   }
 }
 
-async function erase(parts: RunParts, requestId: string): Promise<End> {
+async function erase(parts: RunParts, requestId: string, mayErase: MayErase): Promise<End> {
   const { ledger, entityKeys, failpoint } = parts;
   const open = await ledger.find(requestId);
   if (open === undefined || open.completedAt !== undefined) return "completed";
@@ -78,7 +83,8 @@ async function erase(parts: RunParts, requestId: string): Promise<End> {
   failpoint("K6");
 
   const profileGone = await eraseProfile(parts, gathered);
-  const targetsClean = await eraseTargets(parts, profileGone);
+  const targetsClean = await eraseTargets(parts, profileGone, mayErase);
+  if ("before" in targetsClean) return targetsClean;
   failpoint("K12");
 
   if (!targetsClean.done.includes("verified")) await lookAgain(parts, targetsClean);
@@ -111,17 +117,22 @@ async function eraseProfile(parts: RunParts, deletion: Deletion): Promise<Deleti
   return noted;
 }
 
-/** Step 2: each target by itself, erased and looked at. */
-async function eraseTargets(parts: RunParts, deletion: Deletion): Promise<Deletion> {
+/** Step 2: each target by itself, erased and looked at; as far as the run may go. */
+async function eraseTargets(
+  parts: RunParts,
+  deletion: Deletion,
+  mayErase: MayErase,
+): Promise<Deletion | { readonly before: string }> {
   let noted = deletion;
   let isTold = false;
   for (const name of deletion.targets) {
     if (noted.done.includes(name)) continue;
     if (isRemote(parts, name) && !isTold) {
-      // Others may take long: whoever asks meanwhile is told that it is them who are waited for.
+      // A remote target may take long: a caller who asks meanwhile is told that the request waits for it.
       await noteProgress(parts, noted);
       isTold = true;
     }
+    if (isRemote(parts, name) && !mayErase(name)) return { before: name };
     parts.failpoint("K9");
     await stage(name, noted, async () => {
       const target = targetOf(parts, name);

@@ -3,10 +3,12 @@ import type { EntityKeys } from "../entities/entity-keys.js";
 import type { EntityStore } from "../entities/entity-store.js";
 import type { Suppression } from "../entities/suppression.js";
 import type { Log } from "../log.js";
+import type { Deletion } from "./deletion.js";
 import type { DownstreamTarget } from "./downstream-target.js";
 import { advanceWatermark } from "./erase-again.js";
 import type { ErasureWatermark } from "./erasure-watermark.js";
 import type { Ledger } from "./ledger.js";
+import type { RunQueues } from "./run-queues.js";
 import { sweepLeftovers } from "./sweep-leftovers.js";
 
 export interface SweeperParts {
@@ -18,75 +20,65 @@ export interface SweeperParts {
   readonly targets: readonly DownstreamTarget[];
   readonly clock: Clock;
   readonly log: Log;
-  run(requestId: string): Promise<void>;
+  readonly queues: RunQueues;
+  /** The queue in which an open request is run. */
+  queueOf(deletion: Deletion): string;
   /** Requests completed so many ms ago are forgotten; undefined: never. */
   readonly keepMs: number | undefined;
 }
 
-/** Finds whatever nobody runs: hints may be lost, a process may die, a target may be away. */
+/** Finds open requests that no process runs: hints may be lost, a process may die, a target may be away. */
 export interface Sweeper {
   /** Looks now, and again and again until `stop`. */
   start(): void;
   /** One look: resolves when every request that was due has been run. */
   sweep(): Promise<void>;
-  /** Resolves when no run is under way. */
+  /** Resolves when no look is under way. */
   stop(): Promise<void>;
 }
 
 const EVERY_MS = 1000;
-const LEFTOVERS_EVERY_MS = 60_000;
-const AT_ONCE = 8;
+/** Looks from one look for leftovers to the next. */
+const LEFTOVERS_EVERY = 60;
 const PAGE = 100;
+/** Pages of one look; the next look goes on after them. */
+const PAGES = 10;
 
-/** The same, begun somewhere else: those who sweep at the same moment seldom meet at one request. */
+/** The same, begun at another place: processes that sweep at the same moment seldom meet at one request. */
 function fromAnywhere<T>(items: readonly T[]): T[] {
   const start = Math.floor(Math.random() * items.length);
   return [...items.slice(start), ...items.slice(0, start)];
 }
 
 export function sweeper(parts: SweeperParts): Sweeper {
-  const { ledger, clock, log } = parts;
+  const { ledger, clock, log, queues } = parts;
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
   let stopped = false;
-  let leftoversAt = clock() + LEFTOVERS_EVERY_MS;
+  let after: string | undefined;
+  let looks = 0;
   let leftoversFrom = 0;
 
-  async function sweep(): Promise<void> {
-    for (;;) {
-      const due = await ledger.open({ due: clock(), limit: PAGE });
-      const queue = fromAnywhere(due.map(({ requestId }) => requestId));
-      let failed = false;
-      const runners = Array.from({ length: Math.min(AT_ONCE, queue.length) }, async () => {
-        for (let next = queue.shift(); next !== undefined && !stopped; next = queue.shift())
-          failed = !(await runOne(next)) || failed;
-      });
-      await Promise.all(runners);
-      if (due.length < PAGE || failed || stopped) break;
+  /** Queues what is due; a request in a queue already stays where it is. */
+  async function look(): Promise<void> {
+    for (let page = 0; page < PAGES && !stopped; page += 1) {
+      const due = await ledger.open({ due: clock(), limit: PAGE, ...(after === undefined ? {} : { after }) });
+      for (const deletion of fromAnywhere(due)) queues.add(parts.queueOf(deletion), deletion.requestId);
+      after = due.length < PAGE ? undefined : due.at(-1)?.requestId;
+      if (after === undefined) break;
     }
     await advanceWatermark(parts);
-    if (clock() >= leftoversAt) await sweepSome();
-  }
-
-  /** False when not even the failure could be noted, so that the request is still due. */
-  async function runOne(requestId: string): Promise<boolean> {
-    try {
-      await parts.run(requestId);
-      return true;
-    } catch (error) {
-      log.warn({ err: error, request: requestId }, "a deletion could not be run");
-      return false;
-    }
+    looks += 1;
+    if (looks % LEFTOVERS_EVERY === 0) await sweepSome();
   }
 
   async function sweepSome(): Promise<void> {
-    leftoversAt = clock() + LEFTOVERS_EVERY_MS;
     leftoversFrom = await sweepLeftovers(parts, leftoversFrom);
     if (parts.keepMs !== undefined) await ledger.expire(clock() - parts.keepMs);
   }
 
   function tick(): void {
-    underWay = sweep()
+    underWay = look()
       .catch((error: unknown) => log.warn({ err: error }, "looking for open deletions failed"))
       .finally(() => {
         if (!stopped) timer = setTimeout(tick, EVERY_MS).unref();
@@ -95,7 +87,11 @@ export function sweeper(parts: SweeperParts): Sweeper {
 
   return {
     start: tick,
-    sweep,
+    async sweep() {
+      await look();
+      await queues.idle();
+      await advanceWatermark(parts);
+    },
     async stop() {
       stopped = true;
       clearTimeout(timer);

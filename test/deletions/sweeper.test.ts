@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { DownstreamTarget } from "../../src/deletions/downstream-target.js";
 import { sweepLeftovers } from "../../src/deletions/sweep-leftovers.js";
 import type { Identity } from "../../src/entities/identity.js";
 import { type ErasureStage, erasureStage } from "../support/erasure-stage.js";
@@ -60,3 +61,99 @@ describe("the sweeper", () => {
     expect(await memberships.holds([stranger])).to.equal(true);
   });
 });
+
+describe("the sweeper, while a remote target accepts calls and never answers them,", () => {
+  const crm = remotePlace("crm");
+  const erp = remotePlace("erp");
+  let stage: ErasureStage;
+
+  beforeEach(async () => {
+    stage = await erasureStage({ more: [crm.target, erp.target] });
+  });
+  afterEach(async () => {
+    for (const place of [crm, erp]) place.reset();
+    await stage.close();
+  });
+
+  it("completes a request that this target has no part in", async () => {
+    crm.hang();
+    for (let index = 0; index < MANY; index += 1) await stage.erasure.request("user", person(index));
+    stage.erasure.start();
+    await until("the target is called", () => crm.calls.length > 0);
+    const requestId = await acceptFor(["membership-index", "history-archive"]);
+    await until("it is complete", async () => (await stage.stores.ledger.find(requestId))?.completedAt !== undefined);
+    expect(await stage.stores.ledger.countOpen()).to.equal(MANY);
+  });
+
+  it("completes a request that another remote target has a part in", async () => {
+    crm.hang();
+    for (let index = 0; index < MANY; index += 1) await stage.erasure.request("user", person(index));
+    stage.erasure.start();
+    await until("the target is called", () => crm.calls.length > 0);
+    const requestId = await acceptFor(["membership-index", "history-archive", "erp"]);
+    await until("it is complete", async () => (await stage.stores.ledger.find(requestId))?.completedAt !== undefined);
+    expect(await stage.stores.ledger.countOpen()).to.equal(MANY);
+  });
+
+  it("takes every other request as far as that target, whose calls under way stay few", async () => {
+    erp.hang();
+    const profiles: string[] = [];
+    for (let index = 0; index < MANY; index += 1) {
+      profiles.push(await stage.profile([person(index)]));
+      await stage.erasure.request("user", person(index));
+    }
+    stage.erasure.start();
+    await until("the other target has erased all", () => crm.calls.length === MANY);
+    await until("the hanging one is called", () => erp.calls.length > 0);
+    const { entities, memberships, history } = stage.stores;
+    for (const port of [entities, memberships, history]) expect(await port.holds(profiles)).to.equal(false);
+    expect(erp.calls.length).to.be.below(MANY);
+    erp.reset();
+    await until("all are complete", async () => (await stage.stores.ledger.countOpen()) === 0);
+  });
+
+  /** A request as it was accepted when only these targets were configured. */
+  async function acceptFor(targets: readonly string[]): Promise<string> {
+    const requestId = await stage.erasure.request("user", { field: "user_id", value: "another" });
+    const deletion = await stage.stores.ledger.find(requestId);
+    if (deletion === undefined) throw new Error("There is no such request");
+    await stage.stores.ledger.complete(requestId, deletion.revision, 1);
+    const changed = { requestId: `x${requestId.slice(1)}`, revision: 1, targets };
+    await stage.stores.ledger.accept({ ...deletion, ...changed });
+    return changed.requestId;
+  }
+});
+
+/** More requests than runs are under way at once. */
+const MANY = 30;
+
+/** A remote target that a test can let hang; `calls` are those of `erase`. */
+function remotePlace(name: string) {
+  const calls: string[] = [];
+  let goOn: (() => void) | undefined;
+  let answer: Promise<void> = Promise.resolve();
+  const target: DownstreamTarget = {
+    name,
+    remote: true,
+    async erase({ requestId }) {
+      calls.push(requestId);
+      await answer;
+    },
+    verify: async () => true,
+  };
+  return {
+    target,
+    calls,
+    hang() {
+      answer = new Promise((resolve) => {
+        goOn = resolve;
+      });
+    },
+    /** It answers again, also the calls under way. */
+    reset() {
+      goOn?.();
+      answer = Promise.resolve();
+      calls.length = 0;
+    },
+  };
+}
