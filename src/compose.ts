@@ -41,6 +41,7 @@ import { fetchSeries } from "./metrics/fetch-series.js";
 import { type RecordPoints, recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
 import { type RunningRecorder, runRecorder } from "./metrics/run-recorder.js";
+import { keptColumns } from "./metrics/slot-columns.js";
 import { slotGate } from "./metrics/slot-gate.js";
 import { watchRecorder } from "./metrics/watch-recorder.js";
 
@@ -87,7 +88,7 @@ export async function compose(
   const count = seriesCounters(meters);
   const fetch = countCached(fetching, count);
   metricRoutes(api, {
-    fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits: settings.limits, deadlineMs }),
+    fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits: settings.limits, keep, deadlineMs }),
     limits: settings.limits,
     clock,
     count,
@@ -155,7 +156,7 @@ export async function compose(
     counts: stores.counts,
     claims: stores.claims,
     series: stores.series,
-    write: (columns) => write(columns, { giveAway: false }),
+    write: (columns) => write(keptColumns(columns, clock(), keep()), { giveAway: false }),
   });
   let recording: RunningRecorder | undefined;
   pageRoutes(api);

@@ -1,6 +1,6 @@
 import type { PointFold } from "../metrics/slot-columns.js";
 import { isSeries, type WritableSeries } from "../metrics/writable-series.js";
-import type { WriteWindow } from "../metrics/write-window.js";
+import { isInWindow, type WriteWindow } from "../metrics/write-window.js";
 import { unknownFields } from "./known-fields.js";
 import { readMoment, readValue } from "./point-values.js";
 import type { Problems } from "./problems.js";
@@ -28,8 +28,7 @@ export function readFlatPoint(point: unknown, path: () => string, reader: PointR
     isSeries(found) &&
     typeof ts === "number" &&
     Number.isInteger(ts) &&
-    ts >= window.from &&
-    ts <= window.to &&
+    isInWindow(ts, found.dimension.slotMs, window) &&
     typeof value === "number" &&
     Number.isFinite(value) &&
     Object.keys(point).length === FIELDS.length
@@ -42,6 +41,7 @@ export function readFlatPoint(point: unknown, path: () => string, reader: PointR
   unknownFields(point, FIELDS, at, problems);
   if (!isSeries(found)) problems.add(found.code, `${at}.${found.field}`, found.message);
   const amount = readValue(value, `${at}.value`, problems);
-  const moment = readMoment(ts, window, `${at}.ts`, problems);
+  const slotMs = isSeries(found) ? found.dimension.slotMs : 1;
+  const moment = readMoment(ts, { window, slotMs }, `${at}.ts`, problems);
   if (problems.count === before && isSeries(found)) fold.add(found, moment, amount);
 }

@@ -22,7 +22,8 @@ export function readPointBlock(
   problems: Problems,
 ): BlockPoints {
   const found = readSeries(series, problems);
-  const times = ts.map((moment, i) => readMoment(moment, window, `ts[${i}]`, problems));
+  const slotMs = Math.max(1, ...new Set(found.map((one) => one?.dimension.slotMs ?? 1)));
+  const times = ts.map((moment, i) => readMoment(moment, { window, slotMs }, `ts[${i}]`, problems));
   if (values.length !== series.length) {
     problems.add("bad_length", "values", "One list of values for each series is expected");
     return { count: 0, columns: () => [] };

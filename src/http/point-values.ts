@@ -1,17 +1,23 @@
-import { momentRefusal, type WriteWindow } from "../metrics/write-window.js";
+import { isInWindow, momentRefusal, type WriteWindow } from "../metrics/write-window.js";
 import type { Problems } from "./problems.js";
 
 const DIGITS = /^\d{1,16}$/;
 
+/** What a moment has to be: in the window, of a series whose slots are `slotMs` long. */
+export interface MomentRule {
+  readonly window: WriteWindow;
+  readonly slotMs: number;
+}
+
 /** The Unix ms that `ts` says, as a number or as the string that answers carry; else NaN, and the problem is noted. */
-export function readMoment(ts: unknown, window: WriteWindow, path: string, problems: Problems): number {
+export function readMoment(ts: unknown, { window, slotMs }: MomentRule, path: string, problems: Problems): number {
   const ms = typeof ts === "string" && DIGITS.test(ts) ? Number(ts) : ts;
   if (typeof ms !== "number" || !Number.isSafeInteger(ms)) {
     const code = ts === undefined || ts === null ? "required" : "bad_time";
     problems.add(code, path, "A whole number of Unix milliseconds is expected");
     return Number.NaN;
   }
-  if (ms >= window.from && ms <= window.to) return ms;
+  if (isInWindow(ms, slotMs, window)) return ms;
   const { code, message } = momentRefusal(ms, window);
   problems.add(code, path, message);
   return Number.NaN;

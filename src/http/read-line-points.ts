@@ -1,6 +1,6 @@
 import { invalid, type Problem } from "../errors.js";
 import { isSeries } from "../metrics/writable-series.js";
-import { momentRefusal, type WriteWindow } from "../metrics/write-window.js";
+import { isInWindow, momentRefusal, type WriteWindow } from "../metrics/write-window.js";
 import type { ApiContext } from "./api-router.js";
 import type { PointReader } from "./flat-points.js";
 import { metricLine, type Precision, precisions } from "./line-points.js";
@@ -58,7 +58,7 @@ function takeLine(text: string, now: number, precision: Precision, reader: Point
   const series = reader.series.find(line.dimension, line.dimension_id, line.dimension_type);
   if (!isSeries(series)) return { code: series.code, path: `.${series.field}`, message: series.message };
   const ms = line.ms ?? now;
-  if (!(ms >= reader.window.from && ms <= reader.window.to)) {
+  if (!isInWindow(ms, series.dimension.slotMs, reader.window)) {
     return { path: ".timestamp", ...momentRefusal(ms, reader.window) };
   }
   reader.fold.add(series, ms, line.value);

@@ -24,6 +24,8 @@ export interface FetchBatchParts {
   readonly fetch: FetchSeries;
   readonly segmentIds: SegmentIds;
   readonly limits: AnswerLimits;
+  /** How long points are kept, ms; undefined is for ever. */
+  keep(): number | undefined;
   /** The longest that the list of segments may take, ms. */
   readonly deadlineMs: number;
 }
@@ -45,12 +47,13 @@ export type FetchBatch = (items: readonly AskedItem[], now: number) => Promise<F
 /** The most series that one item stands for. */
 const MOST_SEGMENTS = 1_000;
 
-export function fetchBatch({ fetch, segmentIds, limits, deadlineMs }: FetchBatchParts): FetchBatch {
+export function fetchBatch({ fetch, segmentIds, limits, keep, deadlineMs }: FetchBatchParts): FetchBatch {
   return async (items, now) => {
-    const planned = items.map((item) => plan(item, now, limits));
+    const kept = keep();
+    const planned = items.map((item) => plan(item, now, kept, limits));
     const refused = planned.filter((item): item is RefusedSeries => "problem" in item);
     if (refused.length === items.length) throw everyItemIsBad(refused);
-    const expanded = await expand(planned, now);
+    const expanded = await expand(planned, now, kept);
     const plans = expanded.filter((item): item is SeriesPlan => "key" in item);
     checkAnswer(plans, limits);
     const fetched = await fetch(plans, now);
@@ -62,24 +65,33 @@ export function fetchBatch({ fetch, segmentIds, limits, deadlineMs }: FetchBatch
   };
 
   /** Puts a plan for each segment in the place of one for every segment. */
-  async function expand(planned: readonly (SeriesPlan | RefusedSeries)[], now: number): Promise<typeof planned> {
+  async function expand(
+    planned: readonly (SeriesPlan | RefusedSeries)[],
+    now: number,
+    kept: number | undefined,
+  ): Promise<typeof planned> {
     if (!planned.some(isForEvery)) return planned;
     const ids = await withDeadline(deadlineMs, () => segmentIds.first(MOST_SEGMENTS));
     checkExpanded(planned.filter(isForEvery).length * ids.length);
     return planned.flatMap<SeriesPlan | RefusedSeries>((item) =>
-      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now)) : item,
+      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, kept)) : item,
     );
   }
 }
 
-function plan(item: AskedItem, now: number, limits: AnswerLimits): SeriesPlan | RefusedSeries {
+function plan(
+  item: AskedItem,
+  now: number,
+  kept: number | undefined,
+  limits: AnswerLimits,
+): SeriesPlan | RefusedSeries {
   const refuse = (problem: Problem): RefusedSeries => ({
     problem: { ...problem, path: pathOf(item.at, problem.path) },
     asked: soundFields(item.asked),
   });
   if (item.problem !== undefined) return refuse(item.problem);
   try {
-    const planned = seriesPlan(seriesRequest(item.asked, now), now);
+    const planned = seriesPlan(seriesRequest(item.asked, now), now, kept);
     checkBuckets(planned, limits);
     return planned;
   } catch (error) {

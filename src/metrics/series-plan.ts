@@ -12,7 +12,10 @@ export interface SeriesPlan {
   readonly key: string;
   /** The stored series: the one asked for, or numerator and denominator of a ratio. */
   readonly parts: readonly [Series] | readonly [Series, Series];
-  /** The slots that the answer is made of are [readFrom, from of its first bucket) and [from, to): Unix ms, slot boundaries. */
+  /**
+   * The slots that the answer is made of are [readFrom, from of its first bucket) and [from, to): Unix ms, slot boundaries. None
+   * of them has expired.
+   */
   readonly readFrom: number;
   readonly from: number;
   readonly to: number;
@@ -25,8 +28,8 @@ export interface SeriesPlan {
   readonly standsUntil: number;
 }
 
-/** Plans a request as of `now` (Unix ms). */
-export function seriesPlan(request: SeriesRequest, now: number): SeriesPlan {
+/** Plans a request as of `now` (Unix ms), of slots that are kept for `keep` ms after their start (undefined: for ever). */
+export function seriesPlan(request: SeriesRequest, now: number, keep?: number): SeriesPlan {
   const { dimension, grid, window } = request;
   const { slotMs } = dimension;
   const empty = window.from === window.to;
@@ -36,13 +39,15 @@ export function seriesPlan(request: SeriesRequest, now: number): SeriesPlan {
   const start = first - lead * grid.step;
   const buckets = { start, step: grid.step, count: Math.round((end - start) / grid.step) };
   const filled = request.fillEmpty ? fillable(dimension, buckets, now) : 0;
-  const from = nextSlot(window.from, slotMs);
+  const expired = keep === undefined ? Number.NEGATIVE_INFINITY : now - keep;
+  const from = nextSlot(Math.max(window.from, expired), slotMs);
   const to = Math.max(from, nextSlot(window.to, slotMs));
-  const readFrom = lead === 0 ? from : nextSlot(start, slotMs);
+  const readFrom = lead === 0 ? from : nextSlot(Math.max(start, expired), slotMs);
   const parts = partsOf(request);
   const { id, type, aggregation } = request;
   const key = `${dimension.name}\0${id}\0${type}\0${aggregation} ${grid.step} ${start} ${lead} ${filled} ${readFrom} ${from} ${to}`;
-  const standsUntil = lastsUntil(request, { end, to, isFilled: filled === buckets.count });
+  const lasts = lastsUntil(request, { end, to, isFilled: filled === buckets.count });
+  const standsUntil = keep === undefined ? lasts : Math.min(lasts, readFrom + keep);
   return { request, key, parts, readFrom, from, to, buckets, lead, filled, standsUntil };
 }
 

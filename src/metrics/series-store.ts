@@ -18,7 +18,9 @@ export interface SeriesStore {
   /**
    * Keeps every slot of the columns that is not NaN; the others stay as they are. A slot already kept is replaced, and of
    * two columns in one call that name the same slot the later one stays. Resolves when all of it survives a crash; a call
-   * that rejects may have kept a part where the engine cannot keep all or nothing, and is safe to repeat.
+   * that rejects may have kept a part where the engine cannot keep all or nothing, and is safe to repeat. Rejects with `invalid`
+   * when the engine's own retention is over for one of the slots: nothing is kept then, unless the retention became shorter
+   * during the call.
    */
   write(columns: readonly SlotColumn[]): Promise<void>;
 

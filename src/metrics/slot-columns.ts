@@ -50,6 +50,22 @@ export function layOut(layout: SlotLayout, series: Series, values: ArrayLike<num
   return filled.filter((column) => column !== undefined);
 }
 
+/** The column without the slots that start before `since` (Unix ms). */
+export function columnSince({ series, from, values }: SlotColumn, since: number): SlotColumn {
+  const { slotMs } = series.dimension;
+  const skip = Math.min(values.length, Math.max(0, Math.ceil((since - from) / slotMs)));
+  return { series, from: from + skip * slotMs, values: values.subarray(skip) };
+}
+
+/** What is left `now` (Unix ms) of columns whose slots are kept for `keep` ms after their start (undefined: for ever). */
+export function keptColumns(
+  columns: readonly SlotColumn[],
+  now: number,
+  keep: number | undefined,
+): readonly SlotColumn[] {
+  return keep === undefined ? columns : columns.map((column) => columnSince(column, now - keep));
+}
+
 /** Points of many series as they come, folded into columns at the end. */
 export class PointFold {
   readonly #points = new Map<Series, { times: number[]; values: number[] }>();

@@ -167,6 +167,24 @@ describe("points that are refused", () => {
     expect(errors[0]).to.include({ code: "before_retention", path: "[0].ts" });
   });
 
+  it("refuses a point in a slot that began before what the store keeps", async () => {
+    const end = NOW - 30 * 24 * HOUR;
+    const first = Math.ceil(end / HOUR) * HOUR;
+    const { errors } = await refused(JSON.stringify([{ ...good, ts: first - 1 }]), 400);
+    expect(errors.map(({ code, path }) => [code, path])).to.deep.equal([["before_retention", "[0].ts"]]);
+    const rest = { ts: [first - 1, first], values: [[1, 1]] };
+    const block = await refused(JSON.stringify({ series: [series], ...rest }), 400);
+    expect(block.errors.map(({ code, path }) => [code, path])).to.deep.equal([["before_retention", "ts[0]"]]);
+    const line = await service.fetch("/api/v2/write?precision=ms", {
+      method: "POST",
+      body: `stream,dimension_id=other value=1 ${first - 1}\nstream,dimension_id=other value=1 ${first}`,
+    });
+    expect([line.status, ((await line.json()) as ErrorBody).errors.map(({ path }) => path)]).to.deep.equal([
+      400,
+      ["line 1.timestamp"],
+    ]);
+  });
+
   it("names the known field that is nearest to one that is not known", async () => {
     const { errors } = await refused(JSON.stringify([{ ...good, dimensionid: "x" }]), 400);
     expect(errors[0]?.message).to.contain("dimension_id");

@@ -13,6 +13,7 @@ import {
   makeBucket,
   makeToken,
   organizationId,
+  shortenRetention,
 } from "../support/influx-bucket.js";
 import { influxdbUrl, onServers, ownName } from "../support/servers.js";
 
@@ -34,6 +35,11 @@ onServers(["influxdb"], "the bucket of the series", () => {
   const read = async ({ series: store }: MetricEngine, hoursAgo: number, hours: number) => {
     const from = thisHour() - hoursAgo * HOUR;
     return [...((await store.read([{ series, from, to: from + hours * HOUR }]))[0] ?? [])];
+  };
+  const isRefused = async (writing: Promise<void>) => {
+    const failure = await writing.catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "invalid" });
+    expect((failure as ServiceError).problems[0]?.code).to.equal("before_retention");
   };
   const noteOf = (engine: MetricEngine) => engine.probes[0]?.check();
 
@@ -59,26 +65,25 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(engine.retentionMs()).to.equal(7_200_000);
   });
 
-  it("gets nothing that it would forget at once, and everything else of the same call", async () => {
+  it("gets nothing of a call with a slot that it would not keep", async () => {
     const bucket = ownName();
     await makeBucket(bucket, 7_200);
     const engine = await openSeries({ bucket });
-    await write(engine, 5, [1, 2, 3, 4, 5, 6]);
-    await write(engine, 50, [1, 2, 3]);
-    expect(await read(engine, 5, 6)).to.deep.equal([Number.NaN, Number.NaN, Number.NaN, Number.NaN, 5, 6]);
+    await isRefused(write(engine, 5, [1, 2, 3, 4, 5, 6]));
+    await isRefused(write(engine, 50, [1, 2, 3]));
+    expect(await read(engine, 5, 6)).to.deep.equal(Array(6).fill(Number.NaN));
+    await write(engine, 5, [Number.NaN, Number.NaN, Number.NaN, Number.NaN, 5, 6]);
+    expect(await read(engine, 1, 2)).to.deep.equal([5, 6]);
   });
 
   it("may come to keep less while the service runs", async () => {
     const engine = await openSeries({ settings: { metrics: { keep: "47h" } } });
-    const { id = "" } = (await describeBucket(engine.bucket)) ?? {};
-    await ask("PATCH", `/api/v2/buckets/${id}`, { retentionRules: [{ type: "expire", everySeconds: 7_200 }] });
+    await shortenRetention(engine.bucket, 7_200);
     expect(engine.retentionMs()).to.equal(47 * HOUR);
-    await write(
-      engine,
-      40,
-      Array.from({ length: 41 }, (_, i) => i),
-    );
+    const values = Array.from({ length: 41 }, (_, i) => i);
+    await isRefused(write(engine, 40, values));
     expect(engine.retentionMs()).to.equal(2 * HOUR);
+    await write(engine, 1, values.slice(-2));
     expect(await read(engine, 1, 2)).to.deep.equal([39, 40]);
   });
 

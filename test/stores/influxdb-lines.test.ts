@@ -13,7 +13,7 @@ describe("lines for InfluxDB", () => {
 
   it("are one for each slot that says something", () => {
     const values = [1, Number.NaN, -0.5, -0, 1e21, 5e-324];
-    const [text = "", ...others] = lineTexts([column(values), column([2], "b")], 0);
+    const [text = "", ...others] = lineTexts([column(values), column([2], "b")]);
     expect(others).to.deep.equal([]);
     const line = (id: string, value: string, slot: number) =>
       `stream,dimension_id=${id},dimension_type=size value=${value} ${from + slot * 3_600_000}`;
@@ -26,27 +26,20 @@ describe("lines for InfluxDB", () => {
       line("b", "2", 0),
       "",
     ]);
-    expect([...lineTexts([], 0)]).to.deep.equal([]);
-    expect([...lineTexts([column([Number.NaN])], 0)]).to.deep.equal([]);
+    expect([...lineTexts([])]).to.deep.equal([]);
+    expect([...lineTexts([column([Number.NaN])])]).to.deep.equal([]);
   });
 
   it("escape what would end a tag, and nothing else", () => {
-    const [text] = lineTexts([column([1], 'a,b c=d\\e\\,f"é#')], 0);
+    const [text] = lineTexts([column([1], 'a,b c=d\\e\\,f"é#')]);
     expect(text).to.equal(`stream,dimension_id=a\\,b\\ c\\=d\\e\\\\,f"é#,dimension_type=size value=1 ${from}\n`);
-  });
-
-  it("leave out slots that the bucket would forget at once", () => {
-    const oldest = from + 1;
-    const [text] = lineTexts([column([1, 2, 3])], oldest);
-    expect(text?.match(/value=\d/g)).to.deep.equal(["value=2", "value=3"]);
-    expect([...lineTexts([column([1, 2, 3])], from + 3 * 3_600_000)]).to.deep.equal([]);
   });
 
   it("come in texts that a server takes, in order", () => {
     const many = column(Array.from({ length: 120_000 }, (_, i) => i));
     const series = { dimension: experience, id: "é".repeat(256), type: "potentialreach" };
     const long = { series, from, values: new Float64Array(60_000) };
-    const texts = [...lineTexts([many, long], 0)];
+    const texts = [...lineTexts([many, long])];
     expect(texts.every((text) => text.length <= 8_001_000 && text.split("\n").length <= 50_001)).to.equal(true);
     expect(texts.join("").split("\n")).to.have.length(180_001);
     expect(texts.length).to.be.at.most(6);

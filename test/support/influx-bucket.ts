@@ -73,6 +73,13 @@ export async function makeBucket(name: string, everySeconds: number): Promise<Bu
   return (await ask("POST", "/api/v2/buckets", body)) as BucketAnswer;
 }
 
+/** Has a bucket keep points for so many seconds from now on, as an operator does. */
+export async function shortenRetention(name: string, everySeconds: number): Promise<void> {
+  const { id = "" } = (await describeBucket(name)) ?? {};
+  const rule = { type: "expire", everySeconds, shardGroupDurationSeconds: 3_600 };
+  await ask("PATCH", `/api/v2/buckets/${id}`, { retentionRules: [rule] });
+}
+
 export interface Permission {
   readonly action: "read" | "write";
   readonly resource: { readonly type: string; readonly id?: string; readonly orgID?: string };

@@ -1,5 +1,6 @@
 import { type SlotColumn, seriesKey } from "../../metrics/series.js";
 import type { SeriesWindow } from "../../metrics/series-store.js";
+import { columnSince } from "../../metrics/slot-columns.js";
 import type { SeriesSource, SeriesTarget } from "../../stores/copy.js";
 import { Progress } from "../progress.js";
 import { Checksum } from "./checksum.js";
@@ -23,7 +24,7 @@ export async function copySeries(
   let older = 0;
   for (const windows of source.windows()) {
     const columns = columnsOf(windows, await source.series.read(windows));
-    const kept = columns.map((column) => cutOff(column, since));
+    const kept = columns.map((column) => columnSince(column, since));
     columns.forEach((column, i) => {
       older += savedIn(column.values) - savedIn((kept[i] as SlotColumn).values);
     });
@@ -77,13 +78,6 @@ function columnsOf(windows: readonly SeriesWindow[], values: readonly Float64Arr
 function windowSince({ series, from, to }: SeriesWindow, since: number): SeriesWindow {
   const { slotMs } = series.dimension;
   return { series, from: Math.max(from, Math.ceil(since / slotMs) * slotMs), to };
-}
-
-/** The column without the slots that start before `since`. */
-function cutOff({ series, from, values }: SlotColumn, since: number): SlotColumn {
-  const { slotMs } = series.dimension;
-  const skip = Math.min(values.length, Math.max(0, Math.ceil((since - from) / slotMs)));
-  return { series, from: from + skip * slotMs, values: values.subarray(skip) };
 }
 
 function savedIn(values: Float64Array): number {

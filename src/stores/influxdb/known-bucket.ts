@@ -18,6 +18,7 @@ export interface KnownBucketParts {
 export class KnownBucket {
   readonly #parts: KnownBucketParts;
   #bucket: Bucket | undefined;
+  #retentionMs: number | undefined;
   #look: Promise<Bucket> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -28,14 +29,18 @@ export class KnownBucket {
     this.#parts = parts;
   }
 
-  /** How long it keeps points, ms; undefined: for ever, or not known yet. */
+  /** How long it kept points when it was last seen, ms; undefined: for ever, or not known yet. */
   get retentionMs(): number | undefined {
-    return this.#bucket?.retentionMs;
+    return this.#retentionMs;
   }
 
   /** Resolves when there is a bucket to use. */
   async there(signal: AbortSignal): Promise<void> {
-    if (this.#bucket !== undefined) return;
+    if (this.#bucket === undefined) await this.seenNow(signal);
+  }
+
+  /** Resolves when it has been looked at. */
+  async seenNow(signal: AbortSignal): Promise<void> {
     const ended = new Promise<never>((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
@@ -66,6 +71,7 @@ export class KnownBucket {
       const bucket = await this.#parts.find(AbortSignal.timeout(this.#parts.lookMs));
       this.#say("up", () => this.#parts.log.info(bucket, "The bucket of the series is there"));
       this.#bucket = bucket;
+      this.#retentionMs = bucket.retentionMs;
       return bucket;
     } catch (error) {
       if (error instanceof BucketTrouble) {

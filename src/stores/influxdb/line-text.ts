@@ -6,15 +6,15 @@ const MOST_CHARACTERS = 8_000_000;
 
 /**
  * The slots of columns that are not NaN, as line protocol with times in ms, in as few texts as the server takes at once, in
- * order. Slots that start before `oldest` (Unix ms) are left out.
+ * order.
  */
-export function* lineTexts(columns: readonly SlotColumn[], oldest: number): Generator<string> {
+export function* lineTexts(columns: readonly SlotColumn[]): Generator<string> {
   let text = "";
   let lines = 0;
   for (const { series, from, values } of columns) {
     const start = lineStart(series);
     const { slotMs } = series.dimension;
-    for (let slot = Math.max(0, Math.ceil((oldest - from) / slotMs)); slot < values.length; slot += 1) {
+    for (let slot = 0; slot < values.length; slot += 1) {
       const value = values[slot] as number;
       if (Number.isNaN(value)) continue;
       text += `${start}${value === 0 && Object.is(value, -0) ? "-0" : value} ${from + slot * slotMs}\n`;

@@ -1,5 +1,6 @@
 import { HttpError } from "@influxdata/influxdb-client";
 import type { Clock } from "../../clock.js";
+import { invalid } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import type { SeriesStore, SeriesWindow } from "../../metrics/series-store.js";
@@ -28,13 +29,18 @@ export interface InfluxSeriesParts {
 /** A day of hourly slots: every slot in an answer costs its row, and every chunk that is kept costs an entry. */
 const CHUNK_SLOTS = 24;
 
+/** No bucket keeps points for less, ms. What is older is written only once the retention has been looked at. */
+const SHORTEST_RETENTION_MS = 3_600_000;
+
+/** How much the server's clock may be ahead of ours, ms. */
+const SKEW_MS = 60_000;
+
 /** Queries of one read that are under way at once. */
 const SIDE_BY_SIDE = 4;
 
 /**
  * Series in a bucket: a measurement for each dimension, the tags `dimension_id` and `dimension_type`, the field `value`, at
- * the ms where the slot starts. A write that rejects may have been kept in part: to write it again puts that right. What the
- * bucket would forget at once is not sent.
+ * the ms where the slot starts. A write that rejects may have been kept in part: to write it again puts that right.
  */
 export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   const { client, bucket, bucketName, deadlineMs, clock, log, closing } = parts;
@@ -52,25 +58,27 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     const limits = { deadlineMs, attemptMs: deadlineMs / 2, signals: [closing] };
     await attempts(limits, async (signal) => {
       await bucket.there(signal);
-      const oldest = oldestKept();
+      if (saysSomethingBefore(columns, clock() - SHORTEST_RETENTION_MS)) await bucket.seenNow(signal);
+      refuseExpired(columns, 0);
       try {
-        await sendAll(columns, oldest, signal);
+        for (const text of lineTexts(columns)) await send(text, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
-        // The bucket may keep less than it did.
+        // The bucket may keep less than it did, or the server's clock be ahead of ours.
         await bucket.look();
-        if (oldestKept() - oldest < deadlineMs) throw error;
-        await sendAll(columns, oldestKept(), signal);
+        refuseExpired(columns, SKEW_MS);
+        throw error;
       }
     });
   }
 
-  function oldestKept(): number {
-    return bucket.retentionMs === undefined ? 0 : clock() - bucket.retentionMs;
-  }
-
-  async function sendAll(columns: readonly SlotColumn[], oldest: number, signal: AbortSignal): Promise<void> {
-    for (const text of lineTexts(columns, oldest)) await send(text, signal);
+  /** Throws when the bucket keeps a slot of the columns no longer, or for less than `marginMs` from now. */
+  function refuseExpired(columns: readonly SlotColumn[], marginMs: number): void {
+    if (bucket.retentionMs === undefined) return;
+    const oldest = clock() - bucket.retentionMs + marginMs;
+    if (saysSomethingBefore(columns, oldest)) {
+      throw invalid("before_retention", "", "A point is older than what the store keeps");
+    }
   }
 
   /** Sends lines; in two parts when something on the way finds them too many. */
@@ -153,6 +161,14 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       throw failure;
     }
   }
+}
+
+/** Whether the columns say something of a slot that starts before a moment (Unix ms). */
+function saysSomethingBefore(columns: readonly SlotColumn[], ms: number): boolean {
+  return columns.some(({ series, from, values }) => {
+    const before = Math.max(0, Math.ceil((ms - from) / series.dimension.slotMs));
+    return values.subarray(0, before).some((value) => !Number.isNaN(value));
+  });
 }
 
 function statusOf(error: unknown): number | undefined {
