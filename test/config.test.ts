@@ -98,6 +98,12 @@ describe("settings", () => {
       (s) => s.deletions.targets.length,
       1,
     ],
+    [
+      "a token of printable ASCII",
+      { DELETIONS_TARGETS: '[{"name":"crm","url":"https://crm.example","token":"a b~!=+/."}]' },
+      (s) => s.deletions.targets[0]?.token,
+      "a b~!=+/.",
+    ],
   ];
   for (const [what, environment, read, expected] of good) {
     it(`take ${what} from the environment`, () => expect(read(readSettings(environment))).to.deep.equal(expected));
@@ -119,6 +125,11 @@ describe("settings", () => {
       { DELETIONS_TARGETS: '[{"name":"a","url":"http://a.example","token":"t"}]' },
       /^deletions\.targets.*0\.url/,
     ],
+    ...["a\nb", "a\n", " a", "a\u0000b", "ä"].map((token): [string, Environment, RegExp] => [
+      `a token that no header can hold (${JSON.stringify(token)})`,
+      { DELETIONS_TARGETS: JSON.stringify([{ name: "a", url: "https://a.example", token }]) },
+      /^deletions\.targets.*0\.token/,
+    ]),
     ["a target that lacks a field", { DELETIONS_TARGETS: '[{"name":"a"}]' }, /^deletions\.targets.*lacks/],
     ["targets that are no JSON", { DELETIONS_TARGETS: "crm" }, /^DELETIONS_TARGETS is wrong/],
     ["a missing file", { CONFIG: "/nowhere/at-all.json" }, /^CONFIG names .* cannot be read/],

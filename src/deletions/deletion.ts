@@ -32,9 +32,17 @@ export interface Deletion {
   readonly completedAt: number | undefined;
 }
 
+/** Stages before and after those of the targets; a request whose stages are all done with is at `complete`. */
+const FIRST_STAGES = ["profile"];
+const LAST_STAGES = ["verified", "key"];
+const COMPLETE = "complete";
+
+/** Names of stages that no target can have. */
+export const ownStages: readonly string[] = [...FIRST_STAGES, ...LAST_STAGES, COMPLETE];
+
 /** The stage that an open request is at: what it waits for when it was tried in vain. */
 export function stageOf({ targets, done }: Pick<Deletion, "targets" | "done">): string {
-  return ["profile", ...targets, "verified", "key"].find((stage) => !done.includes(stage)) ?? "complete";
+  return [...FIRST_STAGES, ...targets, ...LAST_STAGES].find((stage) => !done.includes(stage)) ?? COMPLETE;
 }
 
 /** The ids that data can stand under: the sealer's id has nothing but a key. */

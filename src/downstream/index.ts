@@ -1,6 +1,8 @@
+import { ownStages } from "../deletions/deletion.js";
 import type { DownstreamTarget } from "../deletions/downstream-target.js";
 import type { History } from "../entities/history.js";
 import type { MembershipIndex } from "../entities/membership-index.js";
+import { StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import { historyArchiveTarget } from "./history-archive.js";
 import { membershipIndexTarget } from "./membership-index.js";
@@ -16,7 +18,10 @@ export interface DownstreamParts {
   readonly stopping?: AbortSignal;
 }
 
-/** Every place that a deletion goes through after the live profile, in this order. */
+/**
+ * Every place that a deletion goes through after the live profile, in this order. Throws a `StartError` when two have one
+ * name, or one the name of a stage: of two such the second would count as done with the first.
+ */
 export function downstreamTargets({
   memberships,
   history,
@@ -24,9 +29,14 @@ export function downstreamTargets({
   failpoint,
   stopping,
 }: DownstreamParts): DownstreamTarget[] {
-  return [
-    membershipIndexTarget(memberships, failpoint),
-    historyArchiveTarget(history, failpoint),
-    ...remote.map((target) => remoteTarget(target, failpoint, stopping)),
-  ];
+  const targets = [membershipIndexTarget(memberships, failpoint), historyArchiveTarget(history, failpoint)];
+  const reserved = new Set([...ownStages, ...targets.map(({ name }) => name)]);
+  for (const target of remote) {
+    const { name } = target;
+    if (reserved.has(name)) throw new StartError(`deletions.targets is wrong: ${name} is a name that the service uses`);
+    if (targets.some((other) => other.name === name))
+      throw new StartError(`deletions.targets is wrong: two targets have the name ${name}`);
+    targets.push(remoteTarget(target, failpoint, stopping));
+  }
+  return targets;
 }

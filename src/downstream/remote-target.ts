@@ -14,7 +14,6 @@ export interface RemoteTarget {
 /** The longest that a call takes, ms. */
 const CALL_MS = 10_000;
 const LONGEST_ANSWER_BYTES = 65_536;
-const OWN_NAMES: readonly string[] = ["profile", "verified", "key", "membership-index", "history-archive"];
 
 /** Throws a `StartError` when the target cannot be trusted with identities. Calls under way end in failure at `stopping`, or after `callMs`. */
 export function remoteTarget(
@@ -63,7 +62,6 @@ export function remoteTarget(
 }
 
 function trusted(name: string, url: string): string {
-  if (OWN_NAMES.includes(name)) throw new StartError(`deletions.targets is wrong: ${name} is a name of our own`);
   const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
   const https = parsedUrl?.protocol === "https:";
   const local = parsedUrl?.protocol === "http:" && isLoopback(parsedUrl.hostname);

@@ -1,12 +1,14 @@
 import { expect } from "chai";
 import { historyArchiveTarget } from "../../src/downstream/history-archive.js";
+import { downstreamTargets } from "../../src/downstream/index.js";
 import { membershipIndexTarget } from "../../src/downstream/membership-index.js";
 import { remoteTarget } from "../../src/downstream/remote-target.js";
+import { StartError } from "../../src/errors.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { downstreamTargetContract, subjectOf } from "../contracts/downstream-target.contract.js";
 import { collectGarbage } from "../support/collect-garbage.js";
 import { type RemoteSystem, remoteSystem, type Trouble } from "../support/remote-system.js";
-import { temporaryStores } from "../support/stores.js";
+import { type OpenStores, temporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
 
 const stamp = { time: 1_700_000_000_000, arrival: 1_700_000_000_000, position: 0 };
@@ -140,9 +142,32 @@ describe("a remote target", () => {
       else expect(make).to.throw("needs an https address");
     });
   }
+});
 
-  it("may not have a name of our own", () => {
-    const make = () => remoteTarget({ name: "history-archive", url: system.url, token: "secret" }, noFailpoint);
-    expect(make).to.throw("a name of our own");
+describe("the targets of deletions", () => {
+  let open: OpenStores;
+  beforeEach(async () => {
+    open = await temporaryStores();
+  });
+  afterEach(() => open.close());
+
+  const targets = (...names: string[]) => {
+    const remote = names.map((name) => ({ name, url: "https://crm.example.org", token: "secret" }));
+    return downstreamTargets({ ...open.stores, remote, failpoint: noFailpoint });
+  };
+
+  it("are our own and then the configured ones, in order", () => {
+    const names = targets("crm", "erp").map(({ name }) => name);
+    expect(names).to.deep.equal(["membership-index", "history-archive", "crm", "erp"]);
+  });
+
+  for (const name of ["profile", "membership-index", "history-archive", "verified", "key", "complete"]) {
+    it(`cannot have the name ${name}, which a stage has`, () => {
+      expect(() => targets("crm", name)).to.throw(StartError, `${name} is a name that the service uses`);
+    });
+  }
+
+  it("cannot have the same name twice", () => {
+    expect(() => targets("crm", "erp", "crm")).to.throw(StartError, "two targets have the name crm");
   });
 });
