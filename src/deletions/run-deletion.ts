@@ -9,6 +9,7 @@ import type { DownstreamTarget, ErasureSubject } from "./downstream-target.js";
 import { type GatherParts, gather } from "./gather.js";
 import { wakeOthers } from "./wake-others.js";
 import type { WakeUp } from "./wake-up.js";
+import { whileClaimed } from "./while-claimed.js";
 
 export interface RunParts extends GatherParts {
   readonly entityKeys: EntityKeys;
@@ -22,27 +23,20 @@ export interface RunParts extends GatherParts {
   newRunner(): string;
 }
 
-/** How long a run has its request for itself. A second run at the same time would do no harm, only work. */
-const LEASE_MS = 30_000;
-
 /**
  * Runs an open request as far as it goes: the live profile, each target, a second look at all of them, the keys, done.
  * Each step can be repeated, so a run may stop anywhere, and two may run at once. What fails is noted, to be tried again.
  * Resolves with the name of the remote target before which it stopped because the run may not erase there.
  */
 export async function runDeletion(parts: RunParts, requestId: string, mayErase: MayErase): Promise<string | undefined> {
-  const { ledger, clock, failpoint } = parts;
-  const runner = parts.newRunner();
-  const now = clock();
-  if (!(await ledger.claim(requestId, runner, now, now + LEASE_MS))) return undefined;
-  failpoint("K5");
-  let end: End = "left open";
-  try {
+  const run = async (): Promise<End> => {
+    parts.failpoint("K5");
+    let end: End;
     do end = await runOnce(parts, requestId, mayErase);
     while (end === "extended");
-  } finally {
-    if (end !== "completed") await ledger.release(requestId, runner);
-  }
+    return end;
+  };
+  const end = await whileClaimed(parts, requestId, parts.newRunner(), run, (reached) => reached === "completed");
   return typeof end === "object" ? end.before : undefined;
 }
 

@@ -3,6 +3,7 @@ import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/downs
 import type { Identity } from "../../src/entities/identity.js";
 import { type ErasureStage, erasureStage, type StageOptions } from "../support/erasure-stage.js";
 import { amount } from "../support/servers.js";
+import { until } from "../support/until.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
 const annsId: Identity = { field: "user_id", value: "ann-1" };
@@ -86,6 +87,49 @@ describe("running a deletion", () => {
     await at.erasure.run(id);
     await at.erasure.run(id);
     expect(crm.told).to.have.length(1);
+  });
+
+  it("keeps its request for itself for as long as a target takes, whatever another process tries meanwhile", async () => {
+    let answer = () => {};
+    let calls = 0;
+    let claims = 0;
+    const slow: DownstreamTarget = {
+      name: "slow",
+      remote: true,
+      async erase() {
+        calls += 1;
+        await new Promise<void>((resolve) => {
+          answer = resolve;
+        });
+      },
+      verify: async () => true,
+    };
+    const at = await open({
+      more: [slow],
+      wrap: ({ ledger }) => ({
+        ledger: {
+          ...ledger,
+          async claim(...args) {
+            const claimed = await ledger.claim(...args);
+            claims += 1;
+            return claimed;
+          },
+        },
+      }),
+    });
+    const id = await at.erasure.request("user", ann);
+    const first = at.erasure.run(id);
+    await until("the target is called", () => calls === 1);
+    for (let renewals = 1; renewals <= 2; renewals += 1) {
+      time += 5000;
+      const before = claims;
+      await until("the request is kept for longer", () => claims > before);
+    }
+    await at.erasure.run(id);
+    expect(calls).to.equal(1);
+    answer();
+    await first;
+    expect((await kept(at, id)).completedAt).to.equal(time);
   });
 
   it("notes what failed and tries later and later, a remote target at most 15 min apart, our own at most 30 s", async () => {
