@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import type { Meters } from "../../meters.js";
 import type { Probe } from "../../probe.js";
 import type { Api } from "../api-router.js";
 import { succeed } from "../envelope.js";
+import { answerKept, keepBody, once } from "../kept-body.js";
 import { openApiDocument } from "../openapi/document.js";
 
 export interface OperationParts {
@@ -43,19 +43,11 @@ export function operationRoutes(api: Api, { probes, meters, version }: Operation
     ctx.body = text;
   });
 
-  let document: { text: string; etag: string } | undefined;
-  api.add("GET", "/openapi.json", "keyless", (ctx) => {
-    document ??= written(openApiDocument(api, version));
-    ctx.set({ "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-cache", ETag: document.etag });
-    ctx.status = 200;
-    ctx.body = document.text;
-  });
+  const document = once(() => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(api, version))));
+  api.add("GET", "/openapi.json", "keyless", async (ctx) => answerKept(ctx, await document()));
 }
 
-function written(document: object): { text: string; etag: string } {
-  const text = JSON.stringify(document);
-  return { text, etag: `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"` };
-}
+const JSON_TYPE = "application/json; charset=utf-8";
 
 interface StoreState {
   readonly name: string;

@@ -8,6 +8,7 @@ import { homePage } from "../../dashboard/home-page.js";
 import { pageStyle } from "../../dashboard/page-style.js";
 import { ServiceError } from "../../errors.js";
 import type { Api, ApiContext } from "../api-router.js";
+import { answerKept, type KeptBody, keepBody, once } from "../kept-body.js";
 
 /** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
 export function pageRoutes(api: Api): void {
@@ -16,10 +17,7 @@ export function pageRoutes(api: Api): void {
   api.add("GET", "/docs/:file", "keyless", async (ctx) => {
     const asset = assets.get(ctx.params.file ?? "");
     if (asset === undefined) throw new ServiceError("not-found", "Not Found");
-    const { type, text, etag } = await asset();
-    ctx.set({ "Content-Type": type, "Cache-Control": "no-cache", ETag: etag });
-    ctx.status = 200;
-    ctx.body = text;
+    answerKept(ctx, await asset());
   });
 }
 
@@ -58,40 +56,18 @@ function protection(allowed: Record<string, string[]>): Protection {
   });
 }
 
-interface Asset {
-  readonly type: string;
-  readonly text: string | Buffer;
-  readonly etag: string;
-}
-
-const assets = new Map<string, () => Promise<Asset>>([
-  ["docs.css", own("text/css; charset=utf-8", docsStyle)],
-  ["docs.js", own("text/javascript; charset=utf-8", docsScript)],
+const assets = new Map<string, () => Promise<KeptBody>>([
+  ["docs.css", once(() => keepBody("text/css; charset=utf-8", docsStyle))],
+  ["docs.js", once(() => keepBody("text/javascript; charset=utf-8", docsScript))],
   ["swagger-ui.css", ofSwagger("swagger-ui.css", "text/css; charset=utf-8")],
   ["swagger-ui-bundle.js", ofSwagger("swagger-ui-bundle.js", "text/javascript; charset=utf-8")],
   ["favicon-32x32.png", ofSwagger("favicon-32x32.png", "image/png")],
 ]);
 
-function own(type: string, text: string): () => Promise<Asset> {
-  const asset = Promise.resolve({ type, text, etag: etagOf(text) });
-  return () => asset;
-}
-
 /** A file of Swagger UI, read when it is first asked for. */
-function ofSwagger(name: string, type: string): () => Promise<Asset> {
-  let asset: Promise<Asset> | undefined;
-  return () => {
-    asset ??= readAsset(name, type);
-    return asset;
-  };
-}
-
-async function readAsset(name: string, type: string): Promise<Asset> {
-  const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-  const text = await readFile(join(folder, name));
-  return { type, text, etag: etagOf(text) };
-}
-
-function etagOf(content: string | Buffer): string {
-  return `W/"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`;
+function ofSwagger(name: string, type: string): () => Promise<KeptBody> {
+  return once(async () => {
+    const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+    return keepBody(type, await readFile(join(folder, name)));
+  });
 }
