@@ -1,9 +1,9 @@
 import type { Server } from "node:http";
-import { Server as NetServer } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import type { Connections } from "./exchanges.js";
 
-/** How long an idle connection is kept after the last byte, ms: a request may be on its way. */
-const QUIET_MS = 250;
+/** How often an idle connection is found without a new byte before it is closed: a request may be on its way. */
+const LOOKS = 5;
 
 const EVERY_MS = 50;
 
@@ -16,23 +16,20 @@ export async function stopGracefully(server: Server, connections: Connections, d
   if (!server.listening) return;
   // The close of net.Server: that of http.Server would also cut idle connections at once, with what is on its way to us.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-  for (const [socket, connection] of connections) note(connection, socket.bytesRead);
+  // Looks are counted, not time: bytes that come while the process stands still are seen after it only.
+  const quiet = new Map<Socket, { bytes: number; looks: number }>();
   const watch = setInterval(() => {
-    const now = performance.now();
+    const over = performance.now() >= end;
     for (const [socket, connection] of connections) {
       const { exchange } = connection;
       const idle = exchange === undefined || (exchange.res.writableFinished && exchange.req.complete);
-      if (now >= end) socket.destroy();
-      else if (socket.bytesRead !== connection.bytes) note(connection, socket.bytesRead);
-      else if (idle && now - connection.since >= QUIET_MS) socket.end();
+      const before = quiet.get(socket);
+      if (over) socket.destroy();
+      else if (before?.bytes !== socket.bytesRead) quiet.set(socket, { bytes: socket.bytesRead, looks: 0 });
+      else if (++before.looks >= LOOKS && idle) socket.end();
     }
   }, EVERY_MS);
   await closed;
   clearInterval(watch);
   server.close(() => {});
-}
-
-function note(connection: { since: number; bytes: number }, bytes: number): void {
-  connection.since = performance.now();
-  connection.bytes = bytes;
 }

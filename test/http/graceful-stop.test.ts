@@ -57,6 +57,21 @@ describe("P23: a graceful stop", () => {
     expect(performance.now() - began).to.be.below(10_000);
   });
 
+  it("answers a request that came while the process stood still", async () => {
+    const service = await startService();
+    const socket = await openSocket(service.port);
+    const get = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n";
+    socket.write(get);
+    expect((await readAnswer(socket)).status).to.equal(200);
+    const stopped = service.stop();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const answer = readAnswer(socket);
+    socket.write(get);
+    for (const since = performance.now(); performance.now() - since < 500; );
+    expect(await answer).to.include({ status: 200, closed: true });
+    await stopped;
+  });
+
   it("lets a request that has begun end, and says that its connection closes", async () => {
     const service = await startService();
     const socket = await openSocket(service.port);
