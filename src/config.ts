@@ -13,6 +13,7 @@ export interface Settings {
     readonly key_in_query: boolean;
     readonly cors: { readonly origins: readonly string[] };
     readonly slow_sender_ms: number;
+    readonly slow_reader_ms: number;
     readonly drain_ms: number;
   };
   readonly data_dir: string;
@@ -48,6 +49,7 @@ export interface Limits {
   readonly store_deadline_ms: number;
   readonly requests_per_key: number;
   readonly requests: number;
+  readonly unsent_bytes: number;
   readonly wrong_keys_per_minute: number;
   readonly rate_per_key: number | null;
 }

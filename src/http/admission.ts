@@ -2,16 +2,14 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { Limits } from "../config.js";
 import { ServiceError } from "../errors.js";
 
-/** Lets in as many requests as can be served well; the others are told at once when to come back. */
+/** Lets in as many requests as can be served well; the others are told at once when to come back. A place is given back once. */
 export interface Admission {
   /** Requests being served now. */
   readonly serving: number;
-  /** Takes one of the service's places, until `leave`. Throws `unavailable` when there is none. */
-  enter(): void;
-  leave(): void;
-  /** Takes one of the key's places, until `leaveKey`. Throws (or rejects) `too-many-requests` when there is none. */
-  enterKey(keyId: string): Promise<void> | undefined;
-  leaveKey(keyId: string): void;
+  /** Takes one of the service's places; hands out what gives it back. Throws `unavailable` when there is none. */
+  enter(): () => void;
+  /** Takes one of the key's places; hands out what gives it back. Throws (or rejects) `too-many-requests` when there is none. */
+  enterKey(keyId: string): (() => void) | Promise<() => void>;
 }
 
 export function openAdmission(limits: Pick<Limits, "requests" | "requests_per_key" | "rate_per_key">): Admission {
@@ -36,10 +34,9 @@ export function openAdmission(limits: Pick<Limits, "requests" | "requests_per_ke
         throw new ServiceError("unavailable", "The service has as many requests as it can serve", { retryAfter: 1 });
       }
       serving += 1;
-    },
-
-    leave() {
-      serving -= 1;
+      return () => {
+        serving -= 1;
+      };
     },
 
     enterKey(keyId) {
@@ -48,16 +45,16 @@ export function openAdmission(limits: Pick<Limits, "requests" | "requests_per_ke
         throw new ServiceError("too-many-requests", "Too many requests at once with this key", { retryAfter: 1 });
       }
       atOnce.set(keyId, now + 1);
-      return rate?.consume(keyId).then(
-        () => {},
+      const leave = () => leaveKey(keyId);
+      if (rate === undefined) return leave;
+      return rate.consume(keyId).then(
+        () => leave,
         (reason: unknown) => {
-          leaveKey(keyId);
+          leave();
           throw tooFast(reason);
         },
       );
     },
-
-    leaveKey,
   };
 }
 

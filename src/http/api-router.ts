@@ -30,6 +30,8 @@ export interface Route {
   readonly handler: Handler;
   /** What the protocol that is spoken here calls a kind of error: goes out as `code` beside the envelope. */
   readonly errorCode?: (kind: ErrorKind) => string;
+  /** Its requests take none of the places of the service, and those of the key are counted apart: it answers under any load. */
+  readonly ownPlaces?: boolean;
 }
 
 /** The one list of routes: the router, the scope test and the OpenAPI document are made from it. */
@@ -41,7 +43,7 @@ export class Api {
     path: string,
     access: Route["access"],
     handler: Handler,
-    more: Pick<Route, "errorCode"> = {},
+    more: Pick<Route, "errorCode" | "ownPlaces"> = {},
   ): this {
     this.routes.push({ method, path, access, handler, ...more });
     return this;

@@ -4,9 +4,7 @@ import type { Settings } from "../config.js";
 import { ServiceError } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
-import type { Admission } from "./admission.js";
 import type { Api, ApiContext, ApiState } from "./api-router.js";
-import type { Authenticate } from "./authenticate.js";
 import { checkedHead } from "./checked-head.js";
 import { compressed } from "./compressed.js";
 import { corsHeaders } from "./cors.js";
@@ -15,15 +13,13 @@ import { isNotModified } from "./not-modified.js";
 import { canonicalPath } from "./raw-path.js";
 import { describeError, noteAnswer } from "./request-log.js";
 import { type Routed, routerOf } from "./router.js";
-import { serve } from "./serve.js";
+import { type ServeParts, serve } from "./serve.js";
 
-export interface AppParts {
+export interface AppParts extends ServeParts {
   readonly api: Api;
   readonly log: Log;
   readonly meters: Meters;
   readonly settings: Pick<Settings, "http" | "limits">;
-  readonly admission: Admission;
-  readonly authenticate: Authenticate;
   /** Whether the service is stopping: then each answer is the last of its connection. */
   stopping(): boolean;
   /** What an engine's own error means to a caller, if it means anything. */

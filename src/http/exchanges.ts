@@ -1,10 +1,18 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
+/** A request and its response. */
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+}
+
 /** What goes on on a connection. */
 export interface Connection {
   /** The newest request and its answer; undefined before the first. */
-  exchange: { readonly req: IncomingMessage; readonly res: ServerResponse } | undefined;
+  exchange: Exchange | undefined;
+  /** Responses that are not out yet, the oldest first: of pipelined requests there are several. */
+  readonly unanswered: Set<ServerResponse>;
   /** When the sender last made progress (performance.now), and how many bytes had come by then. */
   since: number;
   bytes: number;
@@ -17,17 +25,30 @@ export type Connections = ReadonlyMap<Socket, Connection>;
 export function followConnections(server: Server): Connections {
   const connections = new Map<Socket, Connection>();
   server.on("connection", (socket) => {
-    connections.set(socket, { exchange: undefined, since: performance.now(), bytes: 0 });
-    socket.once("close", () => connections.delete(socket));
+    const unanswered = new Set<ServerResponse>();
+    connections.set(socket, { exchange: undefined, unanswered, since: performance.now(), bytes: 0 });
+    socket.once("close", () => {
+      connections.delete(socket);
+      // Node tells the response that it is sending that its connection is gone, and not those queued behind it.
+      for (const res of unanswered) if (res.socket === null) res.emit("close");
+    });
   });
   for (const event of ["request", "checkContinue", "checkExpectation"]) {
     server.on(event, (req: IncomingMessage, res: ServerResponse) => {
       const connection = connections.get(req.socket);
       if (connection === undefined) return;
       connection.exchange = { req, res };
+      connection.unanswered.add(res);
+      res.once("close", () => connection.unanswered.delete(res));
       connection.since = performance.now();
       connection.bytes = req.socket.bytesRead;
     });
   }
   return connections;
+}
+
+/** Calls `then` once, when the response is out, or its connection gone. */
+export function whenOut(res: ServerResponse, then: () => void): void {
+  if (res.closed || res.req.socket.destroyed) then();
+  else res.once("close", then);
 }

@@ -32,15 +32,3 @@ export function answerKept(ctx: ApiContext, { type, plain, gzip, etag }: KeptBod
     ctx.body = plain;
   }
 }
-
-/** Calls `make` when it is first asked; every later call gets the same result. A failure is not kept. */
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
-}

@@ -13,7 +13,9 @@ import { answerClientErrors } from "./client-error.js";
 import { followConnections } from "./exchanges.js";
 import { holdBack } from "./expect-continue.js";
 import { stopGracefully } from "./graceful-stop.js";
+import { closeSlowReaders } from "./slow-readers.js";
 import { closeSlowSenders, headOptions } from "./slow-senders.js";
+import { boundUnsent } from "./unsent-bytes.js";
 
 export interface ServerParts {
   /** With every route in it. */
@@ -45,7 +47,8 @@ export function openServer({ api, settings, verify, log, meters, failureOf }: Se
     keyInQuery: http.key_in_query,
   });
   let stopping = false;
-  const app = createApp({ api, log, meters, settings, admission, authenticate, failureOf, stopping: () => stopping });
+  const serving = { admission, authenticate, boundUnsent: boundUnsent(limits.unsent_bytes) };
+  const app = createApp({ api, log, meters, settings, ...serving, failureOf, stopping: () => stopping });
   const answer = app.callback();
   const server = createServer({
     maxHeaderSize: limits.header_bytes,
@@ -57,6 +60,7 @@ export function openServer({ api, settings, verify, log, meters, failureOf }: Se
   holdBack(server, answer);
   answerClientErrors(server, connections, limits);
   closeSlowSenders(server, connections, http.slow_sender_ms);
+  closeSlowReaders(server, connections, http.slow_reader_ms);
   meters.gauge("http_requests_under_way", "Requests that are being served.", () => admission.serving);
   meters.gauge("http_connections", "Open connections.", () => connections.size);
 

@@ -22,34 +22,39 @@ describe("limits of load", () => {
     return socket;
   }
 
-  it("lets a key have so many requests at once; one more is 429, and /health answers", async () => {
+  it("lets a key have so many requests at once; one more is 429, and /health, /ready and /metrics answer", async () => {
     service = await startService({ limits: { requests_per_key: 3 } });
     const [first] = await Promise.all([holdOne(), holdOne(), holdOne()]);
-    const response = await service.fetch("/metrics");
+    const response = await service.fetch("/api/segment");
     expect(response.status).to.equal(429);
     expect(Number(response.headers.get("retry-after"))).to.be.at.least(1);
-    expect((await service.fetch("/health", { key: null })).status).to.equal(200);
+    await expectOperations();
 
     first?.write("x".repeat(100));
     if (first !== undefined) await readAnswer(first);
-    expect((await service.fetch("/metrics")).status).to.equal(200);
+    expect((await service.fetch("/api/segment")).status).to.equal(200);
   });
 
-  it("has so many places altogether; one more is 503, and /health answers", async () => {
+  it("has so many places altogether; one more is 503, and /health, /ready and /metrics answer", async () => {
     service = await startService({ limits: { requests: 2, requests_per_key: 100 } });
     await Promise.all([holdOne(), holdOne()]);
-    const response = await service.fetch("/metrics");
+    const response = await service.fetch("/api/segment");
     expect(response.status).to.equal(503);
     expect(Number(response.headers.get("retry-after"))).to.be.at.least(1);
-    expect((await service.fetch("/health", { key: null })).status).to.equal(200);
+    await expectOperations();
   });
+
+  async function expectOperations(): Promise<void> {
+    for (const path of ["/health", "/ready", "/metrics"])
+      expect((await service.fetch(path)).status, path).to.equal(200);
+  }
 
   it("gives places back when callers go", async () => {
     service = await startService({ limits: { requests_per_key: 2 } });
     for (const socket of await Promise.all([holdOne(), holdOne()])) socket.destroy();
     const deadline = Date.now() + 5000;
-    let { status } = await service.fetch("/metrics");
-    while (status !== 200 && Date.now() < deadline) ({ status } = await service.fetch("/metrics"));
+    let { status } = await service.fetch("/api/segment");
+    while (status !== 200 && Date.now() < deadline) ({ status } = await service.fetch("/api/segment"));
     expect(status).to.equal(200);
   });
 

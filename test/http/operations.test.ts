@@ -72,7 +72,7 @@ describe("what an operator asks", () => {
     expect(response.headers.get("content-type")).to.match(/^text\/plain/);
     const text = await response.text();
     expect(text).to.include('route="/api/entity/:table/:fieldname/:fieldval"');
-    expect(text).to.include("entity_metrics_http_requests_under_way 1");
+    expect(text).to.include("entity_metrics_http_requests_under_way 0");
     expect(text).to.not.include("zqcanaryqz");
   });
 
@@ -120,6 +120,7 @@ async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data
     log: pino({ level: "silent" }),
     admission: openAdmission(settings.limits),
     authenticate: async () => {},
+    boundUnsent: () => {},
     stopping: () => false,
     failureOf: () => undefined,
   });

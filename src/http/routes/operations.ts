@@ -1,9 +1,10 @@
 import type { Meters } from "../../meters.js";
 import type { Probe } from "../../probe.js";
-import type { Api } from "../api-router.js";
+import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
-import { answerKept, keepBody, once } from "../kept-body.js";
+import { answerKept, keepBody } from "../kept-body.js";
 import { openApiDocument } from "../openapi/document.js";
+import { once, whileUnderWay } from "../shared-work.js";
 
 export interface OperationParts {
   readonly probes: readonly Probe[];
@@ -22,8 +23,9 @@ export function operationRoutes(api: Api, { probes, meters, version }: Operation
     succeed(ctx, { alive: true });
   });
 
+  const lookAtAll = whileUnderWay(() => Promise.all(probes.map(look)));
   api.add("GET", "/ready", "keyless", async (ctx) => {
-    const stores = await Promise.all(probes.map(look));
+    const stores = await lookAtAll();
     const away = stores.filter(({ state, required }) => state === "down" && required);
     const ready = away.length === 0;
     const degraded = stores.some(({ state }) => state !== "up");
@@ -36,12 +38,14 @@ export function operationRoutes(api: Api, { probes, meters, version }: Operation
     ctx.body = { status: 503, message: "Not ready", data: { ready, degraded, stores }, errors };
   });
 
-  api.add("GET", "/metrics", ["metric:read"], async (ctx) => {
-    const text = await meters.text();
+  const metrics = whileUnderWay(async () => Buffer.from(await meters.text()));
+  const answerMetrics = async (ctx: ApiContext) => {
+    const text = await metrics();
     ctx.set("Content-Type", meters.contentType);
     ctx.set("Cache-Control", "no-store");
     ctx.body = text;
-  });
+  };
+  api.add("GET", "/metrics", ["metric:read"], answerMetrics, { ownPlaces: true });
 
   const document = once(() => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(api, version))));
   api.add("GET", "/openapi.json", "keyless", async (ctx) => answerKept(ctx, await document()));

@@ -8,7 +8,8 @@ import { homePage } from "../../dashboard/home-page.js";
 import { pageStyle } from "../../dashboard/page-style.js";
 import { ServiceError } from "../../errors.js";
 import type { Api, ApiContext } from "../api-router.js";
-import { answerKept, type KeptBody, keepBody, once } from "../kept-body.js";
+import { answerKept, type KeptBody, keepBody } from "../kept-body.js";
+import { once } from "../shared-work.js";
 
 /** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
 export function pageRoutes(api: Api): void {

@@ -1,0 +1,138 @@
+import type { Socket } from "node:net";
+import { expect } from "chai";
+import { openSocket } from "../support/raw-request.js";
+import { type Overrides, startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const HOUR = 3_600_000;
+const START = Date.UTC(2024, 0, 1);
+const SLOTS = 11_000;
+/** More than what the first chunk of a response can hold. */
+const FIRST_BYTES = 100_000;
+
+const stream = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
+
+/** Asks for about 0.5 MB so many times over; 12 times is more than the machine keeps for a connection. */
+const questionOf = (times: number) =>
+  JSON.stringify(Array(times).fill({ ...stream, interval: "1h", startdate: START, enddate: START + SLOTS * HOUR }));
+const question = questionOf(12);
+
+describe("callers who do not read", () => {
+  const open: Socket[] = [];
+  let service: TestService;
+
+  afterEach(async () => {
+    for (const socket of open.splice(0)) socket.destroy();
+    await service.stop();
+  });
+
+  async function start(overrides: Overrides): Promise<void> {
+    service = await startService(overrides);
+    const ts = Array.from({ length: SLOTS }, (_, i) => START + i * HOUR);
+    const json = { series: [stream], ts, values: [ts.map((_, i) => i + 0.123456789)] };
+    const { status } = await service.fetch("/api/metric/points", { method: "POST", json });
+    expect(status).to.equal(200);
+  }
+
+  const asked = (body: string) => {
+    const headers = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json`;
+    return `POST /api/metric HTTP/1.1\r\n${headers}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  };
+
+  /** Asks, so many times on one connection, and reads no more than the beginning of the answer. */
+  async function askAndWait({ times = 1, body = question } = {}): Promise<Socket> {
+    const socket = await openSocket(service.port);
+    open.push(socket);
+    socket.on("error", () => {});
+    socket.write(asked(body).repeat(times));
+    const first = await new Promise<Buffer>((resolve) => socket.once("data", resolve));
+    socket.pause();
+    expect(first.subarray(0, 15).toString()).to.equal("HTTP/1.1 200 OK");
+    return socket;
+  }
+
+  const status = async () => {
+    const response = await service.fetch("/api/segment");
+    await response.arrayBuffer();
+    return response.status;
+  };
+
+  it("keep their places until their answers are out", async () => {
+    await start({ limits: { requests_per_key: 3 } });
+    const [first] = await Promise.all([askAndWait(), askAndWait(), askAndWait()]);
+    expect(await status()).to.equal(429);
+    first?.resume();
+    await until("a place is free", async () => (await status()) === 200);
+  });
+
+  it("keep places of the service too", async () => {
+    await start({ limits: { requests: 2 } });
+    await Promise.all([askAndWait(), askAndWait()]);
+    expect(await status()).to.equal(503);
+  });
+
+  it("give back every place when they go, those of requests that wait in their line too", async () => {
+    await start({ limits: { requests_per_key: 3 } });
+    const socket = await askAndWait({ times: 3 });
+    await until("all places are taken", async () => (await status()) === 429);
+    socket.destroy();
+    await until("the places are free", async () => (await status()) === 200);
+    const both = await Promise.all([askAndWait(), askAndWait()]);
+    expect(await status()).to.equal(200);
+    for (const socket of both) socket.destroy();
+  });
+
+  it("are closed when they have taken nothing for as long as the setting says", async () => {
+    await start({ http: { slow_reader_ms: 1000 } });
+    await Promise.all(Array.from({ length: 4 }, () => askAndWait()));
+    const began = performance.now();
+    expect(await connections()).to.be.at.least(4);
+    await until("they are closed", async () => (await connections()) <= 1);
+    expect(performance.now() - began).to.be.at.least(900);
+  });
+
+  it("are not closed while they take something, however slowly", async () => {
+    const ms = 1000;
+    await start({ http: { slow_reader_ms: ms }, limits: { answer_values: 1_000_000 } });
+    const body = questionOf(40);
+    const answer = await service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) });
+    const whole = (await answer.arrayBuffer()).byteLength;
+    const socket = await askAndWait({ body });
+    let taken = 0;
+    let gulp = 0;
+    socket.on("data", (chunk) => {
+      taken += chunk.length;
+      gulp += chunk.length;
+      if (gulp > whole / 8) socket.pause();
+    });
+    while (taken < whole - FIRST_BYTES && !socket.closed) {
+      await new Promise((resolve) => setTimeout(resolve, 0.6 * ms));
+      gulp = 0;
+      socket.resume();
+      await until("a part is taken", () => socket.isPaused() || taken >= whole - FIRST_BYTES || socket.closed);
+    }
+    expect(taken).to.be.at.least(whole - FIRST_BYTES);
+  });
+
+  it("cannot fill the memory: when so much has not been taken, a large answer more is 503, and a small one goes out", async () => {
+    await start({ limits: { unsent_bytes: 16_000_000 } });
+    await Promise.all([askAndWait(), askAndWait()]);
+    const large = () => service.fetch("/api/metric", { method: "POST", json: JSON.parse(question) });
+    const refused = await large();
+    expect(refused.status).to.equal(503);
+    expect(Number(refused.headers.get("retry-after"))).to.be.at.least(1);
+    expect(await refused.json()).to.include({ status: 503, data: null });
+    expect(await status()).to.equal(200);
+    for (const socket of open.splice(0)) socket.destroy();
+    await until("there is room", async () => (await large()).status === 200);
+  });
+
+  it("a single answer may be larger than that", async () => {
+    await start({ limits: { unsent_bytes: 1_000_000 } });
+    await askAndWait();
+  });
+
+  function connections(): Promise<number> {
+    return new Promise((resolve) => service.service.server.getConnections((_error, count) => resolve(count)));
+  }
+});
