@@ -1,6 +1,6 @@
-import { expect } from "chai";
 import { openSocket, rawRequest } from "../support/raw-request.js";
 import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
 
 const CALLERS = 500;
 
@@ -29,29 +29,16 @@ describe("P16: callers who go", () => {
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
       for (const [i, socket] of sockets.entries()) i % 2 === 0 ? socket.destroy() : socket.resetAndDestroy();
-      const { connections, requests } = await settled(service);
-      expect(connections).to.equal(0);
-      expect(requests).to.equal(0);
+      await until("their connections are gone", async () => (await connectionsOf(service)) === 0);
+      await until("their requests are over", async () => (await requestsOf(service)) === 0);
     });
   }
 });
 
-/** Nobody may hold on for so long, ms. A busy machine takes longer for all of them, but not between one and the next. */
-const STALLED_MS = 500;
-
-/** What is left once nothing ends any more: connections, and requests. */
-async function settled(service: TestService): Promise<{ connections: number; requests: number }> {
-  let connections = await connectionsOf(service);
-  let since = performance.now();
-  while (connections > 0 && performance.now() - since < STALLED_MS) {
-    await new Promise((resolve) => setTimeout(resolve, 25));
-    const left = await connectionsOf(service);
-    if (left < connections) since = performance.now();
-    connections = left;
-  }
+async function requestsOf(service: TestService): Promise<number> {
   const head = `GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nConnection: close\r\n\r\n`;
   const { text } = await rawRequest(service.port, head);
-  return { connections, requests: Number(/http_requests_under_way (\d+)/.exec(text)?.[1]) };
+  return Number(/http_requests_under_way (\d+)/.exec(text)?.[1]);
 }
 
 function connectionsOf(service: TestService): Promise<number> {
