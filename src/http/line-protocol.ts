@@ -1,10 +1,12 @@
+import { decimal } from "./decimal.js";
+
 /** One point of InfluxDB line protocol: `measurement,tag=value field=value timestamp`. */
 export interface LinePoint {
   readonly measurement: string;
   readonly tags: ReadonlyMap<string, string>;
   /** Numbers whatever their suffix; NaN for a number that is none (`nan`, `1.2.3`, out of range). */
   readonly fields: ReadonlyMap<string, number | string | boolean>;
-  /** Decimal digits with an optional sign, in the unit of the request; absent when the line names none. */
+  /** An integer of 64 bits in decimal, in the unit of the request; absent when the line names none. */
   readonly timestamp: string | undefined;
 }
 
@@ -19,32 +21,36 @@ export interface LineFault {
  */
 export function parseLine(text: string): LinePoint | LineFault {
   const reader = new Reader(text);
-  const measurement = reader.word(COMMA, SPACE, SPACE);
+  const measurement = reader.word(MEASUREMENT_ENDS);
   if (measurement === "") return { fault: "A measurement is expected" };
   const tags = new Map<string, string>();
   while (reader.take(COMMA)) {
-    const name = reader.word(EQUALS, COMMA, SPACE);
+    const name = reader.word(KEY_ENDS);
     if (name === "" || !reader.take(EQUALS)) return { fault: "A tag is name=value" };
-    const value = reader.word(COMMA, SPACE, EQUALS);
+    const value = reader.word(TAG_VALUE_ENDS);
     if (value === "" || tags.has(name)) return { fault: "A tag has one value that is not empty" };
     tags.set(name, value);
   }
   if (!reader.takeSpaces()) return { fault: "A blank and the fields are expected after the tags" };
   const fields = new Map<string, number | string | boolean>();
   do {
-    const name = reader.word(EQUALS, COMMA, SPACE);
+    const name = reader.word(KEY_ENDS);
     if (name === "" || !reader.take(EQUALS)) return { fault: "A field is name=value" };
-    const value = reader.atQuote() ? reader.quoted() : fieldValue(reader.raw());
+    const isText = reader.atQuote();
+    const value = isText ? reader.quoted() : fieldValue(reader.raw());
     if (fields.has(name)) return { fault: "A field has one value" };
+    if (value === undefined && isText) return { fault: "A text in double quotes ends in its line" };
     if (value === undefined) return { fault: "A field's value is a number, a boolean or a text in double quotes" };
     fields.set(name, value);
   } while (reader.take(COMMA));
   if (!reader.takeSpaces() && !reader.atEnd()) return { fault: "A blank is expected after the fields" };
-  const timestamp = reader.raw();
+  const written = reader.raw();
   reader.takeSpaces();
-  if (!reader.atEnd() || (timestamp !== "" && !/^-?\d{1,19}$/.test(timestamp)))
+  if (!reader.atEnd() || (written !== "" && !/^-?\d+$/.test(written)))
     return { fault: "A timestamp is a whole number" };
-  return { measurement, tags, fields, timestamp: timestamp === "" ? undefined : timestamp };
+  const timestamp = written === "" ? undefined : withoutZeros(written);
+  if (timestamp !== undefined && !isWithin(timestamp, INT64)) return { fault: "A timestamp is an integer of 64 bits" };
+  return { measurement, tags, fields, timestamp };
 }
 
 const SPACE = 32;
@@ -52,6 +58,24 @@ const QUOTE = 34;
 const COMMA = 44;
 const EQUALS = 61;
 const BACKSLASH = 92;
+
+/** A character that ends a part, unless a backslash stands before it; before any other character a backslash is itself. */
+const ESCAPABLE = 1;
+/** A character that ends a part in any case. */
+const FINAL = 2;
+const CONTROLS = String.fromCharCode(...Array(SPACE).keys(), 127);
+
+const MEASUREMENT_ENDS = endings(", ", CONTROLS);
+const KEY_ENDS = endings(",= ", CONTROLS);
+const TAG_VALUE_ENDS = endings(",= ", "\r\n");
+
+/** What ends a part of a line, by character code. */
+function endings(escapable: string, final: string): Uint8Array {
+  const ends = new Uint8Array(128);
+  for (const character of escapable) ends[character.charCodeAt(0)] = ESCAPABLE;
+  for (const character of final) ends[character.charCodeAt(0)] = FINAL;
+  return ends;
+}
 
 /** A place in a line that moves on as parts are taken. */
 class Reader {
@@ -63,20 +87,19 @@ class Reader {
     this.takeSpaces();
   }
 
-  /** What stands before the first of three characters that has no backslash before it; escapes resolved. */
-  word(a: number, b: number, c: number): string {
-    const start = this.#at;
-    let escaped = false;
+  /** What stands before the first character that ends it; escapes resolved. */
+  word(ends: Uint8Array): string {
+    let word = "";
+    let start = this.#at;
     for (; this.#at < this.#text.length; this.#at += 1) {
       const code = this.#text.charCodeAt(this.#at);
-      if (code === a || code === b || code === c) break;
-      if (code !== BACKSLASH) continue;
-      escaped = true;
+      if (ends[code]) break;
+      if (code !== BACKSLASH || ends[this.#text.charCodeAt(this.#at + 1)] !== ESCAPABLE) continue;
+      word += this.#text.slice(start, this.#at);
       this.#at += 1;
+      start = this.#at;
     }
-    this.#at = Math.min(this.#at, this.#text.length);
-    const word = this.#text.slice(start, this.#at);
-    return escaped ? word.replace(/\\([,= ])/g, "$1") : word;
+    return word + this.#text.slice(start, this.#at);
   }
 
   /** What stands before the next blank or comma. */
@@ -123,22 +146,37 @@ class Reader {
   }
 }
 
+interface Range {
+  readonly least: bigint;
+  readonly most: bigint;
+}
+
+const INT64: Range = { least: -(2n ** 63n), most: 2n ** 63n - 1n };
+const UINT64: Range = { least: 0n, most: 2n ** 64n - 1n };
+
 function fieldValue(raw: string): number | boolean | undefined {
-  if (/^(t|true|True|TRUE)$/.test(raw)) return true;
-  if (/^(f|false|False|FALSE)$/.test(raw)) return false;
-  if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(raw)) return finite(Number(raw));
-  if (/^-?\d{1,20}i$/.test(raw)) return within(raw.slice(0, -1), -(2n ** 63n), 2n ** 63n - 1n);
-  if (/^\d{1,20}u$/.test(raw)) return within(raw.slice(0, -1), 0n, 2n ** 64n - 1n);
-  return /^[+-]?(nan|inf|infinity)$/i.test(raw) ? Number.NaN : undefined;
+  if (/^(?:t|T|true|True|TRUE)$/.test(raw)) return true;
+  if (/^(?:f|F|false|False|FALSE)$/.test(raw)) return false;
+  const value = decimal(raw);
+  if (value !== undefined) return Number.isFinite(value) ? value : Number.NaN;
+  if (/^-?\d+i$/.test(raw)) return integer(raw.slice(0, -1), INT64);
+  if (/^\d+u$/.test(raw)) return integer(raw.slice(0, -1), UINT64);
+  return /^[+-]?(?:nan|inf|infinity)$/i.test(raw) ? Number.NaN : undefined;
 }
 
-function finite(value: number): number {
-  return Number.isFinite(value) ? value : Number.NaN;
+/** An integer as near as a double comes; NaN for one out of range. */
+function integer(written: string, range: Range): number {
+  const digits = withoutZeros(written);
+  return isWithin(digits, range) ? Number(digits) : Number.NaN;
 }
 
-/** An integer of 64 bits, as near as a double comes; up to 15 digits are within any bounds. */
-function within(digits: string, least: bigint, most: bigint): number {
-  if (digits.length <= 15) return Number(digits);
+function withoutZeros(integer: string): string {
+  return integer.replace(/^(-?)0+(?=\d)/, "$1");
+}
+
+/** Whether an integer without leading zeros is in a range of 64 bits. */
+function isWithin(digits: string, { least, most }: Range): boolean {
+  if (digits.length > 20) return false;
   const value = BigInt(digits);
-  return value >= least && value <= most ? Number(value) : Number.NaN;
+  return value >= least && value <= most;
 }

@@ -22,6 +22,24 @@ describe("line protocol", () => {
     ["m f=-9223372036854775808i,g=-9223372036854775809i", {}, { f: -(2 ** 63), g: Number.NaN }],
     ["m f=nan,g=1e999", {}, { f: Number.NaN, g: Number.NaN }],
     ["m f=9999999999999999999i,g=-1e3", {}, { f: Number.NaN, g: -1000 }],
+    // A backslash before what a backslash escapes is itself; the next one escapes.
+    ["m,a=left\\\\ right f=1", { a: "left\\ right" }, { f: 1 }],
+    ["m,a=left\\\\  f=1", { a: "left\\ " }, { f: 1 }],
+    ["m,a=x\\\\,\\,\\=y f=1", { a: "x\\,,=y" }, { f: 1 }],
+    ["m,left\\\\=right=b f=1", { "left\\=right": "b" }, { f: 1 }],
+    ['m,a=\\n\\"\\t f=1', { a: '\\n\\"\\t' }, { f: 1 }],
+    ["m le\\\\\\,ft=1", {}, { "le\\\\,ft": 1 }],
+    ['m,a=19",b="x" f=1', { a: '19"', b: '"x"' }, { f: 1 }],
+    ["m,a=tab\tand\u0001more f=1", { a: "tab\tand\u0001more" }, { f: 1 }],
+    ['m f="tab\t, and \\\\" 7', {}, { f: "tab\t, and \\" }, "7"],
+    ["m a=T,b=F,c=True,d=False,e=TRUE", {}, { a: true, b: false, c: true, d: false, e: true }],
+    ["m f=0000000000000000000000042i,g=-007i,h=000u", {}, { f: 42, g: -7, h: 0 }],
+    ["m f=-0009223372036854775808i,g=00018446744073709551615u", {}, { f: -(2 ** 63), g: 2 ** 64 }],
+    ["m f=000.50,g=5.,h=-.5e-1", {}, { f: 0.5, g: 5, h: -0.05 }],
+    ["m f=1 9223372036854775807", {}, { f: 1 }, "9223372036854775807"],
+    ["m f=1 -9223372036854775808", {}, { f: 1 }, "-9223372036854775808"],
+    ["m f=1 0000000001704067200000000000", {}, { f: 1 }, "1704067200000000000"],
+    ["m f=1 -0", {}, { f: 1 }, "-0"],
   ];
 
   for (const [text, tags, fields, timestamp] of good) {
@@ -60,6 +78,30 @@ describe("line protocol", () => {
     "m f=1 1.5",
     "m f=1 1 1",
     "m f=1 12345678901234567890",
+    "m f=1 9223372036854775808",
+    "m f=1 -9223372036854775809",
+    "m f=1 -",
+    "m f=1 +5",
+    "m f=.",
+    "m f=1e",
+    "m f=1.i",
+    "m f=-i",
+    "m f=tRUE",
+    "m, f=1",
+    "m,a=b, f=1",
+    "m,a=b,a=b f=1",
+    "\tm f=1",
+    "m\u0001 f=1",
+    "m\u000b,a=b f=1",
+    "m,a\u0001=b f=1",
+    "m,a\u007f=b f=1",
+    "m f\u0001=1",
+    "m \tf=1",
+    "m,a=b\rc f=1",
+    "m f=1\r 5",
+    "m left\\\\=1",
+    'm left\\\\="',
+    'm f="open\\"',
     "m,a=b\\ f=1",
     "m f=1\\",
     "\\",
@@ -70,6 +112,10 @@ describe("line protocol", () => {
       expect(parseLine(text)).to.have.property("fault").that.is.a("string").and.not.contains(text);
     });
   }
+
+  it("keeps a backslash in a measurement but before a comma and a blank", () => {
+    expect(parseLine("a\\=b\\,c\\ d\\\\ e f=1")).to.have.property("measurement", "a\\=b,c d\\ e");
+  });
 
   it("turns a timestamp into ms by its digits, so that none is rounded into the next slot", () => {
     const line = parseLine("stream,dimension_id=a value=1 1704070799999999999") as LinePoint;

@@ -80,19 +80,22 @@ function closingQuote(text: string, from: number): number {
 
 /** Puts rows together that a quoted cell has spread over several lines. */
 export class CsvRecords {
-  #open: { number: number; text: string } | undefined;
+  /** The lines of a record that has not ended: the number of the first, their texts, and the length of these together. */
+  #open: { readonly number: number; readonly texts: string[]; length: number } | undefined;
 
   /** The records that end in these lines, each with the number of its first line. */
   push(lines: readonly Line[]): Line[] {
     const records: Line[] = [];
     for (const line of lines) {
-      const text = this.#open === undefined ? line.text : `${this.#open.text}\n${line.text}`;
-      const number = this.#open?.number ?? line.number;
-      this.#open = undefined;
-      if (line.fault === undefined && text.includes('"') && hasOpenQuote(text) && text.length < LONGEST_RECORD) {
-        this.#open = { number, text };
+      if (line.fault !== undefined) {
+        records.push(...this.end(), line);
+      } else if (this.#open === undefined) {
+        if (!hasOddQuotes(line.text) || line.text.length >= LONGEST_RECORD) records.push(line);
+        else this.#open = { number: line.number, texts: [line.text], length: line.text.length };
       } else {
-        records.push(line.fault === undefined ? { number, text } : line);
+        this.#open.texts.push(line.text);
+        this.#open.length += line.text.length + 1;
+        if (hasOddQuotes(line.text) || this.#open.length >= LONGEST_RECORD) records.push(...this.end());
       }
     }
     return records;
@@ -100,13 +103,16 @@ export class CsvRecords {
 
   /** What is left open at the end of the file. */
   end(): Line[] {
-    return this.#open === undefined ? [] : [this.#open];
+    if (this.#open === undefined) return [];
+    const { number, texts } = this.#open;
+    this.#open = undefined;
+    return [{ number, text: texts.join("\n") }];
   }
 }
 
 const LONGEST_RECORD = 1024 * 1024;
 
-function hasOpenQuote(text: string): boolean {
+function hasOddQuotes(text: string): boolean {
   let quotes = 0;
   for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) quotes += 1;
   return quotes % 2 === 1;

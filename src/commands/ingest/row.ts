@@ -1,3 +1,4 @@
+import { decimal } from "../../http/decimal.js";
 import type { Fault } from "../rejections.js";
 
 /** One point as a line of a file names it; a reader writes each line into the same object. */
@@ -23,10 +24,8 @@ export type RowReader = (text: string, row: Row) => Fault | undefined;
 export const BAD_TIME: Fault = { code: "invalid_time", message: "its time is none that is understood" };
 export const BAD_VALUE: Fault = { code: "invalid_value", message: "its value is not a finite number" };
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
 /** The finite number that a text is, else NaN. */
 export function numberIn(text: string): number {
-  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
-  return Number.isFinite(value) ? value : Number.NaN;
+  const value = decimal(text);
+  return value !== undefined && Number.isFinite(value) ? value : Number.NaN;
 }

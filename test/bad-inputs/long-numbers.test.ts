@@ -1,0 +1,56 @@
+import { expect } from "chai";
+import { CsvRecords, csvRows } from "../../src/commands/ingest/csv-rows.js";
+import { lineRows } from "../../src/commands/ingest/line-rows.js";
+import { momentReader } from "../../src/commands/ingest/moment.js";
+import type { Row, RowReader } from "../../src/commands/ingest/row.js";
+import { parseLine } from "../../src/http/line-protocol.js";
+import { runBounded } from "../support/run-bounded.js";
+
+/** As many digits as a line of 64 KiB holds, and sixteen times as many: quadratic work on these takes most of an hour. */
+const LENGTHS = [65_000, 16 * 65_000];
+
+const numbers: [name: string, number: (length: number) => string][] = [
+  ["digits", (length) => "7".repeat(length)],
+  ["digits and a letter", (length) => `${"7".repeat(length)}x`],
+  ["digits and i", (length) => `${"7".repeat(length)}i`],
+  ["digits and u", (length) => `${"7".repeat(length)}u`],
+  ["zeros and i", (length) => `${"0".repeat(length)}i`],
+  ["digits and a point", (length) => `${"7".repeat(length)}.x`],
+  ["a fraction", (length) => `.${"7".repeat(length)}x`],
+  ["an exponent", (length) => `1e${"7".repeat(length)}x`],
+  ["a sign and digits", (length) => `-${"7".repeat(length)}x`],
+];
+
+describe("the work on a number grows with its length, not with the square of it:", function () {
+  this.timeout(60_000);
+  const defaults = { dimension: "stream", dimensionId: "a", dimensionType: "size" };
+  const row: Row = { dimension: "", dimension_id: "", dimension_type: "", value: 0, ms: 0 };
+
+  for (const [name, number] of numbers) {
+    it(`${name} as a value or a timestamp of line protocol`, () => {
+      for (const length of LENGTHS) {
+        runBounded(() => parseLine(`m value=${number(length)}`));
+        expect(runBounded(() => parseLine(`m value=1 ${number(length)}`))).to.have.property("fault");
+      }
+    });
+
+    it(`${name} in a file of line protocol, and as a value or a time in CSV`, () => {
+      const csv = csvRows("ts,value", defaults) as RowReader;
+      for (const length of LENGTHS) {
+        runBounded(() => lineRows(defaults, "ns", 0)(`m value=${number(length)}`, row));
+        runBounded(() => csv(`2024-06-01,${number(length)}`, row));
+        expect(runBounded(() => momentReader()(number(length)))).to.be.NaN;
+      }
+    });
+  }
+
+  it("a CSV row whose quote does not end", () => {
+    const lines = Array.from({ length: 400_000 }, (_, index) => ({
+      number: index + 2,
+      text: index === 0 ? '"' : "1,",
+    }));
+    const records = new CsvRecords();
+    const found = runBounded(() => [...lines.flatMap((line) => records.push([line])), ...records.end()]);
+    expect(found[0]).to.have.property("number", 2);
+  });
+});
