@@ -82,7 +82,7 @@ export async function compose(
   const record: RecordPoints = (columns, options) => gate.points(() => write(columns, options));
   const keepMs = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
   const keep = () => shortest(keepMs, stores.retentionMs());
-  pointRoutes(api, { record, limits: settings.limits, keep, clock });
+  pointRoutes(api, { version, record, limits: settings.limits, keep, clock });
   const deadlineMs = settings.limits.store_deadline_ms;
   const fetching = fetchSeries({ store: stores.series, changes: stores.changes, cache: settings.cache, deadlineMs });
   const count = seriesCounters(meters);

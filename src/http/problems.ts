@@ -22,8 +22,11 @@ export class Problems {
     if (this.#named.length < NAMED) this.#named.push({ code, path, message });
   }
 
-  /** Refuses the request when there is a problem. */
-  refuseIfAny(message: string): void {
-    if (this.#count > 0) throw new ServiceError("invalid", message, { problems: this.#named });
+  /** Refuses the request when there is a problem; the message may be made from the first one. */
+  refuseIfAny(message: string | ((first: Problem) => string)): void {
+    const [first] = this.#named;
+    if (first === undefined) return;
+    const text = typeof message === "string" ? message : message(first);
+    throw new ServiceError("invalid", text, { problems: this.#named });
   }
 }

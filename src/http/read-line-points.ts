@@ -33,14 +33,32 @@ export async function readLinePoints(
     }
     refuseOver(limits.batch_points, count);
   }
+  reader.problems.refuseIfAny(firstFault);
   return finishPoints(reader);
 }
+
+/**
+ * Most clients of InfluxDB show the message of an error and nothing else of it, so the message itself names the first bad line
+ * and what is wrong with it: `line 2, tag dimension_id: …`.
+ */
+function firstFault({ path, message }: Problem): string {
+  const [line, part = ""] = path.split(".");
+  const where = part === "" ? "" : `, ${partNames[part] ?? part}`;
+  return `${line}${where}: ${message}. Nothing was written`;
+}
+
+/** What line protocol calls the parts that a path names. */
+const partNames: Readonly<Record<string, string>> = {
+  dimension: "measurement",
+  dimension_id: "tag dimension_id",
+  dimension_type: "tag dimension_type",
+};
 
 function readPrecision(asked: string | undefined): Precision {
   if (asked === undefined) return "ns";
   const precision = precisions.find((name) => name === asked);
   if (precision === undefined)
-    throw invalid("bad_precision", "precision", `One of ${precisions.join(", ")} is expected`);
+    throw invalid("bad_precision", "precision", `The precision is one of ${precisions.join(", ")}`);
   return precision;
 }
 

@@ -92,6 +92,15 @@ describe("writing line protocol", () => {
     await api.flush();
     await api.close();
     expect(failures[0]).to.be.instanceOf(HttpError).that.includes({ statusCode: 400, code: "invalid" });
+    expect(failures[0]?.message).to.include("line 1, measurement: One of ");
+  });
+
+  it("answers a ping without a key, as clients of InfluxDB ask for it", async () => {
+    for (const method of ["GET", "HEAD"]) {
+      const answer = await service.fetch("/ping", { method, key: null });
+      expect([answer.status, await answer.text()], method).to.deep.equal([204, ""]);
+      expect(answer.headers.get("x-influxdb-version"), method).to.match(/^entity-metrics-\d+\.\d+\.\d+/);
+    }
   });
 
   it("tells the official client in its own terms that a key is wrong", async () => {
@@ -179,6 +188,34 @@ describe("writing line protocol", () => {
       expect(await saved("refused")).to.deep.equal([]);
     });
   }
+
+  const messages: [name: string, lines: string[], message: RegExp][] = [
+    ["that is no line protocol", ["stream,dimension_id=a"], /^line 2: A blank and the fields are expected/],
+    ["with another measurement", ["planet,dimension_id=a value=1"], /^line 2, measurement: One of .*stream/],
+    ["without an id", ["stream value=1"], /^line 2, tag dimension_id: A text of 1 to 256 characters/],
+    ["of another type", ["stream,dimension_id=a,dimension_type=x value=1"], /^line 2, tag dimension_type: One of size/],
+    ["with a text", ['stream,dimension_id=a value="x"'], /^line 2: The field value is a finite number/],
+    ["with an old time", ["stream,dimension_id=a value=1 5"], /^line 2, timestamp: The time is before 2000/],
+    ["before other bad lines", ["", "# none", "stream value=1", "nonsense"], /^line 4, tag dimension_id: /],
+    ["that is too long", [`stream,dimension_id=a,b=${"x".repeat(70_000)} value=1`], /^line 2: The line is too long/],
+  ];
+
+  for (const [name, lines, message] of messages) {
+    it(`names a line ${name} and the reason in the message itself, and repeats nothing of the line`, async () => {
+      const answer = await write([good, ...lines].join("\n"), "&precision=ms");
+      const body = (await answer.json()) as { status: number; code: string; message: string };
+      expect(body).to.include({ status: 400, code: "invalid" });
+      expect(body.message)
+        .to.match(message)
+        .and.to.match(/\. Nothing was written$/);
+      expect(body.message).to.not.include("planet").and.not.include("nonsense");
+    });
+  }
+
+  it("says in the message which precisions there are", async () => {
+    const body = (await (await write(good, "&precision=h")).json()) as { message: string };
+    expect(body.message).to.equal("The precision is one of ns, us, ms, s");
+  });
 
   const bodies: [name: string, body: string, query: string, status: number, code: string][] = [
     ["nothing", "", "", 400, "invalid"],

@@ -11,6 +11,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /docs": "keyless",
   "GET /docs/:file": "keyless",
   "GET /health": "keyless",
+  "GET /ping": "keyless",
   "GET /ready": "keyless",
   "GET /openapi.json": "keyless",
   "GET /metrics": ["metric:read"],

@@ -58,11 +58,17 @@ export const metricOperations: Operations = {
     },
     answer: json(pointsAnswerSchema),
   },
+  "GET /ping": {
+    tag: "metrics",
+    summary: "Whether line protocol is taken here",
+    description:
+      "What clients of InfluxDB ask before they write. The header `X-Influxdb-Version` names this service and its version.",
+  },
   "POST /api/v2/write": {
     tag: "metrics",
     summary: "Write points in line protocol",
     description:
-      "As InfluxDB 2 takes it: measurement = dimension, tags `dimension_id` and `dimension_type` (size when absent), field `value`. Plain or gzip.",
+      "As InfluxDB 2 takes it: measurement = dimension, tags `dimension_id` and `dimension_type` (size when absent), field `value`. Plain or gzip. All or nothing; the message of an error names the first bad line and what is wrong with it.",
     query: {
       precision: { schema: { enum: precisions, default: "ns" }, description: "Unit of the timestamps." },
       org: { schema: { type: "string" }, description: "Ignored." },

@@ -8,6 +8,8 @@ import { readLinePoints } from "../read-line-points.js";
 import { readPoints, type WriteLimits } from "../read-points.js";
 
 export interface PointParts {
+  /** Of this package. */
+  readonly version: string;
   readonly record: RecordPoints;
   readonly limits: WriteLimits;
   /** How long the store keeps points, ms; undefined is for ever. */
@@ -15,8 +17,8 @@ export interface PointParts {
   readonly clock: Clock;
 }
 
-/** Writing of points, as JSON and as line protocol. An answer of 2xx means that they are durable and visible. */
-export function pointRoutes(api: Api, { record, limits, keep, clock }: PointParts): void {
+/** Writing of points, as JSON and as InfluxDB's clients do, with the ping that they begin with. An answer of 2xx means that they are durable and visible. */
+export function pointRoutes(api: Api, { version, record, limits, keep, clock }: PointParts): void {
   api.add("POST", "/api/metric/points", ["metric:write"], async (ctx) => {
     const { count, columns } = await readPoints(ctx, writeWindow(clock(), keep()), limits);
     await record(columns);
@@ -30,6 +32,11 @@ export function pointRoutes(api: Api, { record, limits, keep, clock }: PointPart
     ctx.status = 204;
   };
   api.add("POST", "/api/v2/write", ["metric:write"], write, { errorCode: influxCode });
+
+  api.add("GET", "/ping", "keyless", (ctx) => {
+    ctx.set({ "X-Influxdb-Version": `entity-metrics-${version}`, "Cache-Control": "no-store" });
+    ctx.status = 204;
+  });
 }
 
 /** What InfluxDB calls a kind of error; its clients look at little else in a body. */
