@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +6,7 @@ import { dropFromServers } from "./support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "./support/filled-folder.js";
 import { commandBlocks } from "./support/readme.js";
 import { influxdbToken, influxdbUrl, mongodbUrl, onServers, ownName, redisUrl } from "./support/servers.js";
+import { startInShell } from "./support/shell-service.js";
 import { root } from "./support/source-tree.js";
 
 onServers(["mongodb", "influxdb", "bullmq"], "README, on servers", function () {
@@ -34,33 +34,14 @@ onServers(["mongodb", "influxdb", "bullmq"], "README, on servers", function () {
       [/'redis:[^']*'/, `'${redisUrl(name)}'`],
       [/'my-token'/, `'${influxdbToken()}'`],
     ].reduce((text, [from, to]) => text.replace(from as RegExp, to as string), block?.script ?? "");
-    // A group of its own, as the shell and npm start others.
-    const shell = spawn("sh", ["-ec", script], {
-      cwd: dir,
-      env: { ...process.env, PORT: "0", LOG_LEVEL: "error" },
-      detached: true,
-    });
+    const service = await startInShell(script, { cwd: dir, env: { ...process.env, PORT: "0", LOG_LEVEL: "error" } });
     try {
-      let text = "";
-      const address = await new Promise<string>((resolve, reject) => {
-        shell.stderr.on("data", (chunk) => {
-          text += chunk;
-        });
-        shell.stdout.on("data", (chunk) => {
-          text += chunk;
-          const listens = /listens on (\S+)/.exec(text)?.[1];
-          if (listens !== undefined) resolve(listens);
-        });
-        shell.once("exit", () => reject(new Error(`the service did not start: ${text}`)));
-      });
-      expect(text).to.contain("Everything was copied");
+      expect(service.output()).to.contain("Everything was copied");
       const headers = { authorization: filled.key };
-      const answer = await fetch(`${address}/api/me/email/person-2%40example.com`, { headers });
+      const answer = await fetch(`${service.address}/api/me/email/person-2%40example.com`, { headers });
       expect(((await answer.json()) as { data: { _uid: string } }).data._uid).to.equal("person-2");
     } finally {
-      const ended = new Promise((resolve) => shell.once("close", resolve));
-      if (shell.exitCode === null) process.kill(-(shell.pid ?? 0), "SIGTERM");
-      await ended;
+      await service.stop();
     }
   });
 });
