@@ -1,26 +1,44 @@
 import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Limits } from "../config.js";
 import { invalid, ServiceError } from "../errors.js";
-import type { Connections } from "./exchanges.js";
+import { type Connections, whenOut } from "./exchanges.js";
 import { answerInstead, answerRaw } from "./raw-answer.js";
 
-/** Answers what Node's parser refuses before it is a request, in the words of every other error. */
+/** Answers what Node's parser refuses, in the words of every other error. */
 export function answerClientErrors(server: Server, connections: Connections, limits: Pick<Limits, "url_bytes">): void {
+  const refused = new WeakSet<Duplex>();
   server.on("clientError", (error: ParserError, socket) => {
     if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) {
       socket.destroy();
       return;
     }
+    // The parser fails again at whatever else comes on the connection.
+    if (refused.has(socket)) return;
+    refused.add(socket);
     const answer = describe(error, limits);
-    const exchange = connections.get(socket as never)?.exchange;
-    const unanswered = exchange !== undefined && !exchange.res.writableFinished;
-    if (unanswered) answerInstead(exchange.res, answer);
-    else answerRaw(socket, answer);
+    const { exchange } = connections.get(socket as Socket) ?? {};
+    if (exchange === undefined || exchange.req.complete) answerNext(socket, connections, answer);
+    else if (exchange.res.writableEnded) whenOut(exchange.res, () => socket.destroy());
+    else answerInstead(exchange.res, answer);
   });
   server.on("connect", (_req: unknown, socket: Duplex) => {
-    answerRaw(socket, new ServiceError("method-not-allowed", "Method Not Allowed"), { Allow: "GET, HEAD, OPTIONS" });
+    const answer = new ServiceError("method-not-allowed", "Method Not Allowed");
+    answerNext(socket, connections, answer, { Allow: "GET, HEAD, OPTIONS" });
   });
+}
+
+/** Answers bytes that never became a request, after the responses to the requests before them. */
+function answerNext(
+  socket: Duplex,
+  connections: Connections,
+  answer: ServiceError,
+  extra: Record<string, string> = {},
+): void {
+  const last = [...(connections.get(socket as Socket)?.unanswered ?? [])].at(-1);
+  if (last === undefined) answerRaw(socket, answer, extra);
+  else whenOut(last, () => socket.writable && answerRaw(socket, answer, extra));
 }
 
 interface ParserError extends Error {

@@ -29,6 +29,7 @@ export async function refused(
   const text = await response.text();
   expect(response.headers.get("content-type"), text.slice(0, 200)).to.match(/^application\/json/);
   expect(response.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
+  expect(response.headers.get("x-content-type-options")).to.equal("nosniff");
   expectError({ status: response.status, body: parsed(text), text }, ...statuses);
 }
 
@@ -41,6 +42,7 @@ export async function refusedRaw(
   const answer = await rawRequest(service.port, bytes);
   expect(answer.headers.get("content-type"), answer.text).to.match(/^application\/json/);
   expect(answer.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
+  expect(answer.headers.get("x-content-type-options")).to.equal("nosniff");
   expectError(answer, ...statuses);
   return answer;
 }
