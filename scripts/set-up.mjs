@@ -30,13 +30,16 @@ function dependenciesAreStale() {
 }
 
 export function install() {
-  const npm = process.env.npm_execpath;
   const args = ["ci", "--include=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-  step("Installing dependencies (npm ci)", () =>
-    npm?.endsWith("js")
-      ? run(process.execPath, [npm, ...args])
-      : run("npm", args, { shell: process.platform === "win32" }),
-  );
+  step("Installing dependencies (npm ci)", () => runNpm(args));
+}
+
+/** Runs the npm that runs this, else the one of the machine. */
+export function runNpm(args, options = {}) {
+  const npm = process.env.npm_execpath;
+  return npm?.endsWith("js")
+    ? run(process.execPath, [npm, ...args], options)
+    : run("npm", args, { ...options, shell: process.platform === "win32" });
 }
 
 /** What dist was made from: a digest of every input's path, size and time. */

@@ -1,5 +1,15 @@
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -60,6 +70,21 @@ describe("the scripts", function () {
     const { status, stderr } = run("scripts/start.mjs");
     expect(status).to.equal(1);
     expect(stderr).to.equal(`entity-metrics needs Node 99.1.0 or newer; this is Node ${process.versions.node}\n`);
+  });
+
+  it("run tests on another version of Node, and say at the end how it went on each", () => {
+    // What npm would install: this very program, under the name of each version.
+    const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+    for (const version of ["24", "26"]) {
+      const folder = join(dir, "entity-metrics", `node-${version}`, "node_modules", name, "bin");
+      mkdirSync(folder, { recursive: true });
+      symlinkSync(process.execPath, join(folder, "node"));
+    }
+    const script = [join(root, "scripts/test-node.mjs"), "24", "26", "test/keys/verify-key.test.ts"];
+    const env = { ...process.env, XDG_CACHE_HOME: dir };
+    const { status, stdout, stderr } = spawnSync(process.execPath, script, { env, encoding: "utf8" });
+    expect(status, stderr).to.equal(0);
+    expect(stdout).to.match(/\nNode 24: [1-9]\d* passed, 0 failed\nNode 26: [1-9]\d* passed, 0 failed\n$/);
   });
 
   it("fill a demo once, and print requests that it answers", async () => {
