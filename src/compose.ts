@@ -160,7 +160,7 @@ export async function compose(
   });
   let recording: RunningRecorder | undefined;
   pageRoutes(api);
-  operationRoutes(all, { probes: stores.probes, meters, version });
+  operationRoutes(all, { probes: stores.probes, meters, version, clock });
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const port = openServer({ api: all, settings, verify, log, meters, failureOf: stores.failureOf });
 

@@ -1,6 +1,7 @@
 import { invalid } from "../errors.js";
 import type { ApiContext } from "./api-router.js";
 import { readQuery } from "./query.js";
+import type { PageSizes } from "./schemas/page.js";
 
 /** A page of a list: up to `limit` items after the one of id `after`. */
 export interface Page {
@@ -9,7 +10,7 @@ export interface Page {
 }
 
 /** The page that the query parameters `after` and `limit` ask for. */
-export function readPage(ctx: ApiContext, { usual, most }: { usual: number; most: number }): Page {
+export function readPage(ctx: ApiContext, { usual, most }: PageSizes): Page {
   const { after, limit } = readQuery(ctx, ["after", "limit"]);
   const count = limit === undefined ? usual : /^[0-9]{1,6}$/.test(limit) ? Number(limit) : 0;
   if (count < 1 || count > most) throw invalid("bad_limit", "limit", `limit is a whole number from 1 to ${most}`);

@@ -112,7 +112,7 @@ async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data
   const api = new Api();
   const meters = openMeters();
   const settings = settingsFor("unused");
-  operationRoutes(api, { probes, meters, version: "0.0.0" });
+  operationRoutes(api, { probes, meters, version: "0.0.0", clock: Date.now });
   const app = createApp({
     api,
     meters,

@@ -51,6 +51,8 @@ function requestOf(
 ): fc.Arbitrary<RandomRequest> {
   const inPlace = (place: string) => operation.parameters.filter((parameter) => parameter.in === place);
   const contents = Object.entries(operation.requestBody?.content ?? {});
+  // Lines of JSON hold what a JSON body is made of.
+  const json = operation.requestBody?.content["application/json"];
   return fc
     .record({
       method: mostly(
@@ -64,7 +66,7 @@ function requestOf(
       content:
         contents.length === 0
           ? rarely(bodyOf("application/json", {}))
-          : fc.oneof(...contents.map(([type, { schema }]) => bodyOf(type, schema))),
+          : fc.oneof(...contents.map(([type, { schema }]) => bodyOf(type, json?.schema ?? schema))),
       encoding: rarely(fc.constantFrom("gzip", "br", "identity", "deflate", "x")),
     })
     .map(({ method, path, query, key, headers, content, encoding }) => {
@@ -131,7 +133,12 @@ function queryOf(parameters: readonly Parameter[]): fc.Arbitrary<string> {
 function bodyOf(type: string, schema: Schema): fc.Arbitrary<{ type: string | undefined; text: string }> {
   const value = fc.oneof({ weight: 6, arbitrary: valueFor(schema) }, { weight: 1, arbitrary: fc.jsonValue() });
   const good = type.includes("ndjson")
-    ? fc.array(value, { maxLength: 4 }).map((values) => values.map((value) => JSON.stringify(value)).join("\n"))
+    ? fc.array(value, { maxLength: 4 }).map((values) =>
+        values
+          .flat()
+          .map((value) => JSON.stringify(value))
+          .join("\n"),
+      )
     : type.includes("json")
       ? value.map((value) => JSON.stringify(value))
       : line;

@@ -2,69 +2,90 @@ import {
   experienceBodySchema,
   experienceSchema,
   idSchema,
-  pageMetaSchema,
+  removedSchema,
   segmentBodySchema,
   segmentSchema,
   segmentSizeSchema,
 } from "../schemas/catalogue.js";
 import { answerSchema } from "../schemas/envelope.js";
-import { json, type Operation, type Operations } from "./operation.js";
+import { listPage, type PageSizes, pageMetaSchema, pageQuery, sizesPage } from "../schemas/page.js";
+import { exampleNames, experienceExamples, segmentExamples } from "./examples.js";
+import { described, json, type Operation, type Operations } from "./operation.js";
 
-const path = { id: { schema: idSchema } };
+const pathOf = (example: string) => ({ id: { schema: idSchema, example } });
+const segmentPath = pathOf(exampleNames.audience);
+const experiencePath = pathOf(exampleNames.experience);
 
-const removed = { type: "object", required: ["id"], properties: { id: idSchema } };
-
-function list(summary: string, item: object): Operation {
-  return {
-    tag: "catalogue",
-    summary,
-    description: "In order of id.",
-    query: {
-      after: { schema: { type: "string" }, description: "`meta.next` of the page before." },
-      limit: { schema: { type: "integer", minimum: 1 } },
-    },
-    answer: json(answerSchema({ type: "array", items: item }, { meta: pageMetaSchema })),
-  };
-}
+const segmentAnswer = json(answerSchema("SegmentAnswer", segmentSchema));
+const experienceAnswer = json(answerSchema("ExperienceAnswer", experienceSchema));
+const removedAnswer = json(answerSchema("RemovedAnswer", removedSchema));
 
 export const catalogueOperations: Operations = {
-  "GET /api/segment": list("Segments", segmentSchema),
-  "GET /api/segment/sizes": list("Sizes of segments", segmentSizeSchema),
-  "GET /api/segment/:id": { tag: "catalogue", summary: "A segment", path, answer: json(answerSchema(segmentSchema)) },
+  "GET /api/segment": list("listSegments", "Segments", "SegmentsAnswer", segmentSchema, listPage),
+  "GET /api/segment/sizes": list(
+    "listSegmentSizes",
+    "Sizes of segments",
+    "SegmentSizesAnswer",
+    segmentSizeSchema,
+    sizesPage,
+  ),
+  "GET /api/segment/:id": {
+    id: "readSegment",
+    tag: "catalogue",
+    summary: "A segment",
+    path: segmentPath,
+    answer: segmentAnswer,
+  },
   "PUT /api/segment/:id": {
+    id: "putSegment",
     tag: "catalogue",
     summary: "Make or change a segment",
-    path,
-    body: json(segmentBodySchema),
-    answer: json(answerSchema(segmentSchema)),
+    path: segmentPath,
+    body: { "application/json": { schema: segmentBodySchema, examples: segmentExamples } },
+    answer: segmentAnswer,
   },
   "DELETE /api/segment/:id": {
+    id: "deleteSegment",
     tag: "catalogue",
     summary: "Remove a segment and its memberships",
     description: "Its series stays. Refused while an experience names it.",
-    path,
-    answer: json(answerSchema(removed)),
+    path: pathOf(exampleNames.spare),
+    answer: removedAnswer,
     errors: [409],
   },
-  "GET /api/experience": list("Experiences", experienceSchema),
+  "GET /api/experience": list("listExperiences", "Experiences", "ExperiencesAnswer", experienceSchema, listPage),
   "GET /api/experience/:id": {
+    id: "readExperience",
     tag: "catalogue",
     summary: "An experience",
-    path,
-    answer: json(answerSchema(experienceSchema)),
+    path: experiencePath,
+    answer: experienceAnswer,
   },
   "PUT /api/experience/:id": {
+    id: "putExperience",
     tag: "catalogue",
     summary: "Make or change an experience",
-    path,
-    body: json(experienceBodySchema),
-    answer: json(answerSchema(experienceSchema)),
+    path: experiencePath,
+    body: { "application/json": { schema: experienceBodySchema, examples: experienceExamples } },
+    answer: experienceAnswer,
     errors: [409, 422],
   },
   "DELETE /api/experience/:id": {
+    id: "deleteExperience",
     tag: "catalogue",
     summary: "Remove an experience",
-    path,
-    answer: json(answerSchema(removed)),
+    path: experiencePath,
+    answer: removedAnswer,
   },
 };
+
+function list(id: string, summary: string, title: string, items: object, sizes: PageSizes): Operation {
+  return {
+    id,
+    tag: "catalogue",
+    summary,
+    description: "In order of id.",
+    query: described(pageQuery(sizes)),
+    answer: json(answerSchema(title, { type: "array", items }, { meta: pageMetaSchema })),
+  };
+}

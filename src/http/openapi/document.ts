@@ -2,25 +2,31 @@ import type { Api, Route } from "../api-router.js";
 import { statusOf } from "../error-response.js";
 import { errorSchema } from "../schemas/envelope.js";
 import { catalogueOperations } from "./catalogue.js";
+import { Components } from "./components.js";
 import { entityOperations } from "./entities.js";
 import { metricOperations } from "./metrics.js";
-import type { Operation, Operations, Parameter } from "./operation.js";
+import { type Body, json, type Operation, type Operations, type Parameter, type Tag } from "./operation.js";
 import { operationsOperations } from "./operations.js";
 
-const documented: Operations = {
-  ...metricOperations,
-  ...entityOperations,
-  ...catalogueOperations,
-  ...operationsOperations,
-};
+/** In the order in which pages list them: reading comes before writing. */
+const tags: readonly Tag[] = ["metrics", "entities", "catalogue", "collecting", "deletion", "operations"];
 
-/** The OpenAPI 3.1 document of these routes. A route that nobody has described is there too, with what it says itself. */
-export function openApiDocument(api: Api, version: string): object {
+/**
+ * The OpenAPI 3.1 document of these routes. A route without a description is there too, with what it says itself. Examples
+ * that need a time are of the hour that begins at `hour` (Unix ms).
+ */
+export function openApiDocument(api: Api, version: string, hour: number): object {
+  const documented = operationsAt(hour);
+  const components = new Components();
   const paths: Record<string, Record<string, object>> = {};
   for (const route of api.routes) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationObject(route, documented[`${route.method} ${route.path}`]);
+    paths[path][route.method.toLowerCase()] = operationObject(
+      route,
+      documented[`${route.method} ${route.path}`],
+      components,
+    );
   }
   return {
     openapi: "3.1.0",
@@ -32,7 +38,7 @@ export function openApiDocument(api: Api, version: string): object {
     },
     servers: [{ url: "/" }],
     security: [{ key: [] }],
-    tags: ["metrics", "entities", "deletion", "collecting", "catalogue", "operations"].map((name) => ({ name })),
+    tags: tags.map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
@@ -43,8 +49,10 @@ export function openApiDocument(api: Api, version: string): object {
           description: "`em_<id>_<secret>`, alone or after `Bearer` or `Token`.",
         },
       },
-      schemas: { Error: errorSchema },
-      responses: Object.fromEntries([...errorStatuses].map((status) => [responseName(status), errorObject(status)])),
+      schemas: components.schemas,
+      responses: Object.fromEntries(
+        [...errorStatuses].map((status) => [responseName(status), errorObject(status, components)]),
+      ),
     },
   };
 }
@@ -52,10 +60,18 @@ export function openApiDocument(api: Api, version: string): object {
 /** Routes that are described but not served: none, or a description has outlived its route. */
 export function staleDescriptions(api: Api): string[] {
   const served = new Set(api.routes.map(({ method, path }) => `${method} ${path}`));
-  return Object.keys(documented).filter((name) => !served.has(name));
+  return Object.keys(operationsAt(0)).filter((name) => !served.has(name));
 }
 
-function operationObject(route: Route, operation: Operation | undefined): object {
+function operationsAt(hour: number): Operations {
+  return { ...metricOperations(hour), ...entityOperations, ...catalogueOperations, ...operationsOperations };
+}
+
+function operationObject(route: Route, operation: Operation | undefined, components: Components): object {
+  const parameter =
+    (place: string) =>
+    ([name, parameter]: [string, Parameter | undefined]) =>
+      parameterObject(name, place, parameter, components);
   const { access } = route;
   const keyless = access === "keyless";
   const { tag = "operations", summary = `${route.method} ${route.path}`, description, body, answer } = operation ?? {};
@@ -63,19 +79,19 @@ function operationObject(route: Route, operation: Operation | undefined): object
   const about = keyless ? description : [description, `Scope: ${access.join(" or ")}.`].filter(Boolean).join("\n\n");
   const errors = [...(keyless ? [400, 404, 405] : forCallers(body !== undefined)), ...(operation?.errors ?? [])];
   return {
-    operationId: operationId(route),
+    operationId: operation?.id ?? `${route.method} ${route.path}`,
     tags: [tag],
     summary,
     ...(about === undefined ? {} : { description: about }),
     ...(keyless ? { security: [] } : {}),
     parameters: [
-      ...pathNames(route).map((name) => parameterObject(name, "path", operation?.path?.[name])),
-      ...Object.entries(operation?.query ?? {}).map(([name, query]) => parameterObject(name, "query", query)),
-      ...Object.entries(operation?.headers ?? {}).map(([name, header]) => parameterObject(name, "header", header)),
+      ...pathNames(route).map((name) => parameter("path")([name, operation?.path?.[name]])),
+      ...Object.entries(operation?.query ?? {}).map(parameter("query")),
+      ...Object.entries(operation?.headers ?? {}).map(parameter("header")),
     ],
-    ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body) } }),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: bodyContent(body, components) } }),
     responses: {
-      [success]: { description: "Done.", ...(answer === undefined ? {} : { content: contentOf(answer) }) },
+      [success]: { description: "Done.", ...(answer === undefined ? {} : { content: contentOf(answer, components) }) },
       ...Object.fromEntries(
         [...new Set(errors)]
           .sort()
@@ -84,7 +100,10 @@ function operationObject(route: Route, operation: Operation | undefined): object
       ...Object.fromEntries(
         Object.entries(operation?.others ?? {}).map(([status, { description, schema }]) => [
           status,
-          { description, ...(schema === undefined ? {} : { content: contentOf({ "application/json": schema }) }) },
+          {
+            description,
+            ...(schema === undefined ? {} : { content: contentOf(json(schema), components) }),
+          },
         ]),
       ),
     },
@@ -96,22 +115,36 @@ function forCallers(withBody: boolean): number[] {
   return [400, 401, 403, 404, 405, 414, 429, 431, 500, 503, ...(withBody ? [408, 413, 415, 507] : [])];
 }
 
-function operationId({ method, path }: Route): string {
-  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
-  return [method.toLowerCase(), ...(words.length > 0 ? words : ["home"])].join("_");
-}
-
 function pathNames({ path }: Route): string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
 }
 
-function parameterObject(name: string, place: string, parameter: Parameter | undefined): object {
-  const { schema = { type: "string" }, description, required = place === "path" } = parameter ?? {};
-  return { name, in: place, required, ...(description === undefined ? {} : { description }), schema };
+function parameterObject(
+  name: string,
+  place: string,
+  parameter: Parameter | undefined,
+  components: Components,
+): object {
+  const { schema = { type: "string" }, required = place === "path", ...more } = parameter ?? {};
+  return { name, in: place, required, ...more, schema: components.add(schema) };
 }
 
-function contentOf(schemas: Readonly<Record<string, object>>): object {
-  return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }]));
+function bodyContent(bodies: Readonly<Record<string, Body>>, components: Components): object {
+  return Object.fromEntries(
+    Object.entries(bodies).map(([type, { schema, examples }]) => [
+      type,
+      {
+        schema: components.add(schema),
+        examples: Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }])),
+      },
+    ]),
+  );
+}
+
+function contentOf(schemas: Readonly<Record<string, object>>, components: Components): object {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([type, schema]) => [type, { schema: components.add(schema) }]),
+  );
 }
 
 const errorStatuses: ReadonlySet<number> = new Set(Object.values(statusOf));
@@ -120,14 +153,16 @@ function responseName(status: number): string {
   return `Error${status}`;
 }
 
-const retried = { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } };
+const seconds = { type: "integer", minimum: 0 };
 
-function errorObject(status: number): object {
+function errorObject(status: number, components: Components): object {
   const [kind] = Object.entries(statusOf).find(([, value]) => value === status) ?? ["error"];
   const words = kind.replaceAll("-", " ");
   return {
     description: `${words[0]?.toUpperCase()}${words.slice(1)}.`,
-    ...(status === 429 || status === 503 ? { headers: retried } : {}),
-    content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+    ...(status === 429 || status === 503
+      ? { headers: { "Retry-After": { description: "Seconds.", schema: components.add(seconds) } } }
+      : {}),
+    content: contentOf(json(errorSchema), components),
   };
 }

@@ -1,37 +1,37 @@
-import { pageMetaSchema } from "../schemas/catalogue.js";
-import {
-  collectBodySchema,
-  collectQuery,
-  collectTallySchema,
-  messageSchema,
-  streamNamePattern,
-} from "../schemas/collect.js";
+import { collectBodySchema, collectQuery, collectTallySchema, streamNamePattern } from "../schemas/collect.js";
 import { deletionRecordSchema, openDeletionSchema } from "../schemas/deletion.js";
 import { entityMetaSchema, entityQuery, entitySchema } from "../schemas/entity.js";
 import { answerSchema } from "../schemas/envelope.js";
+import { listPage, pageMetaSchema, pageQuery } from "../schemas/page.js";
+import { exampleNames, messageExamples, messageLinesExamples } from "./examples.js";
 import { described, json, type Operation, type Operations, type Parameter } from "./operation.js";
 
-const table: Parameter = { schema: { type: "string" }, description: "A table of the configuration, such as `user`." };
-const fieldname: Parameter = { schema: { type: "string" }, description: "An identity field of the table." };
-const fieldval: Parameter = { schema: { type: "string", minLength: 1 }, description: "The identity." };
+const text = { type: "string", minLength: 1 } as const;
 
-function read(summary: string, path: Readonly<Record<string, Parameter>>): Operation {
-  return {
-    tag: "entities",
-    summary,
-    path,
-    query: described(entityQuery),
-    answer: json(answerSchema(entitySchema, { meta: entityMetaSchema, metaRequired: false })),
-  };
-}
+const table: Parameter = {
+  schema: text,
+  description: "A table of the configuration, such as `user`.",
+  example: exampleNames.table,
+};
+const fieldname: Parameter = {
+  schema: text,
+  description: "An identity field of the table.",
+  example: exampleNames.field,
+};
+const fieldval: Parameter = { schema: text, description: "The identity.", example: exampleNames.value };
 
-const deletionAnswer = json(answerSchema(deletionRecordSchema));
+const deletionAnswer = json(answerSchema("DeletionAnswer", deletionRecordSchema));
 
 export const entityOperations: Operations = {
-  "GET /api/entity/:table/:fieldname/:fieldval": read("Read an entity", { table, fieldname, fieldval }),
-  "GET /api/entity/:table/:fieldval": read("Read an entity by the table's default identity", { table, fieldval }),
-  "GET /api/me/:fieldname/:fieldval": read("Read a user", { fieldname, fieldval }),
+  "GET /api/entity/:table/:fieldname/:fieldval": read("readEntity", "Read an entity", { table, fieldname, fieldval }),
+  "GET /api/entity/:table/:fieldval": read(
+    "readEntityByDefaultIdentity",
+    "Read an entity by the table's default identity",
+    { table, fieldval: { ...fieldval, example: exampleNames.defaultValue } },
+  ),
+  "GET /api/me/:fieldname/:fieldval": read("readUser", "Read a user", { fieldname, fieldval }),
   "DELETE /api/entity/:table/:fieldname/:fieldval": {
+    id: "eraseEntity",
     tag: "deletion",
     summary: "Erase an entity for good",
     description:
@@ -41,23 +41,27 @@ export const entityOperations: Operations = {
     errors: [507],
   },
   "GET /api/entity/deletestatus/:request_id": {
+    id: "readDeletionStatus",
     tag: "deletion",
     summary: "How far a deletion is",
     path: { request_id: { schema: deletionRecordSchema.properties.request_id } },
     answer: deletionAnswer,
   },
   "GET /api/deletion": {
+    id: "listOpenDeletions",
     tag: "deletion",
     summary: "Open deletion requests",
     description: "In order of acceptance. Nothing in the list says whom a request is about.",
     query: {
-      completed: { schema: { const: "false" }, description: "Open requests alone are listed." },
-      after: { schema: { type: "string" }, description: "`meta.next` of the page before." },
-      limit: { schema: { type: "integer", minimum: 1, maximum: 1000, default: 100 } },
+      completed: { schema: { type: "string", enum: ["false"] }, description: "Open requests alone are listed." },
+      ...described(pageQuery(listPage)),
     },
-    answer: json(answerSchema({ type: "array", items: openDeletionSchema }, { meta: pageMetaSchema })),
+    answer: json(
+      answerSchema("OpenDeletionsAnswer", { type: "array", items: openDeletionSchema }, { meta: pageMetaSchema }),
+    ),
   },
   "POST /collect/json/:stream": {
+    id: "collectMessages",
     tag: "collecting",
     summary: "Take in messages about entities",
     description:
@@ -66,6 +70,7 @@ export const entityOperations: Operations = {
       stream: {
         schema: { type: "string", pattern: streamNamePattern },
         description: "The stream they are counted for.",
+        example: exampleNames.stream,
       },
     },
     query: described(collectQuery),
@@ -76,10 +81,24 @@ export const entityOperations: Operations = {
       },
     },
     body: {
-      ...json(collectBodySchema),
-      "application/x-ndjson": { ...messageSchema, description: "One message on each line." },
+      "application/json": { schema: collectBodySchema, examples: messageExamples },
+      "application/x-ndjson": {
+        schema: { type: "string", description: "A message in JSON on each line." },
+        examples: messageLinesExamples,
+      },
     },
-    answer: json(answerSchema(collectTallySchema)),
+    answer: json(answerSchema("CollectAnswer", collectTallySchema)),
     errors: [409, 422],
   },
 };
+
+function read(id: string, summary: string, path: Readonly<Record<string, Parameter>>): Operation {
+  return {
+    id,
+    tag: "entities",
+    summary,
+    path,
+    query: described(entityQuery),
+    answer: json(answerSchema("EntityAnswer", entitySchema, { meta: entityMetaSchema, metaRequired: false })),
+  };
+}

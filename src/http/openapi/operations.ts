@@ -2,37 +2,67 @@ import { answerSchema, errorSchema } from "../schemas/envelope.js";
 import { healthSchema, readinessSchema } from "../schemas/operations.js";
 import { json, type Operations } from "./operation.js";
 
-const html = { "text/html": { type: "string" } };
+const text = { type: "string" };
+const html = { "text/html": text };
 
 export const operationsOperations: Operations = {
   "GET /health": {
+    id: "checkHealth",
     tag: "operations",
     summary: "Whether the service is alive",
-    answer: json(answerSchema(healthSchema)),
+    description: "Reads no store.",
+    answer: json(answerSchema("HealthAnswer", healthSchema)),
   },
   "GET /ready": {
+    id: "checkReadiness",
     tag: "operations",
     summary: "Whether the stores are there",
-    answer: json(answerSchema(readinessSchema)),
+    description: "Each store by name.",
+    answer: json(answerSchema("ReadinessAnswer", readinessSchema)),
     others: {
       503: {
         description: "One that the service cannot work without is away.",
-        schema: { ...errorSchema, properties: { ...errorSchema.properties, data: readinessSchema } },
+        schema: {
+          ...errorSchema,
+          title: "NotReady",
+          properties: { ...errorSchema.properties, data: readinessSchema },
+        },
       },
     },
   },
   "GET /metrics": {
+    id: "readServiceMetrics",
     tag: "operations",
     summary: "How the service is doing",
     answer: { "text/plain": { type: "string", description: "Prometheus text." } },
   },
-  "GET /openapi.json": { tag: "operations", summary: "This document", answer: json({ type: "object" }) },
-  "GET /": { tag: "operations", summary: "What this is, for people", answer: html },
-  "GET /docs": { tag: "operations", summary: "Every route, for people", answer: html },
+  "GET /openapi.json": {
+    id: "readOpenApiDocument",
+    tag: "operations",
+    summary: "This document",
+    description: "OpenAPI 3.1, for tools.",
+    answer: json({ type: "object", additionalProperties: { description: "A part of the document." } }),
+  },
+  "GET /": {
+    id: "showHomePage",
+    tag: "operations",
+    summary: "What this is, for people",
+    description: "A page.",
+    answer: html,
+  },
+  "GET /docs": {
+    id: "showDocsPage",
+    tag: "operations",
+    summary: "Every route, for people",
+    description: "A page.",
+    answer: html,
+  },
   "GET /docs/:file": {
+    id: "readDocsFile",
     tag: "operations",
     summary: "What the pages are made of",
-    path: { file: { schema: { type: "string" } } },
-    answer: { "text/css": { type: "string" }, "text/javascript": { type: "string" }, "image/png": {} },
+    description: "Styles, scripts and images.",
+    path: { file: { schema: { type: "string", minLength: 1 }, example: "docs.css" } },
+    answer: { "text/css": text, "text/javascript": text, "image/png": { type: "string", format: "binary" } },
   },
 };

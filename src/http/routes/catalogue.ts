@@ -9,6 +9,7 @@ import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
 import { fetchPage, readPage } from "../page.js";
 import { type BodyLimits, readExperience, readId, readSegment, readSegmentId } from "../read-catalogue.js";
+import { listPage, sizesPage } from "../schemas/page.js";
 
 export interface CatalogueParts {
   readonly catalogue: CatalogueStore;
@@ -19,8 +20,6 @@ export interface CatalogueParts {
 }
 
 const DEFAULT_TABLE = "user";
-const LIST = { usual: 100, most: 1_000 };
-const SIZES = { usual: 10_000, most: 10_000 };
 
 /** The catalogue of segments and experiences. */
 export function catalogueRoutes(api: Api, parts: CatalogueParts): void {
@@ -36,12 +35,16 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
   };
 
   api.add("GET", "/api/segment", ["metric:read"], async (ctx) => {
-    const { items, meta } = await fetchPage(readPage(ctx, LIST), (after, limit) => catalogue.segments(after, limit));
+    const { items, meta } = await fetchPage(readPage(ctx, listPage), (after, limit) =>
+      catalogue.segments(after, limit),
+    );
     answer(ctx, await withSizes(items), { meta });
   });
 
   api.add("GET", "/api/segment/sizes", ["metric:read"], async (ctx) => {
-    const { items, meta } = await fetchPage(readPage(ctx, SIZES), (after, limit) => catalogue.segments(after, limit));
+    const { items, meta } = await fetchPage(readPage(ctx, sizesPage), (after, limit) =>
+      catalogue.segments(after, limit),
+    );
     const sized = await withSizes(items);
     answer(
       ctx,
@@ -74,7 +77,9 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
 
 function experienceRoutes(api: Api, { catalogue, limits }: CatalogueParts): void {
   api.add("GET", "/api/experience", ["metric:read"], async (ctx) => {
-    const { items, meta } = await fetchPage(readPage(ctx, LIST), (after, limit) => catalogue.experiences(after, limit));
+    const { items, meta } = await fetchPage(readPage(ctx, listPage), (after, limit) =>
+      catalogue.experiences(after, limit),
+    );
     answer(ctx, items.map(experienceAnswer), { meta });
   });
 

@@ -10,6 +10,7 @@ import { succeed } from "../envelope.js";
 import { readPage } from "../page.js";
 import { readFlag, readQuery } from "../query.js";
 import { requestIdPattern } from "../schemas/deletion.js";
+import { listPage } from "../schemas/page.js";
 
 export interface DeletionRouteParts {
   readonly ledger: Ledger;
@@ -27,8 +28,6 @@ export interface DeletionRouteParts {
 /** The same whoever was asked for, and whatever became of it. */
 const MESSAGE = "Delete request received";
 const REQUEST_ID = new RegExp(requestIdPattern);
-const DEFAULT_PAGE = 100;
-const LONGEST_PAGE = 1000;
 
 /** Deletion of entities. To be added before the entity reads: `deletestatus` is no table. */
 export function addDeletionRoutes(api: Api, parts: DeletionRouteParts): void {
@@ -68,7 +67,7 @@ async function listOpen(ctx: ApiContext, { ledger, clock }: DeletionRouteParts):
   if (readFlag(readQuery(ctx, ["completed"]).completed, "completed") === true) {
     throw invalid("not_listed", "completed", "completed is false: open requests alone are listed");
   }
-  const { after, limit } = readPage(ctx, { usual: DEFAULT_PAGE, most: LONGEST_PAGE });
+  const { after, limit } = readPage(ctx, listPage);
   if (after !== undefined && !REQUEST_ID.test(after)) throw invalid("invalid_id", "after", "after is a request id");
   const open = await ledger.open({ limit, ...(after === undefined ? {} : { after }) });
   const now = clock();

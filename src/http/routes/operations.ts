@@ -1,8 +1,9 @@
+import type { Clock } from "../../clock.js";
 import type { Meters } from "../../meters.js";
 import type { Probe } from "../../probe.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
-import { answerKept, keepBody } from "../kept-body.js";
+import { answerKept, type KeptBody, keepBody } from "../kept-body.js";
 import { openApiDocument } from "../openapi/document.js";
 import { once, whileUnderWay } from "../shared-work.js";
 
@@ -11,13 +12,16 @@ export interface OperationParts {
   readonly meters: Meters;
   /** Of this package. */
   readonly version: string;
+  readonly clock: Clock;
 }
 
 /** How long a store may take to say that it is there, ms. */
 const PROBE_MS = 2000;
 
+const HOUR_MS = 3_600_000;
+
 /** What an operator asks: is it alive, can it work, how is it doing. */
-export function operationRoutes(api: Api, { probes, meters, version }: OperationParts): void {
+export function operationRoutes(api: Api, { probes, meters, version, clock }: OperationParts): void {
   api.add("GET", "/health", "keyless", (ctx) => {
     ctx.set("Cache-Control", "no-store");
     succeed(ctx, { alive: true });
@@ -47,8 +51,14 @@ export function operationRoutes(api: Api, { probes, meters, version }: Operation
   };
   api.add("GET", "/metrics", ["metric:read"], answerMetrics, { ownPlaces: true });
 
-  const document = once(() => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(api, version))));
-  api.add("GET", "/openapi.json", "keyless", async (ctx) => answerKept(ctx, await document()));
+  let document: { hour: number; body(): Promise<KeptBody> } | undefined;
+  api.add("GET", "/openapi.json", "keyless", async (ctx) => {
+    const hour = Math.floor(clock() / HOUR_MS) * HOUR_MS;
+    if (document?.hour !== hour) {
+      document = { hour, body: once(() => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(api, version, hour)))) };
+    }
+    answerKept(ctx, await document.body());
+  });
 }
 
 const JSON_TYPE = "application/json; charset=utf-8";

@@ -18,6 +18,7 @@ const name = {
 export const idSchema = id;
 
 export const segmentBodySchema = {
+  title: "SegmentInput",
   type: "object",
   description: "A segment of the catalogue.",
   additionalProperties: false,
@@ -28,6 +29,7 @@ export const segmentBodySchema = {
 } as const;
 
 export const experienceBodySchema = {
+  title: "ExperienceInput",
   type: "object",
   description: "An experience: who could see it, and who did what it is for.",
   required: ["audience", "goal"],
@@ -41,6 +43,7 @@ export const experienceBodySchema = {
 } as const;
 
 export const segmentSchema = {
+  title: "Segment",
   type: "object",
   required: ["id", "name", "table", "size"],
   properties: {
@@ -52,22 +55,18 @@ export const segmentSchema = {
 } as const;
 
 export const segmentSizeSchema = {
+  title: "SegmentSize",
   type: "object",
   required: ["id", "name", "size"],
   properties: { id, name, size: segmentSchema.properties.size },
 } as const;
 
 export const experienceSchema = {
+  title: "Experience",
   type: "object",
   required: ["id", "name", "group", "audience", "goal"],
   properties: { id, name, group: { type: ["string", "null"] }, audience: id, goal: id },
 } as const;
 
-/** What answers say of a list that is handed out in pages. */
-export const pageMetaSchema = {
-  type: "object",
-  required: ["next"],
-  properties: {
-    next: { type: ["string", "null"], description: "What to give as `after` for the next page; null on the last one." },
-  },
-} as const;
+/** `data` of the response to a DELETE. */
+export const removedSchema = { title: "Removed", type: "object", required: ["id"], properties: { id } } as const;

@@ -1,15 +1,19 @@
+import { problemSchema } from "./envelope.js";
+
 /** One message to collect. */
 export const messageSchema = {
+  title: "Message",
   type: "object",
   description:
     "Attributes by name, any JSON value (`null` removes the attribute), and at least one identity field of the table: " +
     "a string, a number, or an array of them.",
   properties: {
     segments: {
-      description: "The full list of segment ids, or what the entity joined and left.",
+      description: "The full list of segment ids, or what the entity joined and left. Null counts as absent.",
       oneOf: [
         { type: "array", items: { type: "string" } },
         {
+          title: "SegmentChange",
           type: "object",
           properties: {
             add: { type: "array", items: { type: "string" } },
@@ -17,14 +21,13 @@ export const messageSchema = {
           },
           additionalProperties: false,
         },
-        { type: "null" },
       ],
     },
   },
-  additionalProperties: true,
+  additionalProperties: { description: "An identity or an attribute: any JSON value." },
 } as const;
 
-/** A body of type `application/json`; of type `application/x-ndjson` it is one message a line. */
+/** A body of type `application/json`. */
 export const collectBodySchema = { oneOf: [messageSchema, { type: "array", items: messageSchema, minItems: 1 }] };
 
 export const collectQuery = {
@@ -41,6 +44,7 @@ export const streamNamePattern = "^[A-Za-z0-9_.-]{1,128}$";
 
 /** `data` of the answer to a request. */
 export const collectTallySchema = {
+  title: "CollectTally",
   type: "object",
   properties: {
     message_count: { type: "integer", minimum: 0, description: "Messages that were taken in." },
@@ -49,12 +53,7 @@ export const collectTallySchema = {
       type: "array",
       maxItems: 100,
       description: "What is wrong with the first hundred that were rejected, by position: `[0]`, or `line 1`.",
-      items: {
-        type: "object",
-        properties: { code: { type: "string" }, path: { type: "string" }, message: { type: "string" } },
-        required: ["code", "path", "message"],
-        additionalProperties: false,
-      },
+      items: problemSchema,
     },
   },
   required: ["message_count", "rejected_count", "errors"],

@@ -3,6 +3,7 @@ export const requestIdPattern = "^[0-9a-f]{20}-[0-9]{1,12}$";
 
 /** `data` of the answers to DELETE of an entity and to its status. */
 export const deletionRecordSchema = {
+  title: "DeletionRequest",
   type: "object",
   description:
     "A deletion request. `completed` covers the live profile and every place downstream, and never goes back.",
@@ -16,6 +17,7 @@ export const deletionRecordSchema = {
 
 /** An item of the list of open requests. Nothing in it says whom it is about. */
 export const openDeletionSchema = {
+  title: "OpenDeletion",
   type: "object",
   properties: {
     request_id: { type: "string", pattern: requestIdPattern },

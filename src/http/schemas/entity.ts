@@ -1,5 +1,6 @@
 /** `data` of the answer to an entity read. */
 export const entitySchema = {
+  title: "Entity",
   type: "object",
   description: "The entity: its attributes by name, as they were sent, and the segments it belongs to.",
   properties: {
@@ -16,6 +17,7 @@ export const entitySchema = {
 
 /** `meta` of the answer to an entity read. */
 export const entityMetaSchema = {
+  title: "EntityMeta",
   type: "object",
   properties: {
     by_fields: { type: "array", items: { type: "string" }, description: "Identity fields of the table." },

@@ -1,5 +1,6 @@
 /** One thing that is wrong. */
-const problemSchema = {
+export const problemSchema = {
+  title: "Problem",
   type: "object",
   required: ["code", "path", "message"],
   additionalProperties: false,
@@ -13,29 +14,32 @@ const problemSchema = {
   },
 } as const;
 
-/** The body of every answer that is not a success. */
+/** The body of every response that is not a success. */
 export const errorSchema = {
+  title: "Error",
   type: "object",
   required: ["status", "message", "data", "errors"],
   properties: {
     status: { type: "integer", minimum: 400, maximum: 599, description: "Repeats the HTTP status." },
     message: { type: "string" },
-    data: { type: "null" },
+    data: { type: ["string", "null"], const: null, description: "Always null." },
     errors: { type: "array", minItems: 1, items: problemSchema },
   },
 } as const;
 
-/** The success envelope around `data`, with `meta` where there is one (always, unless `metaRequired` is false). */
+/** The success envelope of this name around `data`, with `meta` where there is one (always, unless `metaRequired` is false). */
 export function answerSchema(
+  title: string,
   data: object,
   options: { readonly meta?: object; readonly metaRequired?: boolean } = {},
 ): object {
   const { meta, metaRequired = meta !== undefined } = options;
   return {
+    title,
     type: "object",
     required: ["status", "message", "data", ...(metaRequired ? ["meta"] : [])],
     properties: {
-      status: { const: 200, description: "Repeats the HTTP status." },
+      status: { type: "integer", const: 200, description: "Repeats the HTTP status." },
       message: { type: "string" },
       data,
       ...(meta === undefined ? {} : { meta }),

@@ -1,23 +1,29 @@
 import { aggregations } from "../../metrics/buckets.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/series-request.js";
+import { answerSchema, problemSchema } from "./envelope.js";
 
 const duration = { pattern: "^[1-9][0-9]{0,8}[mhdw]$" } as const;
 
 const moment = {
+  title: "Moment",
   type: ["string", "integer", "null"],
   maxLength: 64,
   description:
     "RFC 3339 (UTC where it names no offset), a date YYYY-MM-DD (its 00:00 UTC), epoch milliseconds (13 digits) or seconds (10), now, or now-<n><unit> with a unit of m, h, d or w.",
 } as const;
 
-const otherSpelling = (name: string) => ({ ...moment, description: `Another spelling of ${name}.` });
+const otherSpelling = (name: string) => ({ ...moment, deprecated: true, description: `Another spelling of ${name}.` });
 
-const ignored = (name: string) => ({ description: `Stands for ${name} when that is absent; ignored otherwise.` });
+const standIn = (name: string) => ({
+  deprecated: true,
+  description: `Stands for ${name} when that is absent; ignored otherwise.`,
+});
 
 /** What can be said of a series to fetch: as query parameters, or as fields of an object in the body. */
 export const metricRequestProperties = {
   dimension: {
+    title: "Dimension",
     type: ["string", "null"],
     enum: [...dimensionNames, null],
     description: "The dimension of the series; segsize is another name of segment.",
@@ -40,6 +46,7 @@ export const metricRequestProperties = {
     description: "A label that comes back. <dimension>.<dimension_id>.<dimension_type> when it is absent.",
   },
   aggregation: {
+    title: "Aggregation",
     type: ["string", "null"],
     enum: [...aggregations, null],
     description: "How the saved values of an interval are combined: sum by default for stream, max for the others.",
@@ -56,8 +63,6 @@ export const metricRequestProperties = {
   },
   startdate: moment,
   enddate: { ...moment, description: `The end of the window, exclusive; now when it is absent. ${moment.description}` },
-  start_date: otherSpelling("startdate"),
-  end_date: otherSpelling("enddate"),
   include_empty_rows: {
     type: ["boolean", "null"],
     description: "Whether an interval in which nothing was saved has the value 0, instead of none.",
@@ -66,20 +71,19 @@ export const metricRequestProperties = {
     type: ["boolean", "null"],
     description: "Whether each value is the mean of its interval and the two before it.",
   },
-  keyspace: ignored("dimension"),
-  metric: ignored("dimension_id, with the type size,"),
-  account_id: { description: "Ignored." },
+  start_date: otherSpelling("startdate"),
+  end_date: otherSpelling("enddate"),
+  keyspace: standIn("dimension"),
+  metric: standIn("dimension_id, with the type size,"),
+  account_id: { deprecated: true, description: "Ignored." },
 } as const;
 
 export const metricRequestSchema = {
+  title: "SeriesRequest",
   type: "object",
   description: "A series to fetch. A field that is null counts as absent.",
   additionalProperties: false,
   properties: metricRequestProperties,
-} as const;
-
-export const metricBodySchema = {
-  oneOf: [metricRequestSchema, { type: "array", minItems: 1, maxItems: 100, items: metricRequestSchema }],
 } as const;
 
 const milliseconds = { type: "string", pattern: "^-?[0-9]+$" } as const;
@@ -88,6 +92,7 @@ const points = {
   type: "array",
   description: "Ascending by ts.",
   items: {
+    title: "SeriesPoint",
     type: "object",
     required: ["value", "ts"],
     additionalProperties: false,
@@ -100,12 +105,13 @@ const points = {
 
 const names = {
   name: { type: "string" },
-  dimension: { type: "string", enum: dimensionNames },
+  dimension: { title: "Dimension", type: "string", enum: dimensionNames },
   dimension_id: { type: "string" },
   dimension_type: { type: "string" },
 } as const;
 
 const fetchedSeriesSchema = {
+  title: "FetchedSeries",
   type: "object",
   required: [
     ...Object.keys(names),
@@ -115,7 +121,7 @@ const fetchedSeriesSchema = {
   properties: {
     ...names,
     range: { type: "string", description: "The length of the window." },
-    aggregation: { type: "string", enum: aggregations },
+    aggregation: { title: "Aggregation", type: "string", enum: aggregations },
     interval: { type: "string" },
     is_cached: { type: "boolean", description: "Whether no store was read for it." },
     complete_until: {
@@ -128,32 +134,23 @@ const fetchedSeriesSchema = {
 } as const;
 
 const refusedSeriesSchema = {
+  title: "RefusedSeries",
   type: "object",
   description: "An item of a batch that could not be answered, with those of its names that are in order.",
   required: ["values", "errors"],
   additionalProperties: false,
   properties: {
     ...names,
-    values: { type: "array", maxItems: 0 },
-    errors: {
-      type: "array",
-      minItems: 1,
-      items: {
-        type: "object",
-        required: ["code", "path", "message"],
-        properties: { code: { type: "string" }, path: { type: "string" }, message: { type: "string" } },
-      },
-    },
+    values: { ...points, description: "None.", maxItems: 0 },
+    errors: { type: "array", minItems: 1, items: problemSchema },
   },
 } as const;
 
-export const metricAnswerSchema = {
-  type: "object",
-  required: ["status", "message", "data"],
-  additionalProperties: false,
-  properties: {
-    status: { const: 200 },
-    message: { const: "success" },
-    data: { type: "array", items: { anyOf: [fetchedSeriesSchema, refusedSeriesSchema] } },
-  },
-} as const;
+/** The response to GET. */
+export const metricAnswerSchema = answerSchema("MetricAnswer", { type: "array", items: fetchedSeriesSchema });
+
+/** The response to POST: an item of a batch can be refused in its place. */
+export const metricBatchAnswerSchema = answerSchema("MetricBatchAnswer", {
+  type: "array",
+  items: { title: "BatchItem", anyOf: [fetchedSeriesSchema, refusedSeriesSchema] },
+});

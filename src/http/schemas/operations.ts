@@ -1,10 +1,12 @@
 export const healthSchema = {
+  title: "Health",
   type: "object",
   required: ["alive"],
-  properties: { alive: { const: true } },
+  properties: { alive: { type: "boolean", const: true } },
 } as const;
 
 export const readinessSchema = {
+  title: "Readiness",
   type: "object",
   required: ["ready", "degraded", "stores"],
   properties: {
@@ -13,12 +15,13 @@ export const readinessSchema = {
     stores: {
       type: "array",
       items: {
+        title: "StoreState",
         type: "object",
         required: ["name", "required", "state"],
         properties: {
           name: { type: "string" },
           required: { type: "boolean", description: "Whether the service is of no use without it." },
-          state: { enum: ["up", "degraded", "down"] },
+          state: { type: "string", enum: ["up", "degraded", "down"] },
           note: { type: "string", description: "What is not as it should be." },
         },
       },

@@ -8,22 +8,27 @@ export interface PointBlock {
 }
 
 const seriesProperties = {
-  dimension: { type: "string", enum: dimensionNames },
+  dimension: { title: "Dimension", type: "string", enum: dimensionNames },
   dimension_id: {
     type: "string",
     minLength: 1,
     maxLength: 256,
     description: "No control characters, not ending in a backslash.",
   },
-  dimension_type: { type: "string", enum: [...new Set(dimensions.flatMap(({ storedTypes }) => storedTypes))] },
+  dimension_type: {
+    type: "string",
+    enum: [...new Set(dimensions.flatMap(({ storedTypes }) => storedTypes))],
+  },
 } as const;
 
 const moment = {
+  title: "PointTime",
   description: "Unix milliseconds; moved down to the start of its slot.",
   oneOf: [{ type: "integer" }, { type: "string", pattern: "^[0-9]{1,16}$" }],
 } as const;
 
 export const pointSchema = {
+  title: "Point",
   type: "object",
   description: "The value of one series in one slot.",
   required: ["dimension", "dimension_id", "dimension_type", "value", "ts"],
@@ -32,6 +37,7 @@ export const pointSchema = {
 } as const;
 
 export const pointBlockSchema = {
+  title: "PointBlock",
   type: "object",
   description: "The fast form: one list of values for each series, one number or null in it for each ts.",
   required: ["series", "ts", "values"],
@@ -41,6 +47,7 @@ export const pointBlockSchema = {
       type: "array",
       minItems: 1,
       items: {
+        title: "Series",
         type: "object",
         required: Object.keys(seriesProperties),
         additionalProperties: false,
@@ -64,16 +71,10 @@ export const pointsBodySchema = {
   oneOf: [{ type: "array", minItems: 1, items: pointSchema }, pointBlockSchema],
 } as const;
 
-export const pointsAnswerSchema = {
+/** `data` of the response to a write. */
+export const pointTallySchema = {
+  title: "PointTally",
   type: "object",
-  required: ["status", "message", "data"],
-  properties: {
-    status: { const: 200 },
-    message: { const: "success" },
-    data: {
-      type: "object",
-      required: ["point_count"],
-      properties: { point_count: { type: "integer", minimum: 1, description: "Points written." } },
-    },
-  },
+  required: ["point_count"],
+  properties: { point_count: { type: "integer", minimum: 1, description: "Points written." } },
 } as const;

@@ -1,0 +1,60 @@
+/** A JSON Schema, or another part of an OpenAPI document. */
+export type Part = Readonly<Record<string, unknown>>;
+
+export interface Place {
+  /** Where it stands, as keys from the top. */
+  readonly at: string;
+  readonly schema: Part;
+}
+
+/** Every schema of an OpenAPI document, the parts of schemas too. References are not followed. */
+export function schemasOf(document: object): Place[] {
+  const { components } = document as { components: { schemas: Record<string, Part> } };
+  const named = Object.entries(components.schemas).map(([name, schema]) => ({ at: `components.${name}`, schema }));
+  return [...named, ...partsWithSchema(document, "")].flatMap(within);
+}
+
+/** The same document with the content of each reference in its place. */
+export function dereferenced(document: object): object {
+  const resolve = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(resolve);
+    if (typeof part !== "object" || part === null) return part;
+    const { $ref, ...own } = part as Part;
+    if (typeof $ref !== "string") return mapValues(part as Part, resolve);
+    return { ...(resolve(targetOf(document, $ref)) as Part), ...mapValues(own, resolve) };
+  };
+  return resolve(document) as object;
+}
+
+/** What a reference such as `#/components/schemas/Error` names; undefined when there is no such part. */
+export function targetOf(document: object, reference: string): unknown {
+  const keys = reference.split("/").slice(1);
+  return keys.reduce<unknown>((part, key) => (part as Part | undefined)?.[key], document);
+}
+
+/** The values of `schema` of parameters, headers, request bodies and responses. */
+function partsWithSchema(part: unknown, at: string): Place[] {
+  if (typeof part !== "object" || part === null) return [];
+  return Object.entries(part).flatMap(([key, value]) => {
+    const place = at === "" ? key : `${at}.${key}`;
+    if (place === "components.schemas" || key === "examples") return [];
+    return key === "schema" ? [{ at: place, schema: value as Part }] : partsWithSchema(value, place);
+  });
+}
+
+function within({ at, schema }: Place): Place[] {
+  const { properties = {}, oneOf = [], anyOf = [], items, additionalProperties } = schema;
+  const inside: [string, unknown][] = [
+    ...Object.entries(properties as Part),
+    ...Object.entries(oneOf as Part[]),
+    ...Object.entries(anyOf as Part[]),
+    ["items", items],
+    ["additionalProperties", additionalProperties],
+  ];
+  const parts = inside.filter((entry): entry is [string, Part] => typeof entry[1] === "object");
+  return [{ at, schema }, ...parts.flatMap(([key, part]) => within({ at: `${at}.${key}`, schema: part }))];
+}
+
+function mapValues(part: Part, change: (value: unknown) => unknown): Part {
+  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, change(value)]));
+}
