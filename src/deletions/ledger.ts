@@ -27,18 +27,24 @@ export interface Ledger {
    * revision by now. A cut-off never goes down. The revision goes up, and all stages but those of `done` are to be done again, at once.
    */
   extend(requestId: string, revision: number, extension: Extension): Promise<Deletion | undefined>;
-  /** Open requests in order of acceptance, after request id `after`; `due` leaves out those whose `notBefore` is later or that a runner has. */
+  /**
+   * Open requests in order of acceptance, after request id `after`; `due`, a moment, leaves out those whose `notBefore` is
+   * later and those that a runner has. A wait or a lease that began after that moment is over: the clock has been set back since.
+   */
   open(options: { after?: string; limit: number; due?: number }): Promise<Deletion[]>;
   /** How many are open; with `attempts`, those with at least so many failed attempts. */
   countOpen(options?: { attempts: number }): Promise<number>;
-  /** Makes `runner` the only one who runs the request until `until`, unless another is at `now`. False when it is not open. */
+  /**
+   * Makes `runner` the only one who runs the request until `until`, unless another is at `now`. False when it is not open.
+   * A lease that began after `now` is over: the clock has been set back since.
+   */
   claim(requestId: string, runner: string, now: number, until: number): Promise<boolean>;
   release(requestId: string, runner: string): Promise<void>;
-  /** Notes progress of an open request that still has this revision; otherwise nothing happens. */
+  /** Notes progress, at `now`, of an open request that still has this revision; otherwise nothing happens. */
   note(
     requestId: string,
     revision: number,
-    progress: { done: readonly string[]; attempts: number; notBefore: number },
+    progress: { done: readonly string[]; attempts: number; notBefore: number; now: number },
   ): Promise<void>;
   /** Lets requests that wait for a later try run now. */
   wake(requestIds: readonly string[]): Promise<void>;

@@ -223,8 +223,8 @@ async function withDone(parts: RunParts, deletion: Deletion, name: string): Prom
   return noted;
 }
 
-async function noteProgress({ ledger }: RunParts, { requestId, revision, done, attempts, notBefore }: Deletion) {
-  await ledger.note(requestId, revision, { done, attempts, notBefore });
+async function noteProgress({ ledger, clock }: RunParts, { requestId, revision, done, attempts, notBefore }: Deletion) {
+  await ledger.note(requestId, revision, { done, attempts, notBefore, now: clock() });
 }
 
 function isRemote({ targets }: RunParts, name: string): boolean {

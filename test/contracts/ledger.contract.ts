@@ -89,7 +89,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     it("extends an open request, starts its stages again and never lowers a cut-off", async () => {
       await ledger.accept(someDeletion("a"));
-      await ledger.note("a-1700000000", 1, { done: ["profile"], attempts: 4, notBefore: 9_000 });
+      await ledger.note("a-1700000000", 1, { done: ["profile"], attempts: 4, notBefore: 9_000, now: 0 });
       const extended = await ledger.extend("a-1700000000", 1, {
         cutOff: 5000,
         entities: ["entity-a", "more"],
@@ -122,7 +122,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     it("lists open requests in order of acceptance, in pages, and those that are due", async () => {
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter));
-      await ledger.note("a-1700000000", 1, { done: [], attempts: 1, notBefore: 500 });
+      await ledger.note("a-1700000000", 1, { done: [], attempts: 1, notBefore: 500, now: 0 });
       await ledger.complete("b-1700000000", 1, 2000);
       expect(await ids({ limit: 10 })).to.deep.equal(["a-1700000000", "c-1700000000"]);
       expect(await ids({ limit: 1 })).to.deep.equal(["a-1700000000"]);
@@ -136,7 +136,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     it("counts open requests, and those that keep failing", async () => {
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter));
-      await ledger.note("a-1700000000", 1, { done: [], attempts: 3, notBefore: 0 });
+      await ledger.note("a-1700000000", 1, { done: [], attempts: 3, notBefore: 0, now: 0 });
       await ledger.complete("c-1700000000", 1, 2000);
       expect(await ledger.countOpen()).to.equal(2);
       expect(await ledger.countOpen({ attempts: 3 })).to.equal(1);
@@ -158,12 +158,23 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.claim("nobody-1", "one", 0, 100)).to.equal(false);
     });
 
+    it("lets a request run whose wait or lease began at a time that is still to come, as the clock has been set back", async () => {
+      for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter));
+      await ledger.note("a-1700000000", 1, { done: [], attempts: 1, notBefore: 900, now: 500 });
+      expect(await ledger.claim("b-1700000000", "one", 500, 900)).to.equal(true);
+      expect(await ids({ limit: 10, due: 500 })).to.deep.equal([]);
+      expect(await ledger.claim("b-1700000000", "two", 500, 900)).to.equal(false);
+      expect(await ids({ limit: 10, due: 499 })).to.deep.equal(["a-1700000000", "b-1700000000"]);
+      expect(await ledger.claim("b-1700000000", "two", 499, 899)).to.equal(true);
+      expect(await ledger.claim("b-1700000000", "one", 500, 900)).to.equal(false);
+    });
+
     it("notes progress of the revision that was run alone", async () => {
       await ledger.accept(someDeletion("a"));
       await ledger.extend("a-1700000000", 1, { cutOff: 5000 });
-      await ledger.note("a-1700000000", 1, { done: ["profile"], attempts: 1, notBefore: 7 });
+      await ledger.note("a-1700000000", 1, { done: ["profile"], attempts: 1, notBefore: 7, now: 0 });
       expect(await ledger.find("a-1700000000")).to.deep.include({ done: [], attempts: 0 });
-      await ledger.note("a-1700000000", 2, { done: ["profile"], attempts: 1, notBefore: 7 });
+      await ledger.note("a-1700000000", 2, { done: ["profile"], attempts: 1, notBefore: 7, now: 0 });
       expect(await ledger.find("a-1700000000")).to.deep.include({ done: ["profile"], attempts: 1, notBefore: 7 });
     });
 
@@ -177,7 +188,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       const done = await ledger.find("a-1700000000");
       expect(done?.completedAt).to.equal(6000);
       expect(done?.sealedIdentities).to.have.length(0);
-      await ledger.note("a-1700000000", 2, { done: [], attempts: 1, notBefore: 7 });
+      await ledger.note("a-1700000000", 2, { done: [], attempts: 1, notBefore: 7, now: 0 });
       await ledger.wake(["a-1700000000"]);
       expect(await ledger.find("a-1700000000")).to.deep.equal(done);
     });

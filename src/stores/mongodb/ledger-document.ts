@@ -39,6 +39,9 @@ export interface DeletionDocument {
   readonly done: readonly string[];
   readonly attempts: number;
   readonly notBefore: number;
+  /** Unix ms when `notBefore` was noted, and when `runner` took the request; absent in documents of earlier versions. */
+  readonly notedAt?: number;
+  readonly runnerSince?: number;
   readonly revision: number;
   readonly open: boolean;
   readonly completedAt: number | null;

@@ -1,8 +1,8 @@
-import { Binary, type Db } from "mongodb";
+import { Binary, type Db, type Filter } from "mongodb";
 import type { Ledger } from "../../deletions/ledger.js";
 import { acceptQueue } from "./accept-queue.js";
 import { type CollectionPlan, oneOf } from "./collection.js";
-import { deletionOf, deletions, deletionsOf, extended } from "./ledger-document.js";
+import { type DeletionDocument, deletionOf, deletions, deletionsOf, extended } from "./ledger-document.js";
 import { expireUpTo, newestSequence } from "./ledger-sequence.js";
 import { marks } from "./marks.js";
 
@@ -45,7 +45,7 @@ export function mongoLedger(db: Db): Ledger {
         .find({
           open: true,
           ...(last === null ? {} : { sequence: { $gt: last.sequence } }),
-          ...(due === undefined ? {} : { notBefore: { $lte: due }, runnerUntil: { $lte: due } }),
+          ...(due === undefined ? {} : isDue(due)),
         })
         .sort({ sequence: 1 })
         .limit(limit);
@@ -56,12 +56,14 @@ export function mongoLedger(db: Db): Ledger {
       requests.countDocuments({ open: true, ...(attempts > 0 ? { attempts: { $gte: attempts } } : {}) }),
 
     async claim(requestId, runner, now, until) {
-      // Of several who come at once most can tell without a write.
+      // Of several runners at once most can tell without a write.
       const kept = await requests.findOne({ _id: requestId });
-      if (kept === null || !kept.open || (kept.runner !== runner && kept.runnerUntil > now)) return false;
+      const { runnerUntil = 0, runnerSince = 0 } = kept ?? {};
+      if (kept === null || !kept.open || (kept.runner !== runner && runnerUntil > now && runnerSince <= now))
+        return false;
       const { matchedCount } = await requests.updateOne(
-        { _id: requestId, open: true, $or: [{ runner }, { runnerUntil: { $lte: now } }] },
-        { $set: { runner, runnerUntil: until } },
+        { _id: requestId, open: true, $or: [{ runner }, ...isFree(now)] },
+        { $set: { runner, runnerSince: now, runnerUntil: until } },
       );
       return matchedCount > 0;
     },
@@ -70,8 +72,9 @@ export function mongoLedger(db: Db): Ledger {
       await requests.updateOne({ _id: requestId, runner }, { $set: { runner: null, runnerUntil: 0 } });
     },
 
-    async note(requestId, revision, { done, attempts, notBefore }) {
-      await requests.updateOne({ _id: requestId, revision, open: true }, { $set: { done, attempts, notBefore } });
+    async note(requestId, revision, { done, attempts, notBefore, now }) {
+      const noted = { done, attempts, notBefore, notedAt: now };
+      await requests.updateOne({ _id: requestId, revision, open: true }, { $set: noted });
     },
 
     async wake(requestIds) {
@@ -104,6 +107,15 @@ export function mongoLedger(db: Db): Ledger {
 
     expire: (before) => expireUpTo(db, before),
   };
+}
+
+/** A lease that has ended, or began after `now`, when the clock had not yet been set back. */
+function isFree(now: number): Filter<DeletionDocument>[] {
+  return [{ runnerUntil: { $lte: now } }, { runnerSince: { $gt: now } }];
+}
+
+function isDue(now: number): Filter<DeletionDocument> {
+  return { $and: [{ $or: [{ notBefore: { $lte: now } }, { notedAt: { $gt: now } }] }, { $or: isFree(now) }] };
 }
 
 const NOTHING = new Binary(new Uint8Array());

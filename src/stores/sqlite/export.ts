@@ -9,8 +9,8 @@ import { copyFacts, ledgerParts } from "./export-ledger.js";
 import { seriesWindows } from "./export-series.js";
 import { lockFolder } from "./folder-lock.js";
 import { entitiesSchema, ledgerFileSchema, metricsSchema } from "./index.js";
-import { ledgerMigrations } from "./key-store.js";
 import { matchLedger } from "./ledger-mark.js";
+import { ledgerMigrations } from "./ledger-migrations.js";
 import type { Migration } from "./schema.js";
 import { sqliteSeriesStore } from "./series-store.js";
 

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import type { ApiKey, Scope } from "../../keys/api-key.js";
 import type { KeyStore } from "../../keys/key-store.js";
 import { type Database, openFile } from "./database.js";
-import type { Migration } from "./schema.js";
 
 export const keySchema = `
   CREATE TABLE IF NOT EXISTS api_key (
@@ -48,14 +47,8 @@ export function sqliteKeyStore(db: Database): KeyStore {
   };
 }
 
-/**
- * Migrations of `ledger.db` in this folder. From schema 1 to 2: keys were kept in `entities.db` and are copied from there, once.
- */
-export function ledgerMigrations(dir: string): readonly Migration[] {
-  return [(ledger) => copyOldKeys(dir, ledger)];
-}
-
-function copyOldKeys(dir: string, ledger: Database): void {
+/** From schema 1 of `ledger.db` to 2: keys were kept in `entities.db` of this folder and are copied from there, once. */
+export function copyOldKeys(dir: string, ledger: Database): void {
   ledger.exec(keySchema);
   if (!existsSync(join(dir, "entities.db"))) return;
   const entities = openFile(dir, "entities.db");

@@ -8,7 +8,8 @@ export const ledgerSchema = `
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, table_name TEXT NOT NULL, identity TEXT NOT NULL,
     accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, sealer TEXT NOT NULL, sealed BLOB NOT NULL,
     targets TEXT NOT NULL, done TEXT NOT NULL, attempts INTEGER NOT NULL, not_before REAL NOT NULL, revision INTEGER NOT NULL,
-    completed_at REAL, runner TEXT, runner_until REAL NOT NULL DEFAULT 0
+    completed_at REAL, runner TEXT, runner_until REAL NOT NULL DEFAULT 0,
+    noted_at REAL NOT NULL DEFAULT 0, runner_since REAL NOT NULL DEFAULT 0
   );
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_open_identity ON deletion (identity, sequence) WHERE completed_at IS NULL;
@@ -19,6 +20,11 @@ export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS erased_identity (
     hash TEXT NOT NULL, sequence INTEGER NOT NULL, cut_off REAL NOT NULL, PRIMARY KEY (hash, sequence)
   ) WITHOUT ROWID;`;
+
+/** From schema 2 to 3: when a wait and a lease began. */
+export const addBeginnings = `
+  ALTER TABLE deletion ADD COLUMN noted_at REAL NOT NULL DEFAULT 0;
+  ALTER TABLE deletion ADD COLUMN runner_since REAL NOT NULL DEFAULT 0;`;
 
 /** Deletion requests in `ledger.db`. Whoever ran one when the file was last open is gone: nobody else can have it open now. */
 export function sqliteLedger(db: Database): Ledger {
@@ -93,7 +99,7 @@ export function sqliteLedger(db: Database): Ledger {
     },
 
     async open({ after, limit, due }) {
-      return (sql.open.all(after ?? "", due ?? null, due ?? null, due ?? null, limit) as unknown as DeletionRow[]).map(
+      return (sql.open.all({ after: after ?? "", due: due ?? null, limit }) as unknown as DeletionRow[]).map(
         deletionOf,
       );
     },
@@ -103,15 +109,15 @@ export function sqliteLedger(db: Database): Ledger {
     },
 
     async claim(requestId, runner, now, until) {
-      return unhurried(db, () => Number(sql.claim.run(runner, until, requestId, runner, now).changes) > 0);
+      return unhurried(db, () => Number(sql.claim.run({ requestId, runner, now, until }).changes) > 0);
     },
 
     async release(requestId, runner) {
       unhurried(db, () => sql.release.run(requestId, runner));
     },
 
-    async note(requestId, revision, { done, attempts, notBefore }) {
-      unhurried(db, () => sql.note.run(JSON.stringify(done), attempts, notBefore, requestId, revision));
+    async note(requestId, revision, { done, attempts, notBefore, now }) {
+      unhurried(db, () => sql.note.run(JSON.stringify(done), attempts, notBefore, now, requestId, revision));
     },
 
     async wake(requestIds) {
@@ -212,16 +218,18 @@ function statements(db: Database) {
     extend: db.prepare(`UPDATE deletion SET cut_off = ?, entities = ?, hashes = ?, sealer = ?, sealed = ?,
       revision = revision + 1, done = ?, attempts = 0, not_before = 0 WHERE sequence = ?`),
     open: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL
-      AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = ?), 0)
-      AND (? IS NULL OR (not_before <= ? AND runner_until <= ?)) ORDER BY sequence LIMIT ?`),
+      AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = :after), 0)
+      AND (:due IS NULL OR ((not_before <= :due OR noted_at > :due) AND (runner_until <= :due OR runner_since > :due)))
+      ORDER BY sequence LIMIT :limit`),
     countOpen: db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at IS NULL AND attempts >= ?"),
-    claim: db.prepare(`UPDATE deletion SET runner = ?, runner_until = ?
-      WHERE request_id = ? AND completed_at IS NULL AND (runner = ? OR runner_until <= ?)`),
+    claim: db.prepare(`UPDATE deletion SET runner = :runner, runner_since = :now, runner_until = :until
+      WHERE request_id = :requestId AND completed_at IS NULL
+      AND (runner = :runner OR runner_until <= :now OR runner_since > :now)`),
     release: db.prepare("UPDATE deletion SET runner = NULL, runner_until = 0 WHERE request_id = ? AND runner = ?"),
     releaseAll: db.prepare(
       "UPDATE deletion SET runner = NULL, runner_until = 0 WHERE completed_at IS NULL AND runner IS NOT NULL",
     ),
-    note: db.prepare(`UPDATE deletion SET done = ?, attempts = ?, not_before = ?
+    note: db.prepare(`UPDATE deletion SET done = ?, attempts = ?, not_before = ?, noted_at = ?
       WHERE request_id = ? AND revision = ? AND completed_at IS NULL`),
     wake: db.prepare("UPDATE deletion SET not_before = 0 WHERE request_id = ? AND completed_at IS NULL"),
     complete: db.prepare(`UPDATE deletion SET completed_at = ?, sealed = x'', runner = NULL, runner_until = 0
