@@ -15,8 +15,8 @@ export interface Extension {
 
 /** PORT. Deletion requests, newest truth about who is erased; never restored from a backup. */
 export interface Ledger {
-  /** Keeps the request. When it resolves it survives a crash, and `Suppression` answers with it. */
-  accept(deletion: Deletion): Promise<void>;
+  /** Keeps the request, and hands out its number. When it resolves it survives a crash, and `Suppression` answers with it. */
+  accept(deletion: Deletion): Promise<number>;
   find(requestId: string): Promise<Deletion | undefined>;
   /** The newest open request that was asked for by this identity. */
   openFor(identity: IdentityHash): Promise<Deletion | undefined>;
@@ -54,6 +54,9 @@ export interface Ledger {
   settledSequence(): Promise<number>;
   /** Requests accepted after that sequence number, in order, completed ones too, at most `limit`, each with its number. */
   since(sequence: number, limit: number): Promise<{ sequence: number; deletion: Deletion }[]>;
-  /** Forgets requests completed before `before` (deletions.keep), suppression included. */
-  expire(before: number): Promise<void>;
+  /**
+   * Forgets requests completed before `before` (deletions.keep), suppression included. Before, `note` is told the newest number
+   * of them; when it rejects, nothing is forgotten.
+   */
+  expire(before: number, note: (newest: number) => Promise<void>): Promise<void>;
 }

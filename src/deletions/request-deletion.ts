@@ -1,10 +1,12 @@
 import type { Identity, IdentityHash } from "../entities/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
+import type { ErasureWatermark } from "./erasure-watermark.js";
 import { type GatherParts, gather, idsOf, knownAs, notErased, voidProfiles } from "./gather.js";
 import { liveProfiles } from "./live-profiles.js";
 
 export interface RequestParts extends GatherParts {
+  readonly watermark: Pick<ErasureWatermark, "noteAccepted">;
   /** Names of the targets that a request accepted now is for. */
   readonly targets: readonly string[];
   /** A random id of 20 hex characters. */
@@ -72,14 +74,14 @@ async function accept(
   hash: IdentityHash,
   now: number,
 ): Promise<string> {
-  const { entities, identities, ledger, suppression, failpoint } = parts;
+  const { entities, identities, ledger, suppression, watermark, failpoint } = parts;
   const owners = await entities.owners([hash]);
   const profiles = await notErased(suppression, await liveProfiles(entities, new Set(owners.values())));
   const known = await knownAs(parts, profiles);
   const sealed = await identities.seal([identity, ...known.identities]);
   const requestId = `${parts.newToken()}-${Math.floor(now / 1000)}`;
   failpoint("K1");
-  await ledger.accept({
+  const sequence = await ledger.accept({
     requestId,
     table,
     identity: hash,
@@ -96,5 +98,6 @@ async function accept(
     completedAt: undefined,
   });
   failpoint("K2");
+  await watermark.noteAccepted(sequence);
   return requestId;
 }

@@ -74,7 +74,7 @@ export function sweeper(parts: SweeperParts): Sweeper {
 
   async function sweepSome(): Promise<void> {
     leftoversFrom = await sweepLeftovers(parts, leftoversFrom);
-    if (parts.keepMs !== undefined) await ledger.expire(clock() - parts.keepMs);
+    if (parts.keepMs !== undefined) await ledger.expire(clock() - parts.keepMs, parts.watermark.noteForgotten);
   }
 
   function tick(): void {

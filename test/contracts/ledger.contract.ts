@@ -216,9 +216,16 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter));
       const last = (await ledger.since(0, 10)).at(-1)?.sequence ?? 0;
       await ledger.complete("b-1700000000", 1, 2000);
-      await ledger.expire(2000);
+      await ledger.expire(2000, async () => {});
       expect(await ledger.find("b-1700000000")).to.not.equal(undefined);
-      await ledger.expire(2001);
+      const refused = ledger.expire(2001, async () => {
+        throw new Error("not noted");
+      });
+      expect(await refused.catch((error: Error) => error.message)).to.equal("not noted");
+      expect(await ledger.find("b-1700000000")).to.not.equal(undefined);
+      const noted: number[] = [];
+      await ledger.expire(2001, async (newest) => void noted.push(newest));
+      expect(noted).to.deep.equal([last]);
       expect(await ledger.find("b-1700000000")).to.equal(undefined);
       expect([...(await at.suppression.erased(["entity-a", "entity-b"]))]).to.deep.equal(["entity-a"]);
       expect([...(await at.suppression.cutOffs(["other-a", "other-b"])).keys()]).to.deep.equal(["other-a"]);

@@ -11,13 +11,11 @@ import { parseMessage } from "../../src/entities/parse-message.js";
 import { sealing } from "../../src/entities/sealed.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
-import { openStores } from "../../src/stores/open-stores.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { messageRules, userTable } from "../support/entity-stage.js";
 import { holdFirst } from "../support/held-database.js";
-import { nameOf, onServersOnly, PATIENT, storesOnServers } from "../support/servers.js";
-import { settingsFor } from "../support/service.js";
-import { type OpenStores, temporaryStores } from "../support/stores.js";
+import { storesOnServers } from "../support/servers.js";
+import { type OpenStores, storesOf, temporaryStores } from "../support/stores.js";
 
 /** One process that collects and erases. */
 interface Process {
@@ -42,8 +40,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
     open = await temporaryStores();
     second = open.stores;
     if (storesOnServers) {
-      const settings = settingsFor(open.dir, { ...onServersOnly(nameOf(open.dir)), ...PATIENT });
-      second = await openStores({ settings, log: openLog("silent") });
+      second = (await storesOf(open.dir)).stores;
     }
   });
 

@@ -126,7 +126,7 @@ describe("a deletion request", () => {
           ...ledger,
           async accept(deletion) {
             raced = await stage.profile([ann, annsId], { since });
-            await ledger.accept(deletion);
+            return ledger.accept(deletion);
           },
         },
       }),
@@ -152,7 +152,7 @@ describe("a deletion request", () => {
                 releasedBy: [],
               },
             ]);
-            await ledger.accept(deletion);
+            return ledger.accept(deletion);
           },
         },
       }),

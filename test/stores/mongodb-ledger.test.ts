@@ -81,7 +81,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       await two.accept(someDeletion("b"));
       await two.accept(someDeletion("c"));
       await two.complete("b-1700000000", 1, 2000);
-      await two.expire(3000);
+      await two.expire(3000, async () => {});
       await one.accept(someDeletion("d"));
       const all = await one.since(0, 10);
       expect(all.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-a", "hash-c", "hash-d"]);

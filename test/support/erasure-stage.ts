@@ -11,7 +11,7 @@ import { type Sealing, sealing } from "../../src/entities/sealed.js";
 import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { type OpenStores, temporaryStores } from "./stores.js";
+import { type OpenStores, storesOf, temporaryStores } from "./stores.js";
 
 /** Deletion over the embedded engine, with everything that a test wants to hold or to look at. */
 export interface ErasureStage extends OpenStores {
@@ -31,11 +31,15 @@ export interface StageOptions {
   readonly failpoint?: Failpoint;
   readonly clock?: Clock;
   readonly log?: Log;
+  /** Opens what a service left in this folder, or on the servers under its name, and leaves it there. */
+  readonly dir?: string;
+  /** See `ErasureParts`. */
+  readonly keepMs?: number;
 }
 
 export async function erasureStage(options: StageOptions = {}): Promise<ErasureStage> {
   const { failpoint = noFailpoint, clock = systemClock, more = [], log = openLog("silent") } = options;
-  const open = await temporaryStores(failpoint);
+  const open = options.dir === undefined ? await temporaryStores(failpoint) : await storesOf(options.dir);
   const stores: Stores = { ...open.stores, ...options.wrap?.(open.stores) };
   const seals = sealing(stores.entityKeys);
   const hashIdentity = identityHashing(stores.pepper);
@@ -50,7 +54,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     log,
     observer: noObserver,
     failpoint,
-    keepMs: undefined,
+    keepMs: options.keepMs,
   });
 
   return {

@@ -21,16 +21,21 @@ export interface OpenStores {
 }
 
 export async function temporaryStores(failpoint?: Failpoint, under = tmpdir()): Promise<OpenStores> {
-  const dir = mkdtempSync(join(under, "entity-metrics-"));
-  const settings = settingsFor(dir, storesOnServers ? { ...onServersOnly(nameOf(dir)), ...PATIENT } : {});
-  const stores = await openStores({ settings, log: openLog("silent"), failpoint });
+  const { stores, dir, close } = await storesOf(mkdtempSync(join(under, "entity-metrics-")), failpoint);
   return {
     stores,
     dir,
     async close() {
-      await stores.close();
+      await close();
       rmSync(dir, { recursive: true, force: true });
       if (storesOnServers) await dropFromServers(nameOf(dir));
     },
   };
+}
+
+/** Every port over the stores of a folder, or of its name on the servers; what lies in them stays after `close`. */
+export async function storesOf(dir: string, failpoint?: Failpoint): Promise<OpenStores> {
+  const settings = settingsFor(dir, storesOnServers ? { ...onServersOnly(nameOf(dir)), ...PATIENT } : {});
+  const stores = await openStores({ settings, log: openLog("silent"), failpoint });
+  return { stores, dir, close: () => stores.close() };
 }

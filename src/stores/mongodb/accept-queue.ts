@@ -14,7 +14,7 @@ const TRIES = 200;
 
 interface Waiting {
   readonly deletion: Deletion;
-  resolve(): void;
+  resolve(sequence: number): void;
   reject(error: unknown): void;
 }
 
@@ -23,7 +23,7 @@ interface Waiting {
  * for each other are inserted together. A number is the newest one plus 1 and unique: whoever is second to a number asks for
  * the newest again, so none appears below one that could be seen before.
  */
-export function acceptQueue(db: Db): (deletion: Deletion) => Promise<void> {
+export function acceptQueue(db: Db): (deletion: Deletion) => Promise<number> {
   const requests = deletionsOf(db);
   const queue: Waiting[] = [];
   let running = false;
@@ -55,7 +55,9 @@ export function acceptQueue(db: Db): (deletion: Deletion) => Promise<void> {
       const accepted = left.slice(0, inserted);
       newest = first + inserted - 1;
       await renumber(db, new Map(accepted.map(({ deletion }, index) => [deletion.requestId, first + index])));
-      for (const { resolve } of accepted) resolve();
+      accepted.forEach(({ resolve }, index) => {
+        resolve(first + index);
+      });
       left = left.slice(inserted);
       const [refused] = left;
       if (refused === undefined) return;

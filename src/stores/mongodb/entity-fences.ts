@@ -36,7 +36,7 @@ export async function erase(records: EntityRecords, ids: readonly EntityId[]): P
     (left) =>
       records.entities.updateMany(
         { _id: oneOf(left), joining: { $exists: false } },
-        { $set: { state: "dead" }, $unset: { ...CONTENT, into: "" } },
+        { $set: { state: "dead" }, $unset: { ...CONTENT, born: "", into: "" } },
       ),
   );
   const dead = await readHeads(records, ids, { joined: 1 });

@@ -39,8 +39,8 @@ export async function finishJoin(
   await entities.updateOne({ _id: into }, { $pullAll: { absorbing: [...absorbed] } });
 }
 
-/** What a live entity has and no other. */
-export const CONTENT = { table: "", born: "", bindings: "", sealed: "", save: "", absorbing: "" } as const;
+/** What a live entity has and no other; `born` stays with one that is joined. */
+export const CONTENT = { table: "", bindings: "", sealed: "", save: "", absorbing: "" } as const;
 
 /** Takes back what a save locked that did not come to its commit, and never will. Safe to repeat. */
 export async function unlock({ entities }: EntityRecords, absorbed: readonly EntityId[], token: string): Promise<void> {

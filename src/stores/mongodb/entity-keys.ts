@@ -15,12 +15,16 @@ export interface EntityKeyDocument {
   readonly key: Binary;
 }
 
+export function entityKeysOf(db: Db): Collection<EntityKeyDocument> {
+  return db.collection<EntityKeyDocument>(entityKeys.name);
+}
+
 /**
  * Keys of entities in the database of the ledger. What an update overwrites there lives on in journal, oplog, replicas and
  * backups, so a key is stored wrapped (RFC 3394) under one that is made from the pepper, which the server never sees.
  */
 export function mongoEntityKeys(db: Db, pepper: Uint8Array, failpoint: Failpoint = noFailpoint): EntityKeys {
-  const keys = db.collection<EntityKeyDocument>(entityKeys.name);
+  const keys = entityKeysOf(db);
   const wrapping = keyWrapping(pepper);
 
   return {

@@ -15,6 +15,7 @@ export interface EntityRecord {
   readonly state: "live" | "joined" | "dead" | "none";
   readonly revision: number;
   readonly table?: string;
+  /** Also of a joined one: the newest are those whose keys an older ledger lacks. */
   readonly born?: number;
   readonly bindings?: readonly Binding[];
   readonly sealed?: Binary;

@@ -132,7 +132,7 @@ async function lock(
   }
   await insertNew(
     { entities },
-    unborn.map(({ id, into }) => ({ _id: id, state: "none", revision: 0, joining: { into, token, at } })),
+    unborn.map(({ id, into }) => ({ _id: id, state: "none", revision: 0, born: at, joining: { into, token, at } })),
   );
   const ids = due.map(({ id }) => id);
   const ours = await entities.find({ _id: oneOf(ids), "joining.token": token }, { projection: { _id: 1 } }).toArray();

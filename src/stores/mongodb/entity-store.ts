@@ -7,7 +7,7 @@ import { type EntityRecord, entityRecords, follow, lists } from "./entity-record
 import { saveChanges } from "./entity-saves.js";
 
 export const entityCollections: readonly CollectionPlan[] = [
-  { name: "entities", indexes: [] },
+  { name: "entities", indexes: [{ key: { born: -1, _id: 1 }, name: "newest" }] },
   { name: "identities", indexes: [{ key: { entity: 1 }, name: "entity" }] },
 ];
 

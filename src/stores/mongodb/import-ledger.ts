@@ -65,7 +65,10 @@ function byHash(a: { readonly hash: string }, b: { readonly hash: string }): num
 /** Numbers up to the source's newest are not given again, also where their requests were forgotten. */
 export async function setFacts(data: Db, ledger: Db, { sequence, watermark }: CopyFacts): Promise<void> {
   await raiseTo(ledger, FORGOTTEN, sequence);
-  await mongoErasureWatermark(data).write(watermark);
+  const known = mongoErasureWatermark(data);
+  await known.noteAccepted(sequence);
+  await known.noteForgotten(sequence);
+  await known.write(watermark);
 }
 
 export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {

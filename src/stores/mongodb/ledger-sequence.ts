@@ -13,11 +13,12 @@ export async function newestSequence(db: Db): Promise<number> {
 }
 
 /** Forgets requests completed before `before`. Their newest number is noted first, so that a crash between the two frees none. */
-export async function expireUpTo(db: Db, before: number): Promise<void> {
+export async function expireUpTo(db: Db, before: number, note: (newest: number) => Promise<void>): Promise<void> {
   const requests = deletionsOf(db);
   const old = { open: false, completedAt: { $lt: before } };
   const [newest] = await requests.find(old).sort({ sequence: -1 }).limit(1).toArray();
   if (newest === undefined) return;
+  await note(newest.sequence);
   await raiseTo(db, FORGOTTEN, newest.sequence);
   await requests.deleteMany({ ...old, sequence: { $lte: newest.sequence } });
 }

@@ -105,7 +105,7 @@ export function mongoLedger(db: Db): Ledger {
       return (await later.toArray()).map((found) => ({ sequence: found.sequence, deletion: deletionOf(found) }));
     },
 
-    expire: (before) => expireUpTo(db, before),
+    expire: (before, note) => expireUpTo(db, before, note),
   };
 }
 

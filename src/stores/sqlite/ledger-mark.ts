@@ -1,14 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { StartError } from "../../errors.js";
 import type { Database } from "./database.js";
+import { seenBy, sqliteErasureWatermark } from "./erasure-watermark.js";
 
 /** In `ledger.db` and in `entities.db`: a random mark of the ledger that the data was made with. */
 export const ledgerMarkSchema =
   "CREATE TABLE IF NOT EXISTS ledger_mark (one INTEGER PRIMARY KEY CHECK (one = 1), mark TEXT NOT NULL)";
 
 /**
- * Refuses data whose ledger is gone, is another's, or knows of fewer erasures than the data: the keys of its profiles
- * would be missing, and who was erased since would be unknown. Data older than its ledger is what a backup brings, and is let in.
+ * Refuses data whose ledger is gone, is another's, or is older than the data, by a deletion or by a profile: keys of profiles would
+ * be missing, and who was erased since would be unknown. Data older than its ledger is what a backup brings, and is let in
+ * unless the ledger has forgotten a deletion that the data has not seen.
  */
 export function matchLedger(ledger: Database, entities: Database, dir: string): void {
   const mark = markOf(ledger) ?? makeMark(ledger);
@@ -18,9 +20,19 @@ export function matchLedger(ledger: Database, entities: Database, dir: string): 
       `ledger.db in ${dir} is missing or another one's: put back the newest one that entities.db was used with`,
     );
   }
-  if (known === undefined) keepMark(entities, mark);
-  if (seenBy(entities) > acceptedBy(ledger)) {
+  if (known === undefined) {
+    // New data: nothing in it was to be erased.
+    sqliteErasureWatermark(entities).noteForgotten(forgottenBy(ledger));
+    keepMark(entities, mark);
+  }
+  const { erased, accepted, forgotten } = seenBy(entities);
+  if (Math.max(erased, accepted) > acceptedBy(ledger) || !hasKeys(ledger, newestEntities(entities))) {
     throw new StartError(`ledger.db in ${dir} is older than entities.db: put back the newest one`);
+  }
+  if (forgottenBy(ledger) > Math.max(erased, forgotten)) {
+    throw new StartError(
+      `entities.db in ${dir} is older than deletions that ledger.db has forgotten (deletions.keep): put back a newer one`,
+    );
   }
 }
 
@@ -38,14 +50,32 @@ function keepMark(db: Database, mark: string): void {
   db.prepare("INSERT INTO ledger_mark (one, mark) VALUES (1, ?)").run(mark);
 }
 
-/** Number of the newest deletion that the data has seen. */
-function seenBy(entities: Database): number {
-  const row = entities.prepare("SELECT sequence FROM erasure_watermark").get() as { sequence: number } | undefined;
-  return row?.sequence ?? 0;
-}
-
 /** Number of the newest deletion that was ever accepted. */
 function acceptedBy(ledger: Database): number {
   const row = ledger.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'deletion'").get();
   return (row as { seq: number } | undefined)?.seq ?? 0;
+}
+
+/** Number of the newest deletion that was ever forgotten; ledgers of earlier versions did not note it: those before the oldest one are. */
+function forgottenBy(ledger: Database): number {
+  const noted = ledger.prepare("SELECT sequence FROM forgotten_deletion").get() as { sequence: number } | undefined;
+  const { oldest } = ledger.prepare("SELECT min(sequence) AS oldest FROM deletion").get() as { oldest: number | null };
+  return Math.max(noted?.sequence ?? 0, oldest === null ? acceptedBy(ledger) : oldest - 1);
+}
+
+/** More than are ever made at one time: a key that an older ledger lacks is that of one of the newest. */
+const NEWEST = 1000;
+
+/** Ids of the newest entities that have a key. */
+function newestEntities(entities: Database): string[] {
+  const rows = entities.prepare("SELECT id FROM entity WHERE state <> 'dead' ORDER BY rowid DESC LIMIT ?").all(NEWEST);
+  return (rows as { id: string }[]).map(({ id }) => id);
+}
+
+/** Whether the ledger has a key of each of these ids, overwritten or not. */
+function hasKeys(ledger: Database, ids: readonly string[]): boolean {
+  const found = ledger
+    .prepare("SELECT count(*) AS count FROM entity_key WHERE entity IN (SELECT value FROM json_each(?))")
+    .get(JSON.stringify(ids)) as { count: number };
+  return found.count === ids.length;
 }

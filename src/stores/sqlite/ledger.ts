@@ -19,7 +19,8 @@ export const ledgerSchema = `
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS erased_identity (
     hash TEXT NOT NULL, sequence INTEGER NOT NULL, cut_off REAL NOT NULL, PRIMARY KEY (hash, sequence)
-  ) WITHOUT ROWID;`;
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);`;
 
 /** From schema 2 to 3: when a wait and a lease began. */
 export const addBeginnings = `
@@ -44,7 +45,7 @@ export function sqliteLedger(db: Database): Ledger {
 
   return {
     async accept(deletion) {
-      inTransaction(db, () => {
+      return inTransaction(db, () => {
         const { lastInsertRowid } = sql.insert.run(
           deletion.requestId,
           deletion.table,
@@ -61,7 +62,9 @@ export function sqliteLedger(db: Database): Ledger {
           deletion.notBefore,
           deletion.revision,
         );
-        suppress(Number(lastInsertRowid), deletion);
+        const sequence = Number(lastInsertRowid);
+        suppress(sequence, deletion);
+        return sequence;
       });
     },
 
@@ -140,11 +143,15 @@ export function sqliteLedger(db: Database): Ledger {
       return rows.map((row) => ({ sequence: row.sequence, deletion: deletionOf(row) }));
     },
 
-    async expire(before) {
+    async expire(before, note) {
+      const { newest } = sql.newestCompleted.get(before) as { newest: number | null };
+      if (newest === null) return;
+      await note(newest);
       inTransaction(db, () => {
-        sql.expireEntities.run(before);
-        sql.expireIdentities.run(before);
-        sql.expire.run(before);
+        sql.forget.run(newest);
+        sql.expireEntities.run(before, newest);
+        sql.expireIdentities.run(before, newest);
+        sql.expire.run(before, newest);
       });
     },
   };
@@ -201,7 +208,7 @@ export function deletionOf(row: DeletionRow): Deletion {
 }
 
 function statements(db: Database) {
-  const completedBefore = "(SELECT sequence FROM deletion WHERE completed_at < ?)";
+  const completedBefore = "(SELECT sequence FROM deletion WHERE completed_at < ? AND sequence <= ?)";
   return {
     insert:
       db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, sealer, sealed,
@@ -239,6 +246,9 @@ function statements(db: Database) {
     since: db.prepare("SELECT * FROM deletion WHERE sequence > ? ORDER BY sequence LIMIT ?"),
     expireEntities: db.prepare(`DELETE FROM erased_entity WHERE sequence IN ${completedBefore}`),
     expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE sequence IN ${completedBefore}`),
-    expire: db.prepare("DELETE FROM deletion WHERE completed_at < ?"),
+    expire: db.prepare("DELETE FROM deletion WHERE completed_at < ? AND sequence <= ?"),
+    newestCompleted: db.prepare("SELECT max(sequence) AS newest FROM deletion WHERE completed_at < ?"),
+    forget: db.prepare(`INSERT INTO forgotten_deletion (one, sequence) VALUES (1, ?)
+      ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`),
   };
 }

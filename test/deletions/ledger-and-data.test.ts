@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { type Clock, systemClock } from "../../src/clock.js";
+import { StartError } from "../../src/errors.js";
+import { dropFromServers } from "../support/drop-from-servers.js";
+import { erasureStage } from "../support/erasure-stage.js";
+import { nameOf, storesOnServers } from "../support/servers.js";
+import { type Overrides, startService, type TestService } from "../support/service.js";
+import { copyStore, removeStore } from "../support/store-copy.js";
+import { until } from "../support/until.js";
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** A clock that is a day ahead, and a minute further at each look. */
+function tomorrow(): Clock {
+  let looks = 0;
+  return () => systemClock() + DAY_MS + MINUTE_MS * looks++;
+}
+
+/** A deletion stays open: no process runs it. */
+const API_ONLY: Overrides = { roles: ["api"] };
+
+describe("data and a ledger that do not belong to the same time", function () {
+  this.timeout(60_000);
+  let dir: string;
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "ledger-and-data-"));
+  });
+
+  afterEach(async () => {
+    rmSync(dir, { recursive: true, force: true });
+    if (storesOnServers) await dropFromServers(nameOf(dir));
+  });
+
+  async function use(work: (service: TestService) => Promise<void>, overrides: Overrides = {}): Promise<void> {
+    const service = await startService(overrides, { dir });
+    try {
+      await work(service);
+    } finally {
+      await service.stop({ keep: true });
+    }
+  }
+
+  /** What the start says when it is refused; empty when it is not. */
+  async function refusal(): Promise<string> {
+    try {
+      await use(async () => {});
+      return "";
+    } catch (error) {
+      expect(error).to.be.instanceOf(StartError);
+      return (error as Error).message;
+    }
+  }
+
+  const collect = async (service: TestService, ...messages: object[]) => {
+    const answer = await service.fetch("/collect/json/web", { method: "POST", json: messages });
+    expect(answer.status).to.equal(200);
+  };
+
+  const remove = async (service: TestService, path: string) => {
+    const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
+    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+  };
+
+  const isComplete = async ({ service }: TestService, requestId: string) =>
+    (await service.stores.ledger.find(requestId))?.completedAt !== undefined;
+
+  const readable = async (service: TestService, path: string) =>
+    (await service.fetch(`/api/entity/user/${path}`)).status === 200;
+
+  /** A service on the same data forgets what was completed more than an hour ago, a day later; another runner has `open`. */
+  async function forget(requestId: string, open?: string): Promise<void> {
+    const stage = await erasureStage({ dir, keepMs: 60 * MINUTE_MS, clock: tomorrow() });
+    const { ledger } = stage.stores;
+    try {
+      if (open !== undefined) await ledger.claim(open, "another", 0, Number.MAX_SAFE_INTEGER);
+      await until("it is forgotten", async () => {
+        await stage.erasure.sweeper.sweep();
+        return (await ledger.find(requestId)) === undefined;
+      });
+    } finally {
+      await stage.close();
+    }
+  }
+
+  it("are refused when a profile was made since the copy of the ledger, though nothing was deleted", async () => {
+    await use((service) => collect(service, { _uid: "a" }));
+    const older = await copyStore(dir, "ledger");
+    await use((service) => collect(service, { _uid: "b" }));
+    await older.restore();
+    for (const _ of [1, 2]) expect(await refusal()).to.match(/ledger.* is older than .*: put back the newest one$/);
+  });
+
+  it("are refused when a profile was made since, and merged into an older one", async () => {
+    await use((service) => collect(service, { _uid: "a" }));
+    const older = await copyStore(dir, "ledger");
+    await use(async (service) => {
+      await collect(service, { user_id: "b" });
+      await collect(service, { _uid: "a", user_id: "b" });
+    });
+    await older.restore();
+    expect(await refusal()).to.match(/ledger.* is older than/);
+  });
+
+  it("are refused when a deletion was accepted since, and is open", async () => {
+    await use((service) => collect(service, { _uid: "a" }));
+    const older = await copyStore(dir, "ledger");
+    await use(async (service) => void (await remove(service, "_uid/a")), API_ONLY);
+    await older.restore();
+    expect(await refusal()).to.match(/ledger.* is older than/);
+  });
+
+  it("are refused when a deletion of an unknown identity was accepted since", async () => {
+    await use((service) => collect(service, { _uid: "a" }));
+    const older = await copyStore(dir, "ledger");
+    await use(async (service) => void (await remove(service, "_uid/stranger")), API_ONLY);
+    await older.restore();
+    expect(await refusal()).to.match(/ledger.* is older than/);
+  });
+
+  it("are taken when the newest ledger is back, and every profile is there", async () => {
+    await use((service) => collect(service, { _uid: "a" }));
+    const older = await copyStore(dir, "ledger");
+    await use((service) => collect(service, { _uid: "b" }));
+    const newest = await copyStore(dir, "ledger");
+    await older.restore();
+    expect(await refusal()).to.not.equal("");
+    await newest.restore();
+    await use(async (service) => {
+      for (const uid of ["a", "b"]) expect(await readable(service, `_uid/${uid}`)).to.equal(true);
+    });
+  });
+
+  it("are refused when the data is older than a deletion that the ledger has forgotten, and taken when it is not", async () => {
+    let requestId = "";
+    await use((service) => collect(service, { _uid: "a", segments: ["vip"] }, { _uid: "b" }));
+    const before = await copyStore(dir, "entities");
+    await use(async (service) => {
+      requestId = await remove(service, "_uid/a");
+      await until("it is complete", () => isComplete(service, requestId));
+    });
+    await use(async () => {}); // the start notes with the data what was erased
+    const after = await copyStore(dir, "entities");
+    await forget(requestId);
+    await before.restore();
+    for (const _ of [1, 2]) {
+      expect(await refusal()).to.match(/is older than deletions that .*ledger.* has forgotten \(deletions\.keep\)/);
+    }
+    await after.restore();
+    await use(async (service) => {
+      expect(await readable(service, "_uid/a")).to.equal(false);
+      expect(await readable(service, "_uid/b")).to.equal(true);
+      await collect(service, { _uid: "a" });
+    });
+  });
+
+  it("are taken when deletions were forgotten while an earlier one is open", async () => {
+    let [open, requestId] = ["", ""];
+    await use(async (service) => {
+      await collect(service, { _uid: "a" }, { _uid: "b" });
+      open = await remove(service, "_uid/a");
+      requestId = await remove(service, "_uid/b");
+    }, API_ONLY);
+    const stage = await erasureStage({ dir });
+    await stage.erasure.run(requestId);
+    await stage.close();
+    await forget(requestId, open);
+    await use(async (service) => {
+      const { ledger } = service.service.stores;
+      expect(await isComplete(service, open)).to.equal(false);
+      expect(await ledger.find(requestId)).to.equal(undefined);
+    }, API_ONLY);
+  });
+
+  it("are taken when the data is new and empty, beside a ledger that has forgotten deletions", async () => {
+    let requestId = "";
+    await use(async (service) => {
+      await collect(service, { _uid: "a" });
+      requestId = await remove(service, "_uid/a");
+      await until("it is complete", () => isComplete(service, requestId));
+    });
+    await forget(requestId);
+    await removeStore(dir, "entities");
+    for (const uid of ["a", "b"]) {
+      await use(async (service) => {
+        await collect(service, { _uid: uid });
+        expect(await readable(service, `_uid/${uid}`)).to.equal(true);
+      });
+    }
+  });
+});
