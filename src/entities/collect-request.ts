@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../clock.js";
 import { invalid, type Problem, ServiceError } from "../errors.js";
 import type { CollectMessages, NewMessage } from "./collect-messages.js";
 import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
@@ -37,6 +38,7 @@ export interface CollectTally {
 }
 
 export interface CollectRequestParts extends IdempotencyParts {
+  readonly clock: Clock;
   readonly collect: CollectMessages;
 }
 

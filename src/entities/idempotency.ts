@@ -17,7 +17,8 @@ export interface IdempotentRequest {
 export interface Idempotency {
   /**
    * Takes the request for `owner` until `until`, and hands out its progress so far (a fresh one begins at `now`).
-   * Undefined while another owner has it. Records older than 24 h are forgotten.
+   * Undefined while another owner has it: until its `until`, unless that is later than this `until`, as the clock has been
+   * set back since. Records older than 24 h are forgotten.
    */
   begin(id: string, owner: string, now: number, until: number): Promise<IdempotentRequest | undefined>;
   /** Notes progress and keeps the request for `owner` until `until`. Resolves when it survives a crash. */

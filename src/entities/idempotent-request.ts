@@ -13,7 +13,6 @@ const RELEASE_PAUSE_MS = 1_000;
 
 export interface IdempotencyParts {
   readonly idempotency: Idempotency;
-  readonly clock: Clock;
   /** See `clock.arrivals`. */
   readonly arrivals: Clock;
 }
@@ -39,7 +38,7 @@ export class RepeatableRun {
   /** Takes the request for `owner`; refused while another has it. */
   static async begin(parts: IdempotencyParts, id: string, owner: string): Promise<RepeatableRun> {
     const arrival = parts.arrivals();
-    const before = await parts.idempotency.begin(id, owner, arrival, parts.clock() + LEASE_MS).catch((error) => {
+    const before = await parts.idempotency.begin(id, owner, arrival, arrival + LEASE_MS).catch((error) => {
       // It may be taken all the same: then nobody else would get it until the lease ends.
       void letGo(parts.idempotency, id, owner);
       throw error;
@@ -81,7 +80,7 @@ export class RepeatableRun {
 
   /** Notes that all messages met so far are done with. What is not noted may be done again, to the same end. */
   async advance(tally: string): Promise<void> {
-    if (this.#seen > this.#before.done) await this.#note(tally, false, this.#parts.clock() + LEASE_MS);
+    if (this.#seen > this.#before.done) await this.#note(tally, false, this.#parts.arrivals() + LEASE_MS);
   }
 
   /** Notes that the body has ended, and lets the next run in. */

@@ -36,6 +36,13 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
       expect(await store.begin(id, "b", 3000, 9999)).to.deep.equal(fresh(id, 1000));
     });
 
+    it("lets the next owner in when the clock has been set back since the owner took the request", async () => {
+      const id = newId();
+      await store.begin(id, "a", 8_000_000, 8_060_000);
+      expect(await store.begin(id, "b", 8_000_000, 8_060_000)).to.equal(undefined);
+      expect(await store.begin(id, "b", 800_000, 860_000)).to.deep.equal(fresh(id, 8_000_000));
+    });
+
     it("hands out the progress that was noted", async () => {
       const progress = { ...fresh(newId(), 1000), done: 7, digest: "d", finished: true, tally: "{}" };
       await store.begin(progress.id, "a", 1000, 2000);

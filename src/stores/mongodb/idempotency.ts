@@ -46,7 +46,7 @@ export function mongoIdempotency(db: Db): Idempotency {
           if (await isInserted(requests.insertOne({ _id: id, ...fresh }))) return requestOf({ _id: id, ...fresh });
           continue;
         }
-        const isFree = found.owner === null || found.until <= now;
+        const isFree = found.owner === null || found.until <= now || found.until > until;
         if (!isFree && found.owner !== owner) return undefined;
         const taken = await requests.findOneAndUpdate(
           { _id: id, arrival: found.arrival, owner: found.owner, until: found.until },

@@ -37,7 +37,8 @@ export function sqliteIdempotency(db: Database): Idempotency {
           add.run(id, now, owner, until);
           return { id, arrival: now, done: 0, digest: "", finished: false, tally: "" };
         }
-        if (row.owner !== null && row.owner !== owner && row.until > now) return undefined;
+        const isHeld = row.owner !== null && row.until > now && row.until <= until;
+        if (isHeld && row.owner !== owner) return undefined;
         take.run(owner, until, id);
         const { arrival, done, digest, tally } = row;
         return { id, arrival, done, digest, finished: row.finished === 1, tally };
