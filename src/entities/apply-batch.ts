@@ -7,6 +7,7 @@ import type { EntityId, StoredEntity } from "./entity.js";
 import { decodeDocument, type EntityDocument, encodeDocument } from "./entity-document.js";
 import type { EntityKeys } from "./entity-keys.js";
 import type { EntityStore } from "./entity-store.js";
+import { eraseUnreadable } from "./erase-unreadable.js";
 import { type EntitySources, type FoundEntities, findEntities } from "./find-entities.js";
 import type { History } from "./history.js";
 import { KnownKeys } from "./known-keys.js";
@@ -56,7 +57,13 @@ export async function applyBatch(
       await sleep(ABOUT_TO_BE_ERASED_MS);
       continue;
     }
-    const plan = planBatch(left, { found, documents: await documents.of(found.live), limits, newId: parts.newId });
+    const opened = await documents.of(found.live);
+    const unreadable = found.live.filter(({ id }) => !opened.has(id));
+    if (unreadable.length > 0) {
+      await eraseUnreadable(parts, unreadable);
+      continue;
+    }
+    const plan = planBatch(left, { found, documents: opened, limits, newId: parts.newId });
     refused.push(...plan.refused);
     await keys.create(plan.newIds);
     try {

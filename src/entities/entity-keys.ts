@@ -11,6 +11,8 @@ export interface EntityKeys {
    * rejects when that cannot be confirmed yet. Safe to repeat.
    */
   destroy(ids: readonly EntityId[]): Promise<void>;
+  /** Which of these ids had a key that was destroyed. */
+  destroyed(ids: readonly EntityId[]): Promise<Set<EntityId>>;
   /** Whether any of these ids still has a key. */
   holds(ids: readonly EntityId[]): Promise<boolean>;
 }

@@ -42,6 +42,8 @@ export function entityKeysContract(name: string, open: () => Promise<OpenEntityK
       expect([...(await keys.read(["a", "b"])).keys()]).to.deep.equal(["b"]);
       expect(await keys.holds(["a"])).to.equal(false);
       expect(await keys.holds(["a", "b"])).to.equal(true);
+      expect([...(await keys.destroyed(["a", "b", "unknown"]))]).to.deep.equal(["a"]);
+      expect([...(await keys.destroyed([]))]).to.deep.equal([]);
     });
 
     it("leaves no byte of a destroyed key in any file, whatever was written around it", async () => {

@@ -48,6 +48,11 @@ export function mongoEntityKeys(db: Db, pepper: Uint8Array, failpoint: Failpoint
       if ((await living(keys, ids)).length > 0) throw new Error("A key was not overwritten");
     },
 
+    async destroyed(ids) {
+      const found = await findByIds(keys, [...new Set(ids)]);
+      return new Set(found.filter((document) => !isLiving(document)).map(({ _id }) => _id));
+    },
+
     holds: async (ids) => (await living(keys, ids)).length > 0,
   };
 }

@@ -17,6 +17,8 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
   const insert = db.prepare("INSERT OR IGNORE INTO entity_key (entity, key) VALUES (?, ?)");
   const read = db.prepare(`SELECT entity, key FROM entity_key
     WHERE entity IN (SELECT value FROM json_each(?)) AND key <> zeroblob(32)`);
+  const overwritten = db.prepare(`SELECT entity FROM entity_key
+    WHERE entity IN (SELECT value FROM json_each(?)) AND key = zeroblob(32)`);
   const overwrite = db.prepare("UPDATE entity_key SET key = zeroblob(32) WHERE entity = ?");
   const checkpoint = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
 
@@ -46,6 +48,11 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
       const { busy, log, checkpointed } = checkpoint.get() as { busy: number; log: number; checkpointed: number };
       if (busy !== 0 || log !== checkpointed) throw new Error("The journal of the ledger could not be emptied yet");
       if (keysOf(ids).length > 0) throw new Error("A key was not overwritten");
+    },
+
+    async destroyed(ids) {
+      const rows = overwritten.all(JSON.stringify(ids)) as { entity: string }[];
+      return new Set(rows.map(({ entity }) => entity));
     },
 
     holds: async (ids) => keysOf(ids).length > 0,
