@@ -38,6 +38,7 @@ import { dimensions } from "./metrics/dimensions/index.js";
 import { parseDuration } from "./metrics/duration.js";
 import { fetchBatch } from "./metrics/fetch-batch.js";
 import { fetchSeries } from "./metrics/fetch-series.js";
+import { ReadMemory } from "./metrics/read-memory.js";
 import { type RecordPoints, recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
 import { type RunningRecorder, runRecorder } from "./metrics/run-recorder.js";
@@ -85,11 +86,14 @@ export async function compose(
   pointRoutes(api, { version, record, limits: settings.limits, keep, clock });
   const deadlineMs = settings.limits.store_deadline_ms;
   const fetching = fetchSeries({ store: stores.series, changes: stores.changes, cache: settings.cache, deadlineMs });
+  const memory = new ReadMemory(settings.limits.read_bytes);
+  meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
   const count = seriesCounters(meters);
   const fetch = countCached(fetching, count);
   metricRoutes(api, {
     fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits: settings.limits, keep, deadlineMs }),
     limits: settings.limits,
+    memory,
     clock,
     count,
     answerBytes: 0.75 * settings.cache.answers_bytes,

@@ -45,6 +45,7 @@ export interface Limits {
   readonly buckets: number;
   readonly answer_values: number;
   readonly answer_slots: number;
+  readonly read_bytes: number;
   readonly batch_points: number;
   readonly store_deadline_ms: number;
   readonly requests_per_key: number;

@@ -47,8 +47,23 @@ export function followConnections(server: Server): Connections {
   return connections;
 }
 
+/** What waits for the end of a response: its listeners would be too many for Node's taste, one each. */
+const waiting = new WeakMap<ServerResponse, (() => void)[]>();
+
 /** Calls `then` once, when the response is out, or its connection gone. */
 export function whenOut(res: ServerResponse, then: () => void): void {
-  if (res.closed || res.req.socket.destroyed) then();
-  else res.once("close", then);
+  if (res.closed || res.req.socket.destroyed) {
+    then();
+    return;
+  }
+  const others = waiting.get(res);
+  if (others !== undefined) {
+    others.push(then);
+    return;
+  }
+  const all = [then];
+  waiting.set(res, all);
+  res.once("close", () => {
+    for (const each of all) each();
+  });
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.js";
-import { type Series, seriesKey } from "./series.js";
+import { type Series, type SlotColumn, seriesKey } from "./series.js";
 import type { SeriesStore, SeriesWindow } from "./series-store.js";
 
 /** A store that reads chunks. */
@@ -44,21 +44,27 @@ export async function readChunks(store: ChunkStore, chunks: readonly Chunk[]): P
   return slots;
 }
 
-/** The slots of a window, copied out of those of its chunks. */
+/** The slots of a window, copied out of those of its chunks. Chunks that are `empty` at either end of it are left out. */
 export function joinChunks(
   { series, from, to }: SeriesWindow,
   chunks: readonly Chunk[],
   slotsOf: (chunk: Chunk) => Float64Array,
-): Float64Array {
-  const first = from / series.dimension.slotMs;
-  const column = new Float64Array((to - from) / series.dimension.slotMs);
+  empty: Float64Array,
+): Pick<SlotColumn, "from" | "values"> {
+  const { slotMs } = series.dimension;
+  const first = chunks.find((chunk) => slotsOf(chunk) !== empty)?.index;
+  const last = chunks.findLast((chunk) => slotsOf(chunk) !== empty)?.index;
+  if (first === undefined || last === undefined) return { from, values: new Float64Array(0) };
+  const start = Math.max(from / slotMs, first * empty.length);
+  const values = new Float64Array(Math.min(to / slotMs, (last + 1) * empty.length) - start);
   for (const chunk of chunks) {
+    if (chunk.index < first || chunk.index > last) continue;
     const slots = slotsOf(chunk);
-    const start = chunk.index * slots.length - first;
-    const skip = Math.max(0, -start);
-    column.set(slots.subarray(skip, Math.min(slots.length, column.length - start)), start + skip);
+    const at = chunk.index * slots.length - start;
+    const skip = Math.max(0, -at);
+    values.set(slots.subarray(skip, Math.min(slots.length, values.length - at)), at + skip);
   }
-  return column;
+  return { from: start * slotMs, values };
 }
 
 /** Chunks of one series that follow each other, together. */

@@ -15,8 +15,8 @@ export function seriesCounters(meters: Pick<Meters, "counter">): CountSeries {
 
 /** The same fetching, counted. */
 export function countCached(fetch: FetchSeries, count: CountSeries): FetchSeries {
-  return async (plans, now) => {
-    const found = await fetch(plans, now);
+  return async (plans, now, reading) => {
+    const found = await fetch(plans, now, reading);
     count(found.length, found.filter(({ isCached }) => isCached).length);
     return found;
   };

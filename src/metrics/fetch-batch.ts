@@ -2,6 +2,7 @@ import { type Problem, ServiceError } from "../errors.js";
 import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded } from "./answer-limits.js";
 import { withDeadline } from "./deadline.js";
 import type { FetchedSeries, FetchSeries } from "./fetch-series.js";
+import type { Reading } from "./read-memory.js";
 import type { SegmentIds } from "./segment-ids.js";
 import { type SeriesPlan, seriesPlan } from "./series-plan.js";
 import { type AskedSeries, seriesRequest, soundFields } from "./series-request.js";
@@ -42,13 +43,13 @@ export interface FetchedBatch {
  * The series of a batch as of `now` (Unix ms), in order; a bad item comes back in its place, and the id that stands for every
  * segment as one series for each. Throws when every item is bad, or the answer would be too large, or a store fails.
  */
-export type FetchBatch = (items: readonly AskedItem[], now: number) => Promise<FetchedBatch>;
+export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Reading) => Promise<FetchedBatch>;
 
 /** The most series that one item stands for. */
 const MOST_SEGMENTS = 1_000;
 
 export function fetchBatch({ fetch, segmentIds, limits, keep, deadlineMs }: FetchBatchParts): FetchBatch {
-  return async (items, now) => {
+  return async (items, now, reading) => {
     const kept = keep();
     const planned = items.map((item) => plan(item, now, kept, limits));
     const refused = planned.filter((item): item is RefusedSeries => "problem" in item);
@@ -56,7 +57,7 @@ export function fetchBatch({ fetch, segmentIds, limits, keep, deadlineMs }: Fetc
     const expanded = await expand(planned, now, kept);
     const plans = expanded.filter((item): item is SeriesPlan => "key" in item);
     checkAnswer(plans, limits);
-    const fetched = await fetch(plans, now);
+    const fetched = await fetch(plans, now, reading);
     let next = 0;
     return {
       series: expanded.map((item) => ("key" in item ? (fetched[next++] as FetchedSeries) : item)),

@@ -2,16 +2,19 @@ import type { Changes } from "./changes.js";
 import type { ChunkStore } from "./chunks.js";
 import { withDeadline } from "./deadline.js";
 import { FragmentCache } from "./fragment-cache.js";
+import type { Reading } from "./read-memory.js";
+import { answerBytes, readParts, slotBytes } from "./read-parts.js";
 import { type SaveSchedule, saveSchedule } from "./save-schedule.js";
 import { seriesKey } from "./series.js";
 import { type SeriesFragment, seriesFragment } from "./series-fragment.js";
-import { costOf, type SeriesPlan, windowsOf } from "./series-plan.js";
+import { type SeriesPlan, windowsOf } from "./series-plan.js";
+import type { SeriesStore } from "./series-store.js";
 import { SeriesWatch } from "./series-watch.js";
-import { type CachedSlots, SlotCache } from "./slot-cache.js";
+import { SlotCache } from "./slot-cache.js";
 import { Turns } from "./turns.js";
 
 export interface FetchSeriesParts {
-  readonly store: ChunkStore;
+  readonly store: Pick<SeriesStore, "chunkSlots" | "read" | "mayHold">;
   readonly changes: Changes;
   /** Bytes that slots and finished values may take in memory. */
   readonly cache: { readonly columns_bytes: number; readonly answers_bytes: number };
@@ -29,8 +32,11 @@ export interface FetchedSeries extends SaveSchedule {
   isCurrent(): boolean;
 }
 
-/** The values of each plan as of `now` (Unix ms), in the order asked, by at most one read of the store. Rejects rather than hand out a part. */
-export type FetchSeries = (plans: readonly SeriesPlan[], now: number) => Promise<FetchedSeries[]>;
+/**
+ * The values of each plan as of `now` (Unix ms), in the order asked, by one read of the store unless much is asked. Takes the
+ * memory for it from the account of the reading, and stops when that is over. Rejects rather than hand out a part.
+ */
+export type FetchSeries = (plans: readonly SeriesPlan[], now: number, reading: Reading) => Promise<FetchedSeries[]>;
 
 export function fetchSeries({ store, changes, cache, deadlineMs }: FetchSeriesParts): FetchSeries {
   const watch = new SeriesWatch(changes);
@@ -38,14 +44,14 @@ export function fetchSeries({ store, changes, cache, deadlineMs }: FetchSeriesPa
     chunkSlots: store.chunkSlots,
     read: (windows) => withDeadline(deadlineMs, () => store.read(windows)),
   };
-  const slots = new SlotCache(patient, watch, cache.columns_bytes);
+  const turns = new Turns();
+  const slots = new SlotCache(patient, watch, cache.columns_bytes, turns);
   const fragments = new FragmentCache(watch, cache.answers_bytes);
 
-  return async (plans, now) => {
-    const trusted = watch.trusted();
-    const found = plans.map((plan) => (trusted ? fragments.get(plan) : undefined));
+  return async (plans, now, reading) => {
+    const found = known(plans);
     const missing = plans.filter((_, i) => found[i] === undefined);
-    const made = missing.length === 0 ? [] : await make(missing, now);
+    const made = missing.length === 0 ? [] : await make(missing, now, reading);
     let next = 0;
     return plans.map((plan, i) => {
       const cached = found[i];
@@ -56,35 +62,54 @@ export function fetchSeries({ store, changes, cache, deadlineMs }: FetchSeriesPa
     });
   };
 
-  /** Makes the values of plans whose values nobody has at hand. */
-  async function make(plans: readonly SeriesPlan[], now: number): Promise<Made[]> {
+  function known(plans: readonly SeriesPlan[]): (SeriesFragment | undefined)[] {
+    const trusted = watch.trusted();
+    return plans.map((plan) => (trusted ? fragments.get(plan) : undefined));
+  }
+
+  /** Makes the values of plans that are not at hand, one part after another. */
+  async function make(plans: readonly SeriesPlan[], now: number, reading: Reading): Promise<Made[]> {
+    reading.take(answerBytes(plans, mayHold));
+    const made: Made[] = [];
+    for (const part of readParts(plans)) {
+      if (!part.isSmall) await turns.next();
+      reading.refuseIfOver();
+      const bytes = slotBytes(part.plans, mayHold);
+      reading.take(bytes);
+      try {
+        made.push(...(await makePart(part.plans, now)));
+      } finally {
+        reading.give(bytes);
+      }
+    }
+    return made;
+  }
+
+  /** Some may have been made for another request by now. A series that is not there is not read. */
+  async function makePart(plans: readonly SeriesPlan[], now: number): Promise<Made[]> {
+    const found = known(plans);
     const looks = plans.map(({ parts }) => parts.map((part) => watch.open(seriesKey(part))));
     try {
-      const read = await slots.read(plans.flatMap(windowsOf));
-      const turns = new Turns(TURN);
-      const made: Made[] = [];
-      let next = 0;
-      for (const [i, plan] of plans.entries()) {
-        const parts: CachedSlots[] = read.slice(next, next + plan.parts.length);
-        next += plan.parts.length;
-        // Whoever waited for the same read may have made the same values by now.
-        const columns = () => parts.map((part) => part.column());
+      const there = plans.filter((plan, i) => found[i] === undefined && mayHold(plan));
+      const read = await slots.read(there.flatMap(windowsOf));
+      const slotsOf = new Map(there.map((plan) => [plan, read.splice(0, plan.parts.length)]));
+      return plans.map((plan, i) => {
+        const cached = found[i];
+        if (cached !== undefined) return { fragment: cached, isCached: true };
+        const parts = slotsOf.get(plan);
+        const columns = () => parts?.map((part) => part.column()) ?? [];
         const fragment = (watch.trusted() && fragments.get(plan)) || seriesFragment(plan, columns(), now);
         fragments.keep(plan, fragment, looks[i] ?? []);
-        made.push({ fragment, isCached: !parts.some((part) => part.read) });
-        const cost = costOf(plan);
-        const others = turns.after(cost.slots + 10 * cost.values + PLAN_COST);
-        if (others !== undefined) await others;
-      }
-      return made;
+        return { fragment, isCached: parts !== undefined && !parts.some((part) => part.read) };
+      });
     } finally {
       for (const look of looks.flat()) watch.close(look);
     }
   }
-}
 
-/** Work done before others get their turn, in slots; what a plan counts for besides its slots and values. */
-const TURN = 500_000;
-const PLAN_COST = 1_000;
+  function mayHold({ parts }: SeriesPlan): boolean {
+    return parts.some((part) => store.mayHold(part));
+  }
+}
 
 type Made = Pick<FetchedSeries, "fragment" | "isCached">;

@@ -1,9 +1,14 @@
 import { createHash } from "node:crypto";
 import { aggregate, type Buckets, fillEmpty } from "./buckets.js";
 import { ratio } from "./ratio.js";
-import { slotStart } from "./series.js";
+import { type SlotColumn, slotStart } from "./series.js";
 import type { SeriesPlan } from "./series-plan.js";
 import { smooth } from "./smooth.js";
+
+/** Consecutive slots: `from` is the start of the first, Unix ms. */
+export type Column = Pick<SlotColumn, "from" | "values">;
+
+const NO_COLUMN: Column = { from: 0, values: new Float64Array(0) };
 
 /** The values of one series, ready to be sent. */
 export interface SeriesFragment {
@@ -15,16 +20,20 @@ export interface SeriesFragment {
   digest?: string;
 }
 
-/** Makes the values of a plan from the slots of its parts: columns from `readFrom` to `to`. Uses up the columns. */
-export function seriesFragment(plan: SeriesPlan, columns: readonly Float64Array[], now: number): SeriesFragment {
-  const { request, readFrom, from, buckets, lead, filled } = plan;
+/**
+ * Makes the values of a plan from the slots of its parts: what is saved lies in their columns, within `readFrom` and `to`. Uses up
+ * the columns; without any there is nothing saved.
+ */
+export function seriesFragment(plan: SeriesPlan, columns: readonly Column[], now: number): SeriesFragment {
+  const { request, from, buckets, lead, filled } = plan;
   const { slotMs } = request.dimension;
   const first = buckets.start + lead * buckets.step;
-  const aggregated = columns.map((column) => {
-    // Between the start of the first bucket and that of the window lie slots that nobody asked for.
-    if (lead > 0)
-      column.fill(Number.NaN, Math.max(0, Math.ceil((first - readFrom) / slotMs)), (from - readFrom) / slotMs);
-    return aggregate(column, readFrom, slotMs, buckets, request.aggregation);
+  const aggregated = plan.parts.map((_, i) => {
+    const column = columns[i] ?? NO_COLUMN;
+    const slotAt = (ms: number) => Math.max(0, Math.ceil((ms - column.from) / slotMs));
+    // Between the start of the first bucket and that of the window lie slots that were not asked for.
+    if (lead > 0) column.values.fill(Number.NaN, slotAt(first), slotAt(from));
+    return aggregate(column.values, column.from, slotMs, buckets, request.aggregation);
   });
   const [numerators, denominators] = aggregated as [Float64Array, Float64Array | undefined];
   let values = denominators === undefined ? numerators : ratio(numerators, denominators);
@@ -49,16 +58,19 @@ function pointsJson(values: Float64Array, { start, step }: Buckets, lead: number
   return Buffer.from(`${json}]`, "latin1");
 }
 
-function savedSlots({ request, readFrom, to }: SeriesPlan, columns: readonly Float64Array[], now: number): number[] {
+function savedSlots({ request, readFrom, to }: SeriesPlan, columns: readonly Column[], now: number): number[] {
   const { dimension } = request;
   const saved: number[] = [];
+  if (columns.length === 0) return saved;
   for (
     let slot = Math.max(readFrom, slotStart(dimension, now) - dimension.slotMs);
     slot < to;
     slot += dimension.slotMs
   ) {
-    const index = (slot - readFrom) / dimension.slotMs;
-    if (columns.every((column) => !Number.isNaN(column[index]))) saved.push(slot);
+    const isSaved = columns.every(
+      ({ from, values }) => !Number.isNaN(values[(slot - from) / dimension.slotMs] ?? Number.NaN),
+    );
+    if (isSaved) saved.push(slot);
   }
   return saved;
 }

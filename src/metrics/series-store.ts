@@ -26,10 +26,16 @@ export interface SeriesStore {
 
   /**
    * The slots of each window, in the order asked: a column of exactly (to - from) / slotMs values, NaN where nothing is
-   * saved, also for a series that nobody wrote. Sees every write that resolved before the call. Rejects rather than
-   * hand out a part.
+   * saved, also for a series that was never written. Sees every write that resolved before the call. Rejects rather than
+   * hand out a part. A column is not to be changed: those in which nothing is saved may be one and the same.
    */
   read(windows: readonly SeriesWindow[]): Promise<Float64Array[]>;
+
+  /**
+   * False when the series is certainly not there: no write that resolved before the call named it. To ask costs next to
+   * nothing; an engine that cannot know says true.
+   */
+  mayHold(series: Series): boolean;
 
   /** Forgets slots that start before `before` (Unix ms). May keep some longer; safe to repeat. */
   expire(before: number): Promise<void>;

@@ -1,22 +1,23 @@
 import { LRUCache } from "lru-cache";
 import { type Chunk, type ChunkStore, chunksOf, joinChunks, readChunks } from "./chunks.js";
+import type { SlotColumn } from "./series.js";
 import type { SeriesWindow } from "./series-store.js";
 import type { Look, SeriesHolder, SeriesWatch } from "./series-watch.js";
-import { Turns } from "./turns.js";
+import type { Turns } from "./turns.js";
 
 /** The slots of a window. */
 export interface CachedSlots {
   /** Whether a store was read for them, by this reader or by one who was reading when it came. */
   readonly read: boolean;
-  /** A column of its own: (to - from) / slotMs values, NaN where nothing is saved. */
-  column(): Float64Array;
+  /** A column of its own, in which all saved slots of the window lie; NaN where nothing is saved. */
+  column(): Pick<SlotColumn, "from" | "values">;
 }
 
 /** A read of the store that is under way. */
 type Load = Promise<Map<string, Float64Array>>;
 
 /** Chunks kept before others get their turn. */
-const TURN = 5_000;
+const KEPT_AT_ONCE = 5_000;
 
 /** What an entry takes besides its slots, roughly, bytes. */
 const ENTRY_BYTES = 300;
@@ -28,14 +29,16 @@ const ENTRY_BYTES = 300;
 export class SlotCache implements SeriesHolder {
   readonly #store: ChunkStore;
   readonly #watch: SeriesWatch;
+  readonly #turns: Turns;
   readonly #chunks: LRUCache<string, Float64Array>;
   readonly #loads = new Map<string, Load>();
   /** Stands for every chunk without a saved slot. */
   readonly #empty: Float64Array;
 
-  constructor(store: ChunkStore, watch: SeriesWatch, bytes: number) {
+  constructor(store: ChunkStore, watch: SeriesWatch, bytes: number, turns: Turns) {
     this.#store = store;
     this.#watch = watch;
+    this.#turns = turns;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
     const sizeCalculation = (slots: Float64Array) => (slots === this.#empty ? 0 : slots.byteLength) + ENTRY_BYTES;
     this.#chunks = new LRUCache({ maxSize: Math.max(1, bytes), sizeCalculation });
@@ -69,7 +72,10 @@ export class SlotCache implements SeriesHolder {
       (found.get(key) ?? loaded.get(loads.get(key) as Load)?.get(key)) as Float64Array;
     return windows.map((window, i) => {
       const chunks = wanted[i] as Chunk[];
-      return { read: chunks.some(({ key }) => loads.has(key)), column: () => joinChunks(window, chunks, slotsOf) };
+      return {
+        read: chunks.some(({ key }) => loads.has(key)),
+        column: () => joinChunks(window, chunks, slotsOf, this.#empty),
+      };
     });
   }
 
@@ -97,13 +103,11 @@ export class SlotCache implements SeriesHolder {
   async #finish(chunks: readonly Chunk[], looks: ReadonlyMap<string, Look>, self: () => Load): Load {
     try {
       const slots = await readChunks(this.#store, chunks);
-      const turns = new Turns(TURN);
-      for (const { key, seriesKey } of chunks) {
-        if (this.#watch.isFresh(looks.get(seriesKey) as Look)) {
-          this.#chunks.set(key, this.#compact(slots.get(key) as Float64Array));
-        }
-        const others = turns.after(1);
-        if (others !== undefined) await others;
+      for (const [i, { key, seriesKey }] of chunks.entries()) {
+        const own = this.#compact(slots.get(key) as Float64Array);
+        slots.set(key, own);
+        if (this.#watch.isFresh(looks.get(seriesKey) as Look)) this.#chunks.set(key, own);
+        if ((i + 1) % KEPT_AT_ONCE === 0) await this.#turns.next();
       }
       return slots;
     } finally {

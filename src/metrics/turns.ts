@@ -1,20 +1,26 @@
-import { setImmediate } from "node:timers/promises";
-
-/** Long work in turns, so that others get theirs. */
+/**
+ * Long work of all requests, one part after another: between any two parts the process looks at the network, however many
+ * requests have work left.
+ */
 export class Turns {
-  readonly #length: number;
-  #done = 0;
+  readonly #waiting: (() => void)[] = [];
+  #isServing = false;
 
-  /** `length` is how much work is done in one turn, in units of the caller's choice. */
-  constructor(length: number) {
-    this.#length = length;
+  /** Resolves when the next part of a piece of work may be done, in the order of the calls. A part takes 50 ms at most. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (!this.#isServing) this.#serve();
+    });
   }
 
-  /** Notes work; what it hands out, if anything, is to be awaited before more is done. */
-  after(work: number): Promise<void> | undefined {
-    this.#done += work;
-    if (this.#done < this.#length) return undefined;
-    this.#done = 0;
-    return setImmediate();
+  /** Lets one caller go on in each round of the event loop. */
+  #serve(): void {
+    this.#isServing = this.#waiting.length > 0;
+    if (!this.#isServing) return;
+    setImmediate(() => {
+      this.#waiting.shift()?.();
+      this.#serve();
+    });
   }
 }

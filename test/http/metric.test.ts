@@ -388,6 +388,8 @@ describe("reading metrics over HTTP", () => {
   });
 
   it("is unavailable, with a time to wait, when the store fails; and never has a hole (P19)", async () => {
+    const unread = { dimension: "stream", dimension_id: "unread", dimension_type: "size", ts: now - HOUR, value: 1 };
+    await service.fetch("/api/metric/points", { method: "POST", json: [unread] });
     const { series } = service.service.stores;
     const { read } = series;
     try {

@@ -39,6 +39,7 @@ describe("fetching series", () => {
 
   it("reads the store once for a whole batch, and only what is missing of it", async () => {
     const reader = await openReader();
+    for (const id of ["a", "b"]) await reader.save({ ...views, id }, now - 1.5 * HOUR, 5);
     await reader.fetch([asked], now);
     const batch = ["views", "a", "b", "views"].map((id) => ({ ...asked, id }));
     const answers = await reader.fetch(batch, now);

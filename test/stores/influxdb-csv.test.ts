@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { CsvSlots } from "../../src/stores/influxdb/csv-slots.js";
+import { CsvSlots, SlotTarget } from "../../src/stores/influxdb/csv-slots.js";
 import { parseNumber, parseTime } from "../../src/stores/influxdb/csv-values.js";
 import { BrokenAnswer } from "../../src/stores/influxdb/failure.js";
 
@@ -13,17 +13,18 @@ const end = "\r\n";
 
 /** Reads an answer that comes in pieces of so many bytes, into columns of four hours by id and type. */
 function read(text: string, pieceBytes = 1_000_000): Record<string, (number | null)[]> {
-  const columns = new Map<string, Float64Array>();
+  const columns = new Map<string, SlotTarget>();
   const slots = new CsvSlots((id, type) => {
-    const values = columns.get(`${id} ${type}`) ?? new Float64Array(4).fill(Number.NaN);
-    columns.set(`${id} ${type}`, values);
-    return [{ from, slotMs: HOUR, values }];
+    const target = columns.get(`${id} ${type}`) ?? new SlotTarget(from, HOUR, 4);
+    columns.set(`${id} ${type}`, target);
+    return [target];
   });
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += pieceBytes) slots.take(bytes.subarray(at, at + pieceBytes));
   slots.end();
-  const plain = (values: Float64Array) => [...values].map((value) => (Number.isNaN(value) ? null : value));
-  return Object.fromEntries([...columns].map(([key, values]) => [key, plain(values)]));
+  const plain = ({ values = new Float64Array(4).fill(Number.NaN) }: SlotTarget) =>
+    [...values].map((value) => (Number.isNaN(value) ? null : value));
+  return Object.fromEntries([...columns].map(([key, target]) => [key, plain(target)]));
 }
 
 describe("CSV of InfluxDB", () => {

@@ -8,7 +8,15 @@ import { fetchSeries } from "../../src/metrics/fetch-series.js";
 import type { Series } from "../../src/metrics/series.js";
 import { seriesPlan } from "../../src/metrics/series-plan.js";
 import { type AskedSeries, seriesRequest } from "../../src/metrics/series-request.js";
-import { type Caches, largeCaches, type MetricReader, noCaches, openMetricReader, valuesOf } from "./metric-reader.js";
+import {
+  type Caches,
+  largeCaches,
+  type MetricReader,
+  noCaches,
+  openMetricReader,
+  unboundReading,
+  valuesOf,
+} from "./metric-reader.js";
 
 const begin = Date.parse("2024-03-01T00:00:00Z");
 
@@ -100,7 +108,7 @@ function comparison(reader: MetricReader): (asked: AskedSeries, now: number) => 
   return async (asked, now) => {
     const reads = reader.reads();
     const [answer] = await reader.fetch([asked], now);
-    const [truth] = await plain([seriesPlan(seriesRequest(asked, now), now)], now);
+    const [truth] = await plain([seriesPlan(seriesRequest(asked, now), now)], now, unboundReading());
     if (answer === undefined || truth === undefined) throw new Error("no answer");
     expect(valuesOf(answer)).to.deep.equal(valuesOf(truth));
     expect([answer.completeUntil, answer.nextSaveAt]).to.deep.equal([truth.completeUntil, truth.nextSaveAt]);

@@ -1,5 +1,6 @@
 import type { Changes } from "../../src/metrics/changes.js";
 import { type FetchedSeries, fetchSeries } from "../../src/metrics/fetch-series.js";
+import { type Reading, ReadMemory } from "../../src/metrics/read-memory.js";
 import { recordPoints } from "../../src/metrics/record-points.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { seriesPlan } from "../../src/metrics/series-plan.js";
@@ -43,6 +44,12 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   let reads = 0;
   const store: SeriesStore = {
     ...between,
+    // To find that a series is not there is to read the store, too.
+    mayHold(series) {
+      const may = between.mayHold(series);
+      if (!may) reads += 1;
+      return may;
+    },
     read(windows) {
       reads += 1;
       return between.read(windows);
@@ -58,11 +65,17 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
       fetch(
         asked.map((each) => seriesPlan(seriesRequest(each, now), now)),
         now,
+        unboundReading(),
       ),
     write: (columns) => write(columns),
     save: (series, from, value) => write([{ series, from, values: Float64Array.of(value) }]),
     close: () => stores.close(),
   };
+}
+
+/** A reading that may take what it wants, of a caller who waits. */
+export function unboundReading(): Reading {
+  return new ReadMemory(Number.POSITIVE_INFINITY).open(() => {});
 }
 
 /** The values of a fetched series, as a caller reads them. */

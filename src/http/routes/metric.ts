@@ -1,9 +1,11 @@
 import type { Clock } from "../../clock.js";
 import type { CountSeries } from "../../metrics/count-cached.js";
 import type { FetchBatch } from "../../metrics/fetch-batch.js";
+import type { ReadMemory } from "../../metrics/read-memory.js";
 import { AnswerCache } from "../answer-cache.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { readJsonText } from "../body.js";
+import { whenOut } from "../exchanges.js";
 import { metricBody, metricTag } from "../metric-answer.js";
 import { isNotModified } from "../not-modified.js";
 import { type MetricReadLimits, readMetricBody, readMetricQuery } from "../read-metric.js";
@@ -11,6 +13,8 @@ import { type MetricReadLimits, readMetricBody, readMetricQuery } from "../read-
 export interface MetricParts {
   readonly fetch: FetchBatch;
   readonly limits: MetricReadLimits;
+  /** What reads under way may take in memory. */
+  readonly memory: ReadMemory;
   readonly clock: Clock;
   /** Told of series that were answered without being fetched. */
   readonly count: CountSeries;
@@ -19,11 +23,12 @@ export interface MetricParts {
 }
 
 /** Reading of metrics, by query or by body. */
-export function metricRoutes(api: Api, { fetch, limits, clock, count, answerBytes }: MetricParts): void {
+export function metricRoutes(api: Api, { fetch, limits, memory, clock, count, answerBytes }: MetricParts): void {
   const cache = new AnswerCache(answerBytes);
+  const readingOf = ({ res }: ApiContext) => memory.open((then) => whenOut(res, then));
 
   api.add("GET", "/api/metric", ["metric:read"], async (ctx) => {
-    const { series } = await fetch([readMetricQuery(ctx, limits)], clock());
+    const { series } = await fetch([readMetricQuery(ctx, limits)], clock(), readingOf(ctx));
     ctx.status = 200;
     ctx.set("Cache-Control", "private, no-cache");
     ctx.vary(["Authorization", "Accept-Encoding"]);
@@ -42,7 +47,7 @@ export function metricRoutes(api: Api, { fetch, limits, clock, count, answerByte
       send(ctx, known.body);
       return;
     }
-    const batch = await fetch(await readMetricBody(question, limits), now);
+    const batch = await fetch(await readMetricBody(question, limits), now, readingOf(ctx));
     const body = metricBody(batch.series);
     cache.keep(question, body, batch, now);
     send(ctx, body);

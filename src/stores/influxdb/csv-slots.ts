@@ -2,10 +2,26 @@ import { parseNumber, parseTime } from "./csv-values.js";
 import { BrokenAnswer } from "./failure.js";
 
 /** A column to be filled: the slots of one series over one window. */
-export interface SlotTarget {
+export class SlotTarget {
   readonly from: number;
   readonly slotMs: number;
-  readonly values: Float64Array;
+  readonly length: number;
+  /** Made when the first point comes. */
+  values: Float64Array | undefined;
+
+  constructor(from: number, slotMs: number, length: number) {
+    this.from = from;
+    this.slotMs = slotMs;
+    this.length = length;
+  }
+
+  /** Takes the value of a moment (Unix ms); one that lies outside is left out. */
+  take(at: number, value: number): void {
+    const slot = Math.floor((at - this.from) / this.slotMs);
+    if (slot < 0 || slot >= this.length) return;
+    this.values ??= new Float64Array(this.length).fill(Number.NaN);
+    if (this.from + slot * this.slotMs === at || Number.isNaN(this.values[slot])) this.values[slot] = value;
+  }
 }
 
 const NEWLINE = 10;
@@ -79,11 +95,7 @@ export class CsvSlots {
     const at = parseTime(buffer, this.#starts[time] as number, this.#ends[time] as number);
     const number = parseNumber(buffer, this.#starts[value] as number, this.#ends[value] as number);
     if (Number.isNaN(at)) throw new BrokenAnswer("The answer has a time that is none");
-    for (const { from, slotMs, values } of this.#targets) {
-      const slot = Math.floor((at - from) / slotMs);
-      if (slot < 0 || slot >= values.length) continue;
-      if (from + slot * slotMs === at || Number.isNaN(values[slot])) values[slot] = number;
-    }
+    for (const target of this.#targets) target.take(at, number);
   }
 
   /** Finds where the fields up to number `last` begin and end. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../clock.js";
 import type { Probe } from "../../probe.js";
@@ -28,6 +29,8 @@ export async function openInflux({ settings, log }: OpenParts): Promise<MetricEn
     lookMs: Math.min(LOOK_MS, deadlineMs / 2),
   });
   const closing = new AbortController();
+  // Every call under way listens to it.
+  setMaxListeners(0, closing.signal);
   const first = bucket.look().catch(() => {});
   await Promise.race([first, sleep(FIRST_LOOK_MS, undefined, { ref: false })]);
 

@@ -6,7 +6,7 @@ import type { SlotColumn } from "../../metrics/series.js";
 import type { SeriesStore, SeriesWindow } from "../../metrics/series-store.js";
 import { attempts } from "./attempts.js";
 import type { InfluxClient } from "./client.js";
-import { CsvSlots, type SlotTarget } from "./csv-slots.js";
+import { CsvSlots, SlotTarget } from "./csv-slots.js";
 import { requestFailure } from "./failure.js";
 import { fluxScript } from "./flux-script.js";
 import type { KnownBucket } from "./known-bucket.js";
@@ -49,6 +49,8 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     chunkSlots: CHUNK_SLOTS,
     write: (columns) => told("write", () => write(columns)),
     read: (windows) => told("read", () => read(windows)),
+    /** Only a query could tell. */
+    mayHold: () => true,
     /** Forgetting is the bucket's own work: it keeps points as long as its retention says. */
     expire: async () => {},
   };
@@ -94,14 +96,14 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
 
   async function read(windows: readonly SeriesWindow[]): Promise<Float64Array[]> {
     const targets = new Map<string, SlotTarget[]>();
-    const columns = windows.map(({ series, from, to }) => {
+    const filled = windows.map(({ series, from, to }) => {
       const { slotMs, name } = series.dimension;
-      const values = new Float64Array((to - from) / slotMs).fill(Number.NaN);
+      const target = new SlotTarget(from, slotMs, (to - from) / slotMs);
       const key = `${name}\0${series.id}\0${series.type}`;
       const others = targets.get(key);
-      if (others === undefined) targets.set(key, [{ from, slotMs, values }]);
-      else others.push({ from, slotMs, values });
-      return values;
+      if (others === undefined) targets.set(key, [target]);
+      else others.push(target);
+      return target;
     });
     const queries = slotQueries(windows);
     const failed = new AbortController();
@@ -119,7 +121,8 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       failed.abort();
       throw error;
     }
-    return columns;
+    const empty = new Map<number, Float64Array>();
+    return filled.map(({ length, values }) => values ?? emptyColumn(length, empty));
   }
 
   async function readInto(
@@ -161,6 +164,13 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       throw failure;
     }
   }
+}
+
+/** The column of so many slots in which nothing is saved: one for all windows of that length. */
+function emptyColumn(length: number, known: Map<number, Float64Array>): Float64Array {
+  const column = known.get(length) ?? new Float64Array(length).fill(Number.NaN);
+  known.set(length, column);
+  return column;
 }
 
 /** Whether the columns say something of a slot that starts before a moment (Unix ms). */

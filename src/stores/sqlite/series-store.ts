@@ -61,6 +61,8 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
       return columns;
     },
 
+    mayHold: (series) => ids.find(series) !== undefined,
+
     async expire(before) {
       for (const { id, slotMs } of ids.all()) {
         const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
