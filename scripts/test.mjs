@@ -33,7 +33,7 @@ const ON_SERVERS = [
   ...["interrupted", "joins", "tend-history", "writers-and-erasers"].map((name) => `test/entities/${name}`),
   "test/metrics/recorder-year",
 ];
-/** Opening a service there takes a good second, and some servers look at every document for each write. */
+/** Opening a service there takes a good second, and several test processes share the servers. */
 const ON_SERVERS_TIMEOUT_MS = 120_000;
 
 let stopped = false;

@@ -2,7 +2,6 @@ import type { ChildService } from "./child-service.js";
 import { dropFromServers } from "./drop-from-servers.js";
 import { type RealService, startReal, temporaryFolder } from "./real-service.js";
 import { environmentOnServers, ownName } from "./servers.js";
-import { openTurnsProxy } from "./turns-proxy.js";
 
 /** Several processes of the service over the same three servers. */
 export interface ProcessSet {
@@ -21,8 +20,7 @@ export async function processSet(settings: Record<string, string> = {}): Promise
   const name = ownName();
   const folder = temporaryFolder();
   const begun: ChildService[] = [];
-  const proxy = await openTurnsProxy(process.env.TEST_MONGODB_URL ?? "");
-  const environment = { ...environmentOnServers(name, proxy.url), LOG_LEVEL: "warn", ...settings };
+  const environment = { ...environmentOnServers(name), LOG_LEVEL: "warn", ...settings };
   return {
     name,
     environment,
@@ -32,7 +30,6 @@ export async function processSet(settings: Record<string, string> = {}): Promise
     async close() {
       for (const { child } of begun) child.kill("SIGKILL");
       await Promise.all(begun.map(({ ended }) => ended));
-      await proxy.close();
       folder.remove();
       await dropFromServers(name);
     },

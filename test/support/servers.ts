@@ -42,7 +42,7 @@ export function onEmbedded(title: string, tests: (this: Mocha.Suite) => void): v
   else describe(title, () => it("not run on servers: it is about the embedded stores"));
 }
 
-/** A server for tests may look at every document for each write: what is not about time gets more of it than is usual. */
+/** Several test processes share the servers: what is not about time gets more of it than is usual. */
 export const PATIENT = { limits: { store_deadline_ms: 60_000 } } satisfies Overrides;
 
 /** How much of something a test does: over servers it takes many times as long as embedded. */

@@ -1,4 +1,4 @@
-import type { Collection, Filter, FindOptions, IndexDescription, UpdateFilter, WithId } from "mongodb";
+import type { Collection, Filter, FindOptions, IndexDescription, WithId } from "mongodb";
 
 /** A collection as this service needs it: made at start, and looked at again each time. */
 export interface CollectionPlan {
@@ -7,39 +7,19 @@ export interface CollectionPlan {
   readonly indexes: readonly IndexDescription[];
 }
 
-/** Filter for one of these values: by equality where there is one, which every server answers from its index. */
-export function oneOf<T>(values: readonly T[]): T | { $in: T[] } {
-  const [first] = values;
-  return values.length === 1 && first !== undefined ? first : { $in: [...values] };
+/** Filter for one of these values. */
+export function oneOf<T>(values: readonly T[]): { $in: T[] } {
+  return { $in: [...values] };
 }
 
-/** Up to so many documents are asked for one by one. */
-const FEW = 6;
-
-/**
- * The documents of these ids: few of them side by side, each by the one filter that every compatible server answers from its
- * index, many at once.
- */
+/** The documents of these ids. All of them fit into the first batch, so that it is one round trip. */
 export async function findByIds<D extends { readonly _id: string }>(
   collection: Collection<D>,
   ids: readonly string[],
   options: FindOptions = {},
 ): Promise<WithId<D>[]> {
-  const filterOf = (_id: string | { $in: string[] }) => ({ _id }) as Filter<D>;
   if (ids.length === 0) return [];
-  if (ids.length > FEW) return collection.find(filterOf(oneOf(ids)), { batchSize: ids.length, ...options }).toArray();
-  const found = await Promise.all(ids.map((id) => collection.findOne(filterOf(id), options)));
-  return found.filter((document) => document !== null);
-}
-
-/** Changes the documents of these ids: few of them side by side, as they are found. */
-export async function updateByIds<D extends { readonly _id: string }>(
-  collection: Collection<D>,
-  ids: readonly string[],
-  update: UpdateFilter<D>,
-): Promise<void> {
-  if (ids.length > FEW) await collection.updateMany({ _id: oneOf(ids) } as Filter<D>, update);
-  else await Promise.all(ids.map((_id) => collection.updateOne({ _id } as Filter<D>, update)));
+  return collection.find({ _id: oneOf(ids) } as Filter<D>, { batchSize: ids.length + 1, ...options }).toArray();
 }
 
 const DUPLICATE = 11000;

@@ -3,7 +3,6 @@ import { type Db, MongoClient, MongoServerError, ReadConcern } from "mongodb";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { mongoFailure } from "./failure.js";
-import { inTurns, updatesInTwoSteps } from "./update-turns.js";
 
 /** Both databases on one server. */
 export interface Connection {
@@ -41,7 +40,7 @@ export async function connect(
     const client = openClient(url, deadlineMs);
     try {
       await client.connect();
-      const connection = await databasesOf(client, { url, deadlineMs, log });
+      const connection = await databasesOf(client, { url, log });
       await prepare(connection);
       return connection;
     } catch (error) {
@@ -107,22 +106,18 @@ export function databaseOf(url: string): string {
 /** MongoDB 5.0. */
 const OLDEST_WIRE_VERSION = 13;
 
-async function databasesOf(client: MongoClient, { url, deadlineMs, log }: ConnectOptions): Promise<Connection> {
+async function databasesOf(
+  client: MongoClient,
+  { url, log }: Pick<ConnectOptions, "url" | "log">,
+): Promise<Connection> {
   const name = databaseOf(url);
   const admin = client.db("admin");
   const { maxWireVersion } = await admin.command({ hello: 1 });
   if (maxWireVersion < OLDEST_WIRE_VERSION) log.warn({}, "MongoDB is older than 5.0, which was not tried");
-  const isTwoStep = await updatesInTwoSteps(client);
-  if (isTwoStep)
-    log.warn({}, "this server updates documents in two steps: two processes can undo each other's updates");
-  const database = (named: string) => {
-    const db = client.db(named, promised);
-    return isTwoStep ? inTurns(db, partOf(deadlineMs)) : db;
-  };
   return {
     client,
-    data: database(name),
-    ledger: database(`${name}_ledger`),
+    data: client.db(name, promised),
+    ledger: client.db(`${name}_ledger`, promised),
     close: () => client.close(),
   };
 }

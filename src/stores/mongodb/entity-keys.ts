@@ -3,7 +3,7 @@ import { Binary, type Collection, type Db } from "mongodb";
 import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
-import { type CollectionPlan, duplicatesOf, findByIds, updateByIds } from "./collection.js";
+import { type CollectionPlan, duplicatesOf, findByIds, oneOf } from "./collection.js";
 
 const entityKeys: CollectionPlan = { name: "entity_keys", indexes: [] };
 
@@ -43,7 +43,7 @@ export function mongoEntityKeys(db: Db, pepper: Uint8Array, failpoint: Failpoint
 
     async destroy(ids) {
       if (ids.length === 0) return;
-      await updateByIds(keys, [...new Set(ids)], { $set: { key: destroyedKey() } });
+      await keys.updateMany({ _id: oneOf(ids) }, { $set: { key: destroyedKey() } });
       failpoint("K15");
       if ((await living(keys, ids)).length > 0) throw new Error("A key was not overwritten");
     },
