@@ -8,8 +8,8 @@ export interface CatalogueStore {
   registerSegments(segments: readonly Segment[]): Promise<void>;
   segment(id: string): Promise<Segment | undefined>;
   segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
-  /** Up to `limit` segments whose id comes after `after` (absent: from the first). */
-  segments(after: string | undefined, limit: number): Promise<Segment[]>;
+  /** Up to `limit` segments, of this table alone if one is named, whose id comes after `after` (absent: from the first). */
+  segments(after: string | undefined, limit: number, table?: string): Promise<Segment[]>;
   /** Removes the segment unless an experience names it. Its id is among `removed` from then on. */
   deleteSegment(id: string): Promise<"deleted" | "absent" | "in-use">;
   /** Ids of deleted segments that still have memberships, as far as is known; at most `limit`. */

@@ -52,6 +52,18 @@ export function catalogueStoreContract(
       expect(listed).to.deep.equal(ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
     });
 
+    it("lists the segments of one table alone, by page", async () => {
+      for (const [i, table] of ["user", "account", "user", "account", "user"].entries()) {
+        await store.putSegment({ id: `s${i}`, name: `s${i}`, table });
+      }
+      const idsOf = async (...page: Parameters<CatalogueStore["segments"]>) =>
+        (await store.segments(...page)).map(({ id }) => id);
+      expect(await idsOf(undefined, 2, "user")).to.deep.equal(["s0", "s2"]);
+      expect(await idsOf("s2", 2, "user")).to.deep.equal(["s4"]);
+      expect(await idsOf(undefined, 10, "account")).to.deep.equal(["s1", "s3"]);
+      expect(await idsOf(undefined, 10, "company")).to.deep.equal([]);
+    });
+
     it("keeps an experience only when the segments that it names are there, and says which are not", async () => {
       await put("a", "b");
       const experience = { id: "x", name: "X", audience: "a", goal: "b" };

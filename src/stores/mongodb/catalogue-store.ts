@@ -44,8 +44,12 @@ export function mongoCatalogueStore(db: Db): CatalogueStore {
       return new Map(found.filter(({ live }) => live).map((document) => [document._id, segmentOf(document)]));
     },
 
-    async segments(after, limit) {
-      const page = segments.find({ _id: { $gt: after ?? "" }, live: true });
+    async segments(after, limit, table) {
+      const page = segments.find({
+        _id: { $gt: after ?? "" },
+        live: true,
+        ...(table === undefined ? {} : { table: { $eq: table } }),
+      });
       return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(segmentOf);
     },
 

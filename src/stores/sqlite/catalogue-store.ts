@@ -25,6 +25,9 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   const registerSegment = db.prepare("INSERT INTO segment VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
   const findSegment = db.prepare(`SELECT id, name, "table" FROM segment WHERE id = ?`);
   const listSegments = db.prepare(`SELECT id, name, "table" FROM segment WHERE id > ? ORDER BY id LIMIT ?`);
+  const listSegmentsOf = db.prepare(
+    `SELECT id, name, "table" FROM segment WHERE id > ? AND "table" = ? ORDER BY id LIMIT ?`,
+  );
   const dropSegment = db.prepare("DELETE FROM segment WHERE id = ?");
   const naming = db.prepare("SELECT 1 FROM experience WHERE audience = ?1 OR goal = ?1 LIMIT 1");
   const noteRemoved = db.prepare("INSERT INTO segment_removed VALUES (?) ON CONFLICT DO NOTHING");
@@ -68,8 +71,9 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       return found;
     },
 
-    async segments(after, limit) {
-      return (listSegments.all(after ?? "", limit) as unknown as Segment[]).map((row) => ({ ...row }));
+    async segments(after = "", limit, table) {
+      const rows = table === undefined ? listSegments.all(after, limit) : listSegmentsOf.all(after, table, limit);
+      return (rows as unknown as Segment[]).map((row) => ({ ...row }));
     },
 
     async deleteSegment(id) {
