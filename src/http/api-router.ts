@@ -32,6 +32,10 @@ export interface Route {
   readonly errorCode?: (kind: ErrorKind) => string;
   /** Its requests take none of the places of the service, and those of the key are counted apart: it answers under any load. */
   readonly ownPlaces?: boolean;
+  /** Names of its query parameters. */
+  readonly query: readonly string[];
+  /** Whether other query parameters are ignored; otherwise they are refused. Said of no route but a GET. */
+  readonly openQuery: boolean;
 }
 
 /** The one list of routes: the router, the scope test and the OpenAPI document are made from it. */
@@ -43,9 +47,10 @@ export class Api {
     path: string,
     access: Route["access"],
     handler: Handler,
-    more: Pick<Route, "errorCode" | "ownPlaces"> = {},
+    more: Partial<Pick<Route, "errorCode" | "ownPlaces" | "query" | "openQuery">> = {},
   ): this {
-    this.routes.push({ method, path, access, handler, ...more });
+    const openQuery = method === "GET" && more.query === undefined;
+    this.routes.push({ method, path, access, handler, query: [], openQuery, ...more });
     return this;
   }
 }

@@ -10,6 +10,7 @@ import { compressed } from "./compressed.js";
 import { corsHeaders } from "./cors.js";
 import { errorResponse } from "./error-response.js";
 import { isNotModified } from "./not-modified.js";
+import { checkQuery } from "./query.js";
 import { canonicalPath } from "./raw-path.js";
 import { describeError, noteAnswer } from "./request-log.js";
 import { type Routed, routerOf } from "./router.js";
@@ -43,6 +44,7 @@ export function createApp(parts: AppParts): App {
   app.use(
     routerOf(api, async (ctx, route) => {
       ctx.state.route = route;
+      checkQuery(ctx.querystring, route, settings.limits.query_parameters);
       await serve(ctx, route, parts);
       if (isNotModified(ctx)) ctx.status = 304;
     }),

@@ -9,9 +9,12 @@ export interface Page {
   readonly limit: number;
 }
 
+/** The query parameters of a list. */
+export const PAGE_QUERY = ["after", "limit"] as const;
+
 /** The page that the query parameters `after` and `limit` ask for. */
 export function readPage(ctx: ApiContext, { usual, most }: PageSizes): Page {
-  const { after, limit } = readQuery(ctx, ["after", "limit"]);
+  const { after, limit } = readQuery(ctx, PAGE_QUERY);
   const count = limit === undefined ? usual : /^[0-9]{1,6}$/.test(limit) ? Number(limit) : 0;
   if (count < 1 || count > most) throw invalid("bad_limit", "limit", `limit is a whole number from 1 to ${most}`);
   return { after, limit: count };

@@ -4,6 +4,7 @@ import type { ApiContext } from "./api-router.js";
 import { readJson } from "./body.js";
 import { unknownFields } from "./known-fields.js";
 import { Problems } from "./problems.js";
+import { readQuery } from "./query.js";
 import { experienceBodySchema, idSchema, segmentBodySchema } from "./schemas/catalogue.js";
 
 /** Ids that mean something else where segments are named: a route, and all segments at once. */
@@ -43,6 +44,13 @@ export function readSegmentId(ctx: ApiContext): string {
   if (RESERVED_SEGMENT_IDS.includes(id))
     throw invalid("reserved_id", "id", `A segment cannot be called ${RESERVED_SEGMENT_IDS.join(" or ")}`);
   return id;
+}
+
+/** The ids that the query parameter `ids` names, separated by commas; undefined when it is not given. */
+export function readSegmentIds(ctx: ApiContext): readonly string[] | undefined {
+  const ids = readQuery(ctx, ["ids"]).ids?.split(",");
+  if (ids?.every((id) => isId(id)) === false) throw invalid("bad_id", "ids", `Each id is ${idSchema.description}`);
+  return ids;
 }
 
 export function readSegment(ctx: ApiContext, limits: BodyLimits): Promise<SegmentBody> {

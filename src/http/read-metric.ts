@@ -2,9 +2,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { invalid, type Problem, ServiceError } from "../errors.js";
 import type { AskedItem } from "../metrics/fetch-batch.js";
 import type { AskedSeries } from "../metrics/series-request.js";
+import { nearestWord } from "../nearest-word.js";
 import type { ApiContext } from "./api-router.js";
 import { parseJson } from "./body.js";
-import { nearest } from "./known-fields.js";
 import { readFlag, readQuery } from "./query.js";
 import { metricRequestProperties, metricRequestSchema } from "./schemas/metric.js";
 
@@ -12,19 +12,18 @@ export interface MetricReadLimits {
   readonly body_bytes: number;
   readonly nesting: number;
   readonly batch_series: number;
-  readonly query_parameters: number;
 }
 
 type Field = keyof typeof metricRequestProperties;
 type Fields = Partial<Record<Field, unknown>>;
 
-const fieldNames = Object.keys(metricRequestProperties) as Field[];
+export const fieldNames = Object.keys(metricRequestProperties) as Field[];
 const flagNames = ["include_empty_rows", "smooth"] as const;
 const isMetricRequest = new Ajv2020({ allowUnionTypes: true }).compile<Fields>(metricRequestSchema);
 
 /** What a query asks for: one item. */
-export function readMetricQuery(ctx: ApiContext, limits: MetricReadLimits): AskedItem {
-  const query: Fields = readQuery(ctx, fieldNames, limits.query_parameters);
+export function readMetricQuery(ctx: ApiContext): AskedItem {
+  const query: Fields = readQuery(ctx, fieldNames);
   for (const name of flagNames) query[name] = readFlag(query[name] as string | undefined, name);
   return { asked: askedSeries(query), problem: problemOf(query), at: "" };
 }
@@ -64,7 +63,7 @@ function problemOf(fields: Fields): Problem | undefined {
 }
 
 function unknownField(name: string): Problem {
-  const message = `There is a field that is not known; the nearest known one is ${nearest(name, fieldNames)}`;
+  const message = `There is a field that is not known; the nearest known one is ${nearestWord(name, fieldNames).word}`;
   return { code: "unknown_field", path: "", message };
 }
 

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { Route } from "../../src/http/api-router.js";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
 import { startService, type TestService } from "../support/service.js";
 
@@ -36,8 +37,97 @@ describe("bad queries", () => {
     const more = (count: number) => Array.from({ length: count }, (_, i) => `p${i}=${canary}`).join("&");
     expect((await service.fetch(`${entity}?${more(32)}`)).status).to.equal(200);
     await refused(service, `${entity}?${more(33)}`, {}, 400);
-    expect((await service.fetch(`${metric}&${more(29)}`)).status).to.equal(200);
-    await refused(service, `${metric}&${more(30)}`, {}, 400);
+  });
+
+  const target = ({ path }: Route) => path.replaceAll(/:\w+/g, "x");
+  const codesOf = async (route: Route, query: string): Promise<string[]> => {
+    const response = await service.fetch(`${target(route)}?${query}`, { method: route.method });
+    const text = await response.text();
+    expect(text).to.not.include(canary);
+    if (response.status !== 400) return [];
+    return (JSON.parse(text) as { errors: { code: string }[] }).errors.map(({ code }) => code);
+  };
+
+  it("on every route 33 parameters are 400, and so is one that is given twice, known or not, the key too", async () => {
+    const many = Array.from({ length: 33 }, (_, i) => `p${i}=${canary}`).join("&");
+    for (const route of service.service.api.routes) {
+      const name = `${route.method} ${route.path}`;
+      expect(await codesOf(route, many), name).to.deep.equal(["too_many_parameters"]);
+      for (const twice of [`key=${canary}&key=${canary}`, `${canary}=1&${canary}=1`, `${canary}=1&zqcanar%79qz=1`]) {
+        const [code] = await codesOf(route, twice);
+        expect(code, `${name}?${twice}`).to.be.oneOf(["given_twice", "unknown_parameter"]);
+      }
+    }
+    await refused(service, `/health?a=1&a=1`, { key: null }, 400);
+  });
+
+  /** A parameter too many does no harm here: single reads, and pages. */
+  const open = [
+    "GET /",
+    "GET /api/entity/:table/:fieldname/:fieldval",
+    "GET /api/entity/:table/:fieldval",
+    "GET /api/entity/deletestatus/:request_id",
+    "GET /api/experience/:id",
+    "GET /api/me/:fieldname/:fieldval",
+    "GET /api/segment/:id",
+    "GET /docs",
+    "GET /docs/:file",
+    "GET /health",
+    "GET /metrics",
+    "GET /openapi.json",
+    "GET /ping",
+    "GET /ready",
+  ];
+
+  it("a parameter that is not known is 400 where a default in its place would change what is answered or stored", async () => {
+    const ignoring: string[] = [];
+    for (const route of service.service.api.routes) {
+      const codes = await codesOf(route, `${canary}=1`);
+      if (!codes.includes("unknown_parameter")) ignoring.push(`${route.method} ${route.path}`);
+      expect(await codesOf(route, `key=${canary}`), route.path).to.not.include("unknown_parameter");
+    }
+    expect(ignoring.sort()).to.deep.equal(open);
+  });
+
+  const misspelt: [string, string, string][] = [
+    ["GET", "/api/metric?intervall=1d", "interval"],
+    ["POST", "/collect/json/web?timestampfield=at", "timestamp_field"],
+    ["POST", "/api/v2/write?precison=s", "precision"],
+    ["GET", "/api/segment?limits=5", "limit"],
+    ["GET", "/api/deletion?complete=false", "completed"],
+  ];
+  for (const [method, path, nearest] of misspelt) {
+    it(`the refusal of ${path} names ${nearest}`, async () => {
+      const response = await service.fetch(path, { method });
+      const { errors } = (await response.json()) as { errors: { code: string; message: string }[] };
+      expect(response.status).to.equal(400);
+      expect(errors[0]?.code).to.equal("unknown_parameter");
+      expect(errors[0]?.message).to.match(new RegExp(`the nearest known one is ${nearest}$`));
+    });
+  }
+
+  it("what InfluxDB's clients add to a write is known", async () => {
+    for (const query of ["org=a&bucket=b&precision=s", "orgID=1&bucket=b&precision=ns&consistency=all"]) {
+      const body = "stream,dimension_id=web value=1 1767225600";
+      const response = await service.fetch(`/api/v2/write?${query}`, { method: "POST", body });
+      expect(response.status, query).to.be.oneOf([204, 400]);
+      if (response.status === 400) expect(await response.text()).to.not.include("unknown_parameter");
+    }
+  });
+
+  it("a key is taken from the query once, where the configuration says so", async () => {
+    const other = await startService({ http: { key_in_query: true }, limits: { query_parameters: 3 } });
+    try {
+      const get = (query: string) => other.fetch(`/api/segment?${query}`, { key: null });
+      expect((await get(`key=${other.key}&limit=5`)).status).to.equal(200);
+      expect((await get(`key=${other.key}&key=${other.key}`)).status).to.equal(400);
+      expect((await get(`key=${other.key}&key=em_x_1`)).status).to.equal(400);
+      expect((await get(`key=${other.key}&%6bey=em_x_1`)).status).to.equal(400);
+      expect((await get(`key=${other.key}&limit=5&after=a`)).status).to.equal(200);
+      expect((await other.fetch("/health?a&b&c&d", { key: null })).status).to.equal(400);
+    } finally {
+      await other.stop();
+    }
   });
 
   for (const name of [
@@ -73,19 +163,14 @@ describe("bad queries", () => {
     });
   }
 
-  for (const extra of [
-    "keyspace=x",
-    "metric=x",
-    "account_id=1",
-    `${canary}=1`,
-    "__proto__=1",
-    "a[b]=1",
-    "=",
-    "&&",
-    "%zz=1",
-  ]) {
-    it(`${extra} is ignored`, async () => {
+  for (const extra of ["keyspace=x", "metric=x", "account_id=1", "&&"]) {
+    it(`${extra} changes no metric`, async () => {
       expect((await service.fetch(`${metric}&${extra}`)).status).to.equal(200);
+    });
+  }
+
+  for (const extra of ["keyspace=x", `${canary}=1`, "__proto__=1", "a[b]=1", "=", "&&", "%zz=1"]) {
+    it(`${extra} is ignored by the read of an entity`, async () => {
       expect((await service.fetch(`${entity}?${extra}`)).status).to.equal(200);
     });
   }

@@ -258,6 +258,39 @@ describe("the catalogue over HTTP", () => {
       expect(meta).to.deep.equal({ next: null });
     });
 
+    it("hand out the segments of one table", async () => {
+      for (const id of ["t1", "t0", "t2"]) {
+        await listed.fetch(`/api/segment/${id}`, { method: "PUT", json: { table: "account" } });
+      }
+      const first = await list("/api/segment?table=account&limit=2");
+      expect([first.data.map(({ id }) => id), first.meta]).to.deep.equal([["t0", "t1"], { next: "t1" }]);
+      const second = await list("/api/segment?table=account&limit=2&after=t1");
+      expect([second.data.map(({ id }) => id), second.meta]).to.deep.equal([["t2"], { next: null }]);
+      expect((await list("/api/segment?table=user&after=s249")).data).to.deep.equal([]);
+      for (const table of ["nothing", ""]) {
+        const response = await listed.fetch(`/api/segment?table=${table}`);
+        expect(response.status).to.equal(400);
+        expect(await response.text()).to.include("unknown_table");
+      }
+      for (const id of ["t0", "t1", "t2"]) await listed.fetch(`/api/segment/${id}`, { method: "DELETE" });
+    });
+
+    it("hand out the sizes of the segments that are named, in order of id, and of no other", async () => {
+      const { data, meta } = await list("/api/segment/sizes?ids=s009,s002,nothing,s002");
+      expect(data).to.deep.equal([
+        { id: "s002", name: "s002!", size: 0 },
+        { id: "s009", name: "s009!", size: 0 },
+      ]);
+      expect(meta).to.deep.equal({ next: null });
+      const page = await list("/api/segment/sizes?ids=s009,s002,s005&limit=1&after=s002");
+      expect([page.data.map(({ id }) => id), page.meta]).to.deep.equal([["s005"], { next: "s005" }]);
+      expect((await list("/api/segment/sizes?ids=nothing")).data).to.deep.equal([]);
+      for (const ids of ["", ",", "s001,", "a%0a"]) {
+        const response = await listed.fetch(`/api/segment/sizes?ids=${ids}`);
+        expect(response.status, ids).to.equal(400);
+      }
+    });
+
     it("hand out experiences by page", async () => {
       const { data, meta } = await list("/api/experience?limit=1");
       expect(data.map(({ id }) => id)).to.deep.equal(["a"]);

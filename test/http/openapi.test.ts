@@ -74,6 +74,15 @@ describe("the OpenAPI document", () => {
     expect(ids.size).to.equal(operations().length);
   });
 
+  it("names the query parameters that a route takes, and no other", () => {
+    for (const { path, method, operation } of operations()) {
+      const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
+      const route = service.service.api.routes.find((one) => one.method === method && one.path === pattern);
+      const named = operation.parameters.filter((parameter) => parameter.in === "query").map(({ name }) => name);
+      expect(named.sort(), `${method} ${path}`).to.deep.equal([...(route?.query ?? [])].sort());
+    }
+  });
+
   it("says which routes need no key", () => {
     const keyless = operations().filter(({ operation }) => operation.security?.length === 0);
     const routes = service.service.api.routes.filter(({ access }) => access === "keyless");

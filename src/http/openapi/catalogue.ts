@@ -21,13 +21,16 @@ const experienceAnswer = json(answerSchema("ExperienceAnswer", experienceSchema)
 const removedAnswer = json(answerSchema("RemovedAnswer", removedSchema));
 
 export const catalogueOperations: Operations = {
-  "GET /api/segment": list("listSegments", "Segments", "SegmentsAnswer", segmentSchema, listPage),
+  "GET /api/segment": list("listSegments", "Segments", "SegmentsAnswer", segmentSchema, listPage, {
+    table: { type: "string", description: "Segments of this table alone." },
+  }),
   "GET /api/segment/sizes": list(
     "listSegmentSizes",
     "Sizes of segments",
     "SegmentSizesAnswer",
     segmentSizeSchema,
     sizesPage,
+    { ids: { type: "string", description: "These segments alone: ids, separated by commas." } },
   ),
   "GET /api/segment/:id": {
     id: "readSegment",
@@ -79,13 +82,20 @@ export const catalogueOperations: Operations = {
   },
 };
 
-function list(id: string, summary: string, title: string, items: object, sizes: PageSizes): Operation {
+function list(
+  id: string,
+  summary: string,
+  title: string,
+  items: object,
+  sizes: PageSizes,
+  filters: Readonly<Record<string, object>> = {},
+): Operation {
   return {
     id,
     tag: "catalogue",
     summary,
     description: "In order of id.",
-    query: described(pageQuery(sizes)),
+    query: described({ ...filters, ...pageQuery(sizes) }),
     answer: json(answerSchema(title, { type: "array", items }, { meta: pageMetaSchema })),
   };
 }

@@ -97,8 +97,12 @@ export function metricOperations(hour: number): Operations {
           schema: { type: "string", enum: precisions, default: "ns" },
           description: "Unit of the timestamps.",
         },
-        org: { schema: { type: "string" }, description: "Ignored." },
-        bucket: { schema: { type: "string" }, description: "Ignored." },
+        ...Object.fromEntries(
+          ["org", "orgID", "bucket", "consistency"].map((name) => [
+            name,
+            { schema: { type: "string" }, description: "Ignored." },
+          ]),
+        ),
       },
       body: {
         "text/plain": { schema: lineText, examples: lineExamples },

@@ -7,8 +7,16 @@ import type { SegmentMembers } from "../../catalogue/segment-members.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
-import { fetchPage, readPage } from "../page.js";
-import { type BodyLimits, readExperience, readId, readSegment, readSegmentId } from "../read-catalogue.js";
+import { fetchPage, PAGE_QUERY, readPage } from "../page.js";
+import { readQuery } from "../query.js";
+import {
+  type BodyLimits,
+  readExperience,
+  readId,
+  readSegment,
+  readSegmentId,
+  readSegmentIds,
+} from "../read-catalogue.js";
 import { listPage, sizesPage } from "../schemas/page.js";
 
 export interface CatalogueParts {
@@ -34,16 +42,20 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
     return segments.map((segment, index) => ({ ...segment, size: sizes[index] ?? 0 }));
   };
 
-  api.add("GET", "/api/segment", ["metric:read"], async (ctx) => {
+  const list = async (ctx: ApiContext) => {
+    const { table } = readQuery(ctx, ["table"]);
+    if (table !== undefined) refuseUnknownTable(table, tables);
     const { items, meta } = await fetchPage(readPage(ctx, listPage), (after, limit) =>
-      catalogue.segments(after, limit),
+      catalogue.segments(after, limit, table),
     );
     answer(ctx, await withSizes(items), { meta });
-  });
+  };
+  api.add("GET", "/api/segment", ["metric:read"], list, { query: ["table", ...PAGE_QUERY] });
 
-  api.add("GET", "/api/segment/sizes", ["metric:read"], async (ctx) => {
+  const sizes = async (ctx: ApiContext) => {
+    const ids = readSegmentIds(ctx);
     const { items, meta } = await fetchPage(readPage(ctx, sizesPage), (after, limit) =>
-      catalogue.segments(after, limit),
+      ids === undefined ? catalogue.segments(after, limit) : namedSegments(catalogue, ids, after, limit),
     );
     const sized = await withSizes(items);
     answer(
@@ -51,7 +63,8 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
       sized.map(({ id, name, size }) => ({ id, name, size })),
       { meta },
     );
-  });
+  };
+  api.add("GET", "/api/segment/sizes", ["metric:read"], sizes, { query: ["ids", ...PAGE_QUERY] });
 
   api.add("GET", "/api/segment/:id", ["metric:read"], async (ctx) => {
     const [segment] = await withSizes([found(await catalogue.segment(idOf(ctx.params)))]);
@@ -61,7 +74,7 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
   api.add("PUT", "/api/segment/:id", ["admin"], async (ctx) => {
     const id = readSegmentId(ctx);
     const { name = id, table = DEFAULT_TABLE } = await readSegment(ctx, limits);
-    if (!tables.has(table)) throw invalid("unknown_table", "table", "There is no such table");
+    refuseUnknownTable(table, tables);
     await finishDeletedSegments(catalogue, members);
     await catalogue.putSegment({ id, name, table });
     const [segment] = await withSizes([{ id, name, table }]);
@@ -76,12 +89,13 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
 }
 
 function experienceRoutes(api: Api, { catalogue, limits }: CatalogueParts): void {
-  api.add("GET", "/api/experience", ["metric:read"], async (ctx) => {
+  const list = async (ctx: ApiContext) => {
     const { items, meta } = await fetchPage(readPage(ctx, listPage), (after, limit) =>
       catalogue.experiences(after, limit),
     );
     answer(ctx, items.map(experienceAnswer), { meta });
-  });
+  };
+  api.add("GET", "/api/experience", ["metric:read"], list, { query: PAGE_QUERY });
 
   api.add("GET", "/api/experience/:id", ["metric:read"], async (ctx) => {
     answer(ctx, experienceAnswer(found(await catalogue.experience(idOf(ctx.params)))));
@@ -105,6 +119,26 @@ function experienceRoutes(api: Api, { catalogue, limits }: CatalogueParts): void
     if (!(await catalogue.deleteExperience(id))) throw new ServiceError("not-found", "Not Found");
     answer(ctx, { id });
   });
+}
+
+function refuseUnknownTable(table: string, tables: ReadonlySet<string>): void {
+  if (!tables.has(table)) throw invalid("unknown_table", "table", "There is no such table");
+}
+
+/** A page of the segments that are named, as the catalogue lists them: in the order of the ids' UTF-8 bytes. */
+async function namedSegments(
+  catalogue: Pick<CatalogueStore, "segmentsById">,
+  ids: readonly string[],
+  after: string | undefined,
+  limit: number,
+): Promise<Segment[]> {
+  const found = [...(await catalogue.segmentsById([...new Set(ids)])).values()];
+  const inOrder = found.sort((a, b) => compareIds(a.id, b.id));
+  return inOrder.filter(({ id }) => after === undefined || compareIds(id, after) > 0).slice(0, limit);
+}
+
+function compareIds(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /** Not kept by anyone on the way: it is for the key that asked. */

@@ -21,18 +21,19 @@ export interface CollectRouteParts {
   readonly clock: Clock;
 }
 
+const QUERY = ["table", "timestamp_field"] as const;
 const STREAM_NAME = new RegExp(streamNamePattern);
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,256}$/;
 
 /** Taking in messages about entities. When the answer goes out they are durable, applied and counted. */
 export function collectRoutes(api: Api, { collect, tables, limits, clock }: CollectRouteParts): void {
-  api.add("POST", "/collect/json/:stream", ["entity:write"], async (ctx) => {
+  const take = async (ctx: ApiContext) => {
     ctx.set("Cache-Control", "no-store");
     const { stream = "" } = ctx.params;
     if (!STREAM_NAME.test(stream)) {
       throw invalid("invalid_stream", "stream", "A stream name is 1 to 128 of letters, digits, _ . -");
     }
-    const { table: name = "user", timestamp_field } = readQuery(ctx, ["table", "timestamp_field"]);
+    const { table: name = "user", timestamp_field } = readQuery(ctx, QUERY);
     const table = tableNamed(tables, name);
     const rules = rulesOf(table, timestamp_field, limits, clock());
     const idempotencyId = idempotencyIdOf(ctx);
@@ -42,7 +43,8 @@ export function collectRoutes(api: Api, { collect, tables, limits, clock }: Coll
       throw new ServiceError("invalid", "The message was rejected", { problems: tally.errors });
     }
     succeed(ctx, tally);
-  });
+  };
+  api.add("POST", "/collect/json/:stream", ["entity:write"], take, { query: QUERY });
 }
 
 function rulesOf(

@@ -7,7 +7,7 @@ import { invalid, ServiceError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
-import { readPage } from "../page.js";
+import { PAGE_QUERY, readPage } from "../page.js";
 import { readFlag, readQuery } from "../query.js";
 import { requestIdPattern } from "../schemas/deletion.js";
 import { listPage } from "../schemas/page.js";
@@ -36,7 +36,7 @@ export function addDeletionRoutes(api: Api, parts: DeletionRouteParts): void {
       readStatus(ctx, parts),
     )
     .add("DELETE", "/api/entity/:table/:fieldname/:fieldval", ["entity:delete"], (ctx) => acceptDeletion(ctx, parts))
-    .add("GET", "/api/deletion", ["admin"], (ctx) => listOpen(ctx, parts));
+    .add("GET", "/api/deletion", ["admin"], (ctx) => listOpen(ctx, parts), { query: ["completed", ...PAGE_QUERY] });
 }
 
 async function acceptDeletion(ctx: ApiContext, parts: DeletionRouteParts): Promise<void> {

@@ -13,18 +13,18 @@ export interface EntityRouteParts {
   readonly identityBytes: number;
 }
 
+const QUERY = ["fields", "segments", "meta", "download"] as const;
+
 /** Reading one entity. To be added after the deletion routes: `deletestatus` is no table. */
 export function entityRoutes(api: Api, parts: EntityRouteParts): void {
+  const byField = (ctx: ApiContext) => answer(ctx, parts, ctx.params.table, ctx.params.fieldname);
+  const byDefault = (ctx: ApiContext) => answer(ctx, parts, ctx.params.table, undefined);
+  const ofUser = (ctx: ApiContext) => answer(ctx, parts, "user", ctx.params.fieldname);
+  const more = { query: QUERY, openQuery: true };
   api
-    .add("GET", "/api/entity/:table/:fieldname/:fieldval", ["entity:read"], (ctx) =>
-      answer(ctx, parts, ctx.params.table, ctx.params.fieldname),
-    )
-    .add("GET", "/api/entity/:table/:fieldval", ["entity:read"], (ctx) =>
-      answer(ctx, parts, ctx.params.table, undefined),
-    )
-    .add("GET", "/api/me/:fieldname/:fieldval", ["entity:read"], (ctx) =>
-      answer(ctx, parts, "user", ctx.params.fieldname),
-    );
+    .add("GET", "/api/entity/:table/:fieldname/:fieldval", ["entity:read"], byField, more)
+    .add("GET", "/api/entity/:table/:fieldval", ["entity:read"], byDefault, more)
+    .add("GET", "/api/me/:fieldname/:fieldval", ["entity:read"], ofUser, more);
 }
 
 async function answer(
@@ -36,7 +36,7 @@ async function answer(
   ctx.set("Cache-Control", "no-store");
   const table = tableNamed(tables, tableName);
   const field = identityField(table, fieldName ?? table.defaultIdentity);
-  const query = readQuery(ctx, ["fields", "segments", "meta", "download"]);
+  const query = readQuery(ctx, QUERY);
   const segments = readFlag(query.segments, "segments") ?? true;
   const meta = readFlag(query.meta, "meta") ?? true;
   const download = readFlag(query.download, "download") ?? false;

@@ -8,7 +8,7 @@ import { readJsonText } from "../body.js";
 import { whenOut } from "../exchanges.js";
 import { metricBody, metricTag } from "../metric-answer.js";
 import { isNotModified } from "../not-modified.js";
-import { type MetricReadLimits, readMetricBody, readMetricQuery } from "../read-metric.js";
+import { fieldNames, type MetricReadLimits, readMetricBody, readMetricQuery } from "../read-metric.js";
 
 export interface MetricParts {
   readonly fetch: FetchBatch;
@@ -27,15 +27,16 @@ export function metricRoutes(api: Api, { fetch, limits, memory, clock, count, an
   const cache = new AnswerCache(answerBytes);
   const readingOf = ({ res }: ApiContext) => memory.open((then) => whenOut(res, then));
 
-  api.add("GET", "/api/metric", ["metric:read"], async (ctx) => {
-    const { series } = await fetch([readMetricQuery(ctx, limits)], clock(), readingOf(ctx));
+  const get = async (ctx: ApiContext) => {
+    const { series } = await fetch([readMetricQuery(ctx)], clock(), readingOf(ctx));
     ctx.status = 200;
     ctx.set("Cache-Control", "private, no-cache");
     ctx.vary(["Authorization", "Accept-Encoding"]);
     ctx.set("ETag", metricTag(series));
     if (isNotModified(ctx)) ctx.status = 304;
     else send(ctx, metricBody(series));
-  });
+  };
+  api.add("GET", "/api/metric", ["metric:read"], get, { query: fieldNames });
 
   api.add("POST", "/api/metric", ["metric:read"], async (ctx) => {
     ctx.set("Cache-Control", "no-store");

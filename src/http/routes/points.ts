@@ -31,13 +31,16 @@ export function pointRoutes(api: Api, { version, record, limits, keep, clock }: 
     await record(columns);
     ctx.status = 204;
   };
-  api.add("POST", "/api/v2/write", ["metric:write"], write, { errorCode: influxCode });
+  api.add("POST", "/api/v2/write", ["metric:write"], write, { errorCode: influxCode, query: WRITE_QUERY });
 
   api.add("GET", "/ping", "keyless", (ctx) => {
     ctx.set({ "X-Influxdb-Version": `entity-metrics-${version}`, "Cache-Control": "no-store" });
     ctx.status = 204;
   });
 }
+
+/** What InfluxDB's clients send with a write; `precision` alone is looked at. */
+const WRITE_QUERY = ["precision", "org", "orgID", "bucket", "consistency"];
 
 /** What InfluxDB calls a kind of error; its clients look at little else in a body. */
 function influxCode(kind: ErrorKind): string {

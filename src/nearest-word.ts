@@ -1,0 +1,21 @@
+/** The word that takes the fewest edits to reach, whatever the case, and how many they are. */
+export function nearestWord(name: string, words: readonly string[]): { readonly word: string; readonly edits: number } {
+  const short = name.slice(0, 64).toLowerCase();
+  return words
+    .map((word) => ({ word, edits: distance(short, word.toLowerCase()) }))
+    .reduce((best, one) => (one.edits < best.edits ? one : best));
+}
+
+/** Levenshtein's distance, https://en.wikipedia.org/wiki/Levenshtein_distance. */
+function distance(from: string, to: string): number {
+  let previous = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= from.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (previous[j - 1] as number) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (previous[j] as number) + 1, (row[j - 1] as number) + 1));
+    }
+    previous = row;
+  }
+  return previous[to.length] as number;
+}
