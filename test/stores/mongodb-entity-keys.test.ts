@@ -10,7 +10,7 @@ const pepper = Buffer.from("a pepper of at least thirty-two bytes");
 onServers(["mongodb"], "entity keys on MongoDB", () => {
   const open = async () => {
     const { db, close } = await openTestDatabase(entityKeysCollections);
-    return { keys: mongoEntityKeys(db, pepper), holdsBytes: () => undefined, close };
+    return { keys: mongoEntityKeys(db, pepper), countHeld: () => undefined, close };
   };
   entityKeysContract("mongodb", open, 300);
 

@@ -24,7 +24,11 @@ suppressionContract("sqlite", openLedger);
 
 entityKeysContract("sqlite", async () => {
   const { stores, dir, close } = await temporaryStores();
-  return { keys: stores.entityKeys, holdsBytes: (bytes) => findBytes(dir, [bytes]).length > 0, close };
+  return {
+    keys: stores.entityKeys,
+    countHeld: (keys) => new Set(findBytes(dir, keys).map(({ needle }) => needle)).size,
+    close,
+  };
 });
 
 erasureWatermarkContract("sqlite", async () => {
