@@ -41,6 +41,7 @@ export interface Limits {
   readonly body_bytes: number;
   readonly write_body_bytes: number;
   readonly line_bytes: number;
+  readonly inflation: number;
   readonly batch_series: number;
   readonly buckets: number;
   readonly answer_values: number;

@@ -13,5 +13,8 @@ export function problemOfJson(value: unknown, maxDepth: number): Omit<Problem, "
   return undefined;
 }
 
-const NOT_A_NUMBER = { code: "invalid_number", message: "A number is too large to be kept" };
+const NOT_A_NUMBER = {
+  code: "invalid_number",
+  message: "An integer beyond 2^53 that a double cannot hold, or a number too large: send it as a string",
+};
 const HAZARDOUS_NAME = { code: "invalid_name", message: "A name must not be __proto__" };

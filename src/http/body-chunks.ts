@@ -7,15 +7,26 @@ import type { ApiContext } from "./api-router.js";
 /** What is read and thrown away of a body that was refused half-way, so that its sender lives to read why. */
 const DISCARDED_BYTES = 64 * 1024 * 1024;
 
+/** A body that is no larger after inflation is not looked at: a few equal lines inflate to many times what was sent. */
+const SMALL_BYTES = 65_536;
+
 /**
  * The bytes of a body, plain or gzip (inflated here), as they come: nothing more is taken from the sender while the
- * caller is busy with a chunk. The caller may stop early and still answer.
+ * caller is busy with a chunk. The caller may stop early and still answer. A body that inflates to more than `inflation` times
+ * what was read of it so far is refused as too large.
  */
-export async function* bodyChunks(ctx: ApiContext): AsyncGenerator<Buffer> {
+export async function* bodyChunks(ctx: ApiContext, inflation = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
   const { req } = ctx;
   const source = inflated(req, ctx.get("Content-Encoding"));
   try {
-    yield* source.iterator({ destroyOnReturn: false });
+    let bytes = 0;
+    for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > SMALL_BYTES && bytes > inflation * readOf(source, bytes)) {
+        throw new ServiceError("too-large", `The body inflates to more than ${inflation} times what was sent`);
+      }
+      yield chunk;
+    }
   } catch (error) {
     throw bodyError(error);
   } finally {
@@ -25,6 +36,11 @@ export async function* bodyChunks(ctx: ApiContext): AsyncGenerator<Buffer> {
     }
     if (!req.readableEnded) discard(req);
   }
+}
+
+/** Bytes that were sent for the `bytes` that came out. */
+function readOf(source: Readable, bytes: number): number {
+  return "bytesWritten" in source && typeof source.bytesWritten === "number" ? source.bytesWritten : bytes;
 }
 
 function inflated(req: IncomingMessage, encoding: string): Readable {

@@ -17,6 +17,9 @@ export const lineFaults: Readonly<Record<NonNullable<Line["fault"]>, string>> = 
 
 const NEWLINE = 10;
 
+/** At the start of a text it says that the text is UTF-8, and belongs to no line. */
+const BYTE_ORDER_MARK = "\ufeff";
+
 /**
  * Cuts bytes into lines, in memory of one chunk and one line, whatever the text's length. A line of more than
  * `lineBytes` or of bytes that are not UTF-8 comes out as a fault, and the lines after it as usual. Blank lines are left out.
@@ -94,7 +97,8 @@ export class LineSplitter {
 
   #addText(raw: string, lines: Line[]): void {
     const number = ++this.#number;
-    const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
+    const start = number === 1 && raw.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
+    const text = raw.slice(start, raw.endsWith("\r") ? -1 : undefined);
     if (text.length * 3 > this.#lineBytes && Buffer.byteLength(text) > this.#lineBytes) {
       lines.push({ number, text: "", fault: "too_long" });
     } else if (text.trim() !== "") {

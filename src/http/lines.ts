@@ -5,16 +5,20 @@ import { type Line, LineSplitter } from "./line-splitter.js";
 
 /**
  * The lines of a body (plain or gzip), in batches as they arrive, blank ones left out: a body of any length in constant
- * memory. A line over `lineBytes`, or not UTF-8, comes as a line with a `fault`. More than `totalBytes` after inflation is
- * refused as too large.
+ * memory. A line over `lineBytes`, or not UTF-8, comes as a line with a `fault`. More than `totalBytes` after inflation, or more
+ * than `inflation` times what was sent, is refused as too large.
  */
 export async function* readLines(
   ctx: ApiContext,
-  { lineBytes, totalBytes = Number.POSITIVE_INFINITY }: { lineBytes: number; totalBytes?: number },
+  {
+    lineBytes,
+    totalBytes = Number.POSITIVE_INFINITY,
+    inflation,
+  }: { lineBytes: number; totalBytes?: number; inflation?: number },
 ): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(lineBytes);
   let bytes = 0;
-  for await (const chunk of bodyChunks(ctx)) {
+  for await (const chunk of bodyChunks(ctx, inflation)) {
     bytes += chunk.length;
     if (bytes > totalBytes) throw tooLarge(totalBytes);
     const lines = splitter.push(chunk);

@@ -7,6 +7,7 @@ import type { ApiContext } from "./api-router.js";
 import { type Line, lineFaults } from "./line-splitter.js";
 import { readLines } from "./lines.js";
 import { mediaType } from "./media-type.js";
+import { parseExactly } from "./parse-exactly.js";
 import { readText } from "./read-bytes.js";
 
 /** The messages of a body, as they arrive. */
@@ -16,19 +17,19 @@ export interface MessageBody {
   readonly items: AsyncIterable<readonly RequestItem[]>;
 }
 
-export type MessageLimits = Pick<Limits, "write_body_bytes" | "line_bytes">;
+export type MessageLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "inflation">;
 
 const LINE_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
 
 /** Opens a body: JSON is read whole, within its limit, lines of JSON one by one. */
 export async function readMessages(ctx: ApiContext, rules: MessageRules, limits: MessageLimits): Promise<MessageBody> {
   const type = mediaType(ctx);
-  if (LINE_TYPES.includes(type)) return { single: false, items: linesOf(ctx, rules, limits.line_bytes) };
+  if (LINE_TYPES.includes(type)) return { single: false, items: linesOf(ctx, rules, limits) };
   if (type !== "application/json") {
     throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
   }
   const text = await readText(ctx, limits.write_body_bytes);
-  const body = parseJson(text, "The body is not JSON");
+  const body = parseJson(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text, "The body is not JSON");
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
   const digest = createHash("sha256").update(text).digest("hex");
   const bytes = text.length / Math.max(1, messages.length);
@@ -42,6 +43,8 @@ export async function readMessages(ctx: ApiContext, rules: MessageRules, limits:
   return { single, items: itemsOf(messages.length, itemAt) };
 }
 
+const BYTE_ORDER_MARK = "\ufeff";
+
 const SLICE = 500;
 
 /** Items made as they are wanted: a body may hold millions of tiny ones. */
@@ -54,9 +57,9 @@ async function* itemsOf(count: number, itemAt: (index: number) => RequestItem): 
 async function* linesOf(
   ctx: ApiContext,
   rules: MessageRules,
-  lineBytes: number,
+  { line_bytes: lineBytes, inflation }: MessageLimits,
 ): AsyncGenerator<readonly RequestItem[]> {
-  for await (const lines of readLines(ctx, { lineBytes })) yield lines.map((line) => itemOf(line, rules));
+  for await (const lines of readLines(ctx, { lineBytes, inflation })) yield lines.map((line) => itemOf(line, rules));
 }
 
 function itemOf({ number, text, fault }: Line, rules: MessageRules): RequestItem {
@@ -73,7 +76,7 @@ function itemOf({ number, text, fault }: Line, rules: MessageRules): RequestItem
 
 function parseJson(text: string, message: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch {
     throw invalid("not_json", "", message);
   }

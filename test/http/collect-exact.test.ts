@@ -1,0 +1,98 @@
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+interface Tally {
+  message_count: number;
+  rejected_count: number;
+  errors: { code: string; path: string }[];
+}
+
+describe("what a collected body says", () => {
+  let service: TestService;
+  let serial = 0;
+
+  before(async () => {
+    service = await startService({ roles: ["api"] });
+  });
+  after(() => service.stop());
+  beforeEach(() => {
+    serial += 1;
+  });
+
+  const own = (value: string) => `${value}${serial}`;
+
+  async function post(body: string | Uint8Array, { type = "application/x-ndjson", query = "", gzip = false } = {}) {
+    const answer = await service.fetch(`/collect/json/${own("stream")}${query}`, {
+      method: "POST",
+      body: gzip ? gzipSync(body) : body,
+      headers: { "content-type": type, ...(gzip ? { "content-encoding": "gzip" } : {}) },
+    });
+    return { status: answer.status, ...((await answer.json()) as { data: Tally | null; errors?: { code: string }[] }) };
+  }
+
+  async function read(value: string): Promise<string | undefined> {
+    const answer = await service.fetch(`/api/me/_uid/${value}?segments=false&meta=false`);
+    return answer.status === 200 ? await answer.text() : undefined;
+  }
+
+  for (const [type, wrap] of [
+    ["application/x-ndjson", (lines: string[]) => lines.join("\n")],
+    ["application/json", (lines: string[]) => `[${lines.join(",")}]`],
+  ] as const) {
+    it(`is not lost behind a byte order mark (${type})`, async () => {
+      const { data } = await post(`\ufeff${wrap([`{"_uid":"${own("a")}","x":1}`, `{"_uid":"${own("b")}"}`])}`, {
+        type,
+      });
+      expect(data).to.deep.equal({ message_count: 2, rejected_count: 0, errors: [] });
+      expect(await read(own("a"))).to.include('"x":1');
+    });
+
+    for (const [written, kept] of [
+      ["9007199254740991", true],
+      ["-9007199254740991", true],
+      ["9007199254740992", true],
+      ["9007199254740993", false],
+      ["-9007199254740993", false],
+      ["12345678901234567890", false],
+      ["100000000000000000000", true],
+      [`1${"0".repeat(400)}`, false],
+      ["1e20", true],
+      ["12345678901234567890.5", true],
+      ['"9007199254740993"', true],
+      ['"\\"9007199254740993"', true],
+      ['[{"y":9007199254740993}]', false],
+    ] as const) {
+      const named = written.length > 40 ? "a number of 401 digits" : written;
+      it(`${kept ? "keeps" : "rejects, and does not round,"} ${named} (${type})`, async () => {
+        const { data } = await post(wrap([`{"_uid":"${own("a")}","x":${written}}`, `{"_uid":"${own("b")}"}`]), {
+          type,
+        });
+        expect(data).to.include({ message_count: kept ? 2 : 1, rejected_count: kept ? 0 : 1 });
+        if (!kept) expect(data?.errors[0]).to.include({ code: "invalid_number" });
+        const answer = await read(own("a"));
+        if (kept) expect(answer).to.include(`"x":${JSON.stringify(JSON.parse(written))}`);
+        else expect(answer).to.equal(undefined);
+        expect(await read(own("b"))).to.not.equal(undefined);
+      });
+    }
+  }
+
+  it("inflates to at most a hundred times what was sent, in lines", async () => {
+    const line = `{"_uid":"${own("a")}"}\n`;
+    const small = line.repeat(Math.floor(60_000 / line.length));
+    expect(small.length / gzipSync(small).length).to.be.above(100);
+    expect((await post(small, { gzip: true })).status).to.equal(200);
+
+    const blank = `${" ".repeat(999)}\n`.repeat(2_000);
+    expect(blank.length / gzipSync(blank).length).to.be.above(100);
+    const { status, errors } = await post(`${line}${blank}`, { gzip: true });
+    expect(status).to.equal(413);
+    expect(errors?.[0]).to.have.property("code");
+  });
+
+  it("inflates to as much as it likes within that", async () => {
+    const lines = Array.from({ length: 3_000 }, (_, at) => `{"_uid":"${own("a")}","x${at % 7}":${at}}`).join("\n");
+    expect((await post(lines, { gzip: true })).data).to.include({ message_count: 3_000 });
+  });
+});
