@@ -13,7 +13,6 @@ import { observeDeletions } from "./deletions/observe-deletions.js";
 import { downstreamTargets } from "./downstream/index.js";
 import { collectMessages } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
-
 import { identityHashing } from "./entities/identity.js";
 import { readEntity } from "./entities/read-entity.js";
 import { sealing } from "./entities/sealed.js";
@@ -136,7 +135,13 @@ export async function compose(
     failpoint,
   });
   entityRoutes(api, { read: readEntity(profiles), tables, identityBytes: settings.limits.identity_bytes });
-  const collecting = { ...stores, clock, arrivals: arrivalClock, collect: collectMessages(profiles) };
+  const { entity_segments: mostSegments } = settings.limits;
+  const collecting = {
+    ...stores,
+    clock,
+    arrivals: arrivalClock,
+    collect: collectMessages(profiles, mostSegments),
+  };
   collectRoutes(api, {
     collect: (request) => collectRequest(collecting, request),
     tables,
@@ -162,6 +167,11 @@ export async function compose(
     series: stores.series,
     write: (columns) => write(keptColumns(columns, clock(), keep()), { giveAway: false }),
   });
+  meters.gauge(
+    "messages_set_aside",
+    "Messages that were kept and cannot be applied; the log names each by its id.",
+    () => stores.history.countAside(),
+  );
   let recording: RunningRecorder | undefined;
   pageRoutes(api);
   operationRoutes(all, { probes: stores.probes, meters, version, clock });

@@ -42,6 +42,7 @@ export interface Limits {
   readonly write_body_bytes: number;
   readonly line_bytes: number;
   readonly inflation: number;
+  readonly entity_segments: number;
   readonly batch_series: number;
   readonly buckets: number;
   readonly answer_values: number;

@@ -1,18 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { pacer } from "../clock.js";
 import { ServiceError } from "../errors.js";
 import { applyMemberships, type MembershipParts } from "./apply-memberships.js";
 import type { BatchMessage } from "./batch-message.js";
 import type { Component } from "./component.js";
 import type { EntityId, StoredEntity } from "./entity.js";
-import { decodeDocument, type EntityDocument, encodeDocument } from "./entity-document.js";
+import { decodeDocument, encodeDocument, type OpenedDocument } from "./entity-document.js";
 import type { EntityKeys } from "./entity-keys.js";
 import type { EntityStore } from "./entity-store.js";
 import { eraseUnreadable } from "./erase-unreadable.js";
 import { type EntitySources, type FoundEntities, findEntities } from "./find-entities.js";
 import type { History } from "./history.js";
+import { keptSegments } from "./kept-segments.js";
 import { KnownKeys } from "./known-keys.js";
+import type { PlanLimits } from "./limit-check.js";
 import { encodeMessage } from "./message.js";
-import { type BatchPlan, type PlanLimits, type PlannedMessage, planBatch } from "./plan-batch.js";
+import { type BatchPlan, type PlannedMessage, planBatch } from "./plan-batch.js";
 import { KeyGone, type Sealing, sealing } from "./sealed.js";
 
 export interface BatchParts extends EntitySources, MembershipParts {
@@ -63,7 +66,8 @@ export async function applyBatch(
       await eraseUnreadable(parts, unreadable);
       continue;
     }
-    const plan = planBatch(left, { found, documents: opened, limits, newId: parts.newId });
+    const segments = await keptSegments(parts.memberships, left, found.live);
+    const plan = await planBatch(left, { found, documents: opened, segments, limits, newId: parts.newId });
     refused.push(...plan.refused);
     await keys.create(plan.newIds);
     try {
@@ -101,13 +105,16 @@ async function withoutSuppressed(
   batch: readonly BatchMessage[],
   found: FoundEntities,
 ): Promise<readonly BatchMessage[]> {
-  const isSuppressed = ({ hashes, stamp }: BatchMessage) =>
-    hashes.some((hash) => stamp.time <= (found.cutOffOf(hash) ?? Number.NEGATIVE_INFINITY));
-  const suppressed = batch.filter(isSuppressed);
+  const suppressed = batch.filter((message) => isSuppressed(message, found));
   if (suppressed.length === 0) return batch;
   const kept = suppressed.filter(({ entity }) => entity !== undefined);
   if (kept.length > 0) await leave(parts, entitiesOf(kept), () => parts.history.drop(kept.map(({ id }) => id)));
-  return batch.filter((message) => !suppressed.includes(message));
+  const gone = new Set(suppressed);
+  return batch.filter((message) => !gone.has(message));
+}
+
+function isSuppressed({ hashes, stamp }: BatchMessage, found: FoundEntities): boolean {
+  return hashes.some((hash) => stamp.time <= (found.cutOffOf(hash) ?? Number.NEGATIVE_INFINITY));
 }
 
 /** Keeps the messages that the history does not hold yet under the entity that they are for; false: it holds all of them. */
@@ -146,7 +153,13 @@ async function leave(
 
 /** Those of the entities that could be saved. */
 async function save(entities: EntityStore, seals: Sealing, groups: readonly Component[]): Promise<Set<Component>> {
-  const sealed = await seals.seal(groups.map(({ id, document }) => ({ entity: id, plain: encodeDocument(document) })));
+  const pace = pacer();
+  const plain: { entity: EntityId; plain: Uint8Array }[] = [];
+  for (const { id, document } of groups) {
+    plain.push({ entity: id, plain: encodeDocument(document) });
+    await pace();
+  }
+  const sealed = await seals.seal(plain);
   const saved = await entities.save(
     groups.map((group, index) => {
       const { id, table, revision, born, bindings, joined } = group;
@@ -163,19 +176,23 @@ async function save(entities: EntityStore, seals: Sealing, groups: readonly Comp
 /** Opened documents; one is opened again only when its entity was saved meanwhile. */
 class OpenDocuments {
   readonly #seals: Sealing;
-  readonly #opened = new Map<EntityId, { readonly revision: number; readonly document: EntityDocument }>();
+  readonly #opened = new Map<EntityId, { readonly revision: number; readonly opened: OpenedDocument }>();
 
   constructor(seals: Sealing) {
     this.#seals = seals;
   }
 
-  async of(entities: readonly StoredEntity[]): Promise<Map<EntityId, EntityDocument>> {
+  async of(entities: readonly StoredEntity[]): Promise<Map<EntityId, OpenedDocument>> {
     const stale = entities.filter(({ id, revision }) => this.#opened.get(id)?.revision !== revision);
     const plain = await this.#seals.open(stale.map(({ id, sealed }) => ({ entity: id, sealed })));
-    stale.forEach(({ id, revision }, index) => {
+    const pace = pacer();
+    for (const [index, { id, revision }] of stale.entries()) {
       const bytes = plain[index];
-      if (bytes !== undefined) this.#opened.set(id, { revision, document: decodeDocument(bytes) });
-    });
-    return new Map(Array.from(this.#opened, ([id, { document }]) => [id, document]));
+      if (bytes === undefined) continue;
+      const opened = { document: decodeDocument(bytes), bytes: bytes.length };
+      this.#opened.set(id, { revision, opened });
+      await pace();
+    }
+    return new Map(Array.from(this.#opened, ([id, { opened }]) => [id, opened]));
   }
 }

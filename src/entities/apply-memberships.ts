@@ -1,3 +1,4 @@
+import { pacer } from "../clock.js";
 import type { Component } from "./component.js";
 import type { EntityId } from "./entity.js";
 import type { EntityStore } from "./entity-store.js";
@@ -11,6 +12,9 @@ export interface MembershipParts {
   readonly segments: SegmentNames;
 }
 
+/** Most ids that the catalogue is told of in one step. */
+const REGISTERED_AT_ONCE = 1_000;
+
 /**
  * Brings what saved messages say of segments into the index, in the order of the plan: a statement is about the entity
  * that its message was for, and what is said before a join is said of one side of it alone. Safe to repeat; `again` says
@@ -22,7 +26,14 @@ export async function applyMemberships(
   groups: readonly Component[],
   again: boolean,
 ): Promise<void> {
-  for (const [table, ids] of segmentsByTable(messages)) await segments.register([...ids], table);
+  const pace = pacer();
+  for (const [table, ids] of segmentsByTable(messages)) {
+    const all = [...ids];
+    for (let from = 0; from < all.length; from += REGISTERED_AT_ONCE) {
+      await segments.register(all.slice(from, from + REGISTERED_AT_ONCE), table);
+      await pace();
+    }
+  }
 
   const rounds = new Rounds();
   if (again) repeatJoins(rounds, messages, groups);

@@ -1,12 +1,12 @@
 import type { Problem } from "../errors.js";
 import { applyBatch, type BatchParts } from "./apply-batch.js";
+import { applyInParts, MERGE_BYTES } from "./apply-in-parts.js";
 import type { BatchMessage } from "./batch-message.js";
-import type { Stamp } from "./entity.js";
+import type { EntityId, Stamp } from "./entity.js";
 import type { HashIdentity } from "./identity.js";
+import type { LimitReason, PlanLimits } from "./limit-check.js";
 import type { Message } from "./message.js";
-import type { LimitReason } from "./plan-batch.js";
 import type { Table } from "./tables.js";
-import { Turns } from "./turns.js";
 
 export interface CollectParts extends BatchParts {
   readonly hashIdentity: HashIdentity;
@@ -33,9 +33,12 @@ export type CollectMessages = (
 ) => Promise<ReadonlyMap<NewMessage, Omit<Problem, "path">>>;
 
 /** Most bytes of an entity's document. */
-export const ENTITY_BYTES = 1_048_576;
+const ENTITY_BYTES = 1_048_576;
 
-const problems: Record<LimitReason, (table: Table) => Omit<Problem, "path">> = {
+/** Most segments of an entity, where nothing else is said. */
+const ENTITY_SEGMENTS = 10_000;
+
+const problems: Record<LimitReason, (limits: PlanLimits) => Omit<Problem, "path">> = {
   too_many_values: ({ maxValues }) => ({
     code: "too_many_values",
     message: `An entity holds at most ${maxValues} values of an identity field`,
@@ -44,11 +47,19 @@ const problems: Record<LimitReason, (table: Table) => Omit<Problem, "path">> = {
     code: "entity_too_large",
     message: `An entity holds at most ${ENTITY_BYTES} bytes`,
   }),
+  merge_too_large: () => ({
+    code: "merge_too_large",
+    message: `The entities that one message merges hold at most ${MERGE_BYTES} bytes`,
+  }),
+  too_many_segments: ({ segments }) => ({
+    code: "too_many_segments",
+    message: `An entity has at most ${segments} segments, those that it left counted`,
+  }),
 };
 
 /** Collecting into these stores. */
-export function collectMessages(parts: CollectParts): CollectMessages {
-  const turns = new Turns();
+export function collectMessages(parts: CollectParts, mostSegments = ENTITY_SEGMENTS): CollectMessages {
+  const apply = applyInParts(parts, applyBatch);
 
   return async (stream, table, messages) => {
     const sentBefore = messages.filter(({ mayBeKept }) => mayBeKept).map(({ id }) => id);
@@ -56,18 +67,30 @@ export function collectMessages(parts: CollectParts): CollectMessages {
     const sources = new Map<string, NewMessage>();
     const batch: BatchMessage[] = [];
     for (const source of messages) {
-      const { id, stamp, message } = source;
-      const before = kept.get(id);
+      const before = kept.get(source.id);
       if (before?.settled) continue;
-      sources.set(id, source);
-      const hashes = message.identities.map((identity) => parts.hashIdentity(table.name, identity));
-      batch.push({ id, table: table.name, stream, message, hashes, stamp, entity: before?.entity });
+      sources.set(source.id, source);
+      batch.push(batchMessage(parts, stream, table, source, before?.entity));
     }
-    const limits = { maxValues: table.maxValues, entityBytes: ENTITY_BYTES };
-    const names = batch.flatMap(({ hashes }) => hashes);
-    const refused = await turns.take(names, () => applyBatch(parts, batch, limits, kept.size > 0));
+    const limits = limitsOf(table, mostSegments);
+    const refused = await apply(batch, limits, kept.size > 0);
     return new Map(
-      refused.map(({ message, reason }) => [sources.get(message.id) as NewMessage, problems[reason](table)]),
+      refused.map(({ message, reason }) => [sources.get(message.id) as NewMessage, problems[reason](limits)]),
     );
   };
+}
+
+function batchMessage(
+  { hashIdentity }: CollectParts,
+  stream: string,
+  table: Table,
+  { id, stamp, message }: NewMessage,
+  entity: EntityId | undefined,
+): BatchMessage {
+  const hashes = message.identities.map((identity) => hashIdentity(table.name, identity));
+  return { id, table: table.name, stream, message, hashes, stamp, entity };
+}
+
+function limitsOf({ maxValues }: Table, segments: number): PlanLimits {
+  return { maxValues, entityBytes: ENTITY_BYTES, segments };
 }

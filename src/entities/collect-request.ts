@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import type { Clock } from "../clock.js";
+import { type Clock, pacer } from "../clock.js";
 import { invalid, type Problem, ServiceError } from "../errors.js";
 import type { CollectMessages, NewMessage } from "./collect-messages.js";
 import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
@@ -64,6 +64,7 @@ async function collectItems(
   run: RepeatableRun | undefined,
 ): Promise<CollectTally> {
   const tally = tallyOf(run);
+  const pace = pacer();
   let position = 0;
   for await (const batch of batchesOf(items)) {
     if (position > 0) await run?.advance(JSON.stringify(tally));
@@ -72,6 +73,7 @@ async function collectItems(
     const rejected = new Map<number, { item: RequestItem; problem: Problem }>();
     const messages = new Map<NewMessage, { item: RequestItem; position: number }>();
     for (const item of batch) {
+      await pace();
       const at = position;
       position += 1;
       if (run?.meet(item.text)) continue;

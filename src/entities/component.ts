@@ -1,9 +1,10 @@
 import type { BatchMessage } from "./batch-message.js";
 import type { EntityId, StoredEntity } from "./entity.js";
-import type { EntityDocument } from "./entity-document.js";
+import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { FoundEntities } from "./find-entities.js";
 import type { IdentityHash } from "./identity.js";
 import { Draft } from "./merge-attributes.js";
+import { segmentsNamedIn } from "./message.js";
 
 /** An entity as a batch sees it: stored or about to be, and what the batch joins into it. */
 export class Component {
@@ -19,7 +20,9 @@ export class Component {
   readonly #joined: Set<EntityId>;
   readonly #absorbed: Component[] = [];
   readonly #released = new Set<EntityId>();
+  readonly #segments = new Set<string>();
   #draft = new Draft();
+  #changes = 0;
   #parent: Component | undefined;
 
   private constructor(entity: Omit<StoredEntity, "sealed">, order: number) {
@@ -33,9 +36,9 @@ export class Component {
     this.#joined = new Set(entity.joined);
   }
 
-  static stored(entity: StoredEntity, document: EntityDocument | undefined): Component {
+  static stored(entity: StoredEntity, opened: OpenedDocument | undefined): Component {
     const component = new Component(entity, -1);
-    if (document !== undefined) component.#draft.merge(document);
+    if (opened !== undefined) component.#draft = new Draft(opened.document, opened.bytes);
     return component;
   }
 
@@ -45,11 +48,22 @@ export class Component {
 
   /** What joining these would lead to; they stay as they are. */
   static unitedDraft(components: readonly Component[]): Draft {
-    const [first] = components;
-    if (components.length === 1 && first !== undefined) return first.#draft;
-    const draft = new Draft();
-    for (const component of components) draft.merge(component.#draft.document());
+    const [first, ...others] = components;
+    if (first === undefined) return new Draft();
+    if (others.length === 0) return first.#draft;
+    const draft = first.#draft.copy();
+    for (const component of others) draft.merge(component.#draft.document());
     return draft;
+  }
+
+  /** Another text whenever it has changed. */
+  get version(): string {
+    return `${this.id} ${this.#changes}`;
+  }
+
+  /** Segments that the batch names for it. */
+  get segments(): ReadonlySet<string> {
+    return this.#segments;
   }
 
   /** Whether the batch made it. */
@@ -92,11 +106,15 @@ export class Component {
     for (const [hash, since] of other.#bindings) this.#bind(hash, since);
     for (const id of [other.id, ...other.#joined]) this.#joined.add(id);
     for (const id of other.#released) this.#released.add(id);
+    for (const id of other.#segments) this.#segments.add(id);
+    this.#changes += 1;
   }
 
   /** Takes in what a message says. */
-  take({ hashes, stamp }: BatchMessage, document: EntityDocument, found: FoundEntities): void {
+  take({ hashes, stamp, message }: BatchMessage, document: EntityDocument, found: FoundEntities): void {
     this.#draft.merge(document);
+    for (const id of segmentsNamedIn(message)) this.#segments.add(id);
+    this.#changes += 1;
     for (const hash of hashes) {
       this.#bind(hash, stamp.time);
       const holder = found.voidOwnerOf(hash);

@@ -18,6 +18,12 @@ export interface EntityDocument {
   readonly identities: readonly Identity[];
 }
 
+/** A document, and how long its encoded form is. */
+export interface OpenedDocument {
+  readonly document: EntityDocument;
+  readonly bytes: number;
+}
+
 type EncodedAttribute = [name: string, time: number, arrival: number, position: number, value?: Json];
 
 /** The bytes to seal. */

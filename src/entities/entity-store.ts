@@ -22,6 +22,14 @@ export interface EntityStore {
   /** The id that each identity leads to; unknown ones are absent. The id may since be joined or dead. */
   owners(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, EntityId>>;
 
+  /**
+   * The id that each identity leads to, and what loading it would take, bytes; unknown identities are absent. A write at the same time
+   * may make both out of date.
+   */
+  weigh(
+    hashes: readonly IdentityHash[],
+  ): Promise<Map<IdentityHash, { readonly entity: EntityId; readonly bytes: number }>>;
+
   /** What each id stands for; ids never stored are absent. */
   load(ids: readonly EntityId[]): Promise<Map<EntityId, EntityState>>;
 

@@ -20,6 +20,10 @@ export interface MembershipIndex {
   join(from: EntityId, into: EntityId): Promise<void>;
   /** Ids of the segments the entity is in, in code unit order. */
   segmentsOf(entity: EntityId): Promise<string[]>;
+  /** How many segments a statement is kept of for each of these entities, removed ones counted; entities without are absent. */
+  counts(entities: readonly EntityId[]): Promise<Map<EntityId, number>>;
+  /** The segments that a statement is kept of for any of these entities, removed ones too. */
+  mentioned(entities: readonly EntityId[]): Promise<Set<string>>;
   /** Number of members of each of these segments, in the order asked. */
   sizes(segments: readonly string[]): Promise<number[]>;
   /** Entities that are members of both. */

@@ -7,9 +7,21 @@ import type { Identity } from "./identity.js";
  * merged does not matter, nor does one that comes twice.
  */
 export class Draft {
-  readonly #attributes = new Map<string, AttributeState>();
-  readonly #identities = new Map<string, Identity>();
-  #bytes = 0;
+  readonly #attributes: Map<string, AttributeState>;
+  readonly #identities: Map<string, Identity>;
+  #bytes: number;
+
+  /** Begins empty, or with a document whose encoded size is known. */
+  constructor(document?: EntityDocument, bytes = 0) {
+    this.#attributes = new Map(document?.attributes);
+    this.#identities = new Map(document?.identities.map((identity) => [keyOf(identity), identity]));
+    this.#bytes = bytes;
+  }
+
+  /** Another draft that says the same. */
+  copy(): Draft {
+    return new Draft(this.document(), this.#bytes);
+  }
 
   /** Size of the encoded document, within a few bytes. */
   get bytes(): number {

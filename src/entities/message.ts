@@ -18,6 +18,11 @@ export interface Message {
   readonly segments: SegmentStatement | undefined;
 }
 
+/** The segments that a message says anything of. */
+export function segmentsNamedIn({ segments }: Message): readonly string[] {
+  return segments === undefined ? [] : [...segments.add, ...segments.remove];
+}
+
 /** What a message says of attributes and identities, as a document of its own with one stamp. */
 export function documentOf({ attributes, identities }: Message, stamp: Stamp): EntityDocument {
   return {

@@ -1,9 +1,11 @@
+import { pacer } from "../clock.js";
 import type { BatchMessage } from "./batch-message.js";
 import { Component } from "./component.js";
 import type { EntityId, StoredEntity } from "./entity.js";
-import type { EntityDocument } from "./entity-document.js";
+import type { OpenedDocument } from "./entity-document.js";
 import type { FoundEntities } from "./find-entities.js";
 import type { IdentityHash } from "./identity.js";
+import { LimitCheck, type LimitReason, type PlanLimits, type SegmentsKept } from "./limit-check.js";
 import { documentOf } from "./message.js";
 
 /** What a batch comes to: who each message is for, and what becomes of the entities. */
@@ -26,19 +28,12 @@ export interface PlannedMessage {
   readonly joins: readonly EntityId[];
 }
 
-export type LimitReason = "too_many_values" | "entity_too_large";
-
-export interface PlanLimits {
-  /** Most values of one identity field of an entity. */
-  readonly maxValues: number;
-  readonly entityBytes: number;
-}
-
 /** What a plan is made from. */
 export interface PlanInput {
   readonly found: FoundEntities;
   /** The opened documents of the entities found, by id. */
-  readonly documents: ReadonlyMap<EntityId, EntityDocument>;
+  readonly documents: ReadonlyMap<EntityId, OpenedDocument>;
+  readonly segments: SegmentsKept;
   /** Checked for messages that the history does not keep yet. */
   readonly limits: PlanLimits;
   newId(): EntityId;
@@ -48,8 +43,10 @@ export interface PlanInput {
  * Walks through the messages in order. One that names identities of several entities joins them into the oldest. A message
  * that was planned before goes where it went then, as far as that still stands.
  */
-export function planBatch(batch: readonly BatchMessage[], input: PlanInput): BatchPlan {
+export async function planBatch(batch: readonly BatchMessage[], input: PlanInput): Promise<BatchPlan> {
   const { found, documents, limits, newId } = input;
+  const pace = pacer();
+  const check = new LimitCheck(limits, input.segments);
   const components = new Map<EntityId, Component>();
   const owners = new Map<IdentityHash, Component>();
   const newIds: EntityId[] = [];
@@ -85,10 +82,11 @@ export function planBatch(batch: readonly BatchMessage[], input: PlanInput): Bat
   }
 
   for (const message of batch) {
+    await pace();
     const named = ownersOf(message.hashes);
     const document = documentOf(message.message, message.stamp);
     if (message.entity === undefined) {
-      const reason = limitReached(named, document, limits);
+      const reason = await check.reached(named, message.message, document);
       if (reason !== undefined) {
         refused.push({ message, reason });
         continue;
@@ -110,19 +108,4 @@ export function planBatch(batch: readonly BatchMessage[], input: PlanInput): Bat
 
 function byAge(a: Component, b: Component): number {
   return a.born - b.born || a.order - b.order || (a.id < b.id ? -1 : 1);
-}
-
-/** What forbids a message; what an entity has already, and what makes it smaller, is never forbidden. */
-function limitReached(
-  named: readonly Component[],
-  document: EntityDocument,
-  limits: PlanLimits,
-): LimitReason | undefined {
-  const draft = Component.unitedDraft(named);
-  const joins = named.length > 1;
-  if ((joins || draft.lacks(document.identities)) && draft.valuesWith(document.identities) > limits.maxValues) {
-    return "too_many_values";
-  }
-  const bytes = draft.bytesWith(document, limits.entityBytes);
-  return bytes > limits.entityBytes && (joins || bytes > draft.bytes) ? "entity_too_large" : undefined;
 }

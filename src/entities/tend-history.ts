@@ -1,14 +1,13 @@
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
-import type { BatchParts } from "./apply-batch.js";
-import { finishPending } from "./finish-pending.js";
+import { type FinishParts, finishPending } from "./finish-pending.js";
 
 /** A message that is pending for so long was left behind by its writer, ms. */
 const LEFT_BEHIND_MS = 30_000;
 
 const EVERY_MS = 20_000;
 
-export interface TendHistoryParts extends BatchParts {
+export interface TendHistoryParts extends FinishParts {
   /** See `clock.arrivals`. */
   readonly arrivals: Clock;
   /** How long settled messages are kept, ms; undefined is for ever. */
@@ -34,8 +33,14 @@ export function tendHistory(parts: TendHistoryParts): HistoryTending {
   let running = Promise.resolve();
 
   async function finish(before: number): Promise<void> {
-    const finished = await finishPending(parts, before);
+    const finished = await finishPending({ ...parts, onSetAside }, before);
     if (finished > 0) log.info({ messages: finished }, "finished messages that were left behind");
+  }
+
+  /** The error may quote the message: what is personal stays out of the log. */
+  function onSetAside(id: string, error: unknown): void {
+    const reason = error instanceof Error ? error.name : typeof error;
+    log.error({ message_id: id, reason }, "a pending message cannot be applied: it is set aside");
   }
 
   async function round(): Promise<void> {

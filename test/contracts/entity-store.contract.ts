@@ -63,6 +63,20 @@ export function entityStoreContract(name: string, open: () => Promise<{ store: E
       expect(await stateOf(first.id)).to.deep.equal({ state: "live", entity: second });
     });
 
+    it("says what entities take before they are loaded", async () => {
+      const [a, b, c, nobody] = [newHash(), newHash(), newHash(), newHash()];
+      const small = await keep(entity([a], { sealed: Uint8Array.of(1, 2, 3) }));
+      const large = await keep(entity([b, c], { sealed: new Uint8Array(100_000) }));
+      expect(await store.weigh([a, b, c, nobody])).to.deep.equal(
+        new Map([
+          [a, { entity: small.id, bytes: 3 }],
+          [b, { entity: large.id, bytes: 100_000 }],
+          [c, { entity: large.id, bytes: 100_000 }],
+        ]),
+      );
+      expect(await store.weigh([nobody])).to.deep.equal(new Map());
+    });
+
     it("does not take an identity that belongs to somebody else", async () => {
       const [mine, taken] = [newHash(), newHash()];
       const owner = await keep(entity([taken]));

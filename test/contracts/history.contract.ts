@@ -96,6 +96,47 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       ]);
     });
 
+    it("lists messages no more that are set aside, and treats them as pending otherwise", async () => {
+      const [aside, stays] = [message({ hashes: ["h1"] }), message()];
+      await history.append([aside, stays]);
+      for (let times = 0; times < 2; times += 1) await history.setAside([aside.id, message().id]);
+      expect(await pendingIds()).to.deep.equal([stays.id]);
+      expect(await history.countAside()).to.equal(1);
+      expect(await history.pendingFor(["h1"], [])).to.deep.equal([aside]);
+      expect(await history.find([aside.id])).to.deep.equal(
+        new Map([[aside.id, { entity: aside.entity, settled: false }]]),
+      );
+      expect(await history.holds([aside.entity])).to.equal(true);
+    });
+
+    for (const [what, end] of [
+      ["dropped", (aside: HistoryMessage) => history.drop([aside.id])],
+      ["erased", (aside: HistoryMessage) => history.erase([aside.entity])],
+      ["older than the retention", (aside: HistoryMessage) => history.expire(aside.arrival + 1)],
+    ] as const) {
+      it(`removes a message that is set aside when it is ${what}`, async () => {
+        const aside = message({ hashes: ["h1"] });
+        await history.append([aside]);
+        await history.setAside([aside.id]);
+        await end(aside);
+        expect(await history.countAside()).to.equal(0);
+        expect(await history.holds([aside.entity])).to.equal(false);
+        expect(await history.pendingFor(["h1"], [])).to.deep.equal([]);
+        expect(await counted()).to.deep.equal([]);
+      });
+    }
+
+    it("settles and counts a message that was set aside, also when it was appended again before", async () => {
+      const [first, second] = [message(), message()];
+      await history.append([first, second]);
+      await history.setAside([first.id, second.id]);
+      await history.append([second]);
+      expect(await pendingIds()).to.deep.equal([second.id]);
+      await history.settle([first.id, second.id]);
+      expect(await history.countAside()).to.equal(0);
+      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
+    });
+
     it("drops pending messages uncounted, and no settled one", async () => {
       const [gone, stays] = [message(), message()];
       await history.append([gone, stays]);

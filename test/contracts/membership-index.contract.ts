@@ -221,6 +221,29 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       expect(await index.sizes([segment])).to.deep.equal([1]);
     });
 
+    it("counts and lists the segments that were mentioned of entities, those that they left too", async () => {
+      const [a, b, none] = [newEntity(), newEntity(), newEntity()];
+      await index.apply([
+        says(a, 1, { add: ["one", "two"] }),
+        says(a, 2, { remove: ["two", "three"] }),
+        says(b, 1, { add: ["four"], full: true }),
+        says(b, 2, { add: ["five", "one"], full: true }),
+      ]);
+      expect(await index.counts([a, b, none])).to.deep.equal(
+        new Map([
+          [a, 3],
+          [b, 3],
+        ]),
+      );
+      expect(await index.counts([])).to.deep.equal(new Map());
+      expect([...(await index.mentioned([a, none, b]))].sort()).to.deep.equal(["five", "four", "one", "three", "two"]);
+      expect(await index.mentioned([none])).to.deep.equal(new Set());
+      await index.join(a, b);
+      expect(await index.counts([a, b])).to.deep.equal(new Map([[b, 5]]));
+      await index.erase([b]);
+      expect(await index.counts([b])).to.deep.equal(new Map());
+    });
+
     it("keeps thousands of segments of one entity", async () => {
       const entity = newEntity();
       const segments = Array.from({ length: 3_000 }, (_, at) => `of many ${at}`);

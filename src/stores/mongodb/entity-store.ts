@@ -32,6 +32,17 @@ export function mongoEntityStore(db: Db, clock: Clock = systemClock): EntityStor
       );
     },
 
+    async weigh(hashes) {
+      const pointers = await findByIds(identities, [...new Set(hashes)], { projection: { entity: 1 } });
+      const ids = [...new Set(pointers.map(({ entity }) => entity))];
+      const sized = entities.aggregate<{ _id: string; bytes: number | null }>([
+        { $match: { _id: oneOf(ids) } },
+        { $project: { bytes: { $binarySize: "$sealed" } } },
+      ]);
+      const bytes = new Map(ids.length === 0 ? [] : (await sized.toArray()).map((found) => [found._id, found.bytes]));
+      return new Map(pointers.map(({ _id, entity }) => [_id, { entity, bytes: bytes.get(entity) ?? 0 }]));
+    },
+
     async load(ids) {
       const found = await follow(records, new Set(ids), {});
       return new Map(

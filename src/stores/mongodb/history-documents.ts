@@ -21,6 +21,8 @@ export interface PendingDocument extends Omit<ArchivedDocument, "batch"> {
   readonly hashes: readonly string[];
   /** The append that it is of. */
   readonly append: string;
+  /** It cannot be applied, and is not tried any more. */
+  readonly aside?: true;
 }
 
 /**
@@ -53,6 +55,7 @@ export const historyCollections: readonly CollectionPlan[] = [
       { key: { hashes: 1 } },
       { key: { entity: 1 } },
       { key: { append: 1 } },
+      { key: { aside: 1, arrival: 1 } },
     ],
   },
   { name: "appends", indexes: [{ key: { arrival: 1 } }] },
@@ -78,7 +81,7 @@ export function pendingDocument({ id, sealed, ...rest }: HistoryMessage, append:
 }
 
 export function archivedDocument(document: PendingDocument, batch: string): ArchivedDocument {
-  const { hashes: _, append: __, ...rest } = document;
+  const { hashes: _, append: __, aside: ___, ...rest } = document;
   return { ...rest, batch };
 }
 

@@ -57,7 +57,7 @@ export function mongoHistory(db: Db, slotMs: number, atStep: AtStep = () => {}):
 
     async pending(before, limit) {
       await settlements.finish(await appends.takenBefore(before));
-      const old = { arrival: { $lt: before } };
+      const old = { aside: { $exists: false }, arrival: { $lt: before } };
       for (;;) {
         const waiting = await pending.find(old).sort({ arrival: 1, position: 1, _id: 1 }).limit(limit).toArray();
         if (waiting.length === 0) break;
@@ -83,6 +83,12 @@ export function mongoHistory(db: Db, slotMs: number, atStep: AtStep = () => {}):
     },
 
     settle: (ids) => settlements.settle(ids),
+
+    async setAside(ids) {
+      for (const piece of piecesOf(ids)) await pending.updateMany({ _id: oneOf(piece) }, { $set: { aside: true } });
+    },
+
+    countAside: () => pending.countDocuments({ aside: true }),
 
     async drop(ids) {
       for (const piece of piecesOf(ids)) await messages.remove(await found({ _id: oneOf(piece) }));
@@ -110,6 +116,7 @@ export function mongoHistory(db: Db, slotMs: number, atStep: AtStep = () => {}):
 
     async expire(before) {
       const old = { arrival: { $lt: before } };
+      await messages.remove(await found({ aside: true, ...old }));
       await settlements.finish(await appends.takenOf(await found(old)));
       for (;;) {
         const archived = await archive

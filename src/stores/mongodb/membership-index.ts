@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AnyBulkWriteOperation, type Collection, type Db, MongoBulkWriteError } from "mongodb";
+import { pacer } from "../../clock.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { MembershipChange, MembershipIndex } from "../../entities/membership-index.js";
 import { ServiceError } from "../../errors.js";
-import { type CollectionPlan, findByIds, isDuplicate } from "./collection.js";
+import { type CollectionPlan, findByIds, isDuplicate, oneOf } from "./collection.js";
 import { sizesOf } from "./membership-counts.js";
 import {
   applyChange,
@@ -58,12 +59,17 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
     const ids = [...changes].flatMap(([id, said]) => (isHinted(said) ? [] : [id]));
     const [kept, dead] = await Promise.all([read(ids), deadOf(ids)]);
     const next: Change[] = [];
+    const pace = pacer();
     for (const [id, said] of changes) {
       const from = kept.get(id);
       if (from?.dead === true || dead.has(id)) continue;
       const statements = statementsOf(from);
-      const changed = said.map((change) => applyChange(statements, change));
-      if (changed.includes(true)) next.push({ id, from, statements });
+      let changed = false;
+      for (const change of said) {
+        changed = applyChange(statements, change) || changed;
+        await pace();
+      }
+      if (changed) next.push({ id, from, statements });
     }
     return keep(memberships, next);
   }
@@ -106,6 +112,22 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
     },
 
     join: (from, into) => untilDone(() => joinOnce(from, into)),
+
+    async counts(ids) {
+      const size = (field: string) => ({ $size: { $ifNull: [field, []] } });
+      const found = await memberships
+        .aggregate<{ _id: EntityId; segments: number }>([
+          { $match: { _id: oneOf(ids) } },
+          { $project: { segments: { $add: [size("$in"), size("$out")] } } },
+        ])
+        .toArray();
+      return new Map(found.filter(({ segments }) => segments > 0).map(({ _id, segments }) => [_id, segments]));
+    },
+
+    async mentioned(ids) {
+      const found = await findByIds(memberships, ids, { projection: { in: 1, out: 1 } });
+      return new Set(found.flatMap((document) => [...(document.in ?? []), ...(document.out ?? [])]));
+    },
 
     async segmentsOf(entity) {
       const found = await memberships.findOne({ _id: entity }, { projection: { in: 1 } });

@@ -31,6 +31,8 @@ interface IdentityRow {
 /** Profiles and the identities that lead to them, in `entities.db`. */
 export function sqliteEntityStore(db: Database): EntityStore {
   const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
+  const findWeights = db.prepare(`SELECT hash, entity, coalesce(length(sealed), 0) AS bytes
+    FROM identity LEFT JOIN entity ON entity.id = identity.entity WHERE hash IN (SELECT value FROM json_each(?))`);
   const findRows = db.prepare("SELECT * FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const findBindings = db.prepare(
     "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
@@ -79,6 +81,11 @@ export function sqliteEntityStore(db: Database): EntityStore {
 
   return {
     owners: async (hashes) => ownersOf(hashes),
+
+    async weigh(hashes) {
+      const rows = findWeights.all(JSON.stringify(hashes)) as { hash: string; entity: EntityId; bytes: number }[];
+      return new Map(rows.map(({ hash, entity, bytes }) => [hash, { entity, bytes }]));
+    },
 
     async load(ids) {
       const wanted = JSON.stringify(ids);

@@ -114,8 +114,8 @@ function history(db: Database): PartSource<MessageRecord> {
       rows.map((row) => ({
         ...row,
         sealed: new Uint8Array(row.sealed),
-        pending: row.pending === 1,
-        hashes: row.pending === 1 ? (hashesOf.all(row.id) as { hash: string }[]).map(({ hash }) => hash) : [],
+        pending: row.pending > 0,
+        hashes: row.pending > 0 ? (hashesOf.all(row.id) as { hash: string }[]).map(({ hash }) => hash) : [],
       })),
   });
 }

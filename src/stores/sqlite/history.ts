@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { History, HistoryMessage } from "../../entities/history.js";
 import { type Database, inTransaction } from "./database.js";
 
-/** A message is pending while rows of `pending_identity`, or none but the flag, say so. */
+/** `pending`: 0 settled, 1 pending, 2 pending and set aside. The identities of a message that is not settled lie in `pending_identity`. */
 export const historySchema = `
   CREATE TABLE IF NOT EXISTS message (
     id TEXT PRIMARY KEY, "table" TEXT NOT NULL, stream TEXT NOT NULL, entity TEXT NOT NULL, time REAL NOT NULL,
@@ -11,6 +11,7 @@ export const historySchema = `
   CREATE INDEX IF NOT EXISTS message_entity ON message (entity);
   CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);
   CREATE INDEX IF NOT EXISTS message_pending ON message (arrival, position) WHERE pending = 1;
+  CREATE INDEX IF NOT EXISTS message_aside ON message (arrival) WHERE pending = 2;
   CREATE TABLE IF NOT EXISTS pending_identity (
     message TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (message, hash)
   ) WITHOUT ROWID;
@@ -27,7 +28,7 @@ export function sqliteHistory(db: Database, slotMs: number): History {
   const put = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed, pending)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET "table" = excluded."table", stream = excluded.stream,
     entity = excluded.entity, time = excluded.time, arrival = excluded.arrival, position = excluded.position,
-    sealed = excluded.sealed WHERE pending = 1 RETURNING 1 AS kept`);
+    sealed = excluded.sealed, pending = 1 WHERE pending > 0 RETURNING 1 AS kept`);
   const name = db.prepare("INSERT OR IGNORE INTO pending_identity (message, hash) VALUES (?, ?)");
   const unname = db.prepare("DELETE FROM pending_identity WHERE message = ?");
   const findKept = db.prepare("SELECT id, entity, pending FROM message WHERE id IN (SELECT value FROM json_each(?))");
@@ -35,18 +36,21 @@ export function sqliteHistory(db: Database, slotMs: number): History {
   const oldest = db.prepare(
     `SELECT ${columns} FROM message WHERE pending = 1 AND arrival < ? ORDER BY arrival, position, id LIMIT ?`,
   );
-  const concerning = db.prepare(`SELECT ${columns} FROM message WHERE pending = 1 AND (
+  const concerning = db.prepare(`SELECT ${columns} FROM message WHERE pending > 0 AND (
       id IN (SELECT message FROM pending_identity WHERE hash IN (SELECT value FROM json_each(?)))
       OR entity IN (SELECT value FROM json_each(?))) ORDER BY arrival, position, id`);
   const hashesOf = db.prepare("SELECT hash FROM pending_identity WHERE message = ?");
-  const finish = db.prepare("UPDATE message SET pending = 0 WHERE id = ? AND pending = 1 RETURNING stream, time");
+  const putAside = db.prepare("UPDATE message SET pending = 2 WHERE id = ? AND pending = 1");
+  const aside = db.prepare("SELECT count(*) AS messages FROM message WHERE pending = 2");
+  const finish = db.prepare("UPDATE message SET pending = 0 WHERE id = ? AND pending > 0 RETURNING stream, time");
   const count = db.prepare(`INSERT INTO stream_count (stream, slot, count, saved) VALUES (?, ?, ?, NULL)
     ON CONFLICT DO UPDATE SET count = count + excluded.count`);
-  const remove = db.prepare("DELETE FROM message WHERE id = ? AND pending = 1 RETURNING 1");
+  const remove = db.prepare("DELETE FROM message WHERE id = ? AND pending > 0 RETURNING 1");
   const unnameAll = db.prepare(`DELETE FROM pending_identity
-    WHERE message IN (SELECT id FROM message WHERE entity = ? AND pending = 1)`);
+    WHERE message IN (SELECT id FROM message WHERE entity = ? AND pending > 0)`);
   const removeAll = db.prepare("DELETE FROM message WHERE entity = ?");
   const kept = db.prepare("SELECT 1 FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
+  const asideBefore = db.prepare("SELECT id FROM message WHERE pending = 2 AND arrival < ?");
   const forget = db.prepare(`DELETE FROM message WHERE rowid IN (
     SELECT rowid FROM message WHERE arrival < ? AND pending = 0 ORDER BY arrival LIMIT ${AT_ONCE})`);
 
@@ -56,6 +60,12 @@ export function sqliteHistory(db: Database, slotMs: number): History {
       sealed: new Uint8Array(row.sealed),
       hashes: (hashesOf.all(row.id) as { hash: string }[]).map(({ hash }) => hash),
     }));
+
+  function drop(ids: readonly string[]): void {
+    inTransaction(db, () => {
+      for (const id of ids) if (remove.get(id) !== undefined) unname.run(id);
+    });
+  }
 
   return {
     async append(messages) {
@@ -94,10 +104,16 @@ export function sqliteHistory(db: Database, slotMs: number): History {
       });
     },
 
-    async drop(ids) {
+    async setAside(ids) {
       inTransaction(db, () => {
-        for (const id of ids) if (remove.get(id) !== undefined) unname.run(id);
+        for (const id of ids) putAside.run(id);
       });
+    },
+
+    countAside: async () => (aside.get() as { messages: number }).messages,
+
+    async drop(ids) {
+      drop(ids);
     },
 
     async erase(entities) {
@@ -112,6 +128,7 @@ export function sqliteHistory(db: Database, slotMs: number): History {
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
 
     async expire(before) {
+      drop((asideBefore.all(before) as { id: string }[]).map(({ id }) => id));
       while (Number(forget.run(before).changes) === AT_ONCE) await setImmediate();
     },
   };

@@ -1,3 +1,4 @@
+import { pacer } from "../../clock.js";
 import { compareStamps, type EntityId, type Stamp } from "../../entities/entity.js";
 import type { MembershipChange, MembershipIndex } from "../../entities/membership-index.js";
 import { type Database, inTransaction } from "./database.js";
@@ -20,6 +21,9 @@ export const membershipSchema = `
 const OLDER = "(time, arrival, position) < (excluded.time, excluded.arrival, excluded.position)";
 const TIED = "(time, arrival, position) = (excluded.time, excluded.arrival, excluded.position)";
 
+/** Time after which a transaction takes no further change: other requests get their turn in between. */
+const LONGEST_MS = 20;
+
 /** Memberships in `entities.db`, beside the entities, so that a statement about a dead one is dropped in the same step. */
 export function sqliteMembershipIndex(db: Database): MembershipIndex {
   const isDead = db.prepare("SELECT 1 FROM entity WHERE id = ? AND state = 'dead'");
@@ -34,6 +38,8 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
     WHERE ${OLDER} OR (${TIED} AND member < excluded.member)`);
   const mention = db.prepare(`INSERT OR IGNORE INTO membership (entity, segment, member, time, arrival, position)
     VALUES (?, ?, 0, ?, ?, ?)`);
+  const countOf = db.prepare("SELECT count(*) AS segments FROM membership WHERE entity = ?");
+  const mentionedOf = db.prepare("SELECT segment FROM membership WHERE entity = ?");
   const statementsOf = db.prepare("SELECT segment, member, time, arrival, position FROM membership WHERE entity = ?");
   const forgetStatements = db.prepare("DELETE FROM membership WHERE entity = ?");
   const forgetFloor = db.prepare("DELETE FROM membership_floor WHERE entity = ?");
@@ -70,10 +76,19 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
 
   return {
     async apply(changes) {
-      if (changes.length === 0) return;
-      inTransaction(db, () => {
-        for (const change of changes) applyOne(change);
-      });
+      const pace = pacer();
+      for (let next = 0; next < changes.length; ) {
+        inTransaction(db, () => {
+          for (
+            const until = performance.now() + LONGEST_MS;
+            next < changes.length && performance.now() < until;
+            next += 1
+          ) {
+            applyOne(changes[next] as MembershipChange);
+          }
+        });
+        await pace();
+      }
     },
 
     async join(from, into) {
@@ -92,6 +107,23 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
 
     async segmentsOf(entity) {
       return (members.all(entity) as { segment: string }[]).map(({ segment }) => segment).sort();
+    },
+
+    async counts(entities) {
+      const counts = new Map<EntityId, number>();
+      const pace = pacer();
+      for (const entity of entities) {
+        const { segments } = countOf.get(entity) as { segments: number };
+        if (segments > 0) counts.set(entity, segments);
+        await pace();
+      }
+      return counts;
+    },
+
+    async mentioned(entities) {
+      return new Set(
+        entities.flatMap((entity) => (mentionedOf.all(entity) as { segment: string }[]).map(({ segment }) => segment)),
+      );
     },
 
     async sizes(segments) {

@@ -1,0 +1,102 @@
+import type { BatchParts } from "./apply-batch.js";
+import type { BatchMessage } from "./batch-message.js";
+import type { EntityId } from "./entity.js";
+import { mayAddSegments } from "./kept-segments.js";
+import type { PlanLimits } from "./limit-check.js";
+import type { BatchPlan } from "./plan-batch.js";
+import { Room } from "./room.js";
+import { Turns } from "./turns.js";
+
+/** What is done with a part of a batch: `applyBatch`, or what only looks. */
+export type PartWork = (
+  parts: BatchParts,
+  batch: readonly BatchMessage[],
+  limits: PlanLimits,
+  again: boolean,
+) => Promise<BatchPlan["refused"]>;
+
+/** Sealed bytes of the entities that one part opens: opened, they take ten times as much. */
+const PART_BYTES = 4 * 1_048_576;
+
+/** The same for all parts that are under way at once. */
+const ALL_PARTS_BYTES = 16 * 1_048_576;
+
+/** The same for one message. Its entities would have to be opened at once to see whether they fit into one. */
+export const MERGE_BYTES = 8 * 1_048_576;
+
+/** What a statement about a segment takes in memory, about, in the same measure. */
+const STATEMENT_BYTES = 100;
+
+/**
+ * Works through batches part by part, so that none opens more than fits into memory, however large the entities are. Batches
+ * that name the same identity or the same entity run one after the other. Resolves with the messages over a limit.
+ */
+export function applyInParts(
+  parts: BatchParts,
+  work: PartWork,
+): (batch: readonly BatchMessage[], limits: PlanLimits, again: boolean) => Promise<BatchPlan["refused"]> {
+  const turns = new Turns();
+  const room = new Room(ALL_PARTS_BYTES);
+
+  return (batch, limits, again) =>
+    turns.take(new Set(batch.flatMap(({ hashes }) => hashes)), async () => {
+      const weights = await weigh(parts, batch);
+      return turns.take(weights.entities, async () => {
+        const refused: BatchPlan["refused"][number][] = [];
+        for (const part of split(batch, weights, refused)) {
+          refused.push(...(await room.take(part.bytes, () => work(parts, part.messages, limits, again))));
+        }
+        return refused;
+      });
+    });
+}
+
+interface Weights {
+  readonly entities: ReadonlySet<EntityId>;
+  /** The entities that a message is about, each with the bytes that it takes. */
+  of(message: BatchMessage): ReadonlyMap<EntityId, number>;
+}
+
+async function weigh({ entities, memberships }: BatchParts, batch: readonly BatchMessage[]): Promise<Weights> {
+  const found = await entities.weigh([...new Set(batch.flatMap(({ hashes }) => hashes))]);
+  const ids = new Set(Array.from(found.values(), ({ entity }) => entity));
+  const counts = ids.size > 0 && batch.some(mayAddSegments) ? await memberships.counts([...ids]) : new Map();
+  return {
+    entities: ids,
+    of({ hashes }) {
+      const named = hashes.flatMap((hash) => found.get(hash) ?? []);
+      return new Map(named.map(({ entity, bytes }) => [entity, bytes + STATEMENT_BYTES * (counts.get(entity) ?? 0)]));
+    },
+  };
+}
+
+/** The messages in order, in parts. One that would merge too much is added to `refused` instead. */
+function* split(
+  batch: readonly BatchMessage[],
+  weights: Weights,
+  refused: BatchPlan["refused"][number][],
+): Generator<{ readonly messages: readonly BatchMessage[]; readonly bytes: number }> {
+  let messages: BatchMessage[] = [];
+  let open = new Map<EntityId, number>();
+  for (const message of batch) {
+    const own = weights.of(message);
+    if (message.entity === undefined && own.size > 1 && sumOf(own) > MERGE_BYTES) {
+      refused.push({ message, reason: "merge_too_large" });
+      continue;
+    }
+    const both = new Map([...open, ...own]);
+    if (messages.length > 0 && both.size > open.size && sumOf(both) > PART_BYTES) {
+      yield { messages, bytes: sumOf(open) };
+      messages = [];
+      open = new Map(own);
+    } else open = both;
+    messages.push(message);
+  }
+  if (messages.length > 0) yield { messages, bytes: sumOf(open) };
+}
+
+function sumOf(weights: ReadonlyMap<EntityId, number>): number {
+  let sum = 0;
+  for (const bytes of weights.values()) sum += bytes;
+  return sum;
+}

@@ -1,0 +1,137 @@
+import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { expect } from "chai";
+import type { EntityId } from "../../src/entities/entity.js";
+import type { EntityState } from "../../src/entities/entity-store.js";
+import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
+
+const MIB = 1_048_576;
+
+/** How often other work ran while this was under way. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const counting = (async () => {
+    while (!isOver) {
+      await setImmediate();
+      turns += 1;
+    }
+  })();
+  await work.finally(() => {
+    isOver = true;
+  });
+  await counting;
+  return turns;
+}
+
+describe("a batch about large profiles", () => {
+  let stage: EntityStage;
+  /** Sealed bytes that were handed out and not saved or given up yet: of a call, and of calls at once. */
+  let loaded: number[];
+
+  beforeEach(async () => {
+    loaded = [];
+    stage = await entityStage(({ entities }) => ({
+      entities: {
+        ...entities,
+        async load(ids: readonly EntityId[]) {
+          const states = await entities.load(ids);
+          loaded.push(sizeOf(states));
+          return states;
+        },
+      },
+    }));
+  });
+  afterEach(() => stage.close());
+
+  function sizeOf(states: ReadonlyMap<EntityId, EntityState>): number {
+    return [...states.values()].reduce((sum, one) => sum + (one.state === "live" ? one.entity.sealed.length : 0), 0);
+  }
+
+  const text = (bytes: number) => randomBytes(bytes / 2).toString("hex");
+
+  async function fill(people: number, bytes: number): Promise<string[]> {
+    const values = Array.from({ length: people }, (_, at) => `u${at}`);
+    for (const _uid of values) await stage.collect([{ _uid, at: LONG_AGO, big: text(bytes) }]);
+    loaded = [];
+    return values;
+  }
+
+  it("opens a few of them at a time, and applies every message once, in order", async function () {
+    this.timeout(60_000);
+    const values = await fill(24, 900_000);
+    const batch = values.flatMap((_uid) => [
+      { _uid, at: LONG_AGO + 1, x: 1 },
+      { _uid, at: LONG_AGO + 1, x: 2 },
+    ]);
+    expect(await stage.collect(batch)).to.deep.equal([]);
+    expect(Math.max(...loaded)).to.be.at.most(4 * MIB);
+    expect(await stage.counted()).to.equal(24 * 3);
+    for (const value of values) expect(await stage.read("_uid", value)).to.include({ x: 2 });
+  });
+
+  it("opens a few of them at a time when what others left behind is finished", async function () {
+    this.timeout(60_000);
+    const values = await fill(12, 900_000);
+    const { history } = stage.stores;
+    const { settle } = history;
+    history.settle = () => Promise.reject(new Error("died"));
+    for (const _uid of values) await stage.collect([{ _uid, at: LONG_AGO + 1, x: 1 }]).catch(() => {});
+    history.settle = settle;
+    const { entities } = stage.stores;
+    const { load } = entities;
+    const sizes: number[] = [];
+    entities.load = async (ids) => {
+      const states = await load(ids);
+      sizes.push(sizeOf(states));
+      return states;
+    };
+    expect(await stage.finish()).to.equal(12);
+    expect(Math.max(...sizes)).to.be.at.most(4 * MIB);
+    expect(await stage.counted()).to.equal(24);
+  });
+
+  it("rejects a message that would merge more than can be opened at once, and opens none of it", async function () {
+    this.timeout(60_000);
+    const values = await fill(10, 900_000);
+    expect(
+      await stage.collect([
+        { _uid: values, at: LONG_AGO + 1 },
+        { _uid: "u0", at: LONG_AGO + 1, y: 1 },
+      ]),
+    ).to.deep.equal(["merge_too_large"]);
+    expect(Math.max(...loaded)).to.be.at.most(MIB);
+    expect(await stage.read("_uid", "u0")).to.include({ _uid: "u0", y: 1 });
+  });
+
+  it("lets other work run while merges are refused for size", async function () {
+    this.timeout(60_000);
+    const names = Array.from({ length: 12_000 }, (_, at) => at);
+    for (const _uid of ["a", "b", "c"]) {
+      const own = names.map((at) => [`${_uid} ${at} ${"x".repeat(20)}`, at] as const);
+      await stage.collect([{ _uid, at: LONG_AGO, ...Object.fromEntries(own) }]);
+    }
+    const pairs = [
+      ["a", "b"],
+      ["b", "c"],
+      ["c", "a"],
+    ];
+    const batch = Array.from({ length: 60 }, (_, at) => ({ _uid: pairs[at % 3], at: LONG_AGO + 1 }));
+    let refused: string[] = [];
+    const turns = await turnsDuring(
+      stage.collect(batch).then((codes) => {
+        refused = codes;
+      }),
+    );
+    expect(refused).to.deep.equal(batch.map(() => "entity_too_large"));
+    expect(turns).to.be.at.least(10);
+  });
+
+  it("lets other work run while thousands of statements about segments are applied", async function () {
+    this.timeout(60_000);
+    const segments = Array.from({ length: 1_000 }, (_, at) => `s${at}`);
+    const batch = Array.from({ length: 100 }, (_, at) => ({ _uid: `u${at}`, at: LONG_AGO, segments }));
+    expect(await turnsDuring(stage.collect(batch))).to.be.at.least(10);
+    expect(await stage.stores.memberships.sizes(["s0", "s999"])).to.deep.equal([100, 100]);
+  });
+});

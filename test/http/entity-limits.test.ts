@@ -1,0 +1,135 @@
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+/** What an entity holds at most, and what of a batch is opened at once. */
+describe("the segments of an entity", () => {
+  let service: TestService;
+  let serial = 0;
+
+  before(async () => {
+    service = await startService({ roles: ["api"], limits: { entity_segments: 10 } });
+  });
+  after(() => service.stop());
+  beforeEach(() => {
+    serial += 1;
+  });
+
+  const own = (value: string) => `${value}${serial}`;
+  const ids = (from: number, count: number) => Array.from({ length: count }, (_, at) => `s${from + at}`);
+
+  interface Tally {
+    message_count: number;
+    rejected_count: number;
+    errors: { code: string; path: string }[];
+  }
+
+  async function post(messages: readonly object[], query = ""): Promise<Tally> {
+    const answer = await service.fetch(`/collect/json/web${query}`, { method: "POST", json: messages });
+    expect(answer.status).to.equal(200);
+    return ((await answer.json()) as { data: Tally }).data;
+  }
+
+  async function segmentsOf(value: string, field = "_uid"): Promise<string[] | undefined> {
+    const answer = await service.fetch(`/api/entity/user/${field}/${value}`);
+    if (answer.status !== 200) return undefined;
+    return ((await answer.json()) as { data: { segments: string[] } }).data.segments;
+  }
+
+  const codes = ({ errors }: Tally) => errors.map(({ code, path }) => [code, path]);
+  const TOO_MANY = "too_many_segments";
+
+  for (const [count, taken] of [
+    [9, true],
+    [10, true],
+    [11, false],
+  ] as const) {
+    it(`may be 10: a message with ${count} is ${taken ? "taken" : "rejected"}`, async () => {
+      const tally = await post([{ _uid: own("a"), segments: ids(0, count) }]);
+      expect(codes(tally)).to.deep.equal(taken ? [] : [[TOO_MANY, "[0]"]]);
+      expect((await segmentsOf(own("a")))?.length).to.equal(taken ? count : undefined);
+    });
+  }
+
+  it("are counted over all messages, within a request and from one to the next", async () => {
+    const first = await post([
+      { _uid: own("a"), segments: { add: ids(0, 6) } },
+      { _uid: own("a"), segments: { add: ids(6, 5) } },
+      { _uid: own("a"), segments: { add: ids(4, 5) } },
+    ]);
+    expect(codes(first)).to.deep.equal([[TOO_MANY, "[1]"]]);
+    const second = await post([
+      { _uid: own("a"), x: 1, segments: { add: ids(9, 2) } },
+      { _uid: own("a"), y: 1, segments: { add: ids(9, 1) } },
+      { _uid: own("b"), segments: { add: ids(9, 2) } },
+    ]);
+    expect(codes(second)).to.deep.equal([[TOO_MANY, "[0]"]]);
+    expect(await segmentsOf(own("a"))).to.deep.equal(ids(0, 10).sort());
+    const answer = await service.fetch(`/api/me/_uid/${own("a")}`);
+    expect(((await answer.json()) as { data: object }).data)
+      .to.include({ y: 1 })
+      .and.not.have.property("x");
+  });
+
+  it("are counted when the entity has left them, or never was in them", async () => {
+    await post([{ _uid: own("a"), segments: ids(0, 5) }]);
+    await post([{ _uid: own("a"), segments: [] }]);
+    await post([{ _uid: own("a"), segments: { remove: ids(5, 5) } }]);
+    const tally = await post([
+      { _uid: own("a"), segments: { remove: ["another"] } },
+      { _uid: own("a"), segments: ["another"] },
+      { _uid: own("a"), segments: { add: ids(2, 8), remove: ids(0, 2) } },
+    ]);
+    expect(codes(tally)).to.deep.equal([
+      [TOO_MANY, "[0]"],
+      [TOO_MANY, "[1]"],
+    ]);
+    expect(await segmentsOf(own("a"))).to.deep.equal(ids(2, 8).sort());
+  });
+
+  it("are those of both after a merge: one that would pass the limit is rejected", async () => {
+    await post([
+      { _uid: own("a"), segments: ids(0, 6) },
+      { user_id: own("b"), segments: ids(4, 6) },
+      { email: `${own("c")}@x.org`, segments: ids(9, 2) },
+    ]);
+    expect(codes(await post([{ _uid: own("a"), user_id: own("b") }]))).to.deep.equal([]);
+    expect(await segmentsOf(own("a"))).to.deep.equal(ids(0, 10).sort());
+    const tally = await post([
+      { _uid: own("a"), email: `${own("c")}@x.org` },
+      { _uid: own("a"), z: 1 },
+    ]);
+    expect(codes(tally)).to.deep.equal([[TOO_MANY, "[0]"]]);
+    expect(await segmentsOf(`${own("c")}@x.org`, "email")).to.have.length(2);
+  });
+
+  it("pass the limit in no one of many requests at once, whatever identity they name", async () => {
+    const named = [{ _uid: own("a") }, { user_id: own("a") }, { email: `${own("a")}@x.org` }];
+    await post([Object.assign({}, ...named)]);
+    const tallies = await Promise.all(
+      named.map((identity, at) => post([{ ...identity, segments: { add: ids(4 * at, 4) } }])),
+    );
+    expect(tallies.flatMap(codes)).to.deep.equal([[TOO_MANY, "[0]"]]);
+    expect(await segmentsOf(own("a"))).to.have.length(8);
+  });
+});
+
+describe("an entity at its limit", () => {
+  it("has 10,000 segments, and stops neither its requests nor the next start", async function () {
+    this.timeout(120_000);
+    const service = await startService({ roles: ["api"] });
+    const post = async (at: number, how: "add" | "remove") => {
+      const segments = { [how]: Array.from({ length: 1_000 }, (_, id) => `${how} ${at} ${"x".repeat(200)} ${id}`) };
+      const answer = await service.fetch("/collect/json/web", { method: "POST", json: [{ _uid: "a", segments }] });
+      return ((await answer.json()) as { data: { message_count: number } }).data.message_count;
+    };
+    let taken = 0;
+    for (let at = 0; at < 7; at += 1) taken += (await post(at, "add")) + (await post(at, "remove"));
+    expect(taken).to.equal(10);
+    const answer = await service.fetch("/api/me/_uid/a");
+    expect(((await answer.json()) as { data: { segments: string[] } }).data.segments).to.have.length(5_000);
+    await service.stop({ keep: true });
+    const next = await startService({ roles: ["api"] }, { dir: service.dir });
+    expect((await next.fetch("/api/me/_uid/a")).status).to.equal(200);
+    await next.stop();
+  });
+});
