@@ -13,6 +13,7 @@ import { observeDeletions } from "./deletions/observe-deletions.js";
 import { downstreamTargets } from "./downstream/index.js";
 import { collectMessages } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
+import { requestHashing } from "./entities/idempotent-request.js";
 import { identityHashing } from "./entities/identity.js";
 import { readEntity } from "./entities/read-entity.js";
 import { sealing } from "./entities/sealed.js";
@@ -140,6 +141,7 @@ export async function compose(
     ...stores,
     clock,
     arrivals: arrivalClock,
+    hashRequest: requestHashing(stores.pepper),
     collect: collectMessages(profiles, mostSegments),
   };
   collectRoutes(api, {

@@ -24,8 +24,8 @@ export interface CollectRequest {
   readonly table: Table;
   /** As they arrive. */
   readonly items: AsyncIterable<readonly RequestItem[]>;
-  /** Names a request that may be repeated. */
-  readonly idempotencyId: string | undefined;
+  /** Names a request that may be repeated: all that tells it apart from others. */
+  readonly repeatName: string | undefined;
 }
 
 /** What a request came to. */
@@ -48,9 +48,9 @@ const NAMED_ERRORS = 100;
 
 /** Takes in a request of any length, batch by batch. Each batch is durable, applied and counted before the next one is read. */
 export async function collectRequest(parts: CollectRequestParts, request: CollectRequest): Promise<CollectTally> {
-  const { idempotencyId } = request;
-  if (idempotencyId === undefined) return collectItems(parts, request, undefined);
-  const run = await RepeatableRun.begin(parts, idempotencyId, randomUUID());
+  const { repeatName } = request;
+  if (repeatName === undefined) return collectItems(parts, request, undefined);
+  const run = await RepeatableRun.begin(parts, repeatName, randomUUID());
   try {
     return await collectItems(parts, request, run);
   } finally {

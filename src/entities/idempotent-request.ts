@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../clock.js";
 import { ServiceError } from "../errors.js";
@@ -11,7 +11,16 @@ const LEASE_MS = 60_000;
 const RELEASE_TRIES = 10;
 const RELEASE_PAUSE_MS = 1_000;
 
+/** Keyed hash of a text, hex: without the key no guess of the text can be confirmed. */
+export type HashRequest = (text: string) => string;
+
+/** How requests and their messages are hashed in a store made with this pepper. */
+export function requestHashing(pepper: Uint8Array): HashRequest {
+  return (text) => createHmac("sha256", pepper).update("repeatable request\n").update(text).digest("hex");
+}
+
 export interface IdempotencyParts {
+  readonly hashRequest: HashRequest;
   readonly idempotency: Idempotency;
   /** See `clock.arrivals`. */
   readonly arrivals: Clock;
@@ -35,8 +44,9 @@ export class RepeatableRun {
     this.isFirst = isFirst;
   }
 
-  /** Takes the request for `owner`; refused while another has it. */
-  static async begin(parts: IdempotencyParts, id: string, owner: string): Promise<RepeatableRun> {
+  /** Takes the request of this name for `owner`; refused while another has it. */
+  static async begin(parts: IdempotencyParts, name: string, owner: string): Promise<RepeatableRun> {
+    const id = parts.hashRequest(name);
     const arrival = parts.arrivals();
     const before = await parts.idempotency.begin(id, owner, arrival, arrival + LEASE_MS).catch((error) => {
       // It may be taken all the same: then nobody else would get it until the lease ends.
@@ -64,7 +74,7 @@ export class RepeatableRun {
     const { done, digest, finished } = this.#before;
     if (this.#seen === done && finished) throw anotherBody();
     this.#seen += 1;
-    this.#digest = createHash("sha256").update(`${this.#digest}\n${text}`).digest("hex");
+    this.#digest = this.#parts.hashRequest(`${this.#digest}\n${text}`);
     if (this.#seen === done && this.#digest !== digest) throw anotherBody();
     return this.#seen <= done;
   }

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { type FinishParts, finishPending } from "./finish-pending.js";
+import type { Idempotency } from "./idempotency.js";
 
 /** A message that is pending for so long was left behind by its writer, ms. */
 const LEFT_BEHIND_MS = 30_000;
@@ -8,6 +9,7 @@ const LEFT_BEHIND_MS = 30_000;
 const EVERY_MS = 20_000;
 
 export interface TendHistoryParts extends FinishParts {
+  readonly idempotency: Idempotency;
   /** See `clock.arrivals`. */
   readonly arrivals: Clock;
   /** How long settled messages are kept, ms; undefined is for ever. */
@@ -17,7 +19,7 @@ export interface TendHistoryParts extends FinishParts {
   readonly log: Log;
 }
 
-/** Looks after the history: messages whose writers died or gave up, and those that are older than is wanted. */
+/** Looks after the history: messages whose writers died or gave up, those that are older than is wanted, and requests that can be repeated no more. */
 export interface HistoryTending {
   /** Finishes all that was left behind, at once where nobody else can have it under way: before this process takes in any itself. */
   finishAll(): Promise<void>;
@@ -28,7 +30,7 @@ export interface HistoryTending {
 }
 
 export function tendHistory(parts: TendHistoryParts): HistoryTending {
-  const { arrivals, keepMs, shared, log, history } = parts;
+  const { arrivals, keepMs, shared, log, history, idempotency } = parts;
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve();
 
@@ -47,6 +49,7 @@ export function tendHistory(parts: TendHistoryParts): HistoryTending {
     try {
       await finish(arrivals() - LEFT_BEHIND_MS);
       if (keepMs !== undefined) await history.expire(arrivals() - keepMs);
+      await idempotency.forget(arrivals());
     } catch (err) {
       log.error({ err }, "looking after the history failed and will be tried again");
     }

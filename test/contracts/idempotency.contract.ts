@@ -71,5 +71,24 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
       await store.release(id, "a");
       expect(await store.begin(id, "a", 1001 + DAY, 2000 + DAY)).to.deep.equal(fresh(id, 1001 + DAY));
     });
+
+    it("removes requests that are a day old and that no owner has", async () => {
+      const [old, held, young] = [newId(), newId(), newId()];
+      const progress = (id: string, arrival: number) => ({ ...fresh(id, arrival), done: 7 });
+      for (const [id, arrival, until] of [
+        [old, 1000, 2000],
+        [held, 1000, 9 * DAY],
+        [young, 1001, 2000],
+      ] as const) {
+        await store.begin(id, "a", arrival, until);
+        await store.advance(progress(id, arrival), "a", until);
+        if (id !== held) await store.release(id, "a");
+      }
+      for (let times = 0; times < 2; times += 1) await store.forget(1000 + DAY);
+      const beginning = (id: string) => store.begin(id, "a", 2000, 3000);
+      expect(await beginning(old)).to.deep.equal(fresh(old, 2000));
+      expect(await beginning(held)).to.deep.equal(progress(held, 1000));
+      expect(await beginning(young)).to.deep.equal(progress(young, 1001));
+    });
   });
 }

@@ -1,5 +1,8 @@
 import { expect } from "chai";
+import { segmentNames } from "../../src/catalogue/segment-names.js";
 import { identityHashing } from "../../src/entities/identity.js";
+import { tendHistory } from "../../src/entities/tend-history.js";
+import { openLog } from "../../src/log.js";
 import { LONG_AGO } from "../support/entity-stage.js";
 import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
@@ -63,5 +66,32 @@ describe("looking after the history", () => {
     await history.expire(LONG_AGO + messages - 100);
     expect(await history.find(ids)).to.have.property("size", 100);
     await close();
+  });
+
+  it("removes what an Idempotency-Key left behind a day ago, although no request comes", async () => {
+    const stores = await temporaryStores({ inMemory: true });
+    await stores.idempotency.begin("old", "a", LONG_AGO, LONG_AGO + 1);
+    let removed = false;
+    const tending = tendHistory({
+      ...stores,
+      segments: segmentNames(stores.catalogue),
+      newId: () => "",
+      arrivals: () => LONG_AGO + 24 * HOUR,
+      keepMs: undefined,
+      log: openLog("silent"),
+      idempotency: {
+        ...stores.idempotency,
+        async forget(now) {
+          await stores.idempotency.forget(now);
+          removed = true;
+        },
+      },
+    });
+    tending.start();
+    await until("old requests are looked for", () => removed);
+    await tending.stop();
+    const again = await stores.idempotency.begin("old", "a", LONG_AGO + 1, LONG_AGO + 2);
+    expect(again?.arrival).to.equal(LONG_AGO + 1);
+    await stores.close();
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { expect } from "chai";
 import { startService, type TestService } from "../support/service.js";
@@ -82,6 +83,25 @@ describe("collecting with an Idempotency-Key", () => {
     serial += 1;
     expect((await post(lines(0, 2), { key: `key${serial - 1}` })).status).to.equal(200);
     expect(await counted()).to.equal(2);
+  });
+
+  it("leaves nothing that a guess of the key or of the messages could be confirmed by", async () => {
+    const { idempotency } = service.service.stores;
+    const noted: string[] = [];
+    const { advance } = idempotency;
+    idempotency.advance = async (request, ...more) => {
+      noted.push(request.id, request.digest);
+      await advance(request, ...more);
+    };
+    const body = lines(0, 2);
+    await post(body);
+    idempotency.advance = advance;
+    const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+    const [first = "", second = ""] = body.trim().split("\n");
+    const digest = sha256(`${sha256(`\n${first}`)}\n${second}`);
+    const id = sha256(JSON.stringify(["bench", `/collect/json/${own("stream")}`, "", own("key")]));
+    expect(noted).to.have.length(2);
+    expect(noted).to.not.include(id).and.not.include(digest);
   });
 
   it("is forgotten after a day", async () => {

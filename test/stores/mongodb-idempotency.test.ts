@@ -34,15 +34,5 @@ onServers(["mongodb"], "mongodb: repeatable requests", () => {
         expect(begun.filter((progress) => progress !== undefined)).to.have.length(1);
       });
     }
-
-    it("removes what is a day old, and nothing that somebody has", async () => {
-      const store = mongoIdempotency(database.db);
-      await store.begin("forgotten", "a", 1, 2);
-      await store.begin("held", "a", 1, 2 * DAY + 1);
-      await store.begin("young", "a", DAY, DAY + 1);
-      await store.begin("new", "a", DAY + 60_000, DAY + 60_001);
-      const left = await database.db.collection("idempotent_requests").distinct("_id");
-      expect([...left].sort()).to.deep.equal(["held", "new", "young"]);
-    });
   });
 });

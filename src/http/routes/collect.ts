@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.js";
 import type { Limits } from "../../config.js";
 import type { CollectRequest, CollectTally } from "../../entities/collect-request.js";
@@ -36,9 +35,9 @@ export function collectRoutes(api: Api, { collect, tables, limits, clock }: Coll
     const { table: name = "user", timestamp_field } = readQuery(ctx, QUERY);
     const table = tableNamed(tables, name);
     const rules = rulesOf(table, timestamp_field, limits, clock());
-    const idempotencyId = idempotencyIdOf(ctx);
+    const repeatName = repeatNameOf(ctx);
     const { single, items } = await readMessages(ctx, rules, limits);
-    const tally = await collect({ stream, table, items, idempotencyId });
+    const tally = await collect({ stream, table, items, repeatName });
     if (single && tally.rejected_count > 0) {
       throw new ServiceError("invalid", "The message was rejected", { problems: tally.errors });
     }
@@ -72,13 +71,12 @@ function rulesOf(
   };
 }
 
-/** A name for this request that tells nothing of it; undefined when it has no Idempotency-Key. */
-function idempotencyIdOf(ctx: ApiContext): string | undefined {
+/** What tells this request apart from others; undefined when it has no Idempotency-Key. */
+function repeatNameOf(ctx: ApiContext): string | undefined {
   const key = ctx.headers["idempotency-key"];
   if (key === undefined) return undefined;
   if (typeof key !== "string" || !IDEMPOTENCY_KEY.test(key)) {
     throw invalid("invalid_idempotency_key", "Idempotency-Key", "Must be 1 to 256 printable characters");
   }
-  const parts = [ctx.state.keyId, ctx.path, ctx.querystring, key];
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+  return JSON.stringify([ctx.state.keyId, ctx.path, ctx.querystring, key]);
 }

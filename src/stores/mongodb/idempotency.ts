@@ -16,29 +16,15 @@ export const idempotencyCollections: readonly CollectionPlan[] = [
 
 const REMEMBERED_MS = 24 * 3_600_000;
 
-/** Those that nobody repeats are removed this often. */
-const FORGET_EVERY_MS = 60_000;
-
 /** Each attempt but the first two needs another owner of the same request in that very moment. */
 const ATTEMPTS = 20;
 
 /** Progress of repeatable requests, one document each; every change names the owner that it expects. */
 export function mongoIdempotency(db: Db): Idempotency {
   const requests = db.collection<RequestDocument>("idempotent_requests");
-  let forgotten = Number.NEGATIVE_INFINITY;
-
-  async function forget(now: number): Promise<void> {
-    if (Math.abs(now - forgotten) < FORGET_EVERY_MS) return;
-    forgotten = now;
-    await requests.deleteMany({
-      arrival: { $lte: now - REMEMBERED_MS },
-      $or: [{ owner: null }, { until: { $lte: now } }],
-    });
-  }
 
   return {
     async begin(id, owner, now, until) {
-      await forget(now);
       const fresh = { arrival: now, done: 0, digest: "", finished: false, tally: "", owner, until };
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const found = await requests.findOne({ _id: id });
@@ -70,6 +56,13 @@ export function mongoIdempotency(db: Db): Idempotency {
 
     async release(id, owner) {
       await requests.updateOne({ _id: id, owner }, { $set: { owner: null } });
+    },
+
+    async forget(now) {
+      await requests.deleteMany({
+        arrival: { $lte: now - REMEMBERED_MS },
+        $or: [{ owner: null }, { until: { $lte: now } }],
+      });
     },
   };
 }

@@ -22,7 +22,7 @@ interface RequestRow extends Omit<IdempotentRequest, "finished"> {
 export function sqliteIdempotency(db: Database): Idempotency {
   const forget = db.prepare("DELETE FROM idempotent_request WHERE arrival <= ? AND (owner IS NULL OR until <= ?)");
   const find = db.prepare("SELECT * FROM idempotent_request WHERE id = ?");
-  const add = db.prepare("INSERT INTO idempotent_request VALUES (?, ?, 0, '', 0, '', ?, ?)");
+  const start = db.prepare("INSERT OR REPLACE INTO idempotent_request VALUES (?, ?, 0, '', 0, '', ?, ?)");
   const take = db.prepare("UPDATE idempotent_request SET owner = ?, until = ? WHERE id = ?");
   const note = db.prepare(`UPDATE idempotent_request SET done = ?, digest = ?, finished = ?, tally = ?, until = ?
     WHERE id = ? AND owner = ? RETURNING 1`);
@@ -31,14 +31,13 @@ export function sqliteIdempotency(db: Database): Idempotency {
   return {
     begin: async (id, owner, now, until) =>
       inTransaction(db, () => {
-        forget.run(now - REMEMBERED_MS, now);
         const row = find.get(id) as unknown as RequestRow | undefined;
-        if (row === undefined) {
-          add.run(id, now, owner, until);
+        const isFree = row === undefined || row.owner === null || row.until <= now || row.until > until;
+        if (row === undefined || (isFree && row.arrival <= now - REMEMBERED_MS)) {
+          start.run(id, now, owner, until);
           return { id, arrival: now, done: 0, digest: "", finished: false, tally: "" };
         }
-        const isHeld = row.owner !== null && row.until > now && row.until <= until;
-        if (isHeld && row.owner !== owner) return undefined;
+        if (!isFree && row.owner !== owner) return undefined;
         take.run(owner, until, id);
         const { arrival, done, digest, tally } = row;
         return { id, arrival, done, digest, finished: row.finished === 1, tally };
@@ -52,6 +51,10 @@ export function sqliteIdempotency(db: Database): Idempotency {
 
     async release(id, owner) {
       letGo.run(id, owner);
+    },
+
+    async forget(now) {
+      forget.run(now - REMEMBERED_MS, now);
     },
   };
 }
