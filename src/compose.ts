@@ -11,7 +11,7 @@ import type { Settings } from "./config.js";
 import { openErasure } from "./deletions/erasure.js";
 import { observeDeletions } from "./deletions/observe-deletions.js";
 import { downstreamTargets } from "./downstream/index.js";
-import { collectMessages } from "./entities/collect-messages.js";
+import { checkMessages, collectMessages } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
 import { requestHashing } from "./entities/idempotent-request.js";
 import { identityHashing } from "./entities/identity.js";
@@ -143,6 +143,7 @@ export async function compose(
     arrivals: arrivalClock,
     hashRequest: requestHashing(stores.pepper),
     collect: collectMessages(profiles, mostSegments),
+    check: checkMessages(profiles, mostSegments),
   };
   collectRoutes(api, {
     collect: (request) => collectRequest(collecting, request),

@@ -91,6 +91,19 @@ export async function applyBatch(
   throw new ServiceError("unavailable", "Too much is written to the same entities at once");
 }
 
+/** Those of the messages that `applyBatch` would refuse now. Nothing is kept, and nothing changes. */
+export async function checkBatch(
+  parts: BatchParts,
+  batch: readonly BatchMessage[],
+  limits: PlanLimits,
+): Promise<BatchPlan["refused"]> {
+  const found = await findEntities(parts, hashesOf(batch), []);
+  const documents = await new OpenDocuments(sealing(parts.entityKeys)).of(found.live);
+  const segments = await keptSegments(parts.memberships, batch, found.live);
+  const left = batch.filter((message) => !isSuppressed(message, found));
+  return (await planBatch(left, { found, documents, segments, limits, newId: parts.newId })).refused;
+}
+
 function hashesOf(batch: readonly BatchMessage[]): string[] {
   return [...new Set(batch.flatMap(({ hashes }) => hashes))];
 }

@@ -1,5 +1,5 @@
 import type { Problem } from "../errors.js";
-import { applyBatch, type BatchParts } from "./apply-batch.js";
+import { applyBatch, type BatchParts, checkBatch } from "./apply-batch.js";
 import { applyInParts, MERGE_BYTES } from "./apply-in-parts.js";
 import type { BatchMessage } from "./batch-message.js";
 import type { EntityId, Stamp } from "./entity.js";
@@ -74,6 +74,24 @@ export function collectMessages(parts: CollectParts, mostSegments = ENTITY_SEGME
     }
     const limits = limitsOf(table, mostSegments);
     const refused = await apply(batch, limits, kept.size > 0);
+    return new Map(
+      refused.map(({ message, reason }) => [sources.get(message.id) as NewMessage, problems[reason](limits)]),
+    );
+  };
+}
+
+/**
+ * Resolves with what collecting the messages now would refuse, and stores nothing. What an earlier batch of the same request would have
+ * made is not there.
+ */
+export function checkMessages(parts: CollectParts, mostSegments = ENTITY_SEGMENTS): CollectMessages {
+  const check = applyInParts(parts, checkBatch);
+
+  return async (stream, table, messages) => {
+    const sources = new Map(messages.map((source) => [source.id, source]));
+    const batch = messages.map((source) => batchMessage(parts, stream, table, source, undefined));
+    const limits = limitsOf(table, mostSegments);
+    const refused = await check(batch, limits, false);
     return new Map(
       refused.map(({ message, reason }) => [sources.get(message.id) as NewMessage, problems[reason](limits)]),
     );

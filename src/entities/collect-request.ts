@@ -26,6 +26,8 @@ export interface CollectRequest {
   readonly items: AsyncIterable<readonly RequestItem[]>;
   /** Names a request that may be repeated: all that tells it apart from others. */
   readonly repeatName: string | undefined;
+  /** Whether the messages are only checked, and nothing is stored. */
+  readonly dryRun: boolean;
 }
 
 /** What a request came to. */
@@ -40,6 +42,8 @@ export interface CollectTally {
 export interface CollectRequestParts extends IdempotencyParts {
   readonly clock: Clock;
   readonly collect: CollectMessages;
+  /** The same, but stores nothing. */
+  readonly check: CollectMessages;
 }
 
 const BATCH_MESSAGES = 500;
@@ -48,8 +52,8 @@ const NAMED_ERRORS = 100;
 
 /** Takes in a request of any length, batch by batch. Each batch is durable, applied and counted before the next one is read. */
 export async function collectRequest(parts: CollectRequestParts, request: CollectRequest): Promise<CollectTally> {
-  const { repeatName } = request;
-  if (repeatName === undefined) return collectItems(parts, request, undefined);
+  const { repeatName, dryRun } = request;
+  if (repeatName === undefined || dryRun) return collectItems(parts, request, undefined);
   const run = await RepeatableRun.begin(parts, repeatName, randomUUID());
   try {
     return await collectItems(parts, request, run);
@@ -60,10 +64,11 @@ export async function collectRequest(parts: CollectRequestParts, request: Collec
 
 async function collectItems(
   parts: CollectRequestParts,
-  { stream, table, items }: CollectRequest,
+  { stream, table, items, dryRun }: CollectRequest,
   run: RepeatableRun | undefined,
 ): Promise<CollectTally> {
   const tally = tallyOf(run);
+  const take = dryRun ? parts.check : parts.collect;
   const pace = pacer();
   let position = 0;
   for await (const batch of batchesOf(items)) {
@@ -86,7 +91,7 @@ async function collectItems(
         rejected.set(at, { item, problem: problemOf(error) });
       }
     }
-    for (const [message, problem] of await parts.collect(stream, table, [...messages.keys()])) {
+    for (const [message, problem] of await take(stream, table, [...messages.keys()])) {
       const source = messages.get(message);
       if (source === undefined) continue;
       messages.delete(message);

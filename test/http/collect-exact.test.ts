@@ -95,4 +95,47 @@ describe("what a collected body says", () => {
     const lines = Array.from({ length: 3_000 }, (_, at) => `{"_uid":"${own("a")}","x${at % 7}":${at}}`).join("\n");
     expect((await post(lines, { gzip: true })).data).to.include({ message_count: 3_000 });
   });
+
+  for (const flag of ["TRUE", "1", ""]) {
+    it(`is refused when dryrun is ${JSON.stringify(flag)}`, async () => {
+      const { status } = await post(`{"_uid":"${own("a")}"}`, { query: `?dryrun=${flag}` });
+      expect(status).to.equal(400);
+      expect(await read(own("a"))).to.equal(undefined);
+    });
+  }
+
+  it("is checked, counted and stored nowhere in a dry run, with the answer of a real one", async () => {
+    const body = [
+      `{"_uid":"${own("a")}","x":1,"segments":["${own("s")}"]}`,
+      "not json",
+      `{"_uid":"${own("b")}"}`,
+      `{"x":1}`,
+    ].join("\n");
+    const dry = await post(body, { query: "?dryrun=true" });
+    expect(await read(own("a"))).to.equal(undefined);
+    const { stores } = service.service;
+    const counts = await stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
+    expect(counts.filter(({ stream }) => stream === own("stream"))).to.deep.equal([]);
+    expect((await service.fetch(`/api/segment/${own("s")}`)).status).to.equal(404);
+    expect(await stores.history.pending(Number.MAX_SAFE_INTEGER, 9)).to.deep.equal([]);
+    expect(await post(body, { query: "?dryrun=false" })).to.deep.equal(dry);
+    expect(dry.data).to.include({ message_count: 2, rejected_count: 2 });
+    expect(await read(own("a"))).to.not.equal(undefined);
+  });
+
+  it("is refused as a whole in a dry run when it is one bad object", async () => {
+    const { status } = await post(`{"x":1}`, { type: "application/json", query: "?dryrun=true" });
+    expect(status).to.equal(400);
+  });
+
+  it("counts for no Idempotency-Key in a dry run", async () => {
+    const send = (value: string) =>
+      service.fetch(`/collect/json/${own("stream")}?dryrun=true`, {
+        method: "POST",
+        json: { _uid: own(value) },
+        headers: { "idempotency-key": own("key") },
+      });
+    expect((await send("a")).status).to.equal(200);
+    expect((await send("b")).status).to.equal(200);
+  });
 });

@@ -111,6 +111,24 @@ describe("the segments of an entity", () => {
     expect(tallies.flatMap(codes)).to.deep.equal([[TOO_MANY, "[0]"]]);
     expect(await segmentsOf(own("a"))).to.have.length(8);
   });
+
+  it("are checked by a dry run too, which stores nothing", async () => {
+    const messages = [
+      { _uid: own("a"), segments: ids(0, 10) },
+      { _uid: own("a"), segments: { add: ["another"] } },
+      { _uid: own("b") },
+      { x: 1 },
+    ];
+    const tally = await post(messages, "?dryrun=true");
+    expect(tally).to.deep.include({ message_count: 2, rejected_count: 2 });
+    expect(codes(tally)).to.deep.equal([
+      [TOO_MANY, "[1]"],
+      ["no_identity", "[3]"],
+    ]);
+    expect(await segmentsOf(own("a"))).to.equal(undefined);
+    expect(await post(messages)).to.deep.equal(tally);
+    expect(await segmentsOf(own("a"))).to.have.length(10);
+  });
 });
 
 describe("an entity at its limit", () => {

@@ -8,7 +8,7 @@ import { dimensionIdRule, isDimensionId } from "../../metrics/dimension-id.js";
 import { parseMoment } from "../../metrics/moment.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
-import { readQuery } from "../query.js";
+import { readFlag, readQuery } from "../query.js";
 import { RESERVED_SEGMENT_IDS } from "../read-catalogue.js";
 import { type MessageLimits, readMessages } from "../read-messages.js";
 import { streamNamePattern } from "../schemas/collect.js";
@@ -20,7 +20,7 @@ export interface CollectRouteParts {
   readonly clock: Clock;
 }
 
-const QUERY = ["table", "timestamp_field"] as const;
+const QUERY = ["table", "timestamp_field", "dryrun"] as const;
 const STREAM_NAME = new RegExp(streamNamePattern);
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,256}$/;
 
@@ -32,12 +32,14 @@ export function collectRoutes(api: Api, { collect, tables, limits, clock }: Coll
     if (!STREAM_NAME.test(stream)) {
       throw invalid("invalid_stream", "stream", "A stream name is 1 to 128 of letters, digits, _ . -");
     }
-    const { table: name = "user", timestamp_field } = readQuery(ctx, QUERY);
+    const query = readQuery(ctx, QUERY);
+    const { table: name = "user", timestamp_field } = query;
+    const dryRun = readFlag(query.dryrun, "dryrun") ?? false;
     const table = tableNamed(tables, name);
     const rules = rulesOf(table, timestamp_field, limits, clock());
     const repeatName = repeatNameOf(ctx);
     const { single, items } = await readMessages(ctx, rules, limits);
-    const tally = await collect({ stream, table, items, repeatName });
+    const tally = await collect({ stream, table, items, repeatName, dryRun });
     if (single && tally.rejected_count > 0) {
       throw new ServiceError("invalid", "The message was rejected", { problems: tally.errors });
     }

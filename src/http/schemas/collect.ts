@@ -38,6 +38,11 @@ export const collectQuery = {
       "The attribute that holds the event time: RFC 3339, YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10). " +
       "A message that has none happened when it arrived.",
   },
+  dryrun: {
+    type: "boolean",
+    default: false,
+    description: "Checks and counts the messages, and stores nothing. The answer has the same form.",
+  },
 } as const;
 
 export const streamNamePattern = "^[A-Za-z0-9_.-]{1,128}$";
