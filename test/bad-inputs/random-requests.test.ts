@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
 import { mintKey } from "../../src/keys/mint-key.js";
+import { cpuMs } from "../support/cpu-time.js";
 import { dereferenced } from "../support/openapi-walk.js";
 import { type OpenApi, type RandomRequest, randomRequests } from "../support/random-requests.js";
 import { amount } from "../support/servers.js";
@@ -18,8 +19,8 @@ const AT_ONCE = 50;
 /** Durability is not what is tried here: data goes to memory where a file system of memory is there. */
 const fastest = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** A request that takes longer hangs, ms. */
-const LONGEST_MS = amount(2000, 15_000);
+/** Requests made at once that cost more CPU than this hold up all others, ms. */
+const LONGEST_CPU_MS = 5_000;
 
 describe("P20: no input makes a 5xx, a hang or a crash", () => {
   let service: TestService;
@@ -47,8 +48,12 @@ describe("P20: no input makes a 5xx, a hang or a crash", () => {
     const requests = randomRequests(document, [service.key, service.key, service.key, reader]);
     await fc.assert(
       fc.asyncProperty(fc.array(requests, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (batch) => {
-        const answers = await Promise.all(batch.map(send));
+        let answers: Answer[] = [];
+        const spent = await cpuMs(async () => {
+          answers = await Promise.all(batch.map(send));
+        });
         for (const [i, answer] of answers.entries()) expectSane(answer, batch[i] as RandomRequest);
+        expect(spent, batch.map(({ method, path }) => `${method} ${path}`).join("\n")).to.be.below(LONGEST_CPU_MS);
       }),
       { numRuns: Math.ceil(REQUESTS / AT_ONCE), endOnFailure: true },
     );
@@ -62,12 +67,10 @@ describe("P20: no input makes a 5xx, a hang or a crash", () => {
     readonly status: number;
     readonly type: string;
     readonly text: string;
-    readonly ms: number;
   }
 
   function send({ method, path, headers, body }: RandomRequest): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const began = performance.now();
       const sent = request({ port: service.port, host: "127.0.0.1", agent, method, path, headers }, (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk) => chunks.push(chunk));
@@ -75,7 +78,7 @@ describe("P20: no input makes a 5xx, a hang or a crash", () => {
           const { statusCode: status = 0, headers } = response;
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           const text = Buffer.concat(chunks).toString();
-          resolve({ status, type: headers["content-type"] ?? "", text, ms: performance.now() - began });
+          resolve({ status, type: headers["content-type"] ?? "", text });
         });
       });
       sent.on("error", (error) => reject(new Error(`${method} ${path}: ${error.message}`)));
@@ -84,10 +87,9 @@ describe("P20: no input makes a 5xx, a hang or a crash", () => {
     });
   }
 
-  function expectSane({ status, type, text, ms }: Answer, { method, path }: RandomRequest): void {
+  function expectSane({ status, type, text }: Answer, { method, path }: RandomRequest): void {
     const name = `${method} ${path} → ${status} ${text.slice(0, 300)}`;
     expect(status, name).to.be.within(200, 499);
-    expect(ms, name).to.be.below(LONGEST_MS);
     if (method === "HEAD" || status === 204 || status === 304) {
       expect(text, name).to.equal("");
       return;

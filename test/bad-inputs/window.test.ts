@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
+import { cpuMs } from "../support/cpu-time.js";
 import { startService, type TestService } from "../support/service.js";
 
 const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
@@ -73,10 +74,11 @@ describe("bad windows", () => {
   ];
   for (const [name, parameters] of refusedWindows) {
     it(`${JSON.stringify(name)} is 400, asked either way, at once`, async () => {
-      const began = performance.now();
-      await refused(service, query(parameters), {}, 400);
-      await refused(service, "/api/metric", { method: "POST", json: { ...series, ...parameters } }, 400);
-      expect(performance.now() - began).to.be.below(500);
+      const spent = await cpuMs(async () => {
+        await refused(service, query(parameters), {}, 400);
+        await refused(service, "/api/metric", { method: "POST", json: { ...series, ...parameters } }, 400);
+      });
+      expect(spent).to.be.below(1000);
     });
   }
 
@@ -103,9 +105,8 @@ describe("bad windows", () => {
   it("100 KB of digits cost no time", async () => {
     const long = `${"1".repeat(100_000)}d`;
     const items = ["range", "interval", "startdate", "enddate"].map((name) => ({ ...series, [name]: long }));
-    const began = performance.now();
-    await refused(service, "/api/metric", { method: "POST", json: items }, 400);
-    expect(performance.now() - began).to.be.below(250);
+    const spent = await cpuMs(() => refused(service, "/api/metric", { method: "POST", json: items }, 400));
+    expect(spent).to.be.below(1000);
   });
 
   const types: [string, unknown][] = [

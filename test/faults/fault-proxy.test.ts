@@ -97,9 +97,9 @@ describe("fault proxy", () => {
       return performance.now() - started;
     };
     await proxy.set({ latency: 50 });
-    expect(await timed("a")).to.be.within(98, 1_000);
+    expect(await timed("a")).to.be.at.least(98);
     await proxy.set({ slow: 1_000 });
-    expect(await timed("x".repeat(200))).to.be.within(140, 1_000);
+    expect(await timed("x".repeat(200))).to.be.at.least(140);
     await proxy.set({ truncate: 3 });
     const caller = await say("abcde");
     await until("it is cut", () => caller.isClosed);

@@ -10,7 +10,6 @@ const DAY = Date.UTC(2024, 5, 1);
 
 /** The longest that a store may take, and that a caller then waits, ms. */
 const DEADLINE = 1_000;
-const IN_TIME = DEADLINE + 1_000;
 
 onServers(["influxdb"], "a service whose InfluxDB", () => {
   const bucket = ownName();
@@ -45,15 +44,13 @@ onServers(["influxdb"], "a service whose InfluxDB", () => {
     readonly status: number;
     readonly retryAfter: number;
     readonly body: { status: number; data: unknown };
-    readonly ms: number;
   }
 
   async function ask(path: string, init: Parameters<TestService["fetch"]>[1] = {}): Promise<Answer> {
-    const began = performance.now();
     const response = await service.fetch(path, init);
     const body = (await response.json()) as Answer["body"];
     const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
-    return { status: response.status, retryAfter, body, ms: performance.now() - began };
+    return { status: response.status, retryAfter, body };
   }
 
   const post = (path: string, json: unknown) => ask(path, { method: "POST", json });
@@ -74,17 +71,13 @@ onServers(["influxdb"], "a service whose InfluxDB", () => {
     expect(answer).to.include({ status: 503 });
     expect(answer.body).to.include({ status: 503, data: null });
     expect(answer.retryAfter).to.be.at.least(1);
-    expect(answer.ms).to.be.below(IN_TIME);
   }
 
   /** Everything that needs no series works as ever. */
   async function othersAreUnaffected(): Promise<void> {
     const paths = ["/api/me/_uid/ann", "/api/segment", "/health", "/ready"];
     const answers = await Promise.all(paths.map((path) => ask(path)));
-    for (const [i, { status, ms }] of answers.entries()) {
-      expect(status, paths[i]).to.equal(200);
-      expect(ms, paths[i]).to.be.below(paths[i] === "/ready" ? 2_500 : 1_000);
-    }
+    for (const [i, { status }] of answers.entries()) expect(status, paths[i]).to.equal(200);
     expect((await post("/collect/json/web", [{ _uid: `u${serial}` }])).status).to.equal(200);
     expect((await ask(`/api/entity/user/_uid/u${serial}`, { method: "DELETE" })).status).to.equal(200);
     const ready = answers[3]?.body.data;
@@ -171,7 +164,7 @@ onServers(["influxdb"], "a service whose InfluxDB", () => {
       const text = await (await service.fetch("/metrics")).text();
       return Number(/http_requests_under_way (\d+)/.exec(text)?.[1]) <= 1;
     });
-    await until("no connection but idle ones is left", () => proxy.connections <= 64, IN_TIME);
+    await until("no connection but idle ones is left", () => proxy.connections <= 64);
     expect((await read("gone-1")).status).to.equal(200);
   });
 

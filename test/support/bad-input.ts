@@ -53,12 +53,10 @@ export function head(method: string, target: string, service: TestService, heade
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** That the service still serves: it is alive and its loop is free. */
+/** That the service still serves. */
 export async function expectAlive(service: TestService): Promise<void> {
-  const began = performance.now();
   const response = await service.fetch("/health", { key: null });
   expect(response.status).to.equal(200);
-  expect(performance.now() - began).to.be.below(1000);
 }
 
 function parsed(text: string): unknown {
