@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { mongoHistory } from "../../src/stores/mongodb/history.js";
 import { historyCollections } from "../../src/stores/mongodb/history-documents.js";
-import { countOnce, mongoSlotCounts, slotCountsCollections } from "../../src/stores/mongodb/slot-counts.js";
+import { mongoSlotCounts, slotCountsCollections } from "../../src/stores/mongodb/slot-counts.js";
 import { slotCountsContract } from "../contracts/slot-counts.contract.js";
 import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
@@ -27,68 +27,51 @@ onServers(["mongodb"], "mongodb: stream counts", () => {
     };
   });
 
-  describe("of several lanes", () => {
+  describe("of several processes", () => {
     let database: TestDatabase;
 
     beforeEach(async () => {
-      database = await openTestDatabase(slotCountsCollections);
+      database = await openTestDatabase([...historyCollections, ...slotCountsCollections]);
     });
     afterEach(() => database.close());
 
-    const added = [
-      { stream: "app", slot: HOUR, count: 1 },
-      { stream: "web", slot: HOUR, count: 2 },
-    ];
+    /** Collects one message, as a process does that has not counted before. */
+    async function count(stream: string, history = mongoHistory(database.db, HOUR)): Promise<void> {
+      const id = randomBytes(16).toString("hex");
+      const stamp = { time: HOUR, arrival: 1, position: 0 };
+      await history.append([{ id, table: "user", stream, entity: id, hashes: [], ...stamp, sealed: Uint8Array.of(1) }]);
+      await history.settle([id]);
+    }
+
     const unsaved = () => mongoSlotCounts(database.db).unsaved(EVER, 99);
-    const counted = async () => (await unsaved()).map(({ stream, count }) => [stream, count]);
 
-    it("adds a settlement once, however often and late it is told", async () => {
-      const count = countOnce(database.db);
-      for (let times = 0; times < 2; times += 1) await count(added, "aa", 1);
-      await count(added.slice(0, 1), "aa", 2);
-      await count(added, "aa", 1);
-      await count(added, "bb", 1);
-      expect(await counted()).to.deep.equal([
-        ["app", 3],
-        ["web", 4],
+    it("keep no document for each start", async () => {
+      const documents = () => database.db.collection("stream_counts").countDocuments({});
+      for (let starts = 0; starts < 6; starts += 1) await count("web");
+      const before = await documents();
+      for (let starts = 0; starts < 20; starts += 1) await count("web");
+      expect(await documents()).to.equal(before);
+      expect(await unsaved()).to.deep.equal([{ stream: "web", slot: HOUR, count: 26 }]);
+    });
+
+    it("are exact when many count at once, each several messages", async () => {
+      const processes = Array.from({ length: 5 }, () => mongoHistory(database.db, HOUR));
+      await Promise.all(processes.flatMap((history) => ["app", "web", "web"].map((stream) => count(stream, history))));
+      expect(await unsaved()).to.deep.equal([
+        { stream: "app", slot: HOUR, count: 5 },
+        { stream: "web", slot: HOUR, count: 10 },
       ]);
     });
 
-    it("adds what half of it held already", async () => {
-      const count = countOnce(database.db);
-      await count(added.slice(1), "aa", 1);
-      await count(added, "aa", 1);
-      expect(await counted()).to.deep.equal([
-        ["app", 1],
-        ["web", 2],
-      ]);
-    });
-
-    it("adds for each of many lanes that begin a count at once", async () => {
-      const lanes = ["aa", "bb", "cc", "dd", "ee"];
-      await Promise.all(
-        lanes.flatMap((lane) => [
-          countOnce(database.db)(added, lane, 1),
-          countOnce(database.db)([...added].reverse(), lane, 1),
-        ]),
-      );
-      expect(await counted()).to.deep.equal([
-        ["app", 5],
-        ["web", 10],
-      ]);
-    });
-
-    it("leaves a count of which another lane grew while it was saved", async () => {
+    it("keep what another process adds while a count is saved", async () => {
       const counts = mongoSlotCounts(database.db);
-      await countOnce(database.db)(added, "aa", 1);
+      await count("web");
       const seen = await unsaved();
-      await countOnce(database.db)(added.slice(1), "bb", 1);
+      await count("web");
       await counts.saved(seen);
-      expect(await counted()).to.deep.equal([["web", 4]]);
+      expect(await unsaved()).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
       await counts.saved(await unsaved());
-      expect(await counted()).to.deep.equal([]);
-      await countOnce(database.db)(added.slice(1), "aa", 2);
-      expect(await counted()).to.deep.equal([["web", 6]]);
+      expect(await unsaved()).to.deep.equal([]);
     });
   });
 });

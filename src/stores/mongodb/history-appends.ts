@@ -47,7 +47,11 @@ export function mongoAppends(db: Db): Appends {
 
     async take(append, lane, seq, part) {
       const free = { _id: append, lane: null };
-      const taken = await appends.findOneAndUpdate(free, { $set: { lane, seq, part } }, { returnDocument: "after" });
+      const taken = await appends.findOneAndUpdate(
+        free,
+        { $set: { lane, seq, part, counted: false } },
+        { returnDocument: "after" },
+      );
       return taken ?? undefined;
     },
 

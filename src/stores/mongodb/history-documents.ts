@@ -42,6 +42,8 @@ export interface AppendDocument {
   readonly lane: string | null;
   /** Number of that settlement in its lane: 1, 2, 3 … */
   readonly seq: number;
+  /** Whether the settlement that has taken it is in the stream counts. */
+  readonly counted?: boolean;
   /** Ids of the messages that are taken; null: all but the detached ones. */
   readonly part: readonly string[] | null;
 }

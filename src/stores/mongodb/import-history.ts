@@ -38,7 +38,7 @@ export function historyParts(db: Db): {
       collection: db.collection<CountDocument>("stream_counts"),
       documentOf: ({ stream, slot, count, unsaved }) => {
         const part = partOf({ stream, slot });
-        return { _id: `${part}/${COPIED}`, part, stream, slot, count, seq: 1, dirty: unsaved };
+        return { _id: `${part}/${COPIED}`, part, stream, slot, count, dirty: unsaved };
       },
       recordOf: ({ stream, slot, count, dirty }) => ({
         id: compositeId(stream, slot),

@@ -29,6 +29,7 @@ export interface SettlementParts {
 }
 
 interface Lane {
+  /** Begins with the number of the lane in its process. */
   readonly id: string;
   /** Of the settlement begun last. */
   seq: number;
@@ -41,15 +42,13 @@ const LANES = 4;
 const ROUNDS = 20;
 
 /**
- * Moves messages from the pending ones to the archive and counts each once, whoever dies or sleeps in between, without a
- * transaction:
+ * Moves messages from the pending ones to the archive and counts each once, whichever process dies or sleeps in between:
  *
  * 1. One write to the document of their append takes them. From here on they are settled, anybody can finish it, and
  *    whoever does finds the same messages: nobody replaces or removes what is taken.
  * 2. They go into the archive. One that is there under another settlement was counted by that one, and counts for nothing.
- * 3. They are counted. A count remembers, for each lane, the last settlement that it holds, also one that added nothing:
- *    what the archive has forgotten by then is not counted again. Those of a lane come one after the other, so whoever wakes
- *    up late finds its settlement counted, or a later one.
+ * 3. They are counted, and the append notes it, in one transaction: a process that resumes late finds the note, another settlement,
+ *    or no append, and counts nothing.
  * 4. They are removed from the pending ones, and 5. the append is let go.
  *
  * A lane in which anything failed is left: what it began is finished by others, and a new lane takes its place.
@@ -58,7 +57,7 @@ export class Settlements {
   readonly #parts: SettlementParts;
   readonly #documents: HistoryDocuments;
   readonly #count: CountOnce;
-  readonly #free: Lane[] = Array.from({ length: LANES }, newLane);
+  readonly #free: Lane[] = Array.from({ length: LANES }, (_, number) => newLane(number));
   readonly #waiting: ((lane: Lane) => void)[] = [];
 
   constructor(parts: SettlementParts) {
@@ -79,7 +78,7 @@ export class Settlements {
 
   async #inLane(work: (lane: Lane) => Promise<void>): Promise<void> {
     const lane = this.#free.pop() ?? (await new Promise<Lane>((resolve) => this.#waiting.push(resolve)));
-    let next = newLane();
+    let next = newLane(numberOf(lane));
     try {
       await work(lane);
       next = lane;
@@ -141,7 +140,7 @@ export class Settlements {
     if (messages.length > 0) {
       const counted = await this.#archive(`${lane}:${seq}`, messages);
       await atStep("archived");
-      await this.#count(this.#partsOf(messages, counted), lane, seq);
+      await this.#count(taken, lane.slice(0, 1), this.#partsOf(messages, counted));
       await atStep("counted");
       for (const piece of piecesOf(messages)) {
         await pending.deleteMany({ _id: oneOf(piece.map(({ _id }) => _id)), append });
@@ -188,6 +187,10 @@ export class Settlements {
   }
 }
 
-function newLane(): Lane {
-  return { id: randomBytes(8).toString("hex"), seq: 0 };
+function newLane(number: number): Lane {
+  return { id: `${number}${randomBytes(8).toString("hex")}`, seq: 0 };
+}
+
+function numberOf({ id }: Lane): number {
+  return Number(id.slice(0, 1));
 }

@@ -1,15 +1,14 @@
 import type { AnyBulkWriteOperation, Db } from "mongodb";
 import type { SlotCount, SlotCounts } from "../../metrics/slot-counts.js";
-import { type CollectionPlan, duplicatesOf, oneOf } from "./collection.js";
+import { type CollectionPlan, oneOf } from "./collection.js";
+import { type AppendDocument, historyDocuments } from "./history-documents.js";
 
-/** What one lane of settlements has counted for a stream and slot. Writers of different lanes never meet at a document. */
+/** A share of what is counted for a stream and slot: there are a few, so that settlements at the same time seldom change the same one. */
 export interface CountDocument extends SlotCount {
-  /** Slot, stream and lane. */
+  /** Slot, stream and share. */
   readonly _id: string;
   /** Slot and stream. */
   readonly part: string;
-  /** The last settlement of the lane that is counted here. */
-  readonly seq: number;
   /** Never saved, or grown since. */
   readonly dirty: boolean;
 }
@@ -50,16 +49,16 @@ export function mongoSlotCounts(db: Db): SlotCounts {
     async saved(saved) {
       if (saved.length === 0) return;
       const found = await counts.find({ part: oneOf(saved.map(partOf)) }).toArray();
-      const lanes = new Map(saved.map((count) => [partOf(count), [] as CountDocument[]]));
-      for (const lane of found) lanes.get(lane.part)?.push(lane);
+      const shares = new Map(saved.map((count) => [partOf(count), [] as CountDocument[]]));
+      for (const share of found) shares.get(share.part)?.push(share);
       const unchanged = new Map<number, string[]>();
       for (const whole of saved) {
-        const own = lanes.get(partOf(whole)) ?? [];
+        const own = shares.get(partOf(whole)) ?? [];
         if (sumOf(own) !== whole.count) continue;
         for (const { _id, count } of own) unchanged.set(count, [...(unchanged.get(count) ?? []), _id]);
       }
       const notes = Array.from(unchanged, ([count, ids]) => ({
-        // A lane that has grown meanwhile stays as it is.
+        // A share that has grown meanwhile stays as it is.
         updateMany: { filter: { _id: oneOf(ids), count }, update: { $set: { dirty: false } } },
       }));
       if (notes.length > 0) await counts.bulkWrite(notes, { ordered: false });
@@ -67,29 +66,52 @@ export function mongoSlotCounts(db: Db): SlotCounts {
   };
 }
 
-/** Adds what settlement `seq` of a lane comes to, and notes that it did also where that is 0. Where that one is counted already, or a later one of its lane, nothing happens. */
-export type CountOnce = (added: readonly SlotCount[], lane: string, seq: number) => Promise<void>;
+/** Adds what a settlement comes to, once however often it is called. Nothing happens when the settlement has ended. */
+export type CountOnce = (
+  settlement: Pick<AppendDocument, "_id" | "lane" | "seq">,
+  share: string,
+  added: readonly SlotCount[],
+) => Promise<void>;
 
-/** Settlements of a lane are to be counted one after the other, by however many at once. */
+/** How long a transaction is tried again while others change the same counts, ms. */
+const LONGEST_MS = 4_000;
+
+/** Counts, and notes in the append that its settlement is counted, in one transaction. */
 export function countOnce(db: Db): CountOnce {
+  const { appends } = historyDocuments(db);
   const counts = db.collection<CountDocument>("stream_counts");
 
-  return async (added, lane, seq) => {
-    if (added.length === 0) return;
-    const additions: AnyBulkWriteOperation<CountDocument>[] = added.map((more) => ({
-      updateOne: {
-        filter: { _id: `${partOf(more)}/${lane}`, seq: { $lt: seq } },
-        update: more.count === 0 ? { $set: { seq } } : { $inc: { count: more.count }, $set: { seq, dirty: true } },
-      },
-    }));
-    const { matchedCount } = await counts.bulkWrite(additions, { ordered: false });
-    if (matchedCount === added.length) return;
-    const first = added.map((more) => {
-      const part = partOf(more);
-      return { _id: `${part}/${lane}`, part, ...more, seq, dirty: more.count > 0 };
-    });
-    // Those that are there have counted it.
-    await counts.insertMany(first, { ordered: false }).catch(duplicatesOf);
+  return async ({ _id, lane, seq }, share, added) => {
+    const additions: AnyBulkWriteOperation<CountDocument>[] = added
+      .filter(({ count }) => count > 0)
+      .map(({ stream, slot, count }) => {
+        const part = partOf({ stream, slot });
+        return {
+          updateOne: {
+            filter: { _id: `${part}/${share}` },
+            update: { $inc: { count }, $set: { dirty: true }, $setOnInsert: { part, stream, slot } },
+            upsert: true,
+          },
+        };
+      });
+    const session = db.client.startSession();
+    try {
+      await session.withTransaction(
+        async () => {
+          const open = { _id, lane, seq, counted: { $ne: true } };
+          const { matchedCount } = await appends.updateOne(open, { $set: { counted: true } }, { session });
+          if (matchedCount > 0 && additions.length > 0) await counts.bulkWrite(additions, { session });
+        },
+        {
+          readConcern: { level: "snapshot" },
+          writeConcern: { w: "majority", journal: true },
+          readPreference: "primary",
+          timeoutMS: LONGEST_MS,
+        },
+      );
+    } finally {
+      await session.endSession();
+    }
   };
 }
 
