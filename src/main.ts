@@ -1,5 +1,6 @@
 import { systemClock } from "./clock.js";
 import { compose, type Service } from "./compose.js";
+import { similarNames } from "./config/similar-names.js";
 import { readSettings, type Settings } from "./config.js";
 import { dieAt } from "./failpoint.js";
 import { type FirstKey, firstLines, keepInFile } from "./first-key.js";
@@ -22,6 +23,9 @@ try {
 
 async function serve(settings: Settings): Promise<void> {
   const log = openLog(settings.log.level);
+  for (const { name, nearest } of similarNames(process.env)) {
+    log.warn({ name, nearest }, "a name in the environment is not known, and nearly one that is");
+  }
   const asked = stopAsked();
   const { FAILPOINT, FAILPOINT_AFTER, FAILPOINT_SIGNAL } = process.env;
   const service = await compose(settings, systemClock, log, dieAt(FAILPOINT, FAILPOINT_AFTER, FAILPOINT_SIGNAL));

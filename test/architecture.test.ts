@@ -20,7 +20,7 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   { who: /^compose(\/|$)/, may: (to) => !/^(main|commands\/)/.test(to), words: "compose knows every part" },
   {
     who: /^(main|first-key|start-failure)$/,
-    may: (to) => /^(compose|config|first-key|start-failure)$|^keys\//.test(to) || leaves.test(to),
+    may: (to) => /^(compose|first-key|start-failure)$|^(config|keys)(\/|$)/.test(to) || leaves.test(to),
     words: "main reads the settings, composes, listens",
   },
   {

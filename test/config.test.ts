@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { settingList } from "../src/config/setting-schema.js";
+import { similarNames } from "../src/config/similar-names.js";
 import { readSettings } from "../src/config.js";
 import { StartError } from "../src/errors.js";
 
@@ -31,6 +32,49 @@ describe("settings", () => {
       buckets: 11_000,
       rate_per_key: null,
     });
+  });
+
+  it("are told apart from names in the environment that are nearly theirs", () => {
+    const environment = {
+      METRIC_KEEP: "1d",
+      LIMIT_BODY_BYTES: "1",
+      METRICS_KEPE: "1d",
+      data_dir: "/x",
+      HOSTS: "x",
+      PEPER: "secret",
+      // Names that are ours, and names that others use.
+      ...Object.fromEntries(settingList.map(({ environment }) => [environment, ""])),
+      ...{
+        CONFIG: "",
+        HOME: "",
+        PATH: "",
+        PWD: "",
+        USER: "",
+        SHELL: "",
+        HOSTNAME: "",
+        LANG: "",
+        TERM: "",
+        NODE_ENV: "",
+      },
+      ...{
+        HTTP_PROXY: "",
+        LOGNAME: "",
+        EDITOR: "",
+        TMPDIR: "",
+        PORTS: undefined,
+        NODE_OPTIONS: "",
+        TZ: "",
+        OLDPWD: "",
+      },
+    };
+    expect(similarNames(environment)).to.deep.equal([
+      { name: "METRIC_KEEP", nearest: "METRICS_KEEP" },
+      { name: "LIMIT_BODY_BYTES", nearest: "LIMITS_BODY_BYTES" },
+      { name: "METRICS_KEPE", nearest: "METRICS_KEEP" },
+      { name: "data_dir", nearest: "DATA_DIR" },
+      { name: "HOSTS", nearest: "HOST" },
+      { name: "PEPER", nearest: "PEPPER" },
+    ]);
   });
 
   it("come from the file that CONFIG names, laid over the shipped ones", () => {

@@ -55,6 +55,15 @@ describe("starting the service", () => {
     expect(await stop(service)).to.equal(0);
   });
 
+  it("warns of a name in the environment that is nearly one of its own, and never of its value", async () => {
+    const service = start({ LOG_LEVEL: "warn", METRIC_KEEP: "zqcanaryqz" });
+    await service.listening;
+    const [line = "{}"] = service.err().split("\n");
+    expect(JSON.parse(line)).to.include({ level: 40, name: "METRIC_KEEP", nearest: "METRICS_KEEP" });
+    expect(service.err()).to.not.contain("zqcanaryqz");
+    expect(await stop(service)).to.equal(0);
+  });
+
   it("makes a key at the very first start only, and none where ADMIN_KEY is one", async () => {
     const withAdmin = start({ ADMIN_KEY: adminKey });
     await withAdmin.listening;

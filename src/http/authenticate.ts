@@ -1,5 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { ServiceError } from "../errors.js";
+import type { Scope } from "../keys/api-key.js";
 import type { VerifyKey } from "../keys/verify-key.js";
 import type { ApiContext, Route } from "./api-router.js";
 
@@ -27,7 +28,7 @@ export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: Authen
       await wrongKeys.consume(ctx.ip).catch(refuseGuessing);
       throw unauthenticated();
     }
-    if (!access.some((scope) => caller.scopes.has(scope))) throw new ServiceError("forbidden", "Forbidden");
+    if (!access.some((scope) => caller.scopes.has(scope))) throw lacksScope(access);
     ctx.state.keyId = caller.keyId;
     ctx.state.scopes = caller.scopes;
   };
@@ -45,7 +46,14 @@ function queryKey(ctx: ApiContext): string | undefined {
 }
 
 function unauthenticated(): ServiceError {
-  return new ServiceError("unauthenticated", "Not authorized");
+  const how = "An API key is expected in the header Authorization: em_<id>_<secret>, alone or after Bearer or Token";
+  const problems = [{ code: "unauthenticated", path: "Authorization", message: how }];
+  return new ServiceError("unauthenticated", "Not authorized", { problems });
+}
+
+function lacksScope(access: readonly Scope[]): ServiceError {
+  const words = access.length === 1 ? `scope ${access[0]}` : `scopes ${access.join(" and ")}, of which one is needed`;
+  return new ServiceError("forbidden", `The key lacks the ${words}`);
 }
 
 function refuseGuessing(reason: unknown): never {

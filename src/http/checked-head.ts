@@ -13,6 +13,14 @@ export function checkedHead(req: IncomingMessage, urlBytes: number): string {
     throw invalid("missing_header", "Host", "There is no Host header");
   }
   refuseRepeated(req.rawHeaders);
+  const coding = req.headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    throw invalid(
+      "bad_transfer_encoding",
+      "Transfer-Encoding",
+      "A body may be sent in chunks, and in no other encoding",
+    );
+  }
   const { path, query } = targetOf(url);
   if (!url.startsWith("/")) req.url = query === "" ? path : `${path}?${query}`;
   return path;

@@ -25,9 +25,10 @@ function arrivedBytes({ req }: ApiContext, limit: number): Buffer | undefined {
   return headers["content-encoding"] === undefined ? (req.read() as Buffer) : undefined;
 }
 
-/** The whole body as text: UTF-8, else it is refused. */
+/** The whole body as text: UTF-8, else it is refused. A byte order mark at its start is left out. */
 export async function readText(ctx: ApiContext, limit: number): Promise<string> {
   const bytes = await readBytes(ctx, limit);
   if (!isUtf8(bytes)) throw invalid("not_utf8", "", "The body is not valid UTF-8");
-  return bytes.toString("utf8");
+  const text = bytes.toString("utf8");
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
 }

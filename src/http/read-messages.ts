@@ -29,7 +29,7 @@ export async function readMessages(ctx: ApiContext, rules: MessageRules, limits:
     throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
   }
   const text = await readText(ctx, limits.write_body_bytes);
-  const body = parseJson(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text, "The body is not JSON");
+  const body = parseJson(text, "The body is not JSON");
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
   const digest = createHash("sha256").update(text).digest("hex");
   const bytes = text.length / Math.max(1, messages.length);
@@ -42,8 +42,6 @@ export async function readMessages(ctx: ApiContext, rules: MessageRules, limits:
   });
   return { single, items: itemsOf(messages.length, itemAt) };
 }
-
-const BYTE_ORDER_MARK = "\ufeff";
 
 const SLICE = 500;
 

@@ -7,6 +7,7 @@ import { WritableSeries } from "../metrics/writable-series.js";
 import type { WriteWindow } from "../metrics/write-window.js";
 import type { ApiContext } from "./api-router.js";
 import { type PointReader, readFlatPoint } from "./flat-points.js";
+import { unknownFields } from "./known-fields.js";
 import { lineFaults } from "./line-splitter.js";
 import { readLines } from "./lines.js";
 import { mediaType } from "./media-type.js";
@@ -77,10 +78,16 @@ function readJsonLine(text: string, number: number, reader: PointReader): void {
 
 const isBlock = new Ajv2020().compile<PointBlock>(pointBlockShape);
 
+const BLOCK_FIELDS = Object.keys(pointBlockShape.properties);
+
 function readBlock(body: unknown, window: WriteWindow, most: number): PointsRead {
+  const problems = new Problems();
+  if (typeof body === "object" && body !== null && BLOCK_FIELDS.some((name) => Object.hasOwn(body, name))) {
+    unknownFields(body, BLOCK_FIELDS, "", problems);
+    problems.refuseIfAny(NOTHING_WRITTEN);
+  }
   if (!isBlock(body))
     throw invalid("not_points", "", "An array of points, or a block of series, ts and values, is expected");
-  const problems = new Problems();
   const { count, columns } = readPointBlock(body, window, problems);
   refuseOver(most, count);
   problems.refuseIfAny(NOTHING_WRITTEN);

@@ -12,6 +12,7 @@ describe("bad framing", () => {
   afterEach(() => expectAlive(service));
 
   const json = "Content-Type: application/json";
+  const series = { dimension: "stream", dimension_id: "framing", dimension_type: "size" };
   const refusals: [string, () => string | Buffer, number[]][] = [
     ["a header of 20 KB", () => head("GET", "/health", service, [`X-A: ${canary.repeat(2000)}`]), [431]],
     ["a thousand headers", () => head("GET", "/health", service, Array(1000).fill(`X-${canary}: ${canary}`)), [431]],
@@ -73,6 +74,18 @@ describe("bad framing", () => {
       () => `${head("POST", "/api/metric", service, [json, "Transfer-Encoding: gzip"])}{}`,
       [400, 501],
     ],
+    ...["gzip, chunked", "identity, chunked", "chunked, chunked", "xchunked", `${canary}, chunked`].map(
+      (coding): [string, () => string, number[]] => [
+        `the transfer encoding ${coding}`,
+        () => {
+          const body = JSON.stringify([{ ...series, value: 1, ts: 1767225600000 }]);
+          const headers = [json, `Transfer-Encoding: ${coding}`];
+          const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+          return `${head("POST", "/api/metric/points", service, headers)}${chunk}`;
+        },
+        [400],
+      ],
+    ),
     ["PUT on an entity", () => head("PUT", `/api/entity/user/email/${canary}`, service, ["Content-Length: 0"]), [405]],
     ["TRACE", () => head("TRACE", "/api/metric", service, [`X-A: ${canary}`]), [405, 501]],
     ["CONNECT", () => head("CONNECT", "a:80", service), [405]],
@@ -87,6 +100,15 @@ describe("bad framing", () => {
       }
     });
   }
+
+  it("nothing of a body in another transfer encoding is kept", async () => {
+    const response = await service.fetch("/api/metric", {
+      method: "POST",
+      json: { ...series, startdate: 1767225600000, enddate: 1767232800000 },
+    });
+    const { data } = (await response.json()) as { data: { values: unknown[] }[] };
+    expect(data[0]?.values).to.deep.equal([]);
+  });
 
   it("a body that ends too early is 400, or nothing", async () => {
     const answer = await rawRequest(

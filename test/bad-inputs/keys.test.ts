@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { mintKey } from "../../src/keys/mint-key.js";
 import { expectAlive, head, refused, refusedRaw } from "../support/bad-input.js";
 import { rawRequest } from "../support/raw-request.js";
 import { startService, type TestService } from "../support/service.js";
@@ -14,6 +15,37 @@ describe("bad keys", () => {
   it("two Authorization headers are 400", async () => {
     await refusedRaw(service, head("GET", "/metrics", service, [`Authorization: ${service.key}`]), 400);
     await refusedRaw(service, head("GET", "/metrics", service, ["authorization: em_zqcanaryqz_1"]), 400);
+  });
+
+  it("a refusal says how a key is sent, the same for a missing and a wrong one", async () => {
+    const wrong = `em_zqcanaryqz_${"0".repeat(32)}`;
+    const texts = new Set<string>();
+    const fresh = await startService();
+    try {
+      for (const line of ["", `Authorization: ${wrong}\r\n`]) {
+        texts.add((await refusedRaw(fresh, `GET /api/metric HTTP/1.1\r\nHost: a\r\n${line}\r\n`, 401)).text);
+      }
+    } finally {
+      await fresh.stop();
+    }
+    expect([...texts]).to.have.length(1);
+    const { message, errors } = JSON.parse([...texts][0] as string);
+    expect(message).to.equal("Not authorized");
+    expect(errors[0]).to.include({ code: "unauthenticated", path: "Authorization" });
+    expect(errors[0].message).to.include("Authorization: em_");
+  });
+
+  it("a key that lacks a scope is told which one, or which of several", async () => {
+    const { key, kept } = mintKey("a test", ["metric:write"], Date.now());
+    await service.service.stores.keys.add(kept);
+    const told = async (method: string, path: string) => {
+      const { body } = await refusedRaw(service, head(method, path, { ...service, key }), 403);
+      return [body?.message, ...(body?.errors ?? [])];
+    };
+    const one = "The key lacks the scope metric:read";
+    expect(await told("GET", "/api/metric")).to.deep.equal([one, { code: "forbidden", path: "", message: one }]);
+    const [several] = await told("GET", "/api/entity/deletestatus/x");
+    expect(several).to.equal("The key lacks the scopes entity:delete and entity:read, of which one is needed");
   });
 
   it("two Idempotency-Key headers are 400", async () => {

@@ -10,6 +10,13 @@ const good = { dimension: "stream", dimension_id: "orders", dimension_type: "siz
 const series = { dimension: "stream", dimension_id: "orders", dimension_type: "size" };
 const block = { series: [series], ts: [DAY], values: [[1]] };
 
+/** Fields that a block does not have, and the nearest one that it has. */
+const unknownFields: [object, string][] = [
+  [{ ...block, time: [DAY] }, "ts"],
+  [{ ...block, serie: [series] }, "series"],
+  [{ series: [series], ts: [DAY], value: [[1]] }, "values"],
+];
+
 /** Bodies of one good and one bad point, with the one error that is expected. */
 const badPoints: [name: string, point: unknown, code: string, path: string][] = [
   ["a text for a value", { ...good, value: "1" }, "bad_value", "[1].value"],
@@ -81,7 +88,7 @@ const badBlocks: [name: string, body: unknown, code: string, path: string][] = [
   ["nothing but null", { ...block, values: [[null]] }, "empty", ""],
   ["no series", { series: [], ts: [DAY], values: [] }, "not_points", ""],
   ["no times", { series: [series], ts: [], values: [[]] }, "not_points", ""],
-  ["a field that is not known", { ...block, value: 1 }, "not_points", ""],
+  ["a field that is not known", { ...block, value: 1 }, "unknown_field", ""],
   ["a field that is missing", { series: [series], ts: [DAY] }, "not_points", ""],
 ];
 
@@ -122,6 +129,16 @@ describe("points that are refused", () => {
     service = await startService({ metrics: { keep: "30d" } }, { clock: () => NOW });
   });
   after(() => service.stop());
+
+  for (const [body, nearest] of unknownFields) {
+    it(`a block with the fields ${Object.keys(body)} is refused, and ${nearest} is named`, async () => {
+      const response = await service.fetch("/api/metric/points", { method: "POST", json: body });
+      const { errors } = (await response.json()) as { errors: { code: string; message: string }[] };
+      expect(response.status).to.equal(400);
+      expect(errors[0]?.code).to.equal("unknown_field");
+      expect(errors[0]?.message).to.match(new RegExp(`the nearest known one is ${nearest}$`));
+    });
+  }
 
   async function refused(body: string | Uint8Array, status: number, headers = {}): Promise<ErrorBody> {
     const answer = await service.fetch("/api/metric/points", {
