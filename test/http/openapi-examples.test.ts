@@ -4,8 +4,13 @@ import { startService, type TestService } from "../support/service.js";
 interface Operation {
   readonly parameters: readonly { readonly name: string; readonly in: string; readonly example?: string }[];
   readonly requestBody?: {
-    readonly content: Record<string, { readonly examples?: Record<string, { readonly value: unknown }> }>;
+    readonly content: Record<string, MediaType>;
   };
+}
+
+interface MediaType {
+  readonly example?: unknown;
+  readonly examples?: Record<string, { readonly value: unknown }>;
 }
 
 interface Request {
@@ -60,13 +65,15 @@ function requestsTo(method: string, path: string, { parameters, requestBody }: O
   );
   const request = { title: `${method} ${path}`, method, path: `${target}${query.size === 0 ? "" : `?${query}`}` };
   if (requestBody === undefined) return [request];
-  return Object.entries(requestBody.content).flatMap(([type, { examples = {} }]) => {
-    expect(Object.keys(examples), `${request.title} has examples of ${type}`).to.have.length.above(0);
-    return Object.entries(examples).map(([name, { value }]) => {
-      const body = typeof value === "string" ? value : JSON.stringify(value);
-      return { ...request, title: `${request.title}: ${type}, ${name}`, type, body };
-    });
-  });
+  return Object.entries(requestBody.content).flatMap(
+    ([type, { example, examples = { example: { value: example } } }]) => {
+      expect(Object.values(examples)[0]?.value, `${request.title} has an example of ${type}`).to.not.equal(undefined);
+      return Object.entries(examples).map(([name, { value }]) => {
+        const body = typeof value === "string" ? value : JSON.stringify(value);
+        return { ...request, title: `${request.title}: ${type}, ${name}`, type, body };
+      });
+    },
+  );
 }
 
 async function expectSuccess(service: TestService, request: Request): Promise<void> {

@@ -127,6 +127,13 @@ describe("the OpenAPI document", () => {
       ({ additionalProperties }) => additionalProperties !== true,
     ],
     [
+      "puts angle brackets between backticks, as pages take them for HTML otherwise",
+      ({ description = "" }) =>
+        !String(description)
+          .replaceAll(/`[^`]*`/g, "")
+          .includes("<"),
+    ],
+    [
       "refers to parts that are there",
       ({ $ref }) => $ref === undefined || targetOf(document, String($ref)) !== undefined,
     ],

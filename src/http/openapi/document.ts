@@ -133,12 +133,16 @@ function bodyContent(bodies: Readonly<Record<string, Body>>, components: Compone
   return Object.fromEntries(
     Object.entries(bodies).map(([type, { schema, examples }]) => [
       type,
-      {
-        schema: components.add(schema),
-        examples: Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }])),
-      },
+      { schema: components.add(schema), ...examplesOf(examples) },
     ]),
   );
+}
+
+/** A single example has no name: Swagger UI looks for the name that was chosen for another media type. */
+function examplesOf(examples: Body["examples"]): object {
+  const entries = Object.entries(examples);
+  if (entries.length === 1) return { example: entries[0]?.[1] };
+  return { examples: Object.fromEntries(entries.map(([name, value]) => [name, { value }])) };
 }
 
 function contentOf(schemas: Readonly<Record<string, object>>, components: Components): object {

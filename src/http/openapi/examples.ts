@@ -52,7 +52,7 @@ export const metricExamples = {
 export function pointExamples(hour: number) {
   const point = { ...asked, value: 42, ts: hour };
   return {
-    points: [point],
+    points: [point, { ...point, dimension_id: goal, value: 7 }],
     block: { series: [asked, { ...asked, dimension_id: goal }], ts: [hour], values: [[42], [7]] },
   };
 }

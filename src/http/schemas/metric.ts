@@ -10,7 +10,7 @@ const moment = {
   type: ["string", "integer", "null"],
   maxLength: 64,
   description:
-    "RFC 3339 (UTC where it names no offset), a date YYYY-MM-DD (its 00:00 UTC), epoch milliseconds (13 digits) or seconds (10), now, or now-<n><unit> with a unit of m, h, d or w.",
+    "RFC 3339 (UTC where it names no offset), a date YYYY-MM-DD (its 00:00 UTC), epoch milliseconds (13 digits) or seconds (10), now, or `now-<n><unit>` with a unit of m, h, d or w.",
 } as const;
 
 const otherSpelling = (name: string) => ({ ...moment, deprecated: true, description: `Another spelling of ${name}.` });
@@ -43,7 +43,7 @@ export const metricRequestProperties = {
   name: {
     type: ["string", "null"],
     maxLength: NAME_LENGTH,
-    description: "A label that comes back. <dimension>.<dimension_id>.<dimension_type> when it is absent.",
+    description: "A label that comes back. `<dimension>.<dimension_id>.<dimension_type>` when it is absent.",
   },
   aggregation: {
     title: "Aggregation",
@@ -54,7 +54,7 @@ export const metricRequestProperties = {
   interval: {
     type: ["string", "null"],
     ...duration,
-    description: "The length of a bucket: <n><unit> with a unit of m, h, d or w. 2h when it is absent.",
+    description: "The length of a bucket: `<n><unit>` with a unit of m, h, d or w. 2h when it is absent.",
   },
   range: {
     type: ["string", "null"],
@@ -62,7 +62,10 @@ export const metricRequestProperties = {
     description: "The window, counted back from now. Not together with a start or an end. 2d when all are absent.",
   },
   startdate: moment,
-  enddate: { ...moment, description: `The end of the window, exclusive; now when it is absent. ${moment.description}` },
+  enddate: {
+    ...moment,
+    description: "The end of the window, exclusive, written as startdate is; now when it is absent.",
+  },
   include_empty_rows: {
     type: ["boolean", "null"],
     description: "Whether an interval in which nothing was saved has the value 0, instead of none.",
