@@ -1,5 +1,5 @@
 import { collectBodySchema, collectQuery, collectTallySchema, streamNamePattern } from "../schemas/collect.js";
-import { deletionRecordSchema, openDeletionSchema } from "../schemas/deletion.js";
+import { deletionRecordSchema, openDeletionSchema, requestIdPattern } from "../schemas/deletion.js";
 import { entityMetaSchema, entityQuery, entitySchema } from "../schemas/entity.js";
 import { answerSchema } from "../schemas/envelope.js";
 import { listPage, pageMetaSchema, pageQuery } from "../schemas/page.js";
@@ -55,6 +55,7 @@ export const entityOperations: Operations = {
     query: {
       completed: { schema: { type: "string", enum: ["false"] }, description: "Open requests alone are listed." },
       ...described(pageQuery(listPage)),
+      after: { schema: { type: "string", pattern: requestIdPattern }, description: "`meta.next` of the page before." },
     },
     answer: json(
       answerSchema("OpenDeletionsAnswer", { type: "array", items: openDeletionSchema }, { meta: pageMetaSchema }),

@@ -36,7 +36,7 @@ const seriesRequest = {
 
 const requests = { oneOf: [seriesRequest, { type: "array", minItems: 1, maxItems: 100, items: seriesRequest }] };
 
-const lineText = { type: "string", description: "A point in line protocol on each line." };
+const lineText = { type: "string", minLength: 1, description: "A point in line protocol on each line." };
 
 /** The operations on metrics; the examples write to the hour that begins at `hour` (Unix ms). */
 export function metricOperations(hour: number): Operations {

@@ -31,9 +31,10 @@ export const messageSchema = {
 export const collectBodySchema = { oneOf: [messageSchema, { type: "array", items: messageSchema, minItems: 1 }] };
 
 export const collectQuery = {
-  table: { type: "string", default: "user", description: "The table of the entities." },
+  table: { type: "string", minLength: 1, default: "user", description: "The table of the entities." },
   timestamp_field: {
     type: "string",
+    minLength: 1,
     description:
       "The attribute that holds the event time: RFC 3339, YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10). " +
       "A message that has none happened when it arrived.",
