@@ -30,7 +30,7 @@ const ON_SERVERS = [
   "test/http/",
   "test/deletions/",
   "test/catalogue/",
-  ...["interrupted", "joins", "tend-history", "writers-and-erasers"].map((name) => `test/entities/${name}`),
+  ...["interrupted", "joins", "writers-and-erasers"].map((name) => `test/entities/${name}`),
   "test/metrics/recorder-year",
 ];
 /** Opening a service there takes a good second, and several test processes share the servers. */

@@ -15,10 +15,10 @@ import { checkMessages, collectMessages } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
 import { requestHashing } from "./entities/idempotent-request.js";
 import { identityHashing } from "./entities/identity.js";
+import { maintainHistory } from "./entities/maintain-history.js";
 import { readEntity } from "./entities/read-entity.js";
 import { sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
-import { tendHistory } from "./entities/tend-history.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { Api } from "./http/api-router.js";
 import { openServer } from "./http/open-server.js";
@@ -151,13 +151,8 @@ export async function compose(
     limits: settings.limits,
     clock,
   });
-  const tending = tendHistory({
-    ...profiles,
-    arrivals: arrivalClock,
-    keepMs: settings.history.keep === null ? undefined : parseDuration(settings.history.keep)?.ms,
-    shared: stores.shared,
-    log,
-  });
+  const historyKeepMs = settings.history.keep === null ? undefined : parseDuration(settings.history.keep)?.ms;
+  let maintenance: { stop(): Promise<void> } | undefined;
   const recorder = createRecorder({
     dimensions,
     clock,
@@ -170,11 +165,6 @@ export async function compose(
     series: stores.series,
     write: (columns) => write(keptColumns(columns, clock(), keep()), { giveAway: false }),
   });
-  meters.gauge(
-    "messages_set_aside",
-    "Messages that were kept and cannot be applied; the log names each by its id.",
-    () => stores.history.countAside(),
-  );
   let recording: RunningRecorder | undefined;
   pageRoutes(api);
   operationRoutes(all, { probes: stores.probes, meters, version, clock });
@@ -188,9 +178,10 @@ export async function compose(
     async listen() {
       await patiently(erasure.eraseAgain, stores.failureOf, log);
       await patiently(() => finishDeletedSegments(stores.catalogue, stores.memberships), stores.failureOf, log);
-      await patiently(tending.finishAll, stores.failureOf, log);
       const address = await port.listen();
-      tending.start();
+      if (historyKeepMs !== undefined) {
+        maintenance = maintainHistory({ history: stores.history, arrivals: arrivalClock, keepMs: historyKeepMs, log });
+      }
       if (settings.roles.includes("worker")) erasure.start();
       if (settings.roles.includes("worker")) {
         const running = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);
@@ -203,7 +194,7 @@ export async function compose(
       await port.stop();
       await stores.ticks.close();
       await recording?.stop();
-      await tending.stop();
+      await maintenance?.stop();
       stopping.abort();
       await erasure.stop();
       await stores.close();

@@ -4,8 +4,6 @@ import type { Segment } from "./segment.js";
 /** PORT. Segments and experiences by id; lists are in the order of the ids' UTF-8 bytes. What resolved survives a crash. */
 export interface CatalogueStore {
   putSegment(segment: Segment): Promise<void>;
-  /** Keeps those whose id is not known yet; the others stay as they are. */
-  registerSegments(segments: readonly Segment[]): Promise<void>;
   segment(id: string): Promise<Segment | undefined>;
   segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
   /** Up to `limit` segments, of this table alone if one is named, whose id comes after `after` (absent: from the first). */

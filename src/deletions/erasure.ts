@@ -2,10 +2,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { Clock } from "../clock.js";
 import type { EntityKeys } from "../entities/entity-keys.js";
 import type { EntityStore } from "../entities/entity-store.js";
-import type { History } from "../entities/history.js";
 import type { HashIdentity, Identity } from "../entities/identity.js";
 import type { Sealing } from "../entities/sealed.js";
-import type { Suppression } from "../entities/suppression.js";
 import { Turns } from "../entities/turns.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
@@ -23,9 +21,7 @@ import type { WakeUp } from "./wake-up.js";
 
 export interface ErasureParts {
   readonly ledger: Ledger;
-  readonly suppression: Suppression;
   readonly entities: EntityStore;
-  readonly history: History;
   readonly entityKeys: EntityKeys;
   readonly watermark: ErasureWatermark;
   readonly wakeUp: WakeUp;
@@ -59,7 +55,7 @@ export interface Erasure {
 }
 
 export function openErasure(parts: ErasureParts): Erasure {
-  const { ledger, entities, wakeUp, targets } = parts;
+  const { wakeUp, targets } = parts;
   const newId = () => randomBytes(16).toString("hex");
   const identities = sealedIdentities(parts.sealing, parts.entityKeys, newId);
   const common = { ...parts, identities };
@@ -84,7 +80,7 @@ export function openErasure(parts: ErasureParts): Erasure {
     const goesOnIn = await runIn(OWN_STORES, requestId);
     if (goesOnIn !== undefined) queues.add(goesOnIn, requestId);
   };
-  const sweeps = sweeper({ ...parts, ledger, entities, queues, queueOf: (deletion) => queueOf(deletion, remote) });
+  const sweeps = sweeper({ ...parts, queues, queueOf: (deletion) => queueOf(deletion, remote) });
 
   return {
     // Of two requests at once for the same identity the second is a repeat.

@@ -2,29 +2,40 @@ import type { EntityId } from "../entities/entity.js";
 import type { IdentityHash } from "../entities/identity.js";
 import type { Deletion } from "./deletion.js";
 
-/** What a repeat, or a join found later, adds to an open deletion. */
+/** What a repeat, or the run of a request, changes of an open deletion. */
 export interface Extension {
   /** Stages that need not be done again; none when absent. */
   readonly done?: readonly string[];
-  /** Of the identity that was asked for, and of the hashes that this adds. */
-  readonly cutOff?: number;
+  /** A later cut-off of the identity that was asked for, with the id that held it when no live profile did; undefined: no id. */
+  readonly cutOff?: { readonly at: number; readonly holder: EntityId | undefined };
   readonly entities?: readonly EntityId[];
-  readonly hashes?: readonly IdentityHash[];
   readonly sealed?: Pick<Deletion, "sealer" | "sealedIdentities">;
+}
+
+/** What a request was made from. */
+export interface AcceptedScope {
+  /** The live profiles that it names, with the revisions they were read at. */
+  readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
+  /** Identities of the request that lead to no live profile, with the id that held each; undefined: no id. */
+  readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
 
 /** PORT. Deletion requests, newest truth about who is erased; never restored from a backup. */
 export interface Ledger {
-  /** Keeps the request, and hands out its number. When it resolves it survives a crash, and `Suppression` answers with it. */
-  accept(deletion: Deletion): Promise<number>;
+  /**
+   * Keeps the request and resolves with its number, unless a profile of its scope, or the holder of an identity, is another one by now: then undefined,
+   * with nothing kept. When it resolves with a number it survives a crash, `Suppression` answers with it, `EntityStore.load` has none of the profiles, and every commit that was planned before
+   * and concerns one of the identities is refused.
+   */
+  accept(deletion: Deletion, scope: AcceptedScope): Promise<number | undefined>;
   find(requestId: string): Promise<Deletion | undefined>;
   /** The newest open request that was asked for by this identity. */
   openFor(identity: IdentityHash): Promise<Deletion | undefined>;
   /** Open requests that name any of these identities, whoever asked, each once, in order of acceptance. */
   openOver(identities: readonly IdentityHash[]): Promise<Deletion[]>;
   /**
-   * Adds to an open request, durably, and hands out the result; undefined when it is completed, unknown, or has another
-   * revision by now. A cut-off never goes down. The revision goes up, and all stages but those of `done` are to be done again, at once.
+   * Changes an open request, durably, and resolves with the result; undefined when it is completed, unknown, has another
+   * revision by now, or the identity is held by another id. A cut-off never goes down. The revision goes up, and all stages but those of `done` are to be done again, at once.
    */
   extend(requestId: string, revision: number, extension: Extension): Promise<Deletion | undefined>;
   /**

@@ -1,12 +1,17 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EntityKeys } from "../entities/entity-keys.js";
 import type { Identity, IdentityHash } from "../entities/identity.js";
+import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
+import { type ErasureScope, expandScope, idsOf, type ScopeParts } from "./erasure-scope.js";
 import type { ErasureWatermark } from "./erasure-watermark.js";
-import { type GatherParts, gather, idsOf, knownAs, notErased, voidProfiles } from "./gather.js";
-import { liveProfiles } from "./live-profiles.js";
+import type { Ledger } from "./ledger.js";
 
-export interface RequestParts extends GatherParts {
+export interface RequestParts extends ScopeParts {
+  readonly ledger: Ledger;
   readonly watermark: Pick<ErasureWatermark, "noteAccepted">;
+  readonly entityKeys: Pick<EntityKeys, "destroy">;
   /** Names of the targets that a request accepted now is for. */
   readonly targets: readonly string[];
   /** A random id of 20 hex characters. */
@@ -14,13 +19,15 @@ export interface RequestParts extends GatherParts {
   readonly failpoint: Failpoint;
 }
 
-/** Repeats meet a request that others extend in the same moment. */
-const TRIES = 20;
+/** Each attempt but the first needs a write to one of the profiles, or another request for one of them, at that very moment. */
+const ATTEMPTS = 30;
+const LONGEST_PAUSE_MS = 100;
 
 /**
- * Accepts the deletion of whoever has this identity, and answers its request id. When it resolves the request survives
- * a crash, no read hands out the profile by any of its identities, and no write that is not newer than `now` (Unix ms,
- * later than every arrival so far) brings it back. An identity that nobody has goes the same way.
+ * Accepts the deletion of the profile that has this identity, and resolves with its request id. When it resolves the request survives
+ * a crash, no read returns the profile by any of its identities, and no write that is not newer than `now` (Unix ms,
+ * later than every arrival so far) brings it back. An identity that leads to no profile goes the same way. Rejects with `unavailable` when writers
+ * change the profile without end.
  */
 export async function requestDeletion(
   parts: RequestParts,
@@ -29,26 +36,43 @@ export async function requestDeletion(
   now: number,
 ): Promise<string> {
   const hash = parts.hashIdentity(table, identity);
-  const requestId = (await repeat(parts, identity, hash, now)) ?? (await accept(parts, table, identity, hash, now));
-  await gather(parts, requestId);
-  return requestId;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const scope = await expandScope(parts, hash, now);
+    const open = scope.profiles.length > 0 ? undefined : await repeatable(parts, hash);
+    const requestId =
+      open === undefined
+        ? await accept(parts, { table, identity, hash, now }, scope)
+        : await repeat(parts, { identity, hash, now }, open, scope);
+    if (requestId !== undefined) return requestId;
+    await sleep(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS));
+  }
+  throw new ServiceError("unavailable", "Too much is written to the same entities at once", { retryAfter: 1 });
 }
 
-/** Moves the cut-off of the open request of this identity to now; undefined when a request of its own is due. */
+/** The open request of this identity, unless a profile has been built since under one of the identities that it names. */
+async function repeatable({ ledger, entities }: RequestParts, hash: IdentityHash): Promise<Deletion | undefined> {
+  const open = await ledger.openFor(hash);
+  if (open === undefined) return undefined;
+  const owners = await entities.owners(open.hashes);
+  return (await entities.load([...new Set(owners.values())])).size > 0 ? undefined : open;
+}
+
+interface Asked {
+  readonly identity: Identity;
+  readonly hash: IdentityHash;
+  readonly now: number;
+}
+
+/** Moves the cut-off of an open request to now; undefined when it, or the holder of the identity, is another one by now. */
 async function repeat(
   parts: RequestParts,
-  identity: Identity,
-  hash: IdentityHash,
-  now: number,
+  { identity, hash, now }: Asked,
+  open: Deletion,
+  { free }: ErasureScope,
 ): Promise<string | undefined> {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const open = await parts.ledger.openFor(hash);
-    if (open === undefined || (await hasReturned(parts, open))) return undefined;
-    const sealed = await resealed(parts, open, identity);
-    const extended = await parts.ledger.extend(open.requestId, open.revision, { cutOff: now, ...sealed });
-    if (extended !== undefined) return extended.requestId;
-  }
-  return undefined;
+  const sealed = await resealed(parts, open, identity);
+  const cutOff = { at: now, holder: free.get(hash) };
+  return (await parts.ledger.extend(open.requestId, open.revision, { cutOff, ...sealed }))?.requestId;
 }
 
 /** The list of identities under a new key, when that of the request is being overwritten: remote targets are told of the new cut-off too. */
@@ -58,46 +82,40 @@ async function resealed({ identities }: RequestParts, open: Deletion, identity: 
   return { entities: [sealed.sealer], sealed };
 }
 
-/** Whether somebody has come back since: a profile that no deletion touches has one of the identities. */
-async function hasReturned({ entities, suppression }: RequestParts, open: Deletion): Promise<boolean> {
-  const owners = await entities.owners(open.hashes);
-  const live = await liveProfiles(entities, new Set(owners.values()));
-  const erased = await suppression.erased(live.flatMap(idsOf));
-  const voids = await voidProfiles(suppression, live);
-  return live.some((profile) => !voids.has(profile) && !idsOf(profile).some((id) => erased.has(id)));
-}
-
+/** Undefined when the profiles, or the holders of the identities, are others by now. */
 async function accept(
   parts: RequestParts,
-  table: string,
-  identity: Identity,
-  hash: IdentityHash,
-  now: number,
-): Promise<string> {
-  const { entities, identities, ledger, suppression, watermark, failpoint } = parts;
-  const owners = await entities.owners([hash]);
-  const profiles = await notErased(suppression, await liveProfiles(entities, new Set(owners.values())));
-  const known = await knownAs(parts, profiles);
-  const sealed = await identities.seal([identity, ...known.identities]);
+  { table, identity, hash, now }: Asked & { readonly table: string },
+  scope: ErasureScope,
+): Promise<string | undefined> {
+  const { identities, ledger, entityKeys, watermark, failpoint } = parts;
+  const sealed = await identities.seal([identity, ...scope.identities]);
   const requestId = `${parts.newToken()}-${Math.floor(now / 1000)}`;
   failpoint("K1");
-  const sequence = await ledger.accept({
-    requestId,
-    table,
-    identity: hash,
-    acceptedAt: now,
-    cutOff: now,
-    entities: [sealed.sealer, ...new Set(profiles.flatMap(idsOf))],
-    hashes: [...new Set([hash, ...known.hashes])],
-    ...sealed,
-    targets: parts.targets,
-    done: [],
-    attempts: 0,
-    notBefore: 0,
-    revision: 1,
-    completedAt: undefined,
-  });
+  const sequence = await ledger.accept(
+    {
+      requestId,
+      table,
+      identity: hash,
+      acceptedAt: now,
+      cutOff: now,
+      entities: [sealed.sealer, ...new Set(scope.profiles.flatMap(idsOf))],
+      hashes: scope.hashes,
+      ...sealed,
+      targets: parts.targets,
+      done: [],
+      attempts: 0,
+      notBefore: 0,
+      revision: 1,
+      completedAt: undefined,
+    },
+    { profiles: scope.profiles.map(({ id, revision }) => ({ id, revision })), free: scope.free },
+  );
   failpoint("K2");
+  if (sequence === undefined) {
+    await entityKeys.destroy([sealed.sealer]);
+    return undefined;
+  }
   await watermark.noteAccepted(sequence);
   return requestId;
 }

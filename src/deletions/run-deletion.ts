@@ -1,17 +1,22 @@
 import type { Clock } from "../clock.js";
 import type { EntityKeys } from "../entities/entity-keys.js";
+import type { EntityStore } from "../entities/entity-store.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { retryDelay } from "./backoff.js";
 import { type Deletion, dataIdsOf, isStuck } from "./deletion.js";
 import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget, ErasureSubject } from "./downstream-target.js";
-import { type GatherParts, gather } from "./gather.js";
+import type { Ledger } from "./ledger.js";
+import type { SealedIdentities } from "./sealed-identities.js";
 import { wakeOthers } from "./wake-others.js";
 import type { WakeUp } from "./wake-up.js";
 import { whileClaimed } from "./while-claimed.js";
 
-export interface RunParts extends GatherParts {
+export interface RunParts {
+  readonly ledger: Ledger;
+  readonly entities: Pick<EntityStore, "erase" | "holds">;
+  readonly identities: SealedIdentities;
   readonly entityKeys: EntityKeys;
   readonly targets: readonly DownstreamTarget[];
   readonly clock: Clock;
@@ -72,21 +77,16 @@ async function erase(parts: RunParts, requestId: string, mayErase: MayErase): Pr
   const { ledger, entityKeys, failpoint } = parts;
   const open = await ledger.find(requestId);
   if (open === undefined || open.completedAt !== undefined) return "completed";
-  const gathered = await stage("profile", open, () => gather(parts, requestId));
-  if (gathered === undefined) return "completed";
   failpoint("K6");
 
-  const profileGone = await eraseProfile(parts, gathered);
+  const profileGone = await eraseProfile(parts, open);
   const targetsClean = await eraseTargets(parts, profileGone, mayErase);
   if ("before" in targetsClean) return targetsClean;
   failpoint("K12");
 
   if (!targetsClean.done.includes("verified")) await lookAgain(parts, targetsClean);
-  const later = await stage("verified", targetsClean, () => expectNoEarlier(parts, gathered));
+  const later = await stage("verified", targetsClean, () => expectNoEarlier(parts, open));
   failpoint("K13");
-  const now = await stage("profile", targetsClean, () => gather(parts, requestId));
-  if (now === undefined) return "completed";
-  if (now.revision !== gathered.revision) return "extended";
   const closing = await noteVerified(parts, targetsClean);
   if (closing === undefined) return "extended";
   failpoint("K14");
@@ -96,7 +96,7 @@ async function erase(parts: RunParts, requestId: string, mayErase: MayErase): Pr
   const at = parts.clock();
   if (!(await ledger.complete(requestId, closing.revision, at))) return "extended";
   await wake(parts, later);
-  parts.observer.completed(at - gathered.acceptedAt);
+  parts.observer.completed(at - open.acceptedAt);
   parts.log.info({ request: requestId }, "a deletion is complete");
   return "completed";
 }
@@ -104,7 +104,7 @@ async function erase(parts: RunParts, requestId: string, mayErase: MayErase): Pr
 /** Step 1: the live profile and every identity that leads to it. */
 async function eraseProfile(parts: RunParts, deletion: Deletion): Promise<Deletion> {
   if (deletion.done.includes("profile")) return deletion;
-  await stage("profile", deletion, () => parts.entities.erase(dataIdsOf(deletion)));
+  await stage("profile", deletion, () => parts.entities.erase(deletion.entities));
   parts.failpoint("K7");
   const noted = await withDone(parts, deletion, "profile");
   parts.failpoint("K8");
@@ -144,7 +144,7 @@ async function eraseTargets(
 /** Everything once more, after all of it: what came back while the others were erased is found here. */
 async function lookAgain(parts: RunParts, deletion: Deletion): Promise<void> {
   await stage("profile", deletion, async () => {
-    if (await parts.entities.holds(dataIdsOf(deletion))) throw new Error("The profile is not gone");
+    if (await parts.entities.holds(deletion.entities)) throw new Error("The profile is not gone");
   });
   for (const name of deletion.targets) {
     await stage(name, deletion, async () => {

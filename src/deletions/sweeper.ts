@@ -1,23 +1,14 @@
 import type { Clock } from "../clock.js";
-import type { EntityKeys } from "../entities/entity-keys.js";
-import type { EntityStore } from "../entities/entity-store.js";
-import type { Suppression } from "../entities/suppression.js";
 import type { Log } from "../log.js";
 import type { Deletion } from "./deletion.js";
-import type { DownstreamTarget } from "./downstream-target.js";
 import { advanceWatermark } from "./erase-again.js";
 import type { ErasureWatermark } from "./erasure-watermark.js";
 import type { Ledger } from "./ledger.js";
 import type { RunQueues } from "./run-queues.js";
-import { sweepLeftovers } from "./sweep-leftovers.js";
 
 export interface SweeperParts {
   readonly ledger: Ledger;
   readonly watermark: ErasureWatermark;
-  readonly entities: EntityStore;
-  readonly suppression: Suppression;
-  readonly entityKeys: EntityKeys;
-  readonly targets: readonly DownstreamTarget[];
   readonly clock: Clock;
   readonly log: Log;
   readonly queues: RunQueues;
@@ -38,8 +29,8 @@ export interface Sweeper {
 }
 
 const EVERY_MS = 1000;
-/** Looks from one look for leftovers to the next. */
-const LEFTOVERS_EVERY = 60;
+/** Looks from one removal of old requests to the next. */
+const EXPIRE_EVERY = 60;
 const PAGE = 100;
 /** Pages of one look; the next look goes on after them. */
 const PAGES = 10;
@@ -57,7 +48,6 @@ export function sweeper(parts: SweeperParts): Sweeper {
   let stopped = false;
   let after: string | undefined;
   let looks = 0;
-  let leftoversFrom = 0;
 
   /** Queues what is due; a request in a queue already stays where it is. */
   async function look(): Promise<void> {
@@ -69,12 +59,9 @@ export function sweeper(parts: SweeperParts): Sweeper {
     }
     await advanceWatermark(parts);
     looks += 1;
-    if (looks % LEFTOVERS_EVERY === 0) await sweepSome();
-  }
-
-  async function sweepSome(): Promise<void> {
-    leftoversFrom = await sweepLeftovers(parts, leftoversFrom);
-    if (parts.keepMs !== undefined) await ledger.expire(clock() - parts.keepMs, parts.watermark.noteForgotten);
+    if (parts.keepMs !== undefined && looks % EXPIRE_EVERY === 0) {
+      await ledger.expire(clock() - parts.keepMs, parts.watermark.noteForgotten);
+    }
   }
 
   function tick(): void {

@@ -1,9 +1,10 @@
+import { pacer } from "../clock.js";
 import type { BatchParts } from "./apply-batch.js";
 import type { BatchMessage } from "./batch-message.js";
 import type { EntityId } from "./entity.js";
-import { mayAddSegments } from "./kept-segments.js";
 import type { PlanLimits } from "./limit-check.js";
-import type { BatchPlan } from "./plan-batch.js";
+import { segmentsNamedIn } from "./message.js";
+import type { RefusedMessage } from "./plan-batch.js";
 import { Room } from "./room.js";
 import { Turns } from "./turns.js";
 
@@ -12,8 +13,7 @@ export type PartWork = (
   parts: BatchParts,
   batch: readonly BatchMessage[],
   limits: PlanLimits,
-  again: boolean,
-) => Promise<BatchPlan["refused"]>;
+) => Promise<readonly RefusedMessage[]>;
 
 /** Sealed bytes of the entities that one part opens: opened, they take ten times as much. */
 const PART_BYTES = 4 * 1_048_576;
@@ -21,11 +21,11 @@ const PART_BYTES = 4 * 1_048_576;
 /** The same for all parts that are under way at once. */
 const ALL_PARTS_BYTES = 16 * 1_048_576;
 
-/** The same for one message. Its entities would have to be opened at once to see whether they fit into one. */
-export const MERGE_BYTES = 8 * 1_048_576;
+/** Statements about segments that one part brings: other requests wait while a commit writes them. */
+const PART_STATEMENTS = 5_000;
 
-/** What a statement about a segment takes in memory, about, in the same measure. */
-const STATEMENT_BYTES = 100;
+/** Sealed bytes that one message may open. Its entities would have to be opened at once to see whether they fit into one. */
+export const MERGE_BYTES = 8 * 1_048_576;
 
 /**
  * Works through batches part by part, so that none opens more than fits into memory, however large the entities are. Batches
@@ -34,17 +34,19 @@ const STATEMENT_BYTES = 100;
 export function applyInParts(
   parts: BatchParts,
   work: PartWork,
-): (batch: readonly BatchMessage[], limits: PlanLimits, again: boolean) => Promise<BatchPlan["refused"]> {
+): (batch: readonly BatchMessage[], limits: PlanLimits) => Promise<readonly RefusedMessage[]> {
   const turns = new Turns();
   const room = new Room(ALL_PARTS_BYTES);
 
-  return (batch, limits, again) =>
+  return (batch, limits) =>
     turns.take(new Set(batch.flatMap(({ hashes }) => hashes)), async () => {
       const weights = await weigh(parts, batch);
       return turns.take(weights.entities, async () => {
-        const refused: BatchPlan["refused"][number][] = [];
+        const refused: RefusedMessage[] = [];
+        const pace = pacer();
         for (const part of split(batch, weights, refused)) {
-          refused.push(...(await room.take(part.bytes, () => work(parts, part.messages, limits, again))));
+          await pace();
+          refused.push(...(await room.take(part.bytes, () => work(parts, part.messages, limits))));
         }
         return refused;
       });
@@ -57,15 +59,13 @@ interface Weights {
   of(message: BatchMessage): ReadonlyMap<EntityId, number>;
 }
 
-async function weigh({ entities, memberships }: BatchParts, batch: readonly BatchMessage[]): Promise<Weights> {
+async function weigh({ entities }: BatchParts, batch: readonly BatchMessage[]): Promise<Weights> {
   const found = await entities.weigh([...new Set(batch.flatMap(({ hashes }) => hashes))]);
-  const ids = new Set(Array.from(found.values(), ({ entity }) => entity));
-  const counts = ids.size > 0 && batch.some(mayAddSegments) ? await memberships.counts([...ids]) : new Map();
   return {
-    entities: ids,
+    entities: new Set(Array.from(found.values(), ({ entity }) => entity)),
     of({ hashes }) {
       const named = hashes.flatMap((hash) => found.get(hash) ?? []);
-      return new Map(named.map(({ entity, bytes }) => [entity, bytes + STATEMENT_BYTES * (counts.get(entity) ?? 0)]));
+      return new Map(named.map(({ entity, bytes }) => [entity, bytes]));
     },
   };
 }
@@ -74,23 +74,28 @@ async function weigh({ entities, memberships }: BatchParts, batch: readonly Batc
 function* split(
   batch: readonly BatchMessage[],
   weights: Weights,
-  refused: BatchPlan["refused"][number][],
+  refused: RefusedMessage[],
 ): Generator<{ readonly messages: readonly BatchMessage[]; readonly bytes: number }> {
   let messages: BatchMessage[] = [];
   let open = new Map<EntityId, number>();
+  let statements = 0;
   for (const message of batch) {
     const own = weights.of(message);
-    if (message.entity === undefined && own.size > 1 && sumOf(own) > MERGE_BYTES) {
+    const said = segmentsNamedIn(message.message).length;
+    if (own.size > 1 && sumOf(own) > MERGE_BYTES) {
       refused.push({ message, reason: "merge_too_large" });
       continue;
     }
     const both = new Map([...open, ...own]);
-    if (messages.length > 0 && both.size > open.size && sumOf(both) > PART_BYTES) {
+    const isTooLarge = both.size > open.size && sumOf(both) > PART_BYTES;
+    if (messages.length > 0 && (isTooLarge || statements + said > PART_STATEMENTS)) {
       yield { messages, bytes: sumOf(open) };
       messages = [];
       open = new Map(own);
+      statements = 0;
     } else open = both;
     messages.push(message);
+    statements += said;
   }
   if (messages.length > 0) yield { messages, bytes: sumOf(open) };
 }

@@ -1,15 +1,19 @@
-import type { Problem } from "../errors.js";
+import { type Problem, ServiceError } from "../errors.js";
+import { groupedCalls } from "../grouped-calls.js";
 import { applyBatch, type BatchParts, checkBatch } from "./apply-batch.js";
 import { applyInParts, MERGE_BYTES } from "./apply-in-parts.js";
 import type { BatchMessage } from "./batch-message.js";
-import type { EntityId, Stamp } from "./entity.js";
+import type { Stamp } from "./entity.js";
 import type { HashIdentity } from "./identity.js";
 import type { LimitReason, PlanLimits } from "./limit-check.js";
 import type { Message } from "./message.js";
+import type { RefusedMessage } from "./plan-batch.js";
 import type { Table } from "./tables.js";
 
 export interface CollectParts extends BatchParts {
   readonly hashIdentity: HashIdentity;
+  /** What an error of a store means; undefined when it is none. */
+  failureOf(error: unknown): ServiceError | undefined;
 }
 
 /** A message as it came in. */
@@ -38,7 +42,10 @@ const ENTITY_BYTES = 1_048_576;
 /** Most segments of an entity, where nothing else is said. */
 const ENTITY_SEGMENTS = 10_000;
 
-const problems: Record<LimitReason, (limits: PlanLimits) => Omit<Problem, "path">> = {
+/** Messages of one commit, unless a single call brings more; and commits under way at once. */
+const GROUP = { most: 500, atOnce: 4 };
+
+const problems: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<Problem, "path">> = {
   too_many_values: ({ maxValues }) => ({
     code: "too_many_values",
     message: `An entity holds at most ${maxValues} values of an identity field`,
@@ -51,32 +58,26 @@ const problems: Record<LimitReason, (limits: PlanLimits) => Omit<Problem, "path"
     code: "merge_too_large",
     message: `The entities that one message merges hold at most ${MERGE_BYTES} bytes`,
   }),
-  too_many_segments: ({ segments }) => ({
+  too_many_segments: (_, { segments }) => ({
     code: "too_many_segments",
     message: `An entity has at most ${segments} segments, those that it left counted`,
   }),
 };
 
-/** Collecting into these stores. */
-export function collectMessages(parts: CollectParts, mostSegments = ENTITY_SEGMENTS): CollectMessages {
+/** Collecting into these stores. Concurrent requests share commits. */
+export function collectMessages(parts: CollectParts, segments = ENTITY_SEGMENTS): CollectMessages {
+  const limits = { entityBytes: ENTITY_BYTES, segments };
   const apply = applyInParts(parts, applyBatch);
+  const isOfOneCall = (error: unknown) => !(error instanceof ServiceError) && parts.failureOf(error) === undefined;
+  const grouped = groupedCalls((batch: readonly BatchMessage[]) => apply(batch, limits), { ...GROUP, isOfOneCall });
 
   return async (stream, table, messages) => {
     const sentBefore = messages.filter(({ mayBeKept }) => mayBeKept).map(({ id }) => id);
-    const kept = await parts.history.find(sentBefore);
-    const sources = new Map<string, NewMessage>();
-    const batch: BatchMessage[] = [];
-    for (const source of messages) {
-      const before = kept.get(source.id);
-      if (before?.settled) continue;
-      sources.set(source.id, source);
-      batch.push(batchMessage(parts, stream, table, source, before?.entity));
-    }
-    const limits = limitsOf(table, mostSegments);
-    const refused = await apply(batch, limits, kept.size > 0);
-    return new Map(
-      refused.map(({ message, reason }) => [sources.get(message.id) as NewMessage, problems[reason](limits)]),
-    );
+    const kept = sentBefore.length === 0 ? new Set<string>() : await parts.history.kept(sentBefore);
+    const sources = new Map(messages.filter(({ id }) => !kept.has(id)).map((source) => [source.id, source]));
+    if (sources.size === 0) return new Map();
+    const refused = await grouped(Array.from(sources.values(), (source) => batchMessage(parts, stream, table, source)));
+    return problemsOf(refused, sources, limits);
   };
 }
 
@@ -84,18 +85,29 @@ export function collectMessages(parts: CollectParts, mostSegments = ENTITY_SEGME
  * Resolves with what collecting the messages now would refuse, and stores nothing. What an earlier batch of the same request would have
  * made is not there.
  */
-export function checkMessages(parts: CollectParts, mostSegments = ENTITY_SEGMENTS): CollectMessages {
+export function checkMessages(parts: CollectParts, segments = ENTITY_SEGMENTS): CollectMessages {
+  const limits = { entityBytes: ENTITY_BYTES, segments };
   const check = applyInParts(parts, checkBatch);
 
   return async (stream, table, messages) => {
     const sources = new Map(messages.map((source) => [source.id, source]));
-    const batch = messages.map((source) => batchMessage(parts, stream, table, source, undefined));
-    const limits = limitsOf(table, mostSegments);
-    const refused = await check(batch, limits, false);
-    return new Map(
-      refused.map(({ message, reason }) => [sources.get(message.id) as NewMessage, problems[reason](limits)]),
-    );
+    const batch = messages.map((source) => batchMessage(parts, stream, table, source));
+    return problemsOf(await check(batch, limits), sources, limits);
   };
+}
+
+/** Of the refused messages, those that are among the sources. */
+function problemsOf(
+  refused: readonly RefusedMessage[],
+  sources: ReadonlyMap<string, NewMessage>,
+  limits: PlanLimits,
+): Map<NewMessage, Omit<Problem, "path">> {
+  return new Map(
+    refused.flatMap(({ message: { id, table }, reason }) => {
+      const source = sources.get(id);
+      return source === undefined ? [] : [[source, problems[reason](table, limits)] as const];
+    }),
+  );
 }
 
 function batchMessage(
@@ -103,12 +115,7 @@ function batchMessage(
   stream: string,
   table: Table,
   { id, stamp, message }: NewMessage,
-  entity: EntityId | undefined,
 ): BatchMessage {
   const hashes = message.identities.map((identity) => hashIdentity(table.name, identity));
-  return { id, table: table.name, stream, message, hashes, stamp, entity };
-}
-
-function limitsOf({ maxValues }: Table, segments: number): PlanLimits {
-  return { maxValues, entityBytes: ENTITY_BYTES, segments };
+  return { id, table, stream, message, hashes, stamp };
 }

@@ -1,26 +1,30 @@
 import type { BatchMessage } from "./batch-message.js";
-import type { EntityId, StoredEntity } from "./entity.js";
-import type { EntityDocument, OpenedDocument } from "./entity-document.js";
-import type { FoundEntities } from "./find-entities.js";
+import type { Binding, EntityId, StoredEntity } from "./entity.js";
+import type { EntityDocument } from "./entity-document.js";
+import type { ProfileChange } from "./entity-store.js";
+import type { OpenProfile } from "./find-profiles.js";
 import type { IdentityHash } from "./identity.js";
+import { MembershipDraft } from "./memberships.js";
 import { Draft } from "./merge-attributes.js";
-import { segmentsNamedIn } from "./message.js";
 
-/** An entity as a batch sees it: stored or about to be, and what the batch joins into it. */
+/** What several profiles say together. */
+export interface United {
+  readonly draft: Draft;
+  readonly memberships: MembershipDraft;
+}
+
+/** A profile as a batch sees it: stored or about to be, and what the batch merges into it. */
 export class Component {
   readonly id: EntityId;
   readonly table: string;
   readonly born: number;
-  /** Of entities born at once, the first one met is the older; stored ones are older than new ones. */
+  /** Of profiles born at once, the first one met is the older; stored ones are older than new ones. */
   readonly order: number;
   readonly revision: number;
-  /** Ids that ended in it before the batch. */
-  readonly joinedBefore: readonly EntityId[];
   readonly #bindings: Map<IdentityHash, number>;
   readonly #joined: Set<EntityId>;
   readonly #absorbed: Component[] = [];
-  readonly #released = new Set<EntityId>();
-  readonly #segments = new Set<string>();
+  readonly #memberships: MembershipDraft;
   #draft = new Draft();
   #changes = 0;
   #parent: Component | undefined;
@@ -32,28 +36,33 @@ export class Component {
     this.order = order;
     this.revision = entity.revision;
     this.#bindings = new Map(entity.bindings.map(({ hash, since }) => [hash, since]));
-    this.joinedBefore = entity.joined;
     this.#joined = new Set(entity.joined);
+    this.#memberships = new MembershipDraft(entity.memberships);
   }
 
-  static stored(entity: StoredEntity, opened: OpenedDocument | undefined): Component {
+  static stored({ entity, opened }: OpenProfile): Component {
     const component = new Component(entity, -1);
-    if (opened !== undefined) component.#draft = new Draft(opened.document, opened.bytes);
+    component.#draft = new Draft(opened.document, opened.bytes);
     return component;
   }
 
   static fresh(id: EntityId, table: string, born: number, order: number): Component {
-    return new Component({ id, table, born, revision: 0, bindings: [], joined: [] }, order);
+    const memberships = new MembershipDraft().memberships();
+    return new Component({ id, table, born, revision: 0, bindings: [], joined: [], memberships }, order);
   }
 
-  /** What joining these would lead to; they stay as they are. */
-  static unitedDraft(components: readonly Component[]): Draft {
+  /** The drafts that merging these would lead to; they stay as they are. */
+  static united(components: readonly Component[]): United {
     const [first, ...others] = components;
-    if (first === undefined) return new Draft();
-    if (others.length === 0) return first.#draft;
+    if (first === undefined) return { draft: new Draft(), memberships: new MembershipDraft() };
+    if (others.length === 0) return { draft: first.#draft, memberships: first.#memberships };
     const draft = first.#draft.copy();
-    for (const component of others) draft.merge(component.#draft.document());
-    return draft;
+    const memberships = new MembershipDraft(first.#memberships.memberships());
+    for (const component of others) {
+      draft.merge(component.#draft.document());
+      memberships.merge(component.#memberships.memberships());
+    }
+    return { draft, memberships };
   }
 
   /** Another text whenever it has changed. */
@@ -61,9 +70,9 @@ export class Component {
     return `${this.id} ${this.#changes}`;
   }
 
-  /** Segments that the batch names for it. */
-  get segments(): ReadonlySet<string> {
-    return this.#segments;
+  /** Segments of which a statement is kept. */
+  get segments(): number {
+    return this.#memberships.size;
   }
 
   /** Whether the batch made it. */
@@ -71,28 +80,9 @@ export class Component {
     return this.revision === 0;
   }
 
-  /** What it ended in; itself when nothing has absorbed it. */
+  /** What it was merged into in the end; itself when nothing has absorbed it. */
   get root(): Component {
     return this.#parent === undefined ? this : this.#parent.root;
-  }
-
-  /** Everything that the batch joined into it, also indirectly. */
-  get absorbed(): Component[] {
-    return this.#absorbed.flatMap((component) => [...component.absorbed, component]);
-  }
-
-  /** Ids that ended in it before the batch or in it. */
-  get joined(): EntityId[] {
-    return [...this.#joined];
-  }
-
-  get bindings(): StoredEntity["bindings"] {
-    return Array.from(this.#bindings, ([hash, since]) => ({ hash, since }));
-  }
-
-  /** Ids whose hold on an identity of this one is void. */
-  get released(): EntityId[] {
-    return [...this.#released];
   }
 
   get document(): EntityDocument {
@@ -103,23 +93,35 @@ export class Component {
     other.#parent = this;
     this.#absorbed.push(other);
     this.#draft.merge(other.#draft.document());
+    this.#memberships.merge(other.#memberships.memberships());
     for (const [hash, since] of other.#bindings) this.#bind(hash, since);
-    for (const id of [other.id, ...other.#joined]) this.#joined.add(id);
-    for (const id of other.#released) this.#released.add(id);
-    for (const id of other.#segments) this.#segments.add(id);
+    for (const id of other.#joined) this.#joined.add(id);
+    if (!other.isNew) this.#joined.add(other.id);
     this.#changes += 1;
   }
 
   /** Takes in what a message says. */
-  take({ hashes, stamp, message }: BatchMessage, document: EntityDocument, found: FoundEntities): void {
+  take({ hashes, stamp, message }: BatchMessage, document: EntityDocument): void {
     this.#draft.merge(document);
-    for (const id of segmentsNamedIn(message)) this.#segments.add(id);
+    if (message.segments !== undefined) this.#memberships.apply(message.segments, stamp);
+    for (const hash of hashes) this.#bind(hash, stamp.time);
     this.#changes += 1;
-    for (const hash of hashes) {
-      this.#bind(hash, stamp.time);
-      const holder = found.voidOwnerOf(hash);
-      if (holder !== undefined) this.#released.add(holder);
-    }
+  }
+
+  /** The change that keeps it, with its document sealed. */
+  change(sealed: Uint8Array): ProfileChange {
+    const { id, table, revision, born } = this;
+    const bindings: Binding[] = Array.from(this.#bindings, ([hash, since]) => ({ hash, since }));
+    const memberships = this.#memberships.memberships();
+    const entity = { id, table, revision, born, bindings, joined: [...this.#joined], memberships, sealed };
+    const absorbs = this.#allAbsorbed().flatMap((other) =>
+      other.isNew ? [] : [{ id: other.id, revision: other.revision }],
+    );
+    return { entity, changedSegments: this.#memberships.changed, absorbs };
+  }
+
+  #allAbsorbed(): Component[] {
+    return this.#absorbed.flatMap((component) => [...component.#allAbsorbed(), component]);
   }
 
   #bind(hash: IdentityHash, since: number): void {

@@ -1,25 +1,34 @@
 import type { EntityId, StoredEntity } from "./entity.js";
+import type { HistoryMessage } from "./history.js";
 import type { IdentityHash } from "./identity.js";
 
-/** What an id stands for: a live entity, one that was joined into another, one that was erased or fenced off. */
-export type EntityState =
-  | { readonly state: "live"; readonly entity: StoredEntity }
-  | { readonly state: "joined"; readonly into: EntityId }
-  | { readonly state: "dead" };
-
-/** One entity's next state. */
-export interface EntityChange {
-  /** What to keep; its `revision` is that of the state it was made from (0: the id is not stored yet). */
+/** One profile's next state. */
+export interface ProfileChange {
+  /** What to keep; its `revision` is that of the state it was made from (0: it is new). */
   readonly entity: StoredEntity;
-  /** Live entities that end in this one, with the revisions they were read at; 0: an id that is not stored yet, and ends here from its start. */
+  /** Segments whose statement in `entity.memberships` is a new one. */
+  readonly changedSegments: ReadonlySet<string>;
+  /** Live profiles that are merged into this one, with the revisions they were read at. */
   readonly absorbs: readonly { readonly id: EntityId; readonly revision: number }[];
-  /** Entities (dead ones) whose hold on an identity in `entity.bindings` is void, and may be taken over. */
-  readonly releasedBy: readonly EntityId[];
 }
 
-/** PORT. Live profiles and the identities that lead to them. */
+/** Messages, and everything that they change. */
+export interface Commit {
+  readonly messages: readonly HistoryMessage[];
+  readonly profiles: readonly ProfileChange[];
+  /** Keys of the profiles that are new, by id. */
+  readonly keys: ReadonlyMap<EntityId, Uint8Array>;
+  /** Who held each identity that the messages name when the plan was made; undefined: no entity did. */
+  readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
+  /** The newest cut-off of each identity that the messages name, as the plan was made with it; absent: there was none. */
+  readonly cutOffs: ReadonlyMap<IdentityHash, number>;
+  /** Segments that the messages name; the catalogue gets those that it does not know, with their id as name. */
+  readonly segments: readonly { readonly id: string; readonly table: string }[];
+}
+
+/** PORT. Live profiles with the identities that lead to them, and the one way in which messages change them. */
 export interface EntityStore {
-  /** The id that each identity leads to; unknown ones are absent. The id may since be joined or dead. */
+  /** The id that each identity leads to; unknown ones are absent. The profile may be erased by now, or about to be. */
   owners(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, EntityId>>;
 
   /**
@@ -30,26 +39,20 @@ export interface EntityStore {
     hashes: readonly IdentityHash[],
   ): Promise<Map<IdentityHash, { readonly entity: EntityId; readonly bytes: number }>>;
 
-  /** What each id stands for; ids never stored are absent. */
-  load(ids: readonly EntityId[]): Promise<Map<EntityId, EntityState>>;
+  /** The live profiles of these ids. One that an accepted deletion names is absent, as is one that was merged into another. */
+  load(ids: readonly EntityId[]): Promise<Map<EntityId, StoredEntity>>;
 
   /**
-   * Keeps each change, all of it or nothing of it, and says for each whether it was kept. It is not when the entity or
-   * one that it absorbs has another revision by now, is joined or dead, or when an identity belongs to an entity that is
-   * neither this one, nor absorbed, nor in `releasedBy`. Absorbed ids become joined; their identities lead here.
-   * Resolves when it survives a crash.
+   * Keeps all of it or nothing: messages in the history, each counted once for its stream in the slot of its event time;
+   * profiles with their identities, memberships and keys; segments. Absorbed profiles are gone, their identities lead to the
+   * one that absorbed them. False, with nothing kept, when something is not as the plan found it: a revision, who holds an
+   * identity, a cut-off, a deletion accepted since, or a message of one of these ids that is kept already. Resolves when it survives a crash.
    */
-  save(changes: readonly EntityChange[]): Promise<boolean[]>;
+  commit(commit: Commit): Promise<boolean>;
 
-  /**
-   * Makes every save fail that was prepared before this call for one of these ids: a live entity's revision goes up, an
-   * id never stored becomes dead, a joined one stands for what it was joined into. Safe to repeat.
-   */
-  fence(ids: readonly EntityId[]): Promise<void>;
-
-  /** Removes the entities (live or joined) and every identity that leads to them; the ids are dead for ever. Safe to repeat. */
+  /** Removes the profiles, their memberships, and every identity that leads to these ids. Safe to repeat. */
   erase(ids: readonly EntityId[]): Promise<void>;
 
-  /** Whether anything but the fact that they are dead is stored of any of these ids. */
+  /** Whether a profile of these ids, or an identity that leads to one, is stored. */
   holds(ids: readonly EntityId[]): Promise<boolean>;
 }

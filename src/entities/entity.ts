@@ -23,17 +23,31 @@ export interface Binding {
   readonly since: number;
 }
 
+/** The newest thing that was said of an entity and a segment. */
+export interface MembershipStatement extends Stamp {
+  readonly member: boolean;
+}
+
+/** Everything that is known of an entity's segments. */
+export interface Memberships {
+  /** Stamp of the newest full list; a segment that an older statement names is left since then. */
+  readonly fullSince: Stamp | undefined;
+  /** By segment id; those of segments that the entity left too, so that an older message cannot bring them back. */
+  readonly statements: ReadonlyMap<string, MembershipStatement>;
+}
+
 /** An entity as it is kept: nothing personal outside `sealed`. */
 export interface StoredEntity {
   readonly id: EntityId;
   readonly table: string;
-  /** 0 for one that is not stored yet; goes up by one with each save. */
+  /** 0 for one that is not stored yet; goes up by one with each commit. */
   readonly revision: number;
-  /** Arrival that created it: of entities that join, the oldest stays. */
+  /** Arrival that created it: of entities that are merged, the oldest stays. */
   readonly born: number;
   readonly bindings: readonly Binding[];
-  /** Ids that were joined into it, also indirectly. */
+  /** Ids that were merged into it, also indirectly. Messages stay under the id that they were kept for. */
   readonly joined: readonly EntityId[];
+  readonly memberships: Memberships;
   /** Attributes and identities as written, sealed under the entity's key (see `sealed`). */
   readonly sealed: Uint8Array;
 }

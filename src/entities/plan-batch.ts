@@ -1,109 +1,85 @@
 import { pacer } from "../clock.js";
 import type { BatchMessage } from "./batch-message.js";
 import { Component } from "./component.js";
-import type { EntityId, StoredEntity } from "./entity.js";
-import type { OpenedDocument } from "./entity-document.js";
-import type { FoundEntities } from "./find-entities.js";
+import type { EntityId } from "./entity.js";
+import type { FoundProfiles } from "./find-profiles.js";
 import type { IdentityHash } from "./identity.js";
-import { LimitCheck, type LimitReason, type PlanLimits, type SegmentsKept } from "./limit-check.js";
+import { LimitCheck, type LimitReason, type PlanLimits } from "./limit-check.js";
 import { documentOf } from "./message.js";
 
-/** What a batch comes to: who each message is for, and what becomes of the entities. */
+/** What a batch comes to. */
 export interface BatchPlan {
-  /** In order, those over a limit left out. `entity` is the one that the message is for when its turn comes. */
-  readonly messages: readonly PlannedMessage[];
-  /** Entities as they end up, with all that was joined into them. */
-  readonly groups: readonly Component[];
-  /** Ids that need a key. */
-  readonly newIds: readonly EntityId[];
-  readonly refused: readonly { readonly message: BatchMessage; readonly reason: LimitReason }[];
+  /** In order, refused ones left out, each with the profile that it is for in the end. */
+  readonly messages: readonly { readonly message: BatchMessage; readonly profile: Component }[];
+  /** Profiles as they end up, with all that was merged into them. */
+  readonly profiles: readonly Component[];
+  readonly refused: readonly RefusedMessage[];
 }
 
-export interface PlannedMessage {
+export interface RefusedMessage {
   readonly message: BatchMessage;
-  readonly entity: EntityId;
-  /** Where `entity` stands when the message's turn comes: itself, or what it was joined into before. */
-  readonly at: Component;
-  /** Ids that this message joins into it. */
-  readonly joins: readonly EntityId[];
-}
-
-/** What a plan is made from. */
-export interface PlanInput {
-  readonly found: FoundEntities;
-  /** The opened documents of the entities found, by id. */
-  readonly documents: ReadonlyMap<EntityId, OpenedDocument>;
-  readonly segments: SegmentsKept;
-  /** Checked for messages that the history does not keep yet. */
-  readonly limits: PlanLimits;
-  newId(): EntityId;
+  readonly reason: LimitReason;
 }
 
 /**
- * Walks through the messages in order. One that names identities of several entities joins them into the oldest. A message
- * that was planned before goes where it went then, as far as that still stands.
+ * Walks through the messages in order. One that names identities of several profiles merges them into the oldest. An
+ * identity whose owner was not found alive goes to the profile that the message is for.
  */
-export async function planBatch(batch: readonly BatchMessage[], input: PlanInput): Promise<BatchPlan> {
-  const { found, documents, limits, newId } = input;
+export async function planBatch(
+  batch: readonly BatchMessage[],
+  { owners, profiles }: FoundProfiles,
+  limits: PlanLimits,
+  newId: () => EntityId,
+): Promise<BatchPlan> {
   const pace = pacer();
-  const check = new LimitCheck(limits, input.segments);
+  const check = new LimitCheck(limits);
   const components = new Map<EntityId, Component>();
-  const owners = new Map<IdentityHash, Component>();
-  const newIds: EntityId[] = [];
-  const messages: PlannedMessage[] = [];
-  const refused: { message: BatchMessage; reason: LimitReason }[] = [];
+  const holders = new Map<IdentityHash, Component>();
+  const messages: { message: BatchMessage; at: Component }[] = [];
+  const refused: RefusedMessage[] = [];
 
-  function componentOf(entity: StoredEntity): Component {
-    const known = components.get(entity.id);
+  function storedHolder(hash: IdentityHash): Component | undefined {
+    const id = owners.get(hash);
+    const profile = id === undefined ? undefined : profiles.get(id);
+    if (profile === undefined) return undefined;
+    const known = components.get(profile.entity.id);
     if (known !== undefined) return known.root;
-    const document = documents.get(entity.id);
-    const component = Component.stored(entity, document);
-    components.set(entity.id, component);
+    const component = Component.stored(profile);
+    components.set(component.id, component);
     return component;
   }
 
-  function ownersOf(hashes: readonly IdentityHash[]): Component[] {
-    const named = new Set<Component>();
-    for (const hash of hashes) {
-      const stored = found.ownerOf(hash);
-      const component = owners.get(hash)?.root ?? (stored && componentOf(stored));
-      if (component !== undefined) named.add(component);
-    }
+  function holdersOf(hashes: readonly IdentityHash[]): Component[] {
+    const named = new Set(hashes.flatMap((hash) => holders.get(hash)?.root ?? storedHolder(hash) ?? []));
     return [...named].sort(byAge);
   }
 
-  function start({ entity, table, stamp }: BatchMessage): Component {
-    const keep = entity !== undefined && found.isFresh(entity) && !components.has(entity);
-    const id = keep ? entity : newId();
-    if (!keep) newIds.push(id);
-    const component = Component.fresh(id, table, stamp.arrival, components.size);
-    components.set(id, component);
+  function start({ table, stamp }: BatchMessage): Component {
+    const component = Component.fresh(newId(), table.name, stamp.arrival, components.size);
+    components.set(component.id, component);
     return component;
   }
 
   for (const message of batch) {
     await pace();
-    const named = ownersOf(message.hashes);
+    const named = holdersOf(message.hashes);
     const document = documentOf(message.message, message.stamp);
-    if (message.entity === undefined) {
-      const reason = await check.reached(named, message.message, document);
-      if (reason !== undefined) {
-        refused.push({ message, reason });
-        continue;
-      }
+    const reason = check.reached(named, message, document);
+    if (reason !== undefined) {
+      refused.push({ message, reason });
+      continue;
     }
     const at = named[0] ?? start(message);
-    const others = named.slice(1);
-    for (const other of others) at.absorb(other);
-    const joins = others.map(({ id }) => id);
-    at.take(message, document, found);
-    for (const hash of message.hashes) owners.set(hash, at);
-    const before = message.entity === undefined ? undefined : found.entityOf(message.entity);
-    const stays = before !== undefined && componentOf(before) === at;
-    messages.push({ message, entity: stays ? (message.entity as EntityId) : at.id, at, joins });
+    for (const other of named.slice(1)) at.absorb(other);
+    at.take(message, document);
+    for (const hash of message.hashes) holders.set(hash, at);
+    messages.push({ message, at });
   }
-  const groups = new Set(messages.map(({ at }) => at.root));
-  return { messages, groups: [...groups], newIds, refused };
+  return {
+    messages: messages.map(({ message, at }) => ({ message, profile: at.root })),
+    profiles: [...new Set(messages.map(({ at }) => at.root))],
+    refused,
+  };
 }
 
 function byAge(a: Component, b: Component): number {

@@ -1,13 +1,14 @@
+import type { Memberships } from "./entity.js";
 import { decodeDocument, type EntityDocument, type Json } from "./entity-document.js";
-import { type EntitySources, findEntities } from "./find-entities.js";
+import type { EntityStore } from "./entity-store.js";
 import type { HashIdentity, Identity } from "./identity.js";
-import type { MembershipIndex } from "./membership-index.js";
+import { segmentsIn } from "./memberships.js";
 import type { Sealing } from "./sealed.js";
 import type { SegmentNames } from "./segment-names.js";
 import type { Table } from "./tables.js";
 
-export interface ReadParts extends EntitySources {
-  readonly memberships: MembershipIndex;
+export interface ReadParts {
+  readonly entities: Pick<EntityStore, "owners" | "load">;
   readonly segments: SegmentNames;
   readonly sealing: Sealing;
   readonly hashIdentity: HashIdentity;
@@ -29,20 +30,24 @@ export type ReadEntity = (
 ) => Promise<Profile | undefined>;
 
 /** Reading from these stores. */
-export function readEntity(parts: ReadParts): ReadEntity {
+export function readEntity({ entities, segments, sealing, hashIdentity }: ReadParts): ReadEntity {
   return async (table, identity, options) => {
-    const hash = parts.hashIdentity(table.name, identity);
-    const entity = (await findEntities(parts, [hash], [])).ownerOf(hash);
+    const hash = hashIdentity(table.name, identity);
+    const owner = (await entities.owners([hash])).get(hash);
+    const entity = owner === undefined ? undefined : (await entities.load([owner])).get(owner);
     if (entity === undefined) return undefined;
-    const segments = options.segments ? await segmentNames(parts, entity.id) : undefined;
-    const [plain] = await parts.sealing.open([{ entity: entity.id, sealed: entity.sealed }]);
+    const [[plain], names] = await Promise.all([
+      sealing.open([{ entity: entity.id, sealed: entity.sealed }]),
+      options.segments ? segmentNames(segments, entity.memberships) : undefined,
+    ]);
     if (plain === undefined) return undefined;
-    return { attributes: attributesOf(decodeDocument(plain), table), segments };
+    return { attributes: attributesOf(decodeDocument(plain), table), segments: names };
   };
 }
 
-async function segmentNames({ memberships, segments }: ReadParts, entity: string): Promise<string[]> {
-  const ids = await memberships.segmentsOf(entity);
+async function segmentNames(segments: SegmentNames, memberships: Memberships): Promise<string[]> {
+  const ids = segmentsIn(memberships);
+  if (ids.length === 0) return [];
   const names = await segments.names(ids);
   return [...new Set(ids.flatMap((id) => names.get(id) ?? []))].sort();
 }

@@ -20,6 +20,7 @@ export class KeyGone extends Error {
 /** Sealed bytes are: VERSION, a random nonce, AES-256-GCM ciphertext, its tag; the entity's id is authenticated with them. */
 const VERSION = 1;
 const CIPHER = "aes-256-gcm";
+const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -42,6 +43,31 @@ export function sealing(keys: Pick<EntityKeys, "read">): Sealing {
         const key = found.get(entity);
         return key === undefined ? undefined : openOne(key, entity, sealed);
       });
+    },
+  };
+}
+
+/** Sealing for the time that a batch takes: a key is asked for once, and new entities get theirs before it is stored. */
+export interface BatchSealing extends Sealing {
+  /** A random key for each of these ids, which have none yet. */
+  newKeys(ids: readonly EntityId[]): ReadonlyMap<EntityId, Uint8Array>;
+}
+
+export function batchSealing(keys: Pick<EntityKeys, "read">): BatchSealing {
+  const known = new Map<EntityId, Uint8Array>();
+  const remembering: Pick<EntityKeys, "read"> = {
+    async read(ids) {
+      const unknown = ids.filter((id) => !known.has(id));
+      if (unknown.length > 0) for (const [id, key] of await keys.read(unknown)) known.set(id, key);
+      return known;
+    },
+  };
+  return {
+    ...sealing(remembering),
+    newKeys(ids) {
+      const made = new Map(ids.map((id) => [id, new Uint8Array(randomBytes(KEY_BYTES))]));
+      for (const [id, key] of made) known.set(id, key);
+      return made;
     },
   };
 }

@@ -3,6 +3,8 @@ export interface SlotCount {
   readonly stream: string;
   readonly slot: number;
   readonly count: number;
+  /** What a store needs to note that this count was saved. */
+  readonly token?: unknown;
 }
 
 /** PORT. Stream counts that the recorder has still to save. */

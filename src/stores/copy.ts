@@ -14,8 +14,7 @@ export interface CopyRecords {
   readonly "entity keys": EntityKeyRecord;
   readonly entities: EntityRecord;
   readonly identities: IdentityRecord;
-  readonly memberships: MembershipRecord;
-  readonly history: MessageRecord;
+  readonly history: HistoryMessage;
   readonly "stream counts": StreamCountRecord;
   readonly "slot claims": SlotClaimRecord;
   readonly segments: SegmentRecord;
@@ -43,27 +42,15 @@ export interface EntityKeyRecord extends CopyRecord {
   readonly key: Uint8Array | undefined;
 }
 
-/** What an entity's id stands for. */
-export type EntityRecord =
-  | ({ readonly state: "live" } & StoredEntity)
-  | { readonly id: EntityId; readonly state: "joined"; readonly into: EntityId }
-  | { readonly id: EntityId; readonly state: "dead" };
+/** A live profile; its statements are sorted by segment. */
+export type EntityRecord = Omit<StoredEntity, "memberships"> & {
+  readonly fullSince: Stamp | undefined;
+  readonly statements: readonly ({ readonly segment: string; readonly member: boolean } & Stamp)[];
+};
 
 /** `id` is the hash; where it leads. */
 export interface IdentityRecord extends CopyRecord {
   readonly entity: EntityId;
-}
-
-/** Every statement about the segments of the entity `id`. */
-export interface MembershipRecord extends CopyRecord {
-  /** The newest full list. */
-  readonly floor: Stamp | undefined;
-  /** By segment. */
-  readonly statements: readonly ({ readonly segment: string; readonly member: boolean } & Stamp)[];
-}
-
-export interface MessageRecord extends HistoryMessage {
-  readonly pending: boolean;
 }
 
 /** `id` is made of stream and slot; `unsaved`: never saved, or grown since. */
@@ -166,4 +153,21 @@ export interface SeriesTarget {
 /** The id of a record that is told apart by several values. */
 export function compositeId(...values: readonly (string | number)[]): string {
   return JSON.stringify(values);
+}
+
+/** A profile as it is copied: lists in place of maps, sorted where their order means nothing. */
+export function entityRecord({ memberships, ...entity }: StoredEntity): EntityRecord {
+  const statements = Array.from(memberships.statements, ([segment, statement]) => ({ segment, ...statement }));
+  return {
+    ...entity,
+    bindings: [...entity.bindings].sort((a, b) => (a.hash < b.hash ? -1 : 1)),
+    joined: [...entity.joined].sort(),
+    fullSince: memberships.fullSince,
+    statements: statements.sort((a, b) => (a.segment < b.segment ? -1 : 1)),
+  };
+}
+
+export function storedEntity({ fullSince, statements, ...entity }: EntityRecord): StoredEntity {
+  const bySegment = new Map(statements.map(({ segment, ...statement }) => [segment, statement]));
+  return { ...entity, memberships: { fullSince, statements: bySegment } };
 }

@@ -5,6 +5,7 @@ import { segmentNames } from "../../src/catalogue/segment-names.js";
 import type { Census } from "../../src/metrics/census.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { join } from "../metrics/recorder-fixture.js";
+import { commitOf } from "../support/commits.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
 describe("what others ask of the catalogue", () => {
@@ -16,27 +17,27 @@ describe("what others ask of the catalogue", () => {
   });
   afterEach(() => stores.close());
 
-  it("names segments that messages name first by their ids, and leaves the names of others", async () => {
-    const names = segmentNames(stores.catalogue);
+  /** As messages do that name segments. */
+  const register = (ids: readonly string[]) =>
+    stores.entities.commit(commitOf([], { segments: ids.map((id) => ({ id, table: "user" })) }));
+
+  it("names the segments that the catalogue knows", async () => {
+    await register(["a"]);
     await stores.catalogue.putSegment({ id: "b", name: "Bee", table: "company" });
-    await names.register(["a", "b"], "user");
-    await names.register(["a", "b"], "company");
-    await names.register([], "user");
-    expect([...(await names.names(["b", "a", "c"]))].sort()).to.deep.equal([
+    expect([...(await segmentNames(stores.catalogue).names(["b", "a", "c"]))].sort()).to.deep.equal([
       ["a", "a"],
       ["b", "Bee"],
     ]);
-    expect(await stores.catalogue.segment("a")).to.deep.equal({ id: "a", name: "a", table: "user" });
   });
 
   it("hands out the first ids in order", async () => {
-    await segmentNames(stores.catalogue).register(["c", "a", "d", "b"], "user");
+    await register(["c", "a", "d", "b"]);
     expect(await segmentIds(stores.catalogue).first(3)).to.deep.equal(["a", "b", "c"]);
   });
 
   it("counts the members of more segments than one page holds", async () => {
     const ids = Array.from({ length: 2_345 }, (_, index) => `s${String(index).padStart(4, "0")}`);
-    await segmentNames(stores.catalogue).register(ids, "user");
+    await register(ids);
     await join(stores, "s0007", ["a", "b"]);
     await join(stores, "s2344", ["a"]);
     await join(stores, "not in the catalogue", ["a"]);
@@ -51,7 +52,7 @@ describe("what others ask of the catalogue", () => {
   });
 
   it("counts who could see an experience, and who of them did what it is for", async () => {
-    await segmentNames(stores.catalogue).register(["seen", "bought", "nobody"], "user");
+    await register(["seen", "bought", "nobody"]);
     await join(stores, "seen", ["a", "b", "c"]);
     await join(stores, "bought", ["c", "d"]);
     const put = (id: string, audience: string, goal: string, group?: string) =>

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { deleteSegment, finishDeletedSegments } from "../../src/catalogue/delete-segment.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { freshEntity, keep } from "../support/commits.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
 describe("deleting a segment", () => {
@@ -8,15 +9,7 @@ describe("deleting a segment", () => {
   beforeEach(async () => {
     stores = await temporaryStores();
     for (const id of ["gone", "stays"]) await stores.catalogue.putSegment({ id, name: id, table: "user" });
-    await stores.memberships.apply([
-      {
-        entity: "one",
-        stamp: { time: 1, arrival: 1, position: 0 },
-        add: ["gone", "stays"],
-        remove: [],
-        full: true,
-      },
-    ]);
+    await keep(stores.entities, freshEntity(), { said: [{ add: ["gone", "stays"], full: true }] });
   });
   afterEach(() => stores.close());
 

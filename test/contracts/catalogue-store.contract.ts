@@ -29,10 +29,10 @@ export function catalogueStoreContract(
       expect(await store.segment("A")).to.equal(undefined);
     });
 
-    it("registers only segments that are not known yet", async () => {
+    it("finds the segments of some ids", async () => {
       await store.putSegment({ id: "a", name: "Named", table: "user" });
-      await store.registerSegments([segment("a"), segment("b"), segment("b")]);
-      await store.registerSegments([]);
+      await store.putSegment(segment("b"));
+      expect(await store.segmentsById([])).to.deep.equal(new Map());
       expect([...(await store.segmentsById(["a", "b", "c"]))]).to.deep.equal([
         ["a", { id: "a", name: "Named", table: "user" }],
         ["b", segment("b")],

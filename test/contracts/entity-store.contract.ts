@@ -1,198 +1,305 @@
 import { expect } from "chai";
+import type { Deletion } from "../../src/deletions/deletion.js";
+import type { AcceptedScope } from "../../src/deletions/ledger.js";
 import type { StoredEntity } from "../../src/entities/entity.js";
-import type { EntityChange, EntityStore } from "../../src/entities/entity-store.js";
+import type { EntityStores } from "../../src/stores/stores.js";
+import { changeOf, commitOf, freshEntity, keep, messageFor, newEntityId, newHash } from "../support/commits.js";
 
-/** What every engine promises of live profiles. `open` hands out an empty store. */
-export function entityStoreContract(name: string, open: () => Promise<{ store: EntityStore; close(): Promise<void> }>) {
+export type CommittingStores = Pick<
+  EntityStores,
+  "entities" | "history" | "memberships" | "ledger" | "entityKeys" | "counts" | "catalogue"
+>;
+
+/** What every engine promises of live profiles, and of the commit that changes them. `open` resolves with empty stores. */
+export function entityStoreContract(
+  name: string,
+  open: () => Promise<{ stores: CommittingStores; close(): Promise<void> }>,
+) {
   describe(`${name}: entity store`, () => {
-    let store: EntityStore;
+    let stores: CommittingStores;
     let close: () => Promise<void>;
 
     before(async () => {
-      ({ store, close } = await open());
+      ({ stores, close } = await open());
     });
     after(() => close());
 
-    let serial = 0;
-    const newId = () => (++serial).toString(16).padStart(32, "0");
-    const newHash = () => (++serial).toString(16).padStart(64, "0");
+    const stored = async (id: string) => (await stores.entities.load([id])).get(id);
+    const commit = (...args: Parameters<typeof commitOf>) => stores.entities.commit(commitOf(...args));
 
-    function entity(hashes: readonly string[], more: Partial<StoredEntity> = {}): StoredEntity {
-      const bindings = hashes.map((hash) => ({ hash, since: 5 }));
-      return {
-        id: newId(),
+    let requests = 0;
+    async function accept(
+      { hashes, entities = [], cutOff = 1_000 }: { hashes: string[]; entities?: StoredEntity[]; cutOff?: number },
+      free: AcceptedScope["free"] = new Map(),
+    ): Promise<boolean> {
+      const sealer = newEntityId();
+      requests += 1;
+      const deletion: Deletion = {
+        requestId: `${requests.toString(16).padStart(20, "0")}-1`,
         table: "user",
-        revision: 0,
-        born: 1000.25,
-        bindings,
-        joined: [],
-        sealed: Uint8Array.of(1, 2, 3),
-        ...more,
+        identity: hashes[0] ?? "",
+        acceptedAt: cutOff,
+        cutOff,
+        entities: [sealer, ...entities.flatMap(({ id, joined }) => [id, ...joined])],
+        hashes,
+        sealer,
+        sealedIdentities: Uint8Array.of(1),
+        targets: [],
+        done: [],
+        attempts: 0,
+        notBefore: 0,
+        revision: 1,
+        completedAt: undefined,
       };
+      const profiles = entities.map(({ id, revision }) => ({ id, revision }));
+      return (await stores.ledger.accept(deletion, { profiles, free })) !== undefined;
     }
 
-    const change = (kept: StoredEntity, more: Partial<EntityChange> = {}): EntityChange => {
-      return { entity: kept, absorbs: [], releasedBy: [], ...more };
-    };
+    it("weighs what identities lead to", async () => {
+      const [hash, other] = [newHash(), newHash()];
+      const kept = await keep(stores.entities, freshEntity([hash], { sealed: new Uint8Array(5_000) }));
+      const weights = await stores.entities.weigh([hash, other]);
+      expect([...weights.keys()]).to.deep.equal([hash]);
+      expect(weights.get(hash)?.entity).to.equal(kept.id);
+      expect(weights.get(hash)?.bytes).to.be.within(5_000, 6_000);
+    });
 
-    async function keep(kept: StoredEntity): Promise<StoredEntity> {
-      expect(await store.save([change(kept)])).to.deep.equal([true]);
-      return { ...kept, revision: kept.revision + 1 };
-    }
-
-    async function stateOf(id: string) {
-      return (await store.load([id])).get(id);
-    }
-
-    it("hands out what was saved, with its revision gone up by one", async () => {
+    it("loads what was committed, with its revision gone up by one", async () => {
       const hashes = [newHash(), newHash()];
-      const kept = await keep(entity(hashes));
-      expect(await stateOf(kept.id)).to.deep.equal({ state: "live", entity: kept });
-      expect(await store.owners([...hashes, newHash()])).to.deep.equal(new Map(hashes.map((hash) => [hash, kept.id])));
-      expect(await store.load([newId()])).to.deep.equal(new Map());
-      const again = await keep({ ...kept, sealed: Uint8Array.of(9) });
-      expect(await stateOf(kept.id)).to.deep.equal({ state: "live", entity: again });
-    });
-
-    it("does not save over another revision", async () => {
-      const first = await keep(entity([newHash()]));
-      const second = await keep({ ...first, sealed: Uint8Array.of(7) });
-      expect(await store.save([change({ ...first, sealed: Uint8Array.of(8) })])).to.deep.equal([false]);
-      expect(await store.save([change({ ...first, revision: 0 })])).to.deep.equal([false]);
-      expect(await store.save([change(entity([], { revision: 3 }))])).to.deep.equal([false]);
-      expect(await stateOf(first.id)).to.deep.equal({ state: "live", entity: second });
-    });
-
-    it("says what entities take before they are loaded", async () => {
-      const [a, b, c, nobody] = [newHash(), newHash(), newHash(), newHash()];
-      const small = await keep(entity([a], { sealed: Uint8Array.of(1, 2, 3) }));
-      const large = await keep(entity([b, c], { sealed: new Uint8Array(100_000) }));
-      expect(await store.weigh([a, b, c, nobody])).to.deep.equal(
-        new Map([
-          [a, { entity: small.id, bytes: 3 }],
-          [b, { entity: large.id, bytes: 100_000 }],
-          [c, { entity: large.id, bytes: 100_000 }],
-        ]),
+      const kept = await keep(stores.entities, freshEntity(hashes));
+      expect(await stored(kept.id)).to.deep.equal(kept);
+      expect(await stores.entities.owners([...hashes, newHash()])).to.deep.equal(
+        new Map(hashes.map((hash) => [hash, kept.id])),
       );
-      expect(await store.weigh([nobody])).to.deep.equal(new Map());
+      expect(await stores.entities.load([newEntityId()])).to.deep.equal(new Map());
+      const again = await keep(stores.entities, { ...kept, sealed: Uint8Array.of(9) });
+      expect(await stored(kept.id)).to.deep.equal(again);
     });
 
-    it("does not take an identity that belongs to somebody else", async () => {
-      const [mine, taken] = [newHash(), newHash()];
-      const owner = await keep(entity([taken]));
-      const thief = entity([mine, taken]);
-      expect(await store.save([change(thief)])).to.deep.equal([false]);
-      expect(await store.owners([mine, taken])).to.deep.equal(new Map([[taken, owner.id]]));
-      expect(await stateOf(thief.id)).to.equal(undefined);
-    });
-
-    it("takes an identity over from an id whose hold on it is void", async () => {
-      const hash = newHash();
-      const doomed = await keep(entity([hash]));
-      const fresh = entity([hash]);
-      expect(await store.save([change(fresh, { releasedBy: [doomed.id] })])).to.deep.equal([true]);
-      expect(await store.owners([hash])).to.deep.equal(new Map([[hash, fresh.id]]));
-    });
-
-    it("keeps or refuses each change on its own", async () => {
-      const good = entity([newHash()]);
-      const bad = entity([newHash()], { revision: 4 });
-      expect(await store.save([change(bad), change(good)])).to.deep.equal([false, true]);
-      expect(await stateOf(bad.id)).to.equal(undefined);
-      expect((await stateOf(good.id))?.state).to.equal("live");
-    });
-
-    it("joins: absorbed ids end in the entity, and their identities lead there", async () => {
-      const [a, b] = [newHash(), newHash()];
-      const root = await keep(entity([a]));
-      const other = await keep(entity([b]));
-      const unborn = newId();
-      const joined = [other.id, unborn];
-      const united = {
-        ...root,
-        joined,
-        bindings: [
-          { hash: a, since: 5 },
-          { hash: b, since: 2 },
-        ],
-      };
-      const absorbs = [
-        { id: other.id, revision: other.revision },
-        { id: unborn, revision: 0 },
-      ];
-      expect(await store.save([change(united, { absorbs })])).to.deep.equal([true]);
-      const ids = [root.id, other.id, unborn];
-      expect(await store.load(ids)).to.deep.equal(
-        new Map([
-          [root.id, { state: "live", entity: { ...united, revision: root.revision + 1 } }],
-          [other.id, { state: "joined", into: root.id }],
-          [unborn, { state: "joined", into: root.id }],
-        ]),
+    it("keeps messages, counts, keys, memberships and segments with the profiles", async () => {
+      const entity = freshEntity([newHash()]);
+      const segment = `segment ${newEntityId()}`;
+      const stream = `stream-${newEntityId()}`;
+      const message = messageFor(entity.id, { stream });
+      const change = changeOf(entity, [{ add: [segment] }]);
+      const whole = commitOf([change], { messages: [message], segments: [{ id: segment, table: "user" }] });
+      expect(await stores.entities.commit(whole)).to.equal(true);
+      expect(await stored(entity.id)).to.deep.equal({ ...change.entity, revision: 1 });
+      expect(await stores.history.kept([message.id, newEntityId()])).to.deep.equal(new Set([message.id]));
+      expect(await stores.memberships.sizes([segment])).to.deep.equal([1]);
+      expect(await stores.entityKeys.read([entity.id])).to.deep.equal(new Map([...whole.keys]));
+      expect(await stores.catalogue.segment(segment)).to.deep.equal({ id: segment, name: segment, table: "user" });
+      const counted = (await stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 999)).filter(
+        (one) => one.stream === stream,
       );
-      expect(await store.owners([a, b])).to.deep.equal(new Map([a, b].map((hash) => [hash, root.id])));
-      expect(await store.save([change({ ...other, sealed: Uint8Array.of(1) })])).to.deep.equal([false]);
+      expect(counted.map(({ count }) => count)).to.deep.equal([1]);
     });
 
-    for (const [what, revision] of [
-      ["was saved meanwhile", 7],
-      ["is already stored", 0],
-    ] as const) {
-      it(`does not absorb an entity that ${what}`, async () => {
-        const root = await keep(entity([newHash()]));
-        const other = await keep(entity([newHash()]));
-        const absorbs = [{ id: other.id, revision }];
-        expect(await store.save([change({ ...root, joined: [other.id] }, { absorbs })])).to.deep.equal([false]);
-        expect(await stateOf(other.id)).to.deep.equal({ state: "live", entity: other });
-        expect(await stateOf(root.id)).to.deep.equal({ state: "live", entity: root });
+    it("leaves a segment that the catalogue knows as it is", async () => {
+      const segment = { id: `segment ${newEntityId()}`, name: "Its name", table: "account" };
+      await stores.catalogue.putSegment(segment);
+      await commit([changeOf(freshEntity(), [{ add: [segment.id] }])], {
+        segments: [{ id: segment.id, table: "user" }],
       });
-    }
-
-    it("makes saves fail that were prepared before a fence", async () => {
-      const live = await keep(entity([newHash()]));
-      const unborn = entity([newHash()]);
-      for (let times = 0; times < 2; times += 1) await store.fence([live.id, unborn.id]);
-      expect(await store.save([change(live), change(unborn)])).to.deep.equal([false, false]);
-      expect(await stateOf(unborn.id)).to.deep.equal({ state: "dead" });
-      const now = await stateOf(live.id);
-      if (now?.state !== "live") throw new Error("a fenced entity must stay live");
-      expect(now.entity.sealed).to.deep.equal(live.sealed);
-      expect(await store.save([change(now.entity)])).to.deep.equal([true]);
+      expect(await stores.catalogue.segment(segment.id)).to.deep.equal(segment);
     });
 
-    it("fences the entity that a joined id ended in", async () => {
-      const root = await keep(entity([newHash()]));
-      const other = await keep(entity([newHash()]));
-      const united = { ...root, joined: [other.id] };
-      await store.save([change(united, { absorbs: [{ id: other.id, revision: other.revision }] })]);
-      await store.fence([other.id]);
-      expect(await store.save([change({ ...united, revision: root.revision + 1 })])).to.deep.equal([false]);
-      expect(await stateOf(other.id)).to.deep.equal({ state: "joined", into: root.id });
+    it("commits over no other revision", async () => {
+      const first = await keep(stores.entities, freshEntity([newHash()]));
+      const second = await keep(stores.entities, { ...first, sealed: Uint8Array.of(7) });
+      expect(await commit([changeOf({ ...first, sealed: Uint8Array.of(8) })])).to.equal(false);
+      expect(await commit([changeOf({ ...first, revision: 0 })], { keys: new Map() })).to.equal(false);
+      expect(await commit([changeOf(freshEntity([], { revision: 3 }))])).to.equal(false);
+      expect(await stored(first.id)).to.deep.equal(second);
     });
 
-    it("erases entities and what leads to them, for ever", async () => {
-      const [a, b] = [newHash(), newHash()];
-      const gone = await keep(entity([a]));
-      const stays = await keep(entity([b]));
-      const never = newId();
-      expect(await store.holds([gone.id])).to.equal(true);
-      for (let times = 0; times < 2; times += 1) await store.erase([gone.id, never]);
-      expect(await store.holds([gone.id, never])).to.equal(false);
-      expect(await store.owners([a, b])).to.deep.equal(new Map([[b, stays.id]]));
-      expect(await stateOf(gone.id)).to.deep.equal({ state: "dead" });
-      expect(await store.save([change(gone), change({ ...gone, id: never, revision: 0 })])).to.deep.equal([
-        false,
-        false,
-      ]);
-      expect(await store.holds([stays.id, gone.id])).to.equal(true);
+    it("keeps nothing of a commit when one of its profiles is another one by now", async () => {
+      const good = freshEntity([newHash()]);
+      const message = messageFor(good.id);
+      const bad = freshEntity([newHash()], { revision: 4 });
+      expect(await commit([changeOf(good), changeOf(bad)], { messages: [message] })).to.equal(false);
+      expect(await stored(good.id)).to.equal(undefined);
+      expect(await stores.entities.holds([good.id])).to.equal(false);
+      expect(await stores.history.kept([message.id])).to.deep.equal(new Set());
+      expect(await stores.entityKeys.holds([good.id])).to.equal(false);
     });
 
-    it("erases no identity that another entity has taken over", async () => {
+    it("keeps nothing of a commit when one of its messages is kept already", async () => {
+      const entity = await keep(stores.entities, freshEntity([newHash()]));
+      const message = messageFor(entity.id);
+      expect(await commit([changeOf(entity)], { messages: [message] })).to.equal(true);
+      const next = { ...entity, revision: 2 };
+      expect(await commit([changeOf(next)], { messages: [messageFor(entity.id), message] })).to.equal(false);
+      expect((await stored(entity.id))?.revision).to.equal(2);
+    });
+
+    it("takes no identity that another profile got meanwhile", async () => {
+      const [mine, taken] = [newHash(), newHash()];
+      const owner = await keep(stores.entities, freshEntity([taken]));
+      const second = freshEntity([mine, taken]);
+      expect(await commit([changeOf(second)])).to.equal(false);
+      expect(await stores.entities.owners([mine, taken])).to.deep.equal(new Map([[taken, owner.id]]));
+    });
+
+    it("takes an identity from the id that held it when the commit was planned", async () => {
       const hash = newHash();
-      const doomed = await keep(entity([hash]));
-      const fresh = entity([hash]);
-      await store.save([change(fresh, { releasedBy: [doomed.id] })]);
-      await store.erase([doomed.id]);
-      expect(await store.owners([hash])).to.deep.equal(new Map([[hash, fresh.id]]));
+      const doomed = await keep(stores.entities, freshEntity([hash]));
+      expect(await accept({ hashes: [hash], entities: [doomed], cutOff: 5 })).to.equal(true);
+      const next = freshEntity([hash]);
+      const cutOffs = new Map([[hash, 5]]);
+      expect(await commit([changeOf(next)], { owners: new Map([[hash, newEntityId()]]), cutOffs })).to.equal(false);
+      expect(await commit([changeOf(next)], { owners: new Map([[hash, doomed.id]]), cutOffs })).to.equal(true);
+      expect(await stores.entities.owners([hash])).to.deep.equal(new Map([[hash, next.id]]));
+      await stores.entities.erase([doomed.id]);
+      expect(await stores.entities.owners([hash])).to.deep.equal(new Map([[hash, next.id]]));
+    });
+
+    it("merges: absorbed profiles are gone, and their identities lead to the one that absorbed them", async () => {
+      const [a, b, other] = [newHash(), newHash(), newHash()];
+      const root = await keep(stores.entities, freshEntity([a]), { said: [{ add: ["merged here"] }] });
+      const absorbed = await keep(stores.entities, freshEntity([b, other]), { said: [{ add: ["merged there"] }] });
+      const bindings = [...root.bindings, ...absorbed.bindings].sort((x, y) => (x.hash < y.hash ? -1 : 1));
+      const united = changeOf(
+        { ...root, joined: [absorbed.id], bindings },
+        [{ add: ["merged there"] }],
+        [{ id: absorbed.id, revision: absorbed.revision }],
+      );
+      const owners = new Map([
+        [a, root.id],
+        [b, absorbed.id],
+      ]);
+      expect(await commit([united], { owners })).to.equal(true);
+      expect(await stores.entities.load([root.id, absorbed.id])).to.deep.equal(
+        new Map([[root.id, { ...united.entity, revision: root.revision + 1 }]]),
+      );
+      expect(await stores.entities.owners([a, b, other])).to.deep.equal(
+        new Map([a, b, other].map((hash) => [hash, root.id])),
+      );
+      expect(await stores.memberships.sizes(["merged here", "merged there"])).to.deep.equal([1, 1]);
+      expect(await commit([changeOf(absorbed)])).to.equal(false);
+    });
+
+    it("absorbs no profile that changed meanwhile", async () => {
+      const root = await keep(stores.entities, freshEntity([newHash()]));
+      const other = await keep(stores.entities, freshEntity([newHash()]));
+      const absorbs = [{ id: other.id, revision: other.revision + 6 }];
+      expect(await commit([changeOf({ ...root, joined: [other.id] }, [], absorbs)])).to.equal(false);
+      expect(await stored(other.id)).to.deep.equal(other);
+      expect(await stored(root.id)).to.deep.equal(root);
+    });
+
+    it("lets one of many commits through that were planned over the same profile", async () => {
+      const entity = await keep(stores.entities, freshEntity([newHash()]));
+      const done = await Promise.all(
+        Array.from({ length: 8 }, (_, n) => commit([changeOf({ ...entity, sealed: Uint8Array.of(n) })])),
+      );
+      expect(done.filter((one) => one)).to.have.length(1);
+      expect((await stored(entity.id))?.revision).to.equal(entity.revision + 1);
+    });
+
+    it("lets one of many commits through that bind the same identity", async () => {
+      const hash = newHash();
+      const fresh = Array.from({ length: 8 }, () => freshEntity([hash]));
+      const done = await Promise.all(fresh.map((entity) => commit([changeOf(entity)])));
+      expect(done.filter((one) => one)).to.have.length(1);
+      const [owner] = (await stores.entities.owners([hash])).values();
+      expect(owner).to.equal(fresh[done.indexOf(true)]?.id);
+      expect(await stores.entities.load(fresh.map(({ id }) => id))).to.have.property("size", 1);
+    });
+
+    describe("beside deletions", () => {
+      it("loads no profile that an accepted deletion names", async () => {
+        const entity = await keep(stores.entities, freshEntity([newHash()]));
+        expect(await accept({ hashes: entity.bindings.map(({ hash }) => hash), entities: [entity] })).to.equal(true);
+        expect(await stored(entity.id)).to.equal(undefined);
+        expect(await stores.entities.holds([entity.id])).to.equal(true);
+      });
+
+      it("refuses a commit that was planned before its profile was named", async () => {
+        const entity = await keep(stores.entities, freshEntity([newHash()]));
+        await accept({ hashes: entity.bindings.map(({ hash }) => hash), entities: [entity] });
+        expect(await commit([changeOf(entity)])).to.equal(false);
+        const root = await keep(stores.entities, freshEntity([newHash()]));
+        const absorbs = [{ id: entity.id, revision: entity.revision }];
+        expect(await commit([changeOf({ ...root, joined: [entity.id] }, [], absorbs)])).to.equal(false);
+      });
+
+      it("refuses a commit that binds an identity which was asked to be erased since it was planned", async () => {
+        const hash = newHash();
+        expect(await accept({ hashes: [hash] }, new Map([[hash, undefined]]))).to.equal(true);
+        expect(await commit([changeOf(freshEntity([hash]))])).to.equal(false);
+        const [holder] = (await stores.entities.owners([hash])).values();
+        const planned = { owners: new Map([[hash, holder]]), cutOffs: new Map([[hash, 1_000]]) };
+        expect(await commit([changeOf(freshEntity([hash]))], planned)).to.equal(true);
+      });
+
+      it("refuses it also when that deletion is over", async () => {
+        const hash = newHash();
+        await accept({ hashes: [hash] }, new Map([[hash, undefined]]));
+        const [holder] = (await stores.entities.owners([hash])).values();
+        if (holder !== undefined) await stores.entities.erase([holder]);
+        expect(await commit([changeOf(freshEntity([hash]))])).to.equal(false);
+        expect(await stores.entities.owners([hash])).to.deep.equal(new Map());
+      });
+
+      it("accepts no deletion of a profile that changed since it was found", async () => {
+        const entity = await keep(stores.entities, freshEntity([newHash()]));
+        const now = await keep(stores.entities, entity);
+        const hashes = entity.bindings.map(({ hash }) => hash);
+        expect(await accept({ hashes, entities: [entity] })).to.equal(false);
+        expect(await accept({ hashes, entities: [now] })).to.equal(true);
+        expect(await accept({ hashes, entities: [{ ...now, revision: now.revision + 1 }] })).to.equal(false);
+      });
+
+      it("accepts no deletion of an identity that a profile got since it was found free", async () => {
+        const hash = newHash();
+        await keep(stores.entities, freshEntity([hash]));
+        expect(await accept({ hashes: [hash] }, new Map([[hash, undefined]]))).to.equal(false);
+      });
+
+      it("keeps one of a commit and a deletion that meet at a profile", async () => {
+        for (let times = 0; times < 10; times += 1) {
+          const hash = newHash();
+          const entity = await keep(stores.entities, freshEntity([hash]));
+          const [committed, accepted] = await Promise.all([
+            commit([changeOf(entity)]),
+            accept({ hashes: [hash], entities: [entity] }),
+          ]);
+          expect([committed, accepted].filter((one) => one)).to.have.length(1);
+        }
+      });
+
+      it("keeps one of a commit and a deletion that meet at an identity without a profile", async () => {
+        for (let times = 0; times < 10; times += 1) {
+          const hash = newHash();
+          const [committed, accepted] = await Promise.all([
+            commit([changeOf(freshEntity([hash]))]),
+            accept({ hashes: [hash] }, new Map([[hash, undefined]])),
+          ]);
+          expect([committed, accepted].filter((one) => one)).to.have.length(1);
+        }
+      });
+    });
+
+    it("erases profiles and what leads to them", async () => {
+      const [a, b] = [newHash(), newHash()];
+      const gone = await keep(stores.entities, freshEntity([a]), { said: [{ add: ["erased"], full: true }] });
+      const stays = await keep(stores.entities, freshEntity([b]));
+      const never = newEntityId();
+      expect(await stores.entities.holds([gone.id])).to.equal(true);
+      for (let times = 0; times < 2; times += 1) await stores.entities.erase([gone.id, never]);
+      expect(await stores.entities.holds([gone.id, never])).to.equal(false);
+      expect(await stores.entities.owners([a, b])).to.deep.equal(new Map([[b, stays.id]]));
+      expect(await stores.memberships.sizes(["erased"])).to.deep.equal([0]);
+      expect(await stores.memberships.holds([gone.id])).to.equal(false);
+      expect(await commit([changeOf(gone)])).to.equal(false);
+      expect(await stores.entities.holds([stays.id, gone.id])).to.equal(true);
+    });
+
+    it("keeps a profile with 10,000 segments", async () => {
+      const add = Array.from({ length: 10_000 }, (_, at) => `of many ${at}`);
+      const kept = await keep(stores.entities, freshEntity([newHash()]), { said: [{ add }] });
+      expect((await stored(kept.id))?.memberships.statements.size).to.equal(10_000);
     });
   });
 }

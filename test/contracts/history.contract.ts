@@ -1,94 +1,45 @@
 import { expect } from "chai";
-import type { History, HistoryMessage } from "../../src/entities/history.js";
-import type { SlotCounts } from "../../src/metrics/slot-counts.js";
+import type { HistoryMessage } from "../../src/entities/history.js";
+import type { EntityStores } from "../../src/stores/stores.js";
+import { freshEntity, keep, messageFor } from "../support/commits.js";
 
 export interface OpenHistory {
-  readonly history: History;
-  readonly counts: SlotCounts;
+  readonly stores: Pick<EntityStores, "entities" | "history" | "counts">;
   close(): Promise<void>;
 }
 
 const HOUR = 3_600_000;
 const EVER = Number.MAX_SAFE_INTEGER;
 
-/** What every engine promises of the archive and of the counts that settle with it. `open` hands out an empty one. */
+/** What every engine promises of the archive, and of the counts of what it holds. `open` resolves with an empty one. */
 export function historyContract(name: string, open: () => Promise<OpenHistory>) {
   describe(`${name}: history`, () => {
     let opened: OpenHistory;
-    let history: History;
 
     beforeEach(async () => {
       opened = await open();
-      history = opened.history;
     });
     afterEach(() => opened.close());
 
-    let serial = 0;
-    function message(more: Partial<HistoryMessage> = {}): HistoryMessage {
-      serial += 1;
-      const id = serial.toString(16).padStart(32, "0");
-      const own = { id, table: "user", stream: "web", entity: `e${id.slice(1)}`, hashes: [`h${id}`] };
-      return { ...own, time: HOUR + 1, arrival: 10.5, position: serial, sealed: Uint8Array.of(1, 2), ...more };
+    /** Keeps messages for a profile of their own; resolves with its id and them. */
+    async function kept(...more: Partial<HistoryMessage>[]) {
+      const entity = freshEntity();
+      const messages = more.map((one) => messageFor(entity.id, one));
+      await keep(opened.stores.entities, entity, { messages });
+      return { id: entity.id, messages, ids: messages.map(({ id }) => id) };
     }
 
-    const pendingIds = async (before = EVER) => (await history.pending(before, 99)).map(({ id }) => id);
-    const counted = async () => opened.counts.unsaved(EVER, 99);
+    const counted = async () =>
+      (await opened.stores.counts.unsaved(EVER, 99)).map(({ stream, slot, count }) => ({ stream, slot, count }));
 
-    it("keeps what was appended as pending, whole", async () => {
-      const kept = message({ hashes: ["h1", "h2"] });
-      await history.append([kept]);
-      expect(await history.pending(EVER, 9)).to.deep.equal([kept]);
-      expect(await history.find([kept.id, "unknown"])).to.deep.equal(
-        new Map([[kept.id, { entity: kept.entity, settled: false }]]),
-      );
-      expect(await counted()).to.deep.equal([]);
+    it("knows which messages are kept", async () => {
+      const { ids } = await kept({}, {});
+      expect(await opened.stores.history.kept([...ids, "0".repeat(32)])).to.deep.equal(new Set(ids));
+      expect(await opened.stores.history.kept([])).to.deep.equal(new Set());
     });
 
-    it("hands out pending messages by arrival, oldest first, as many as asked", async () => {
-      const [late, early, next] = [message({ arrival: 30 }), message({ arrival: 10.25 }), message({ arrival: 20 })];
-      await history.append([late, early, next]);
-      expect(await pendingIds()).to.deep.equal([early.id, next.id, late.id]);
-      expect(await pendingIds(20)).to.deep.equal([early.id]);
-      expect((await history.pending(EVER, 2)).map(({ id }) => id)).to.deep.equal([early.id, next.id]);
-    });
-
-    it("replaces a pending message of the same id, and leaves a settled one", async () => {
-      const first = message({ hashes: ["h1", "h2"] });
-      const second = { ...first, entity: message().entity, hashes: ["h2"], sealed: Uint8Array.of(9) };
-      await history.append([first]);
-      await history.append([second]);
-      expect(await history.pending(EVER, 9)).to.deep.equal([second]);
-      expect(await history.pendingFor(["h1"], [first.entity])).to.deep.equal([]);
-      await history.settle([first.id]);
-      await history.append([first]);
-      expect(await pendingIds()).to.deep.equal([]);
-      expect(await history.holds([first.entity])).to.equal(false);
-    });
-
-    it("finds pending messages by identity and by entity", async () => {
-      const [a, b, c] = [message({ hashes: ["h1", "h2"] }), message({ hashes: ["h2"] }), message()];
-      await history.append([a, b, c]);
-      expect(await history.pendingFor(["h1", "h2"], [])).to.deep.equal([a, b]);
-      expect(await history.pendingFor(["h1"], [c.entity])).to.deep.equal([a, c]);
-      await history.settle([a.id]);
-      expect(await history.pendingFor(["h1"], [a.entity])).to.deep.equal([]);
-    });
-
-    it("counts a message once, for the slot of its event time, however often it is settled", async () => {
-      const messages = [
-        message(),
-        message({ time: 2 * HOUR - 1 }),
-        message({ time: 2 * HOUR }),
-        message({ stream: "app" }),
-      ];
-      const ids = messages.map(({ id }) => id);
-      await history.append(messages);
-      await history.settle(ids.slice(0, 1));
-      for (let times = 0; times < 2; times += 1) await history.settle([...ids, ...ids]);
-      await history.settle([message().id]);
-      expect(await history.find(ids)).to.deep.equal(
-        new Map(messages.map(({ id, entity }) => [id, { entity, settled: true }])),
-      );
+    it("counts each message for its stream in the slot of its event time", async () => {
+      await kept({}, { time: 2 * HOUR - 1 }, { time: 2 * HOUR }, { stream: "app" });
       expect(await counted()).to.deep.equal([
         { stream: "app", slot: HOUR, count: 1 },
         { stream: "web", slot: HOUR, count: 2 },
@@ -96,80 +47,30 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       ]);
     });
 
-    it("lists messages no more that are set aside, and treats them as pending otherwise", async () => {
-      const [aside, stays] = [message({ hashes: ["h1"] }), message()];
-      await history.append([aside, stays]);
-      for (let times = 0; times < 2; times += 1) await history.setAside([aside.id, message().id]);
-      expect(await pendingIds()).to.deep.equal([stays.id]);
-      expect(await history.countAside()).to.equal(1);
-      expect(await history.pendingFor(["h1"], [])).to.deep.equal([aside]);
-      expect(await history.find([aside.id])).to.deep.equal(
-        new Map([[aside.id, { entity: aside.entity, settled: false }]]),
-      );
-      expect(await history.holds([aside.entity])).to.equal(true);
-    });
-
-    for (const [what, end] of [
-      ["dropped", (aside: HistoryMessage) => history.drop([aside.id])],
-      ["erased", (aside: HistoryMessage) => history.erase([aside.entity])],
-      ["older than the retention", (aside: HistoryMessage) => history.expire(aside.arrival + 1)],
-    ] as const) {
-      it(`removes a message that is set aside when it is ${what}`, async () => {
-        const aside = message({ hashes: ["h1"] });
-        await history.append([aside]);
-        await history.setAside([aside.id]);
-        await end(aside);
-        expect(await history.countAside()).to.equal(0);
-        expect(await history.holds([aside.entity])).to.equal(false);
-        expect(await history.pendingFor(["h1"], [])).to.deep.equal([]);
-        expect(await counted()).to.deep.equal([]);
-      });
-    }
-
-    it("settles and counts a message that was set aside, also when it was appended again before", async () => {
-      const [first, second] = [message(), message()];
-      await history.append([first, second]);
-      await history.setAside([first.id, second.id]);
-      await history.append([second]);
-      expect(await pendingIds()).to.deep.equal([second.id]);
-      await history.settle([first.id, second.id]);
-      expect(await history.countAside()).to.equal(0);
-      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
-    });
-
-    it("drops pending messages uncounted, and no settled one", async () => {
-      const [gone, stays] = [message(), message()];
-      await history.append([gone, stays]);
-      await history.settle([stays.id]);
-      for (let times = 0; times < 2; times += 1) await history.drop([gone.id, stays.id]);
-      await history.settle([gone.id]);
-      expect(await pendingIds()).to.deep.equal([]);
-      expect(await history.holds([gone.entity])).to.equal(false);
-      expect(await history.holds([stays.entity])).to.equal(true);
-      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 1 }]);
-    });
-
     it("erases every message of an entity, and no count", async () => {
-      const entity = "e".repeat(32);
-      const [settled, pending, other] = [message({ entity }), message({ entity, hashes: ["h1"] }), message()];
-      await history.append([settled, pending, other]);
-      await history.settle([settled.id]);
-      for (let times = 0; times < 2; times += 1) await history.erase([entity]);
-      expect(await history.holds([entity])).to.equal(false);
-      expect(await history.holds([entity, other.entity])).to.equal(true);
-      expect(await history.pendingFor(["h1"], [entity])).to.deep.equal([]);
-      expect(await pendingIds()).to.deep.equal([other.id]);
-      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 1 }]);
+      const [gone, stays] = [await kept({}, {}), await kept({})];
+      for (let times = 0; times < 2; times += 1) await opened.stores.history.erase([gone.id]);
+      expect(await opened.stores.history.holds([gone.id])).to.equal(false);
+      expect(await opened.stores.history.holds([gone.id, stays.id])).to.equal(true);
+      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 3 }]);
     });
 
-    it("forgets settled messages that arrived before the retention", async () => {
-      const [old, pending, young] = [message({ arrival: 5 }), message({ arrival: 5 }), message({ arrival: 10 })];
-      await history.append([old, pending, young]);
-      await history.settle([old.id, young.id]);
-      await history.expire(10);
-      expect(await history.holds([old.entity])).to.equal(false);
-      expect(await history.holds([young.entity])).to.equal(true);
-      expect(await pendingIds()).to.deep.equal([pending.id]);
+    it("removes messages that arrived before the retention, and no count", async () => {
+      const old = await kept({ arrival: 5 }, { arrival: 5 });
+      const young = await kept({ arrival: 10 });
+      for (let times = 0; times < 2; times += 1) await opened.stores.history.expire(10);
+      expect(await opened.stores.history.holds([old.id])).to.equal(false);
+      expect(await opened.stores.history.holds([young.id])).to.equal(true);
+      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 3 }]);
+    });
+
+    it("counts on from what expired and what was erased", async () => {
+      const erased = await kept({ arrival: 5 }, { arrival: 5 });
+      await kept({ arrival: 5 });
+      await opened.stores.history.erase([erased.id]);
+      await opened.stores.history.expire(2 * HOUR);
+      await kept({ arrival: 3 * HOUR });
+      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 4 }]);
     });
   });
 }

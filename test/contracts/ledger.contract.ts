@@ -1,15 +1,20 @@
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
-import type { Ledger } from "../../src/deletions/ledger.js";
+import type { AcceptedScope, Ledger } from "../../src/deletions/ledger.js";
+import type { EntityStore } from "../../src/entities/entity-store.js";
 import type { Suppression } from "../../src/entities/suppression.js";
 
 export interface OpenLedger {
   readonly ledger: Ledger;
   readonly suppression: Suppression;
+  readonly entities: EntityStore;
   close(): Promise<void>;
 }
 
-/** A request that nobody has seen yet. */
+/** Of a request that names no stored profile. */
+export const noScope: AcceptedScope = { profiles: [], free: new Map() };
+
+/** A request that is new. */
 export function someDeletion(name: string, over: Partial<Deletion> = {}): Deletion {
   return {
     requestId: `${name}-1700000000`,
@@ -48,7 +53,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     it("hands out a request as it was accepted", async () => {
       const deletion = someDeletion("a", { acceptedAt: 1000.5, cutOff: 1000.5 });
-      await ledger.accept(deletion);
+      await ledger.accept(deletion, noScope);
       const found = await ledger.find(deletion.requestId);
       expect({ ...found, sealedIdentities: [...(found?.sealedIdentities ?? [])] }).to.deep.equal({
         ...deletion,
@@ -58,9 +63,9 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("refuses a request id that it has, and keeps nothing of it", async () => {
-      await ledger.accept(someDeletion("a"));
+      await ledger.accept(someDeletion("a"), noScope);
       const twice = someDeletion("b", { requestId: someDeletion("a").requestId });
-      const refused = await ledger.accept(twice).then(
+      const refused = await ledger.accept(twice, noScope).then(
         () => false,
         () => true,
       );
@@ -69,9 +74,9 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("finds the newest open request of an identity, and open ones over it whoever asked", async () => {
-      await ledger.accept(someDeletion("a"));
-      await ledger.accept(someDeletion("b", { identity: "hash-a", hashes: ["hash-a"] }));
-      await ledger.accept(someDeletion("c", { hashes: ["hash-c", "hash-a"] }));
+      await ledger.accept(someDeletion("a"), noScope);
+      await ledger.accept(someDeletion("b", { identity: "hash-a", hashes: ["hash-a"] }), noScope);
+      await ledger.accept(someDeletion("c", { hashes: ["hash-c", "hash-a"] }), noScope);
       expect((await ledger.openFor("hash-a"))?.requestId).to.equal("b-1700000000");
       await ledger.complete("b-1700000000", 1, 2000);
       expect((await ledger.openFor("hash-a"))?.requestId).to.equal("a-1700000000");
@@ -88,40 +93,47 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("extends an open request, starts its stages again and never lowers a cut-off", async () => {
-      await ledger.accept(someDeletion("a"));
+      await ledger.accept(someDeletion("a"), noScope);
       await ledger.note("a-1700000000", 1, { done: ["profile"], attempts: 4, notBefore: 9_000, now: 0 });
       const extended = await ledger.extend("a-1700000000", 1, {
-        cutOff: 5000,
+        cutOff: { at: 5000, holder: undefined },
         entities: ["entity-a", "more"],
-        hashes: ["new"],
         sealed: { sealer: "more", sealedIdentities: Uint8Array.of(9) },
       });
       expect(extended).to.deep.include({
         cutOff: 5000,
         entities: ["sealer-a", "entity-a", "more"],
-        hashes: ["hash-a", "other-a", "new"],
+        hashes: ["hash-a", "other-a"],
         sealer: "more",
         done: [],
         attempts: 0,
         notBefore: 0,
         revision: 2,
       });
-      const lower = await ledger.extend("a-1700000000", 2, { cutOff: 10, done: ["profile"] });
+      const held = (await at.entities.owners(["hash-a"])).get("hash-a");
+      const lower = await ledger.extend("a-1700000000", 2, { cutOff: { at: 10, holder: held }, done: ["profile"] });
       expect(lower).to.deep.include({ done: ["profile"], revision: 3 });
       expect(lower?.cutOff).to.equal(5000);
     });
 
     it("does not extend a request that has another revision by now, is completed, or is unknown", async () => {
-      await ledger.accept(someDeletion("a"));
-      expect(await ledger.extend("a-1700000000", 7, { cutOff: 5000 })).to.equal(undefined);
+      await ledger.accept(someDeletion("a"), noScope);
+      expect(await ledger.extend("a-1700000000", 7, { cutOff: { at: 5000, holder: undefined } })).to.equal(undefined);
       await ledger.complete("a-1700000000", 1, 2000);
-      expect(await ledger.extend("a-1700000000", 1, { cutOff: 5000 })).to.equal(undefined);
-      expect(await ledger.extend("x-1", 1, { cutOff: 5000 })).to.equal(undefined);
+      expect(await ledger.extend("a-1700000000", 1, { cutOff: { at: 5000, holder: undefined } })).to.equal(undefined);
+      expect(await ledger.extend("x-1", 1, { cutOff: { at: 5000, holder: undefined } })).to.equal(undefined);
       expect((await ledger.find("a-1700000000"))?.cutOff).to.equal(1000);
     });
 
+    it("moves no cut-off when the identity is held by another id than was found", async () => {
+      await ledger.accept(someDeletion("a"), noScope);
+      const moved = await ledger.extend("a-1700000000", 1, { cutOff: { at: 5000, holder: "some-entity" } });
+      expect(moved).to.equal(undefined);
+      expect(await ledger.find("a-1700000000")).to.deep.include({ cutOff: 1000, revision: 1 });
+    });
+
     it("lists open requests in order of acceptance, in pages, and those that are due", async () => {
-      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter));
+      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       await ledger.note("a-1700000000", 1, { done: [], attempts: 1, notBefore: 500, now: 0 });
       await ledger.complete("b-1700000000", 1, 2000);
       expect(await ids({ limit: 10 })).to.deep.equal(["a-1700000000", "c-1700000000"]);
@@ -135,7 +147,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("counts open requests, and those that keep failing", async () => {
-      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter));
+      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       await ledger.note("a-1700000000", 1, { done: [], attempts: 3, notBefore: 0, now: 0 });
       await ledger.complete("c-1700000000", 1, 2000);
       expect(await ledger.countOpen()).to.equal(2);
@@ -143,7 +155,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("lets one runner have a request at a time, until its time is over or it lets go", async () => {
-      await ledger.accept(someDeletion("a"));
+      await ledger.accept(someDeletion("a"), noScope);
       expect(await ledger.claim("a-1700000000", "one", 0, 100)).to.equal(true);
       expect(await ledger.claim("a-1700000000", "two", 99, 200)).to.equal(false);
       expect(await ids({ limit: 10, due: 99 })).to.deep.equal([]);
@@ -159,7 +171,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("lets a request run whose wait or lease began at a time that is still to come, as the clock has been set back", async () => {
-      for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter));
+      for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter), noScope);
       await ledger.note("a-1700000000", 1, { done: [], attempts: 1, notBefore: 900, now: 500 });
       expect(await ledger.claim("b-1700000000", "one", 500, 900)).to.equal(true);
       expect(await ids({ limit: 10, due: 500 })).to.deep.equal([]);
@@ -170,8 +182,8 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("notes progress of the revision that was run alone", async () => {
-      await ledger.accept(someDeletion("a"));
-      await ledger.extend("a-1700000000", 1, { cutOff: 5000 });
+      await ledger.accept(someDeletion("a"), noScope);
+      await ledger.extend("a-1700000000", 1, { cutOff: { at: 5000, holder: undefined } });
       await ledger.note("a-1700000000", 1, { done: ["profile"], attempts: 1, notBefore: 7, now: 0 });
       expect(await ledger.find("a-1700000000")).to.deep.include({ done: [], attempts: 0 });
       await ledger.note("a-1700000000", 2, { done: ["profile"], attempts: 1, notBefore: 7, now: 0 });
@@ -179,8 +191,8 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("completes a request once, unless it was extended, forgets the sealed list, and never goes back", async () => {
-      await ledger.accept(someDeletion("a"));
-      await ledger.extend("a-1700000000", 1, { cutOff: 5000 });
+      await ledger.accept(someDeletion("a"), noScope);
+      await ledger.extend("a-1700000000", 1, { cutOff: { at: 5000, holder: undefined } });
       expect(await ledger.complete("a-1700000000", 1, 6000)).to.equal(false);
       expect((await ledger.find("a-1700000000"))?.completedAt).to.equal(undefined);
       expect(await ledger.complete("a-1700000000", 2, 6000)).to.equal(true);
@@ -195,7 +207,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     it("numbers requests, and says up to which number none is open", async () => {
       expect(await ledger.settledSequence()).to.equal(0);
-      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter));
+      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       const [first, second, third] = await ledger.since(0, 10);
       expect([first, second, third].map((item) => item?.deletion.identity)).to.deep.equal([
         "hash-a",
@@ -213,7 +225,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("forgets requests completed before a moment, suppression included, and no number is given twice", async () => {
-      for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter));
+      for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter), noScope);
       const last = (await ledger.since(0, 10)).at(-1)?.sequence ?? 0;
       await ledger.complete("b-1700000000", 1, 2000);
       await ledger.expire(2000, async () => {});
@@ -229,7 +241,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.find("b-1700000000")).to.equal(undefined);
       expect([...(await at.suppression.erased(["entity-a", "entity-b"]))]).to.deep.equal(["entity-a"]);
       expect([...(await at.suppression.cutOffs(["other-a", "other-b"])).keys()]).to.deep.equal(["other-a"]);
-      await ledger.accept(someDeletion("c"));
+      await ledger.accept(someDeletion("c"), noScope);
       expect((await ledger.since(0, 10)).at(-1)?.sequence).to.be.greaterThan(last);
     });
   });

@@ -30,30 +30,34 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
     });
     afterEach(() => opened.close());
 
+    /** Without what the store keeps with a count for itself. */
+    const unsaved = async (before: number, limit: number) =>
+      (await counts.unsaved(before, limit)).map(({ stream, slot, count }) => ({ stream, slot, count }));
+
     it("lists what was never saved, oldest first, before a moment, as many as asked", async () => {
       const all = [
         { stream: "app", slot: HOUR, count: 1 },
         { stream: "web", slot: HOUR, count: 1 },
         { stream: "web", slot: 2 * HOUR, count: 2 },
       ];
-      expect(await counts.unsaved(3 * HOUR, 9)).to.deep.equal(all);
-      expect(await counts.unsaved(2 * HOUR, 9)).to.deep.equal(all.slice(0, 2));
-      expect(await counts.unsaved(3 * HOUR, 1)).to.deep.equal(all.slice(0, 1));
+      expect(await unsaved(3 * HOUR, 9)).to.deep.equal(all);
+      expect(await unsaved(2 * HOUR, 9)).to.deep.equal(all.slice(0, 2));
+      expect(await unsaved(3 * HOUR, 1)).to.deep.equal(all.slice(0, 1));
     });
 
     it("lists what was saved again only when it has grown", async () => {
       const all = await counts.unsaved(3 * HOUR, 9);
       for (let times = 0; times < 2; times += 1) await counts.saved(all);
-      expect(await counts.unsaved(3 * HOUR, 9)).to.deep.equal([]);
+      expect(await unsaved(3 * HOUR, 9)).to.deep.equal([]);
       await opened.count("web", HOUR);
-      expect(await counts.unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
+      expect(await unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
     });
 
     it("leaves a count that grew while it was saved", async () => {
       const all = await counts.unsaved(3 * HOUR, 9);
       await opened.count("app", HOUR);
       await counts.saved(all);
-      expect(await counts.unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
+      expect(await unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
     });
   });
 }

@@ -7,17 +7,18 @@ import { StartError } from "../../src/errors.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { downstreamTargetContract, subjectOf } from "../contracts/downstream-target.contract.js";
 import { collectGarbage } from "../support/collect-garbage.js";
+import { freshEntity, keep, messageFor } from "../support/commits.js";
 import { type RemoteSystem, remoteSystem, type Trouble } from "../support/remote-system.js";
 import { type OpenStores, temporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
-
-const stamp = { time: 1_700_000_000_000, arrival: 1_700_000_000_000, position: 0 };
 
 downstreamTargetContract("membership index", async () => {
   const { stores, close } = await temporaryStores();
   return {
     target: membershipIndexTarget(stores.memberships, noFailpoint),
-    put: ({ entity }) => stores.memberships.apply([{ entity, stamp, add: ["buyers"], remove: [], full: false }]),
+    async put({ entity }) {
+      await keep(stores.entities, freshEntity([], { id: entity }), { said: [{ add: ["buyers"] }] });
+    },
     close,
   };
 });
@@ -27,9 +28,7 @@ downstreamTargetContract("history archive", async () => {
   return {
     target: historyArchiveTarget(stores.history, noFailpoint),
     async put({ entity }) {
-      const message = { id: `message-${entity}`, table: "user", stream: "web", entity, hashes: [], ...stamp };
-      await stores.history.append([{ ...message, sealed: Uint8Array.of(1) }]);
-      await stores.history.settle([message.id]);
+      await keep(stores.entities, freshEntity([], { id: entity }), { messages: [messageFor(entity)] });
     },
     close,
   };

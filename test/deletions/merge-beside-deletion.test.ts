@@ -32,7 +32,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
   let open: OpenStores;
   /** Another opening of the same stores, where the engine allows one; else the same. */
   let second: Stores;
-  /** Every id that was ever given a key. */
+  /** Every id that a profile was ever given. */
   let made: string[];
 
   beforeEach(async () => {
@@ -50,21 +50,17 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
   });
 
   function process(opened: Stores, wrap: Wrap = () => ({})): Process {
-    const { entityKeys } = opened;
-    const noted: Stores["entityKeys"] = {
-      ...entityKeys,
-      create(ids) {
-        made.push(...ids);
-        return entityKeys.create(ids);
-      },
-    };
-    const stores: Stores = { ...opened, entityKeys: noted, ...wrap(opened) };
+    const stores: Stores = { ...opened, ...wrap(opened) };
     const common = {
       ...stores,
       segments: segmentNames(stores.catalogue),
       hashIdentity: identityHashing(stores.pepper),
       sealing: sealing(stores.entityKeys),
-      newId: () => randomBytes(16).toString("hex"),
+      newId() {
+        const id = randomBytes(16).toString("hex");
+        made.push(id);
+        return id;
+      },
     };
     const take = collectMessages(common);
     return {
@@ -91,27 +87,14 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
 
   const remove = ({ erasure }: Process, field: string, value: string) => erasure.request("user", { field, value });
 
-  const beforeSave =
+  const beforeCommit =
     (held: Held): Wrap =>
     ({ entities }) => ({
       entities: {
         ...entities,
-        async save(changes) {
-          await held.hook("save");
-          return entities.save(changes);
-        },
-      },
-    });
-
-  /** Before a request looks for writers to fence off. */
-  const beforeLook =
-    (held: Held): Wrap =>
-    ({ history }) => ({
-      history: {
-        ...history,
-        async pendingFor(hashes, entities) {
-          await held.hook("pendingFor");
-          return history.pendingFor(hashes, entities);
+        async commit(changes) {
+          await held.hook("commit");
+          return entities.commit(changes);
         },
       },
     });
@@ -150,9 +133,9 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
       const eraser = process(open.stores, () => ({
         ledger: {
           ...ledger,
-          async accept(deletion) {
+          async accept(deletion, scope) {
             await stop.hook("accept");
-            return ledger.accept(deletion);
+            return ledger.accept(deletion, scope);
           },
         },
       }));
@@ -166,49 +149,20 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
       await expectNothingLeft();
     });
 
-    it(`leaves nothing when it is saved after the DELETE of the profile ${which} is accepted, and before writers are fenced off`, async () => {
-      const [save, look] = [holdFirst("save"), holdFirst("pendingFor")];
-      const plain = process(second);
-      await twoProfiles(plain, older, younger);
-      const writer = process(second, beforeSave(save));
-      const eraser = process(open.stores, beforeLook(look));
-      const written = writer.collect({ ...older, ...younger });
-      await save.reached;
-      const asked = remove(eraser, "_uid", "t");
-      await look.reached;
-      save.release();
+    it(`leaves nothing when it is committed after the DELETE of the profile ${which} is accepted`, async () => {
+      const commit = holdFirst("commit");
+      await twoProfiles(process(second), older, younger);
+      const written = process(second, beforeCommit(commit)).collect({ ...older, ...younger });
+      await commit.reached;
+      const eraser = process(open.stores);
+      const asked = await remove(eraser, "_uid", "t");
+      const askedToo = await remove(eraser, "user_id", "x");
+      commit.release();
       await written;
-      look.release();
-      await runAll(eraser, [await asked]);
+      await runAll(eraser, [asked, askedToo]);
       await expectNothingLeft();
     });
   }
-
-  it("is not reported as complete while the profile that it went into, which another DELETE names, is there", async () => {
-    const [save, first, other] = [holdFirst("save"), holdFirst("pendingFor"), holdFirst("pendingFor")];
-    const plain = process(second);
-    await twoProfiles(plain, { user_id: "x" }, { _uid: "t" });
-    const hash = identityHashing(open.stores.pepper)("user", { field: "user_id", value: "x" });
-    const root = [...(await open.stores.entities.owners([hash])).values()];
-    const written = process(second, beforeSave(save)).collect({ user_id: "x", _uid: "t" });
-    await save.reached;
-    const eraser = process(open.stores, beforeLook(first));
-    const asked = remove(eraser, "_uid", "t");
-    await first.reached;
-    const askedToo = remove(process(open.stores, beforeLook(other)), "user_id", "x");
-    await other.reached;
-    save.release();
-    await written;
-    first.release();
-    const id = await asked;
-    await eraser.erasure.run(id);
-    const { entities, entityKeys } = open.stores;
-    const isThere = (await entities.holds(root)) || (await entityKeys.holds(root));
-    expect({ isComplete: await isComplete(id), isThere }).to.not.deep.equal({ isComplete: true, isThere: true });
-    other.release();
-    await runAll(eraser, [id, await askedToo]);
-    await expectNothingLeft();
-  });
 
   it("leaves nothing of 24 persons whose profiles are merged while one is deleted, once both are", async () => {
     const [writer, eraser] = [process(second), process(open.stores)];

@@ -32,7 +32,7 @@ function strays(dir: string): unknown[] {
   db.exec(`ATTACH '${join(dir, "ledger.db")}' AS ledger`);
   const rows = db
     .prepare(
-      `SELECT id FROM entity WHERE state = 'live' AND (id NOT IN (SELECT entity FROM identity)
+      `SELECT id FROM entity WHERE (id NOT IN (SELECT entity FROM identity)
        OR id IN (SELECT entity FROM identity JOIN ledger.erased_identity USING (hash) WHERE since <= cut_off))`,
     )
     .all();

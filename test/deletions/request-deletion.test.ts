@@ -1,5 +1,9 @@
 import { expect } from "chai";
+import type { Deletion } from "../../src/deletions/deletion.js";
+import type { StoredEntity } from "../../src/entities/entity.js";
 import type { Identity } from "../../src/entities/identity.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { changeOf, commitOf } from "../support/commits.js";
 import { type ErasureStage, erasureStage, type StageOptions } from "../support/erasure-stage.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
@@ -105,30 +109,40 @@ describe("a deletion request", () => {
     const returned = await stage.profile([annsId]);
     const again = await request(ann);
     for (const id of new Set([first, again])) await stage.erasure.run(id);
-    expect([...(await stage.stores.entities.load([returned])).values()][0]?.state).to.equal("live");
     const { bindings } = await live(returned);
     const cutOffs = await stage.stores.suppression.cutOffs(bindings.map((binding) => binding.hash));
     for (const binding of bindings) expect(cutOffs.get(binding.hash)).to.be.lessThan(binding.since);
   });
 
-  async function live(id: string) {
-    const state = (await stage.stores.entities.load([id])).get(id);
-    if (state?.state !== "live") throw new Error("The profile is not live");
-    return state.entity;
+  async function live(id: string): Promise<StoredEntity> {
+    const profile = (await stage.stores.entities.load([id])).get(id);
+    if (profile === undefined) throw new Error("The profile is not live");
+    return profile;
   }
+
+  /** Does something once, when a request has found its profile and is about to be accepted. */
+  const beforeAccept =
+    (work: (deletion: Deletion) => Promise<unknown>) =>
+    ({ ledger }: Stores): Partial<Stores> => {
+      let isDone = false;
+      return {
+        ledger: {
+          ...ledger,
+          async accept(deletion, scope) {
+            if (!isDone) await work(deletion);
+            isDone = true;
+            return ledger.accept(deletion, scope);
+          },
+        },
+      };
+    };
 
   it("takes in a profile that was written between the look and the accept", async () => {
     let raced: string | undefined;
     const since = 1000;
     await open({
-      wrap: ({ ledger }) => ({
-        ledger: {
-          ...ledger,
-          async accept(deletion) {
-            raced = await stage.profile([ann, annsId], { since });
-            return ledger.accept(deletion);
-          },
-        },
+      wrap: beforeAccept(async () => {
+        raced = await stage.profile([ann, annsId], { since });
       }),
     });
     const deletion = await kept(await request(ann));
@@ -139,22 +153,11 @@ describe("a deletion request", () => {
   it("takes in the entity that its own was joined into in the moment of the accept", async () => {
     let root = "";
     await open({
-      wrap: ({ ledger, entities }) => ({
-        ledger: {
-          ...ledger,
-          async accept(deletion) {
-            const entity = await live(deletion.entities[1] as string);
-            const into = await live(root);
-            await entities.save([
-              {
-                entity: { ...into, bindings: [...into.bindings, ...entity.bindings], joined: [entity.id] },
-                absorbs: [{ id: entity.id, revision: entity.revision }],
-                releasedBy: [],
-              },
-            ]);
-            return ledger.accept(deletion);
-          },
-        },
+      wrap: beforeAccept(async ({ entities: [, id] }) => {
+        const [entity, into] = [await live(id as string), await live(root)];
+        const merged = { ...into, bindings: [...into.bindings, ...entity.bindings], joined: [entity.id] };
+        const change = changeOf(merged, [], [{ id: entity.id, revision: entity.revision }]);
+        expect(await stage.stores.entities.commit(commitOf([change]))).to.equal(true);
       }),
     });
     const entity = await stage.profile([ann]);
@@ -170,41 +173,19 @@ describe("a deletion request", () => {
     const entity = await stage.profile([ann, annsId]);
     const newer = await stage.profile([ben]);
     const since = (await live(newer)).bindings[0]?.since ?? 0;
-    await stage.stores.entities.save([
-      {
-        entity: { ...(await live(newer)), bindings: [{ hash: hash(annsId), since: since + 60_000 }] },
-        absorbs: [],
-        releasedBy: [entity],
-      },
-    ]);
+    const bindings = [{ hash: hash(annsId), since: since + 60_000 }];
+    const taken = commitOf([changeOf({ ...(await live(newer)), bindings })], {
+      owners: new Map([[hash(annsId), entity]]),
+    });
+    expect(await stage.stores.entities.commit(taken)).to.equal(true);
     const deletion = await kept(await request(ann));
     expect(deletion.entities).to.include(entity).and.not.include(newer);
     expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
   });
 
-  it("makes the save of a writer fail that had looked before it, and drops what is too old", async () => {
-    const entity = await stage.profile([ann]);
-    const before = await live(entity);
-    const time = stage.now();
-    const sealed = Uint8Array.of(1);
-    const pending = {
-      table: "user",
-      stream: "web",
-      arrival: time,
-      position: 0,
-      sealed,
-      hashes: [hash(ann), hash(ben)],
-    };
-    const other = await stage.profile([ben]);
-    const bens = await live(other);
-    await stage.stores.history.append([
-      { ...pending, id: "old", entity: other, time },
-      { ...pending, id: "new", entity: other, time: time + 600_000 },
-    ]);
+  it("makes the commit of a writer fail that had looked before it", async () => {
+    const before = await live(await stage.profile([ann]));
     await request(ann);
-    const saves = [before, bens].map((profile) => ({ entity: profile, absorbs: [], releasedBy: [] }));
-    expect(await stage.stores.entities.save(saves)).to.deep.equal([false, false]);
-    const left = await stage.stores.history.pendingFor([hash(ben)], []);
-    expect(left.map(({ id }) => id)).to.deep.equal(["new"]);
+    expect(await stage.stores.entities.commit(commitOf([changeOf(before)]))).to.equal(false);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { DownstreamTarget } from "../../src/deletions/downstream-target.js";
-import { sweepLeftovers } from "../../src/deletions/sweep-leftovers.js";
 import type { Identity } from "../../src/entities/identity.js";
+import { noScope } from "../contracts/ledger.contract.js";
 import { type ErasureStage, erasureStage } from "../support/erasure-stage.js";
 import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
@@ -31,34 +31,6 @@ describe("the sweeper", () => {
     await stage.stores.ledger.release(ids[1] as string, "another");
     await stage.erasure.sweeper.sweep();
     expect(await stage.stores.watermark.read()).to.equal(3);
-  });
-
-  it("removes what was written under an erased id afterwards", async () => {
-    const entity = await stage.profile([person(1)]);
-    const stranger = await stage.profile([person(2)]);
-    await stage.erasure.request("user", person(1));
-    await stage.erasure.sweeper.sweep();
-    const { history, memberships } = stage.stores;
-    const target = (name: string, holds: boolean) => {
-      const erased: string[][] = [];
-      return {
-        erased,
-        target: {
-          name,
-          remote: false,
-          erase: async (subject: { entities: readonly string[] }) => void erased.push([...subject.entities]),
-          verify: async () => !holds,
-        },
-      };
-    };
-    const dirty = target("dirty", true);
-    const clean = target("clean", false);
-    const next = await sweepLeftovers({ ...stage.stores, targets: [dirty.target, clean.target] }, 0);
-    expect(next).to.equal(0);
-    expect(dirty.erased).to.deep.equal([[entity]]);
-    expect(clean.erased).to.deep.equal([]);
-    expect(await history.holds([stranger])).to.equal(true);
-    expect(await memberships.holds([stranger])).to.equal(true);
   });
 });
 
@@ -119,7 +91,7 @@ describe("the sweeper, while a remote target accepts calls and never answers the
     if (deletion === undefined) throw new Error("There is no such request");
     await stage.stores.ledger.complete(requestId, deletion.revision, 1);
     const changed = { requestId: `x${requestId.slice(1)}`, revision: 1, targets };
-    await stage.stores.ledger.accept({ ...deletion, ...changed });
+    await stage.stores.ledger.accept({ ...deletion, ...changed }, noScope);
     return changed.requestId;
   }
 });

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import type { EntityId } from "../../src/entities/entity.js";
-import type { EntityState } from "../../src/entities/entity-store.js";
+import type { EntityId, StoredEntity } from "../../src/entities/entity.js";
 import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
 
 const MIB = 1_048_576;
@@ -44,8 +43,8 @@ describe("a batch about large profiles", () => {
   });
   afterEach(() => stage.close());
 
-  function sizeOf(states: ReadonlyMap<EntityId, EntityState>): number {
-    return [...states.values()].reduce((sum, one) => sum + (one.state === "live" ? one.entity.sealed.length : 0), 0);
+  function sizeOf(profiles: ReadonlyMap<EntityId, StoredEntity>): number {
+    return [...profiles.values()].reduce((sum, { sealed }) => sum + sealed.length, 0);
   }
 
   const text = (bytes: number) => randomBytes(bytes / 2).toString("hex");
@@ -68,27 +67,6 @@ describe("a batch about large profiles", () => {
     expect(Math.max(...loaded)).to.be.at.most(4 * MIB);
     expect(await stage.counted()).to.equal(24 * 3);
     for (const value of values) expect(await stage.read("_uid", value)).to.include({ x: 2 });
-  });
-
-  it("opens a few of them at a time when what others left behind is finished", async function () {
-    this.timeout(60_000);
-    const values = await fill(12, 900_000);
-    const { history } = stage.stores;
-    const { settle } = history;
-    history.settle = () => Promise.reject(new Error("died"));
-    for (const _uid of values) await stage.collect([{ _uid, at: LONG_AGO + 1, x: 1 }]).catch(() => {});
-    history.settle = settle;
-    const { entities } = stage.stores;
-    const { load } = entities;
-    const sizes: number[] = [];
-    entities.load = async (ids) => {
-      const states = await load(ids);
-      sizes.push(sizeOf(states));
-      return states;
-    };
-    expect(await stage.finish()).to.equal(12);
-    expect(Math.max(...sizes)).to.be.at.most(4 * MIB);
-    expect(await stage.counted()).to.equal(24);
   });
 
   it("rejects a message that would merge more than can be opened at once, and opens none of it", async function () {

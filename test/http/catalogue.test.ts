@@ -227,9 +227,9 @@ describe("the catalogue over HTTP", () => {
     before(async () => {
       listed = await startService();
       const segments = Array.from({ length: 250 }, (_, index) => `s${String(index).padStart(3, "0")}`);
-      await listed.service.stores.catalogue.registerSegments(
-        segments.map((id) => ({ id, name: `${id}!`, table: "user" })),
-      );
+      for (const id of segments) {
+        await listed.service.stores.catalogue.putSegment({ id, name: `${id}!`, table: "user" });
+      }
       for (const id of ["b", "a"]) {
         await listed.fetch(`/api/experience/${id}`, { method: "PUT", json: { audience: "s000", goal: "s001" } });
       }

@@ -122,24 +122,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "API keys beside restored data, on 
       start: restart,
     });
   });
-
-  it("keys that an earlier version kept with the data are moved once: the old data put back revives none", async () => {
-    const { key, kept } = mintKey("old", ["metric:read"], 1);
-    const { id, revokedAt: _, ...fields } = kept;
-    const old: { _id: string } = { _id: id, ...fields, revokedAt: null } as { _id: string };
-    await service.stop({ keep: true });
-    await ledger().collection("api_keys").drop();
-    await ledger().collection<{ _id: string }>("marks").deleteOne({ _id: "API keys" });
-    await data().collection<{ _id: string }>("api_keys").insertOne(old);
-    await restart();
-    expect(await statusOf(service, key)).to.equal(200);
-    await service.service.stores.keys.revoke(id, 2);
-    await service.stop({ keep: true });
-    await data().collection("api_keys").deleteMany({});
-    await data().collection<{ _id: string }>("api_keys").insertOne(old);
-    await restart();
-    expect(await statusOf(service, key)).to.equal(401);
-  });
 });
 
 /** Puts `copy.db` of a folder in the place of a database that no service has open. */

@@ -7,9 +7,10 @@ import { createRecorder, type Recorder, type RecorderParts } from "../../src/met
 import type { Series } from "../../src/metrics/series.js";
 import { slotGate } from "../../src/metrics/slot-gate.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { commitOf, freshEntity, keep, messageFor, newEntityId } from "../support/commits.js";
 
 /** The ports that a recorder, and what it measures, live on. */
-export type RecordedStores = Pick<Stores, "catalogue" | "memberships" | "history" | "counts" | "claims" | "series">;
+export type RecordedStores = Pick<Stores, "catalogue" | "memberships" | "entities" | "counts" | "claims" | "series">;
 
 /** A recorder over these stores, with whatever of its parts is to be another. */
 export function recorderOver(
@@ -60,25 +61,13 @@ export async function savedHours(
   return saved;
 }
 
-let messages = 0;
-
 /** Lets a stream receive messages whose event time is `time`. */
 export async function receive(stores: RecordedStores, stream: string, time: number, count = 1): Promise<void> {
-  const ids = Array.from({ length: count }, () => (messages++).toString(16).padStart(32, "0"));
-  await stores.history.append(
-    ids.map((id, position) => ({
-      id,
-      table: "user",
-      stream,
-      entity: id,
-      hashes: [],
-      time,
-      arrival: time,
-      position,
-      sealed: new Uint8Array(1),
-    })),
+  const entity = newEntityId();
+  const messages = Array.from({ length: count }, (_, position) =>
+    messageFor(entity, { stream, time, arrival: time, position }),
   );
-  await stores.history.settle(ids);
+  if (!(await stores.entities.commit(commitOf([], { messages })))) throw new Error("the messages were not kept");
 }
 
 /** Makes entities members of a segment. */
@@ -88,13 +77,7 @@ export async function join(
   entities: readonly string[],
   time = 1,
 ): Promise<void> {
-  await stores.memberships.apply(
-    entities.map((entity) => ({
-      entity,
-      stamp: { time, arrival: time, position: 0 },
-      add: [segment],
-      remove: [],
-      full: false,
-    })),
-  );
+  const said = [{ add: [segment], stamp: { time, arrival: time, position: 0 } }];
+  const known = await stores.entities.load(entities);
+  for (const id of entities) await keep(stores.entities, known.get(id) ?? freshEntity([], { id }), { said });
 }

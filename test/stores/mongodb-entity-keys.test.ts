@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { type Binary, BSON } from "mongodb";
-import { entityKeysCollections, mongoEntityKeys } from "../../src/stores/mongodb/entity-keys.js";
+import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "../../src/stores/mongodb/entity-keys.js";
 import { entityKeysContract } from "../contracts/entity-keys.contract.js";
 import { openTestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
 
-const pepper = Buffer.from("a pepper of at least thirty-two bytes");
+const pepper = keyWrapping(Buffer.from("a pepper of at least thirty-two bytes"));
 
 onServers(["mongodb"], "entity keys on MongoDB", () => {
   const open = async () => {
@@ -41,7 +41,7 @@ onServers(["mongodb"], "entity keys on MongoDB", () => {
   it("opens keys with the pepper that they were made with alone", async () => {
     const { db, close } = await openTestDatabase(entityKeysCollections);
     await mongoEntityKeys(db, pepper).create(["a"]);
-    const other = mongoEntityKeys(db, Buffer.from("another pepper of at least thirty-two bytes"));
+    const other = mongoEntityKeys(db, keyWrapping(Buffer.from("another pepper of at least thirty-two bytes")));
     const failed = await other.read(["a"]).then(
       () => false,
       () => true,

@@ -1,43 +1,49 @@
 import { expect } from "chai";
-import { MongoClient } from "mongodb";
 import type { Ledger } from "../../src/deletions/ledger.js";
-import { promised } from "../../src/stores/mongodb/connection.js";
 import { mongoFailure } from "../../src/stores/mongodb/failure.js";
-import { ledgerCollections, mongoLedger } from "../../src/stores/mongodb/ledger.js";
-import { deletionsOf } from "../../src/stores/mongodb/ledger-document.js";
-import { mongoSuppression } from "../../src/stores/mongodb/suppression.js";
-import { ledgerContract, someDeletion } from "../contracts/ledger.contract.js";
+import { ledgerContract, noScope, someDeletion } from "../contracts/ledger.contract.js";
 import { suppressionContract } from "../contracts/suppression.contract.js";
+import { freshEntity, keep, newHash } from "../support/commits.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
-import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
-import { mongodbUrl, onServers } from "../support/servers.js";
+import { openTestEngine, type TestEngine } from "../support/mongo-engine.js";
+import { onServers } from "../support/servers.js";
 
 onServers(["mongodb"], "the ledger on MongoDB", () => {
+  let engine: TestEngine;
+  let one: Ledger;
+  let two: Ledger;
+  let three: Ledger;
+  before(async () => {
+    engine = await openTestEngine();
+    one = engine.stores.ledger;
+    two = (await engine.another()).ledger;
+    three = (await engine.another()).ledger;
+  });
+  after(() => engine.close());
   const open = async () => {
-    const { db, close } = await openTestDatabase(ledgerCollections);
-    return { ledger: mongoLedger(db), suppression: mongoSuppression(db), close };
+    const { ledger, suppression, entities } = engine.stores;
+    return { ledger, suppression, entities, close: () => engine.empty() };
   };
   ledgerContract("mongodb", open);
   suppressionContract("mongodb", open);
 
   describe("several processes over one ledger", () => {
-    let at: TestDatabase;
-    let one: Ledger;
-    let two: Ledger;
     beforeEach(async () => {
-      at = await openTestDatabase(ledgerCollections);
-      [one, two] = [mongoLedger(at.db), mongoLedger(at.db)];
+      await engine.client
+        .db(`${engine.name}_ledger`)
+        .collection<{ _id: string }>("marks")
+        .deleteOne({ _id: "forgotten" });
     });
-    afterEach(() => at.close());
+    afterEach(() => engine.empty());
 
     const numbers = async () => (await one.since(0, 1000)).map(({ sequence }) => sequence);
 
     it("accept many requests at once, each with a number of its own and none left out", async () => {
       const accepting = Array.from({ length: 64 }, (_, index) => [
-        one.accept(someDeletion(`one-${index}`)),
-        two.accept(someDeletion(`two-${index}`)),
+        one.accept(someDeletion(`one-${index}`), noScope),
+        two.accept(someDeletion(`two-${index}`), noScope),
       ]);
-      await Promise.all(accepting.flat());
+      expect(await Promise.all(accepting.flat())).to.not.include(undefined);
       expect(await numbers()).to.deep.equal(Array.from({ length: 128 }, (_, index) => index + 1));
     });
 
@@ -57,39 +63,41 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       };
       const watching = watch();
       const accept = async (ledger: Ledger, name: string) => {
-        for (let turn = 0; turn < 15; turn += 1) await ledger.accept(someDeletion(`${name}-${turn}`));
+        for (let turn = 0; turn < 15; turn += 1) await ledger.accept(someDeletion(`${name}-${turn}`), noScope);
       };
-      await Promise.all([accept(one, "a"), accept(two, "b"), accept(mongoLedger(at.db), "c")]);
+      await Promise.all([accept(one, "a"), accept(two, "b"), accept(three, "c")]);
       done = true;
       await watching;
       expect(await numbers()).to.have.length(45);
     });
 
-    it("accept the same identity at the same moment as two requests", async () => {
-      await Promise.all([
-        one.accept(someDeletion("a", { requestId: "first-1" })),
-        two.accept(someDeletion("a", { requestId: "second-1" })),
-      ]);
-      expect((await one.openOver(["hash-a"])).map(({ requestId }) => requestId)).to.have.members([
-        "first-1",
-        "second-1",
-      ]);
+    it("accept one of several requests that name the same profile at the same moment", async () => {
+      const hash = newHash();
+      const { id, revision } = await keep(engine.stores.entities, freshEntity([hash]));
+      const scope = { profiles: [{ id, revision }], free: new Map() };
+      const accepted = await Promise.all(
+        [one, two, three, one].map((ledger, n) =>
+          ledger.accept(someDeletion(`n${n}`, { entities: [`sealer-n${n}`, id], hashes: [hash] }), scope),
+        ),
+      );
+      expect(accepted.filter((each) => each !== undefined)).to.have.length(1);
+      expect(await one.openOver([hash])).to.have.length(1);
     });
 
-    it("give no number again whose request was forgotten, also by one who slept through it", async () => {
-      await one.accept(someDeletion("a"));
-      await two.accept(someDeletion("b"));
-      await two.accept(someDeletion("c"));
-      await two.complete("b-1700000000", 1, 2000);
+    it("give no number again whose request was forgotten", async () => {
+      await one.accept(someDeletion("a"), noScope);
+      await two.accept(someDeletion("b"), noScope);
+      await two.accept(someDeletion("c"), noScope);
+      await two.complete("c-1700000000", 1, 2000);
       await two.expire(3000, async () => {});
-      await one.accept(someDeletion("d"));
+      await one.accept(someDeletion("d"), noScope);
       const all = await one.since(0, 10);
-      expect(all.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-a", "hash-c", "hash-d"]);
-      expect(all.map(({ sequence }) => sequence)).to.deep.equal([1, 3, 4]);
+      expect(all.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-a", "hash-b", "hash-d"]);
+      expect(all.map(({ sequence }) => sequence)).to.deep.equal([1, 2, 4]);
     });
 
     it("leave a request to another when its runner died, once its time is over", async () => {
-      await one.accept(someDeletion("a"));
+      await one.accept(someDeletion("a"), noScope);
       expect(await one.claim("a-1700000000", "dead", 0, 30_000)).to.equal(true);
       expect(await two.claim("a-1700000000", "alive", 29_999, 60_000)).to.equal(false);
       expect(await two.open({ limit: 10, due: 29_999 })).to.have.length(0);
@@ -98,78 +106,58 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     });
   });
 
-  it("keeps a request, its events and whom it suppresses in one document", async () => {
-    const { db, close } = await openTestDatabase(ledgerCollections);
-    await mongoLedger(db).accept(someDeletion("a"));
-    const documents = await deletionsOf(db).find().toArray();
-    await close();
-    expect(documents).to.have.length(1);
-    expect(documents[0]).to.deep.include({
-      _id: "a-1700000000",
-      open: true,
-      entities: ["sealer-a", "entity-a"],
-      suppressed: [
-        { hash: "hash-a", cutOff: 1000 },
-        { hash: "other-a", cutOff: 1000 },
-      ],
-    });
-  });
-
-  describe("when an answer is lost on its way", () => {
+  describe("when a response is lost on its way", () => {
     let proxy: FaultProxy;
-    let at: TestDatabase;
-    let client: MongoClient;
+    let far: TestEngine;
     beforeEach(async () => {
       proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
-      at = await openTestDatabase(ledgerCollections);
-      client = new MongoClient(proxy.url(mongodbUrl(at.db.databaseName)));
+      far = await openTestEngine(proxy.url(process.env.TEST_MONGODB_URL ?? ""));
     });
     afterEach(async () => {
-      await client.close();
-      await at.close();
+      await proxy.set("pass");
+      await far.close();
       await proxy.close();
     });
 
     it("the request was accepted once, and the next one has a number of its own", async () => {
-      const far = mongoLedger(client.db(at.db.databaseName, promised));
-      await far.accept(someDeletion("a"));
+      const { ledger } = far.stores;
+      await ledger.accept(someDeletion("a"), noScope);
       const lost = proxy.when("b-1700000000", "dropAnswers");
-      const failure = await far.accept(someDeletion("b")).then(
+      const failure = await ledger.accept(someDeletion("b"), noScope).then(
         () => undefined,
         (error: unknown) => mongoFailure(error),
       );
       await lost;
       expect(failure?.kind).to.be.oneOf([undefined, "unavailable"]);
-      await far.accept(someDeletion("c"));
-      const all = await mongoLedger(at.db).since(0, 10);
-      expect(all.map(({ sequence }) => sequence)).to.deep.equal([1, 2, 3]);
-      expect(all.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-a", "hash-b", "hash-c"]);
+      await ledger.accept(someDeletion("c"), noScope);
+      const all = await ledger.since(0, 10);
+      const identities = all.map(({ deletion }) => deletion.identity);
+      expect(identities).to.deep.equal(failure === undefined ? ["hash-a", "hash-b", "hash-c"] : identities);
+      expect(new Set(identities).size).to.equal(identities.length);
+      expect(all.map(({ sequence }) => sequence)).to.deep.equal(identities.map((_, index) => index + 1));
     });
 
     it("an extension that is tried again is not lost, and completion says what is so", async () => {
-      const far = mongoLedger(client.db(at.db.databaseName, promised));
-      const near = mongoLedger(at.db);
-      await near.accept(someDeletion("a"));
+      const { ledger } = far.stores;
+      await ledger.accept(someDeletion("a"), noScope);
       const lost = proxy.when("found-late", "dropAnswers");
-      await far.extend("a-1700000000", 1, { cutOff: 5000, entities: ["found-late"] }).catch(() => {});
+      await ledger.extend("a-1700000000", 1, { entities: ["found-late"] }).catch(() => {});
       await lost;
-      const { revision = 0, entities } = (await far.find("a-1700000000")) ?? {};
-      expect(entities).to.include("found-late");
-      const again = await far.extend("a-1700000000", revision, { cutOff: 5000, entities: ["found-late"] });
-      expect(again?.entities).to.deep.equal(entities);
-      expect(await far.complete("a-1700000000", 1, 6000)).to.equal(false);
-      expect(await far.complete("a-1700000000", again?.revision ?? 0, 6000)).to.equal(true);
+      const { revision = 0 } = (await ledger.find("a-1700000000")) ?? {};
+      const again = await ledger.extend("a-1700000000", revision, { entities: ["found-late"] });
+      expect(again?.entities).to.deep.equal(["sealer-a", "entity-a", "found-late"]);
+      expect(await ledger.complete("a-1700000000", 1, 6000)).to.equal(false);
+      expect(await ledger.complete("a-1700000000", again?.revision ?? 0, 6000)).to.equal(true);
     });
   });
 
-  it("answers a repeated completion whose first answer was lost", async () => {
-    const { db, close } = await openTestDatabase(ledgerCollections);
-    const ledger = mongoLedger(db);
-    await ledger.accept(someDeletion("a"));
+  it("answers a repeated completion whose first response was lost", async () => {
+    const { ledger } = engine.stores;
+    await ledger.accept(someDeletion("a"), noScope);
     const answers = [];
     for (const at of [2000, 3000]) answers.push(await ledger.complete("a-1700000000", 1, at));
     const found = await ledger.find("a-1700000000");
-    await close();
+    await engine.empty();
     expect(answers).to.deep.equal([true, true]);
     expect(found?.completedAt).to.equal(2000);
   });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type ShardedCollection, shardingFault } from "../../src/stores/mongodb/check-cluster.js";
+import { type ShardedCollection, shardingFault } from "../../src/stores/mongodb/collection.js";
 
 const plans = [
   { name: "identities", indexes: [{ key: { entity: 1 } }] },

@@ -3,17 +3,18 @@ import { MongoClient } from "mongodb";
 import { StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
 import { databaseOf } from "../../src/stores/mongodb/connection.js";
-import { erasureWatermarkCollections, mongoErasureWatermark } from "../../src/stores/mongodb/erasure-watermark.js";
+import { entityCollections } from "../../src/stores/mongodb/entity-document.js";
 import { mongoFailure } from "../../src/stores/mongodb/failure.js";
 import { ledgerCollections, mongoLedger } from "../../src/stores/mongodb/ledger.js";
+import { marks, mongoErasureWatermark } from "../../src/stores/mongodb/marks.js";
 import { type OpenDatabases, openDatabases, type Plans } from "../../src/stores/mongodb/open-databases.js";
-import { someDeletion } from "../contracts/ledger.contract.js";
+import { noScope, someDeletion } from "../contracts/ledger.contract.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { mongodbUrl, onServers, ownName, testPepper } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
 
 const things = { name: "things", indexes: [{ key: { a: 1, b: -1 } }, { key: { c: 1 }, unique: true }] } as const;
-const plans: Plans = { data: [...erasureWatermarkCollections, things], ledger: ledgerCollections };
+const plans: Plans = { data: [...entityCollections, marks, things], ledger: ledgerCollections };
 
 describe("the database of a URL of MongoDB", () => {
   const cases: readonly [string, string][] = [
@@ -143,8 +144,9 @@ onServers(["mongodb"], "databases on MongoDB", () => {
   });
 
   it("are refused when the ledger has not heard of what the data has seen erased, and let in when the data is older", async () => {
-    const { ledger, data } = await open();
-    await mongoLedger(ledger).accept(someDeletion("a"));
+    const databases = await open();
+    const { ledger, data } = databases;
+    await mongoLedger(databases).accept(someDeletion("a"), noScope);
     await open();
     await mongoErasureWatermark(data).write(1);
     await open();
@@ -169,16 +171,15 @@ onServers(["mongodb"], "databases on MongoDB", () => {
       await proxy.set("refuse");
       const opening = open({ url: proxy.url(url), deadlineMs: 1000, waitMs: 15_000 });
       await proxy.set("pass");
-      expect(await mongoLedger((await opening).ledger).countOpen()).to.equal(0);
+      expect(await mongoLedger(await opening).countOpen()).to.equal(0);
     });
 
     for (const fault of ["refuse", "blackhole", "dropAnswers"] as const) {
       it(`fail, and in kind, when the line is set to ${fault}, and work again after it`, async () => {
-        const { ledger } = await open({ url: proxy.url(url), deadlineMs: 2000 });
-        const requests = mongoLedger(ledger);
-        await requests.accept(someDeletion("a"));
+        const requests = mongoLedger(await open({ url: proxy.url(url), deadlineMs: 2000 }));
+        await requests.accept(someDeletion("a"), noScope);
         await proxy.set(fault);
-        for (const work of [() => requests.find("a-1700000000"), () => requests.accept(someDeletion("b"))]) {
+        for (const work of [() => requests.find("a-1700000000"), () => requests.accept(someDeletion("b"), noScope)]) {
           const error = await work().then(
             () => undefined,
             (failure: unknown) => failure,
@@ -186,7 +187,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
           expect(mongoFailure(error)?.kind).to.equal("unavailable");
         }
         await proxy.set("pass");
-        await requests.accept(someDeletion("c"));
+        await requests.accept(someDeletion("c"), noScope);
         expect((await requests.find("c-1700000000"))?.identity).to.equal("hash-c");
       });
     }

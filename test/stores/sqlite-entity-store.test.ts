@@ -1,7 +1,7 @@
 import { entityStoreContract } from "../contracts/entity-store.contract.js";
-import { temporaryStores } from "../support/stores.js";
+import { temporaryStores } from "../support/temporary-stores.js";
 
 entityStoreContract("sqlite", async () => {
-  const { stores, close } = await temporaryStores();
-  return { store: stores.entities, close };
+  const stores = await temporaryStores({ inMemory: true });
+  return { stores, close: () => stores.close() };
 });

@@ -3,5 +3,5 @@ import { temporaryStores } from "../support/temporary-stores.js";
 
 membershipIndexContract("sqlite", async () => {
   const stores = await temporaryStores({ inMemory: true });
-  return { index: stores.memberships, kill: (ids) => stores.entities.erase(ids), close: () => stores.close() };
+  return { stores, close: () => stores.close() };
 });

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { segmentNames } from "../../src/catalogue/segment-names.js";
 import { arrivals, type Clock } from "../../src/clock.js";
 import { collectMessages } from "../../src/entities/collect-messages.js";
-import { finishPending } from "../../src/entities/finish-pending.js";
 import { type HashIdentity, identityField, identityHashing, identityOf } from "../../src/entities/identity.js";
 import { type MessageRules, parseMessage } from "../../src/entities/parse-message.js";
 import { readEntity } from "../../src/entities/read-entity.js";
@@ -41,8 +40,6 @@ export interface EntityStage {
   collect(messages: readonly object[], options?: { ids?: readonly string[]; stream?: string }): Promise<string[]>;
   /** What a read shows, attributes and segments in one object; undefined where there is nobody. */
   read(field: string, value: string): Promise<Record<string, unknown> | undefined>;
-  /** Finishes what was left behind. */
-  finish(): Promise<number>;
   /** Counted messages of a stream. */
   counted(stream?: string): Promise<number>;
   close(): Promise<void>;
@@ -83,7 +80,6 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
       const profile = await read(userTable, identity, { segments: true });
       return profile && { ...Object.fromEntries(profile.attributes), segments: profile.segments };
     },
-    finish: () => finishPending(plain, Number.MAX_SAFE_INTEGER),
     async counted(stream = "web") {
       const counts = await stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
       return counts.filter((count) => count.stream === stream).reduce((sum, { count }) => sum + count, 0);

@@ -4,13 +4,14 @@ import { noObserver } from "../../src/deletions/deletion-observer.js";
 import type { DownstreamTarget } from "../../src/deletions/downstream-target.js";
 import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
 import { downstreamTargets } from "../../src/downstream/index.js";
-import type { EntityId, StoredEntity } from "../../src/entities/entity.js";
+import type { EntityId } from "../../src/entities/entity.js";
 import { encodeDocument } from "../../src/entities/entity-document.js";
 import { type HashIdentity, type Identity, identityHashing } from "../../src/entities/identity.js";
-import { type Sealing, sealing } from "../../src/entities/sealed.js";
+import { batchSealing, type Sealing, sealing } from "../../src/entities/sealed.js";
 import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { changeOf, commitOf, freshEntity, messageFor } from "./commits.js";
 import { type OpenStores, storesOf, temporaryStores } from "./stores.js";
 
 /** Deletion over the embedded engine, with everything that a test wants to hold or to look at. */
@@ -67,25 +68,22 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     async profile(identities, { since = now(), table = "user" } = {}) {
       const id = randomBytes(16).toString("hex");
       const stamp = { time: since, arrival: since, position: 0 };
-      await open.stores.entityKeys.create([id]);
       const plain = encodeDocument({ attributes: new Map([["plan", { stamp, value: "gold" }]]), identities });
-      const [sealed] = await seals.seal([{ entity: id, plain }]);
+      const { seal, newKeys } = batchSealing(open.stores.entityKeys);
+      const keys = newKeys([id]);
+      const [sealed] = await seal([{ entity: id, plain }]);
       const bindings = identities.map((identity) => ({ hash: hashIdentity(table, identity), since }));
-      const entity: StoredEntity = {
-        id,
-        table,
-        revision: 0,
-        born: since,
-        bindings,
-        joined: [],
-        sealed: sealed as Uint8Array,
-      };
-      const [kept] = await open.stores.entities.save([{ entity, absorbs: [], releasedBy: [] }]);
-      if (kept !== true) throw new Error("The profile was not kept");
-      await open.stores.memberships.apply([{ entity: id, stamp, add: ["buyers"], remove: [], full: false }]);
-      const message = { id, table, stream: "web", entity: id, hashes: [], ...stamp, sealed: sealed as Uint8Array };
-      await open.stores.history.append([message]);
-      await open.stores.history.settle([id]);
+      const entity = freshEntity([], { id, table, born: since, bindings, sealed: sealed as Uint8Array });
+      const hashes = bindings.map(({ hash }) => hash);
+      const { entities, suppression } = open.stores;
+      const [held, cutOffs] = [await entities.owners(hashes), await suppression.cutOffs(hashes)];
+      const commit = commitOf([changeOf(entity, [{ add: ["buyers"], stamp }])], {
+        messages: [messageFor(id, { ...stamp, sealed: sealed as Uint8Array })],
+        owners: new Map(hashes.map((hash) => [hash, held.get(hash)])),
+        cutOffs,
+        keys,
+      });
+      if (!(await entities.commit(commit))) throw new Error("The profile was not kept");
       return id;
     },
 

@@ -5,7 +5,6 @@ import { noObserver } from "../../src/deletions/deletion-observer.js";
 import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
 import { downstreamTargets } from "../../src/downstream/index.js";
 import { collectMessages } from "../../src/entities/collect-messages.js";
-import { finishPending } from "../../src/entities/finish-pending.js";
 import { type Identity, identityHashing } from "../../src/entities/identity.js";
 import { readEntity } from "../../src/entities/read-entity.js";
 import { sealing } from "../../src/entities/sealed.js";
@@ -21,7 +20,6 @@ export interface Process {
   readonly erasure: Erasure;
   collect(message: ModelMessage): Promise<void>;
   delete(identity: string, cutOff: number): Promise<string>;
-  finishPending(): Promise<unknown>;
   read(identity: string): Promise<Seen>;
   hashOf(identity: string): string;
 }
@@ -78,8 +76,6 @@ export function openProcess(stores: Stores, clock: () => number, gate?: Gate): P
     },
 
     hashOf: (identity) => hashIdentity("user", identityOf(identity)),
-
-    finishPending: () => finishPending(profiles, Number.MAX_SAFE_INTEGER),
 
     async read(identity) {
       const profile = await read(table, identityOf(identity), { segments: true });

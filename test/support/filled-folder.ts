@@ -1,8 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { identityHashing } from "../../src/entities/identity.js";
-import { encodeMessage } from "../../src/entities/message.js";
-import { sealing } from "../../src/entities/sealed.js";
 import { mintKey } from "../../src/keys/mint-key.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import type { Stores } from "../../src/stores/stores.js";
@@ -64,7 +61,6 @@ export async function filledFolder(): Promise<FilledFolder> {
   const { stores } = service.service;
   await stores.keys.add(kept);
   await leaveClaims(stores);
-  await leavePending(stores, "pending");
   await service.stop({ keep: true });
   const pepper = `base64:${readFileSync(join(service.dir, "pepper")).toString("base64")}`;
   return { dir: service.dir, pepper, key, people: [...people.slice(0, 35), "pending"], erased, requestIds };
@@ -100,18 +96,4 @@ async function leaveClaims({ claims }: Stores): Promise<void> {
   await claims.confirm(samples.slice(1));
   await claims.settle(samples.slice(2, 4));
   await claims.giveAway(columns.slice(3));
-}
-
-/** A message of a writer that died before it could apply it: the next service finishes it. */
-async function leavePending({ entityKeys, history, pepper }: Stores, name: string): Promise<void> {
-  const entity = "e".repeat(32);
-  const identity = { field: "_uid", value: name };
-  const plain = encodeMessage({ identities: [identity], attributes: [["city", "Porto"]], segments: undefined });
-  await entityKeys.create([entity]);
-  const [sealed = new Uint8Array()] = await sealing(entityKeys).seal([{ entity, plain }]);
-  // So long ago that nobody can still be at it.
-  const arrival = Date.now() - 600_000;
-  const hashes = [identityHashing(pepper)("user", identity)];
-  const where = { table: "user", stream: "web", entity, hashes };
-  await history.append([{ id: "f".repeat(32), ...where, time: arrival, arrival, position: 0, sealed }]);
 }

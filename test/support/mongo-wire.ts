@@ -8,6 +8,8 @@ export interface WireCommand {
   readonly database: string;
   readonly collection: string | undefined;
   readonly writeConcern: unknown;
+  /** Whether it is part of a transaction, whose commit says what it is written to. */
+  readonly inTransaction: boolean;
   /** The mode of `$readPreference`; undefined where none was sent, which means the primary. */
   readonly readPreference: string | undefined;
 }
@@ -83,6 +85,7 @@ function commandOf(sections: Buffer): WireCommand {
     database: command.$db,
     collection: typeof command[name] === "string" ? command[name] : undefined,
     writeConcern: command.writeConcern,
+    inTransaction: command.autocommit === false,
     readPreference: command.$readPreference?.mode,
   };
 }

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { dataIdsOf } from "../../src/deletions/deletion.js";
-import { sweepLeftovers } from "../../src/deletions/sweep-leftovers.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { ErasureModel, type ModelMessage, type Seen, type UnderWay } from "./erasure-model.js";
 import { openProcess, virtualClock } from "./erasure-world.js";
@@ -29,13 +28,7 @@ interface Slow<Kind = "held" | "dies"> {
   readonly meanwhile: readonly Short[];
 }
 
-type Step =
-  | Short
-  | Slow<"held">
-  | Slow<"dies">
-  | { readonly kind: "sweep" }
-  | { readonly kind: "finish" }
-  | { readonly kind: "restart" };
+type Step = Short | Slow<"held"> | Slow<"dies"> | { readonly kind: "sweep" } | { readonly kind: "restart" };
 
 const names = ["email:a", "email:b", "user_id:a", "user_id:b"];
 
@@ -66,7 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.constantFrom({ kind: "sweep" }, { kind: "finish" }, { kind: "restart" }),
+    arbitrary: fc.constantFrom({ kind: "sweep" }, { kind: "restart" }),
   },
 );
 
@@ -109,7 +102,6 @@ class Life {
     this.#time.pass(1000);
     if (one.kind === "held" || one.kind === "dies") await this.#slowly(one);
     else if (one.kind === "sweep") await this.#process.erasure.sweeper.sweep();
-    else if (one.kind === "finish") await this.#process.finishPending();
     else if (one.kind === "restart") await this.#restart();
     else await this.#atOnce(one);
     await this.#look();
@@ -125,7 +117,6 @@ class Life {
       await this.#process.erasure.sweeper.sweep();
     }
     expect(await ledger.countOpen()).to.equal(0);
-    await sweepLeftovers({ ...this.#stores, targets: [] }, 0);
     await this.#look();
     const hashes = this.#people.map((person) => this.#process.hashOf(person));
     for (const { deletion } of await ledger.since(0, 1_000_000)) {
@@ -175,7 +166,6 @@ class Life {
 
   async #restart(): Promise<void> {
     await this.#process.erasure.eraseAgain();
-    await this.#process.finishPending();
   }
 
   #workOf(one: Short, process: ReturnType<typeof openProcess>): { it?: UnderWay; run(): Promise<unknown> } | undefined {

@@ -3,7 +3,7 @@ import { type Log, openLog } from "../../src/log.js";
 import type { SharedEra } from "../../src/metrics/shared-era.js";
 import { openBullmq } from "../../src/stores/bullmq/index.js";
 import type { TickSchedule } from "../../src/stores/bullmq/ticks.js";
-import { mongoSharedEra, sharedEraCollections } from "../../src/stores/mongodb/shared-era.js";
+import { marks, mongoSharedEra } from "../../src/stores/mongodb/marks.js";
 import type { JobEngine } from "../../src/stores/stores.js";
 import { openTestDatabase } from "./mongo-database.js";
 import { influxdbUrl, mongodbUrl, ownName, redisUrl } from "./servers.js";
@@ -49,6 +49,6 @@ function open(
 
 /** An era in a database of its own. */
 export async function openTestEra(server?: string): Promise<{ sharedEra: SharedEra; close(): Promise<void> }> {
-  const { db, close } = await openTestDatabase(sharedEraCollections, server);
+  const { db, close } = await openTestDatabase([marks], server);
   return { sharedEra: mongoSharedEra(db), close };
 }

@@ -9,7 +9,6 @@ const parts: readonly Part[] = [
   "entity keys",
   "entities",
   "identities",
-  "memberships",
   "history",
   "stream counts",
   "slot claims",

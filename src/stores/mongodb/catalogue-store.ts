@@ -1,85 +1,119 @@
-import type { Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
-import { catalogueDocuments, experienceOf, segmentOf } from "./catalogue-documents.js";
-import { deleteSegment, putExperience } from "./catalogue-naming.js";
-import { duplicatesOf, isDuplicate, oneOf } from "./collection.js";
+import type { Experience } from "../../catalogue/experience.js";
+import type { Segment } from "../../catalogue/segment.js";
+import { byIds, type CollectionPlan } from "./collection.js";
+import { Conflict, type Transact } from "./transaction.js";
+
+export const catalogueCollections: readonly CollectionPlan[] = [
+  { name: "segments", indexes: [{ key: { table: 1, _id: 1 } }] },
+  { name: "removed_segments", indexes: [] },
+  { name: "experiences", indexes: [{ key: { audience: 1 } }, { key: { goal: 1 } }] },
+];
+
+export interface SegmentDocument extends Omit<Segment, "id"> {
+  readonly _id: string;
+  /** Goes up with each experience that is put over it, so that its deletion at that moment conflicts. */
+  readonly named?: number;
+}
+
+/** A segment that was deleted, and may have memberships left. */
+export interface RemovedSegment {
+  readonly _id: string;
+}
+
+export interface ExperienceDocument extends Omit<Experience, "id"> {
+  readonly _id: string;
+}
+
+export const segmentsOf = (db: Db): Collection<SegmentDocument> => db.collection<SegmentDocument>("segments");
+export const removedSegmentsOf = (db: Db): Collection<RemovedSegment> =>
+  db.collection<RemovedSegment>("removed_segments");
+export const experiencesOf = (db: Db): Collection<ExperienceDocument> =>
+  db.collection<ExperienceDocument>("experiences");
 
 /** Segments and experiences, a document each. Lists are in the order of `_id`, which is that of its UTF-8 bytes. */
-export function mongoCatalogueStore(db: Db): CatalogueStore {
-  const catalogue = catalogueDocuments(db);
-  const { segments, experiences } = catalogue;
+export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore {
+  const segments = segmentsOf(db);
+  const removed = removedSegmentsOf(db);
+  const experiences = experiencesOf(db);
 
   return {
     async putSegment({ id, name, table }) {
-      const put = () => segments.updateOne({ _id: id }, { $set: { live: true, name, table } }, { upsert: true });
-      await put().catch((error: unknown) => {
-        if (!isDuplicate(error)) throw error;
-        return put();
-      });
-    },
-
-    async registerSegments(registered) {
-      if (registered.length === 0) return;
-      const ids = registered.map(({ id }) => id);
-      const known = await segments.find({ _id: oneOf(ids), live: true }, { projection: { _id: 1 } }).toArray();
-      const fresh = new Map(registered.map((segment) => [segment.id, segment]));
-      for (const { _id } of known) fresh.delete(_id);
-      if (fresh.size === 0) return;
-      const documents = Array.from(fresh.values(), ({ id, name, table }) => ({ _id: id, live: true, name, table }));
-      const there = await segments
-        .insertMany(documents, { ordered: false })
-        .then(() => new Set<number>(), duplicatesOf);
-      const deleted = documents.filter((_, at) => there.has(at));
-      for (const { _id, ...segment } of deleted) await segments.updateOne({ _id, live: false }, { $set: segment });
+      await segments.updateOne({ _id: id }, { $set: { name, table } }, { upsert: true });
     },
 
     async segment(id) {
       const found = await segments.findOne({ _id: id });
-      return found?.live === true ? segmentOf(found) : undefined;
+      return found === null ? undefined : segmentOf(found);
     },
 
     async segmentsById(ids) {
       if (ids.length === 0) return new Map();
-      const found = await segments.find({ _id: oneOf(ids) }).toArray();
-      return new Map(found.filter(({ live }) => live).map((document) => [document._id, segmentOf(document)]));
+      const found = await segments.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
+      return new Map(found.map((document) => [document._id, segmentOf(document)]));
     },
 
     async segments(after, limit, table) {
-      const page = segments.find({
-        _id: { $gt: after ?? "" },
-        live: true,
-        ...(table === undefined ? {} : { table: { $eq: table } }),
-      });
+      const ofTable = table === undefined ? {} : { table: { $eq: table } };
+      const page = segments.find({ _id: { $gt: after ?? "" }, ...ofTable });
       return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(segmentOf);
     },
 
-    deleteSegment: (id) => deleteSegment(catalogue, id),
+    deleteSegment: (id) =>
+      transact(async (session) => {
+        if ((await experiences.findOne({ $or: [{ audience: id }, { goal: id }] }, { session })) !== null)
+          return "in-use";
+        if ((await segments.deleteOne({ _id: id }, { session })).deletedCount === 0) return "absent";
+        await removed.updateOne({ _id: id }, { $set: {} }, { session, upsert: true });
+        return "deleted";
+      }),
 
     async removed(limit) {
-      const found = await segments.find({ removed: true }).sort({ _id: 1 }).limit(limit).toArray();
-      return found.map(({ _id }) => _id);
+      return (await removed.find().sort({ _id: 1 }).limit(limit).toArray()).map(({ _id }) => _id);
     },
 
     async forgetRemoved(id) {
-      await segments.updateOne({ _id: id }, { $unset: { removed: "" } });
-      await segments.deleteOne({ _id: id, live: false, removed: { $exists: false } });
+      await removed.deleteOne({ _id: id });
     },
 
-    putExperience: (experience) => putExperience(catalogue, experience),
+    async putExperience(experience) {
+      const { id, ...fields } = experience;
+      const named = [...new Set([experience.audience, experience.goal])];
+      try {
+        await transact(async (session) => {
+          const { matchedCount } = await segments.updateMany(byIds(named), { $inc: { named: 1 } }, { session });
+          if (matchedCount < named.length) throw new Conflict();
+          await experiences.replaceOne({ _id: id }, fields, { session, upsert: true });
+        });
+        return { missing: [] };
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error;
+        const there = new Set((await segments.find(byIds(named)).toArray()).map(({ _id }) => _id));
+        return { missing: (["audience", "goal"] as const).filter((part) => !there.has(experience[part])) };
+      }
+    },
 
     async experience(id) {
       const found = await experiences.findOne({ _id: id });
-      return found?.live === true ? experienceOf(found) : undefined;
+      return found === null ? undefined : experienceOf(found);
     },
 
     async experiences(after, limit) {
-      const page = experiences.find({ _id: { $gt: after ?? "" }, live: true });
+      const page = experiences.find({ _id: { $gt: after ?? "" } });
       return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(experienceOf);
     },
 
     async deleteExperience(id) {
-      const deleted = await experiences.findOneAndDelete({ _id: id });
-      return deleted?.live === true;
+      return (await experiences.deleteOne({ _id: id })).deletedCount > 0;
     },
   };
+}
+
+export function segmentOf({ _id: id, name, table }: SegmentDocument): Segment {
+  return { id, name, table };
+}
+
+export function experienceOf({ _id: id, name, group, audience, goal }: ExperienceDocument): Experience {
+  return { id, name, ...(group === undefined ? {} : { group }), audience, goal };
 }

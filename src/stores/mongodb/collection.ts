@@ -1,4 +1,14 @@
-import type { Collection, Filter, FindOptions, IndexDescription, WithId } from "mongodb";
+import {
+  type Db,
+  type Filter,
+  type IndexDescription,
+  type IndexDescriptionInfo,
+  type MongoClient,
+  MongoNetworkTimeoutError,
+  MongoServerError,
+} from "mongodb";
+import { StartError } from "../../errors.js";
+import { mongoFailure } from "./failure.js";
 
 /** A collection as this service needs it: made at start, and looked at again each time. */
 export interface CollectionPlan {
@@ -7,49 +17,143 @@ export interface CollectionPlan {
   readonly indexes: readonly IndexDescription[];
 }
 
-/** Filter for one of these values. */
-export function oneOf<T>(values: readonly T[]): { $in: T[] } {
-  return { $in: [...values] };
+/** Filter for documents of these ids. */
+export function byIds<D extends { readonly _id: string }>(ids: readonly string[]): Filter<D> {
+  return { _id: { $in: [...ids] } } as unknown as Filter<D>;
 }
 
-/** The documents of these ids. All of them fit into the first batch, so that it is one round trip. */
-export async function findByIds<D extends { readonly _id: string }>(
-  collection: Collection<D>,
-  ids: readonly string[],
-  options: FindOptions = {},
-): Promise<WithId<D>[]> {
-  if (ids.length === 0) return [];
-  return collection.find({ _id: oneOf(ids) } as Filter<D>, { batchSize: ids.length + 1, ...options }).toArray();
+/** Makes the collections and indexes that are missing, and looks whether those that are there are what is needed. Safe to repeat, and for several at once. */
+export async function makeCollections(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
+  const there = new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name));
+  const indexesOf = new Map<string, IndexDescription[]>();
+  for (const { name, indexes } of plans) indexesOf.set(name, [...(indexesOf.get(name) ?? []), ...indexes]);
+  for (const [name, indexes] of indexesOf) {
+    if (!there.has(name)) await makeCollection(db, name);
+    await makeIndexes(db, name, indexes);
+  }
 }
 
-const DUPLICATE = 11000;
+const NAMESPACE_EXISTS = 48;
 
-/** Whether a write failed for the sole reason that a unique value was there already. */
-export function isDuplicate(error: unknown): boolean {
-  if (!(error instanceof Error) || isUnconfirmed(error)) return false;
-  const failures = writeErrorsOf(error);
-  return failures.length > 0 ? failures.every(({ code }) => code === DUPLICATE) : codeOf(error) === DUPLICATE;
+async function makeCollection(db: Db, name: string): Promise<void> {
+  await db.createCollection(name).catch((error: unknown) => {
+    if (!(error instanceof MongoServerError) || error.code !== NAMESPACE_EXISTS) throw error;
+  });
 }
 
-/** Positions, in a write of many documents, of those that were refused as duplicates; throws any other error. */
-export function duplicatesOf(error: unknown): Set<number> {
-  if (!isDuplicate(error)) throw error;
-  return new Set(writeErrorsOf(error as Error).map(({ index }) => index));
+async function makeIndexes(db: Db, name: string, needed: readonly IndexDescription[]): Promise<void> {
+  if (needed.length === 0) return;
+  for (let tries = 1; ; tries += 1) {
+    const there = await db.collection(name).indexes();
+    const missing = needed.filter((index) => !isThere(db, name, index, there));
+    if (missing.length === 0) return;
+    try {
+      await db.collection(name).createIndexes(missing);
+    } catch (error) {
+      // A large collection takes longer than an answer may; the server goes on, and the next try waits for the same index.
+      if (error instanceof MongoNetworkTimeoutError && tries < TRIES) continue;
+      throw indexFailure(db, name, missing, error);
+    }
+  }
 }
 
-function writeErrorsOf(error: Error): { code: number; index: number }[] {
-  const { writeErrors } = error as {
-    writeErrors?: { code: number; index: number } | { code: number; index: number }[];
-  };
-  return writeErrors === undefined ? [] : [writeErrors].flat();
+/** Each lasts as long as an answer may. */
+const TRIES = 500;
+
+/** Whether an index of this key is there; throws when it is, and is not what is needed. */
+function isThere(db: Db, name: string, needed: IndexDescription, there: readonly IndexDescriptionInfo[]): boolean {
+  const key = JSON.stringify(fieldsOf(needed));
+  const found = there.find((index) => JSON.stringify(fieldsOf(index)) === key);
+  if (found === undefined) return false;
+  const partial = found.partialFilterExpression !== undefined || found.sparse === true;
+  if ((found.unique === true) === (needed.unique === true) && !partial) return true;
+  const word = needed.unique === true ? "unique" : "not unique";
+  throw new StartError(
+    `The index ${found.name} of ${db.databaseName}.${name} must be ${word} and over all documents: drop it, and it is made again`,
+  );
 }
 
-/** Whether what was written beside the failures may not be kept by a majority. */
-function isUnconfirmed(error: Error): boolean {
-  const { result } = error as { result?: { getWriteConcernError?: () => unknown } };
-  return result?.getWriteConcernError?.() !== undefined;
+function fieldsOf({ key }: { readonly key: IndexDescription["key"] }): [string, unknown][] {
+  return key instanceof Map ? [...key] : Object.entries(key);
 }
 
-function codeOf(error: Error): unknown {
-  return (error as { code?: unknown }).code;
+/** What the server refuses is told with the index; what passes is told as it is. */
+function indexFailure(db: Db, name: string, missing: readonly IndexDescription[], error: unknown): unknown {
+  if (!(error instanceof MongoServerError) || error.code === UNAUTHORIZED || mongoFailure(error) !== undefined)
+    return error;
+  const keys = missing.map((index) => JSON.stringify(Object.fromEntries(fieldsOf(index)))).join(", ");
+  return new StartError(
+    `An index of ${db.databaseName}.${name} cannot be made (${keys}): documents or other indexes stand in its way`,
+    { cause: error },
+  );
+}
+
+/** What is known of a sharded collection. */
+export interface ShardedCollection {
+  /** `database.collection`. */
+  readonly _id: string;
+  readonly key?: Readonly<Record<string, unknown>>;
+  /** Set where a dropped collection is remembered. */
+  readonly dropped?: boolean;
+  /** Set where the cluster keeps track of a collection that is on one shard. */
+  readonly unsplittable?: boolean;
+}
+
+/** Refuses a cluster whose shard keys would let two documents have one `_id`, or one number of a deletion. */
+export async function checkCluster(
+  client: MongoClient,
+  data: { readonly name: string; readonly plans: readonly CollectionPlan[] },
+  ledger: string,
+): Promise<void> {
+  const { msg } = await client.db("admin").command({ hello: 1 });
+  if (msg !== "isdbgrid") return;
+  const ours = new RegExp(`^(${[data.name, ledger].map(literally).join("|")})\\.`);
+  const collections = client.db("config").collection<ShardedCollection>("collections");
+  const sharded = await collections.find({ _id: ours }).toArray().catch(notAllowed);
+  const fault = shardingFault(sharded, data, ledger);
+  if (fault !== undefined) throw new StartError(fault);
+}
+
+const UNAUTHORIZED = 13;
+
+function notAllowed(error: unknown): never {
+  if (!(error instanceof MongoServerError) || error.code !== UNAUTHORIZED) throw error;
+  throw new StartError("ENTITIES_URL: on a sharded cluster its user must be allowed to read config.collections");
+}
+
+/**
+ * What is wrong with the way that collections are sharded; undefined when nothing is. A cluster keeps an `_id` unique only
+ * where it is the shard key, and a unique index only where it begins with it.
+ */
+export function shardingFault(
+  sharded: readonly ShardedCollection[],
+  data: { readonly name: string; readonly plans: readonly CollectionPlan[] },
+  ledger: string,
+): string | undefined {
+  const split = sharded.filter(({ dropped, unsplittable }) => !dropped && !unsplittable);
+  const ofLedger = split.find(({ _id }) => _id.startsWith(`${ledger}.`));
+  if (ofLedger !== undefined) return `${ofLedger._id} is sharded: the database of the ledger must stand on one shard`;
+  const ofData = split.map((one) => ({
+    ...one,
+    plan: data.plans.find(({ name }) => one._id === `${data.name}.${name}`),
+  }));
+  for (const { _id, key, plan } of ofData) {
+    if (plan === undefined) continue;
+    const unique = plan.indexes.find((index) => index.unique === true);
+    if (unique !== undefined) return `${_id} is sharded: its unique index needs it on one shard`;
+    if (!isById(key))
+      return `${_id} is sharded by ${JSON.stringify(key ?? {})}: shard it by { "_id": "hashed" } or not at all`;
+  }
+  return undefined;
+}
+
+function isById(key: ShardedCollection["key"]): boolean {
+  const fields = Object.entries(key ?? {});
+  return (
+    fields.length === 1 && fields.every(([field, order]) => field === "_id" && (order === "hashed" || order === 1))
+  );
+}
+
+function literally(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -3,6 +3,7 @@ import { type Db, MongoClient, MongoServerError, ReadConcern } from "mongodb";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { mongoFailure } from "./failure.js";
+import { type Transact, transactions } from "./transaction.js";
 
 /** Both databases on one server. */
 export interface Connection {
@@ -11,6 +12,8 @@ export interface Connection {
   readonly data: Db;
   /** Deletion requests and the keys of entities, never restored from a backup. */
   readonly ledger: Db;
+  /** Over both. */
+  readonly transact: Transact;
   close(): Promise<void>;
 }
 
@@ -40,7 +43,7 @@ export async function connect(
     const client = openClient(url, deadlineMs);
     try {
       await client.connect();
-      const connection = await databasesOf(client, { url, log });
+      const connection = await databasesOf(client, { url, deadlineMs, log });
       await prepare(connection);
       return connection;
     } catch (error) {
@@ -106,10 +109,7 @@ export function databaseOf(url: string): string {
 /** MongoDB 5.0. */
 const OLDEST_WIRE_VERSION = 13;
 
-async function databasesOf(
-  client: MongoClient,
-  { url, log }: Pick<ConnectOptions, "url" | "log">,
-): Promise<Connection> {
+async function databasesOf(client: MongoClient, { url, deadlineMs, log }: ConnectOptions): Promise<Connection> {
   const name = databaseOf(url);
   const admin = client.db("admin");
   const { maxWireVersion } = await admin.command({ hello: 1 });
@@ -118,6 +118,7 @@ async function databasesOf(
     client,
     data: client.db(name, promised),
     ledger: client.db(`${name}_ledger`, promised),
+    transact: transactions(client, deadlineMs),
     close: () => client.close(),
   };
 }

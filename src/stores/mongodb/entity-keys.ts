@@ -3,7 +3,9 @@ import { Binary, type Collection, type Db } from "mongodb";
 import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
-import { type CollectionPlan, duplicatesOf, findByIds, oneOf } from "./collection.js";
+import { groupedReads } from "../../grouped-calls.js";
+import { byIds, type CollectionPlan } from "./collection.js";
+import { duplicatesOf } from "./failure.js";
 
 const entityKeys: CollectionPlan = { name: "entity_keys", indexes: [] };
 
@@ -19,37 +21,40 @@ export function entityKeysOf(db: Db): Collection<EntityKeyDocument> {
   return db.collection<EntityKeyDocument>(entityKeys.name);
 }
 
+/** Concurrent requests share their calls. */
+const CALLS = { most: 1_000, atOnce: 4 };
+
 /**
  * Keys of entities in the database of the ledger. What an update overwrites there lives on in journal, oplog, replicas and
  * backups, so a key is stored wrapped (RFC 3394) under one that is made from the pepper, which the server never sees.
  */
-export function mongoEntityKeys(db: Db, pepper: Uint8Array, failpoint: Failpoint = noFailpoint): EntityKeys {
+export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpoint = noFailpoint): EntityKeys {
   const keys = entityKeysOf(db);
-  const wrapping = keyWrapping(pepper);
+  const create = groupedReads(async (ids: readonly EntityId[]) => {
+    const made = [...new Set(ids)].map((id) => [id, new Uint8Array(randomBytes(32))] as const);
+    const documents = made.map(([_id, key]) => ({ _id, key: new Binary(wrapping.wrap(key)) }));
+    const refused = await keys.insertMany(documents, { ordered: false }).then(() => new Set<number>(), duplicatesOf);
+    return new Map(made.filter((_, index) => !refused.has(index)));
+  }, CALLS);
 
   return {
-    async create(ids) {
-      if (ids.length === 0) return new Map();
-      const made = [...new Set(ids)].map((id) => [id, new Uint8Array(randomBytes(32))] as const);
-      const documents = made.map(([_id, key]) => ({ _id, key: new Binary(wrapping.wrap(key)) }));
-      const refused = await keys.insertMany(documents, { ordered: false }).then(() => new Set<number>(), duplicatesOf);
-      return new Map(made.filter((_, index) => !refused.has(index)));
-    },
+    create,
 
-    async read(ids) {
+    read: groupedReads(async (ids) => {
       const found = await living(keys, ids);
       return new Map(found.map(({ _id, key }) => [_id, wrapping.unwrap(key.value())]));
-    },
+    }, CALLS),
 
     async destroy(ids) {
       if (ids.length === 0) return;
-      await keys.updateMany({ _id: oneOf(ids) }, { $set: { key: destroyedKey() } });
+      await keys.updateMany(byIds(ids), { $set: { key: destroyedKey() } });
       failpoint("K15");
       if ((await living(keys, ids)).length > 0) throw new Error("A key was not overwritten");
     },
 
     async destroyed(ids) {
-      const found = await findByIds(keys, [...new Set(ids)]);
+      if (ids.length === 0) return new Set();
+      const found = await keys.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
       return new Set(found.filter((document) => !isLiving(document)).map(({ _id }) => _id));
     },
 
@@ -62,7 +67,7 @@ const WRAPPED_BYTES = 40;
 /** Those of these ids that have a key that was not destroyed. */
 async function living(keys: Collection<EntityKeyDocument>, ids: readonly EntityId[]): Promise<EntityKeyDocument[]> {
   if (ids.length === 0) return [];
-  const found = await findByIds(keys, [...new Set(ids)]);
+  const found = await keys.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
   return found.filter(isLiving);
 }
 
@@ -79,14 +84,19 @@ const INITIAL_VALUE = Buffer.alloc(8, 0xa6);
 const CIPHER = "id-aes256-wrap";
 
 /** Wraps keys under one that is made from the pepper. */
-export function keyWrapping(pepper: Uint8Array) {
+export interface KeyWrapping {
+  wrap(key: Uint8Array): Buffer;
+  unwrap(wrapped: Uint8Array): Uint8Array;
+}
+
+export function keyWrapping(pepper: Uint8Array): KeyWrapping {
   const own = Buffer.from(hkdfSync("sha256", pepper, new Uint8Array(), "entity-metrics entity keys", 32));
   return {
-    wrap(key: Uint8Array): Buffer {
+    wrap(key) {
       const cipher = createCipheriv(CIPHER, own, INITIAL_VALUE);
       return Buffer.concat([cipher.update(key), cipher.final()]);
     },
-    unwrap(wrapped: Uint8Array): Uint8Array {
+    unwrap(wrapped) {
       const decipher = createDecipheriv(CIPHER, own, INITIAL_VALUE);
       return new Uint8Array(Buffer.concat([decipher.update(wrapped), decipher.final()]));
     },

@@ -1,85 +1,198 @@
-import type { Db } from "mongodb";
-import { type Clock, systemClock } from "../../clock.js";
-import type { EntityState, EntityStore } from "../../entities/entity-store.js";
-import { type CollectionPlan, findByIds, oneOf } from "./collection.js";
-import { erase, fence } from "./entity-fences.js";
-import { type EntityRecord, entityRecords, follow, lists } from "./entity-records.js";
-import { saveChanges } from "./entity-saves.js";
+import { type AnyBulkWriteOperation, Binary, type ClientSession, type Db } from "mongodb";
+import type { EntityId } from "../../entities/entity.js";
+import type { Commit, EntityStore } from "../../entities/entity-store.js";
+import type { IdentityHash } from "../../entities/identity.js";
+import { groupedReads } from "../../grouped-calls.js";
+import { segmentsOf } from "./catalogue-store.js";
+import { byIds } from "./collection.js";
+import {
+  type EntityDocument,
+  entityCollectionsOf,
+  entityDocument,
+  entityOf,
+  type IdentityDocument,
+} from "./entity-document.js";
+import { entityKeysOf, type KeyWrapping } from "./entity-keys.js";
+import { messageDocument, messagesOf, slotOf, touchedSlotsOf } from "./history.js";
+import { newestCutOffs } from "./ledger-document.js";
+import { Conflict, type Transact, unlessConflict } from "./transaction.js";
 
-export const entityCollections: readonly CollectionPlan[] = [
-  { name: "entities", indexes: [{ key: { born: -1, _id: 1 }, name: "newest" }] },
-  { name: "identities", indexes: [{ key: { entity: 1 }, name: "entity" }] },
-];
+/** What a statement about a segment takes in memory, about. */
+const STATEMENT_BYTES = 100;
 
-/**
- * Profiles, and the identities that lead to them as documents of their own, so that one identity has one owner however
- * the collections are spread over a cluster. Any number of processes may use it at once.
- */
-export function mongoEntityStore(db: Db, clock: Clock = systemClock): EntityStore {
-  const records = entityRecords(db, clock);
-  const { entities, identities } = records;
+/** Concurrent requests share their reads. */
+const READS = { most: 1_000, atOnce: 4 };
+
+/** Profiles, and the identities that lead to them, a document each. */
+export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {
+  const { entities, identities } = entityCollectionsOf(db);
 
   return {
-    async owners(hashes) {
-      if (hashes.length === 0) return new Map();
-      const pointers = await findByIds(identities, [...new Set(hashes)], { projection: { entity: 1 } });
-      const found = await follow(records, new Set(pointers.map(({ entity }) => entity)));
-      return new Map(
-        pointers.flatMap(({ _id, entity }) => {
-          const root = found.root(entity);
-          return root !== undefined && lists(root, _id) ? [[_id, root._id] as const] : [];
-        }),
-      );
-    },
+    owners: groupedReads(async (hashes) => {
+      const found = await identities.find(byIds(hashes), { batchSize: hashes.length + 1 }).toArray();
+      return new Map(found.map(({ _id, entity }) => [_id, entity]));
+    }, READS),
 
-    async weigh(hashes) {
-      const pointers = await findByIds(identities, [...new Set(hashes)], { projection: { entity: 1 } });
-      const ids = [...new Set(pointers.map(({ entity }) => entity))];
-      const sized = entities.aggregate<{ _id: string; bytes: number | null }>([
-        { $match: { _id: oneOf(ids) } },
-        { $project: { bytes: { $binarySize: "$sealed" } } },
-      ]);
+    weigh: groupedReads(async (hashes) => {
+      const holders = await identities.find(byIds(hashes), { batchSize: hashes.length + 1 }).toArray();
+      const ids = [...new Set(holders.map(({ entity }) => entity))];
+      const size = { $add: [{ $binarySize: "$sealed" }, { $multiply: [STATEMENT_BYTES, { $size: "$statements" }] }] };
+      const sized = entities.aggregate<{ _id: EntityId; bytes: number }>(
+        [{ $match: byIds(ids) }, { $project: { bytes: size } }],
+        { batchSize: ids.length + 1 },
+      );
       const bytes = new Map(ids.length === 0 ? [] : (await sized.toArray()).map((found) => [found._id, found.bytes]));
-      return new Map(pointers.map(({ _id, entity }) => [_id, { entity, bytes: bytes.get(entity) ?? 0 }]));
+      return new Map(holders.map(({ _id, entity }) => [_id, { entity, bytes: bytes.get(entity) ?? 0 }]));
+    }, READS),
+
+    load: groupedReads(async (ids) => {
+      const live = { ...byIds<EntityDocument>(ids), erased: { $exists: false } };
+      const found = await entities.find(live, { batchSize: ids.length + 1 }).toArray();
+      return new Map(found.map((document) => [document._id, entityOf(document)]));
+    }, READS),
+
+    commit: commitProfiles(parts),
+
+    async erase(ids) {
+      if (ids.length === 0) return;
+      await entities.deleteMany(byIds(ids));
+      await identities.deleteMany({ entity: { $in: [...ids] } });
     },
-
-    async load(ids) {
-      const found = await follow(records, new Set(ids), {});
-      return new Map(
-        [...new Set(ids)].flatMap((id) => {
-          const state = stateOf(id, found.into(id), found.live(id), found.isDead(id));
-          return state === undefined ? [] : [[id, state] as const];
-        }),
-      );
-    },
-
-    save: (changes) => saveChanges(records, changes),
-
-    fence: (ids) => fence(records, ids),
-
-    erase: (ids) => erase(records, ids),
 
     async holds(ids) {
       if (ids.length === 0) return false;
-      const [own, identity] = await Promise.all([
-        findByIds(entities, ids, { projection: { state: 1 } }),
-        identities.findOne({ entity: oneOf(ids) }, { projection: { _id: 1 } }),
-      ]);
-      return own.some(({ state }) => state !== "dead") || identity !== null;
+      const one = { projection: { _id: 1 } };
+      if ((await entities.findOne(byIds(ids), one)) !== null) return true;
+      return (await identities.findOne({ entity: { $in: [...ids] } }, one)) !== null;
     },
   };
 }
 
-function stateOf(
-  id: string,
-  into: string | undefined,
-  live: EntityRecord | undefined,
-  isDead: boolean,
-): EntityState | undefined {
-  if (into !== undefined) return { state: "joined", into };
-  if (isDead) return { state: "dead" };
-  if (live === undefined) return undefined;
-  const { table = "", revision, born = 0, bindings = [], joined = [], sealed } = live;
-  const bytes = new Uint8Array(sealed?.value() ?? []);
-  return { state: "live", entity: { id, table, revision, born, bindings, joined, sealed: bytes } };
+export interface CommitParts {
+  readonly data: Db;
+  readonly ledger: Db;
+  readonly transact: Transact;
+  readonly wrapping: KeyWrapping;
+  /** Slot of a stream, ms. */
+  readonly slotMs: number;
+}
+
+/**
+ * One transaction over both databases. Profiles are changed on condition of their revision; a deletion that is accepted changes the revision of
+ * the profiles that it names, or writes the identity that leads to none, so of a commit and a deletion that concern the same person the later one
+ * conflicts and is planned again.
+ */
+export function commitProfiles(parts: CommitParts): EntityStore["commit"] {
+  return (commit) =>
+    unlessConflict(parts.transact, async (session) => {
+      await expectCutOffs(parts, commit, session);
+      await writeProfiles(parts, commit, session);
+      await writeIdentities(parts, commit, session);
+      await writeKeys(parts, commit, session);
+      await registerSegments(parts, commit, session);
+      await writeMessages(parts, commit, session);
+    });
+}
+
+/** A deletion that was accepted, and is over, since the plan was made left nothing else to conflict with. */
+async function expectCutOffs(
+  { ledger }: CommitParts,
+  { owners, cutOffs }: Commit,
+  session: ClientSession,
+): Promise<void> {
+  const now = await newestCutOffs(ledger, [...owners.keys()], session);
+  for (const hash of owners.keys()) if (now.get(hash) !== cutOffs.get(hash)) throw new Conflict();
+}
+
+async function writeProfiles({ data }: CommitParts, { profiles }: Commit, session: ClientSession): Promise<void> {
+  if (profiles.length === 0) return;
+  const writes: AnyBulkWriteOperation<EntityDocument>[] = [];
+  let updates = 0;
+  let removals = 0;
+  for (const { entity, changedSegments, absorbs } of profiles) {
+    if (entity.revision === 0) writes.push({ insertOne: { document: entityDocument(entity, 1) } });
+    else {
+      updates += 1;
+      const { _id, table, fullSince, statements, segments, ...changed } = entityDocument(entity, entity.revision + 1);
+      const memberships = changedSegments.size > 0 ? { fullSince, statements, segments } : { fullSince };
+      writes.push({
+        updateOne: {
+          filter: { _id, revision: entity.revision, erased: { $exists: false } },
+          update: { $set: { ...changed, ...memberships } },
+        },
+      });
+    }
+    for (const { id, revision } of absorbs) {
+      removals += 1;
+      writes.push({ deleteOne: { filter: { _id: id, revision, erased: { $exists: false } } } });
+    }
+  }
+  const { matchedCount, deletedCount } = await entityCollectionsOf(data).entities.bulkWrite(writes, { session });
+  if (matchedCount !== updates || deletedCount !== removals) throw new Conflict();
+}
+
+async function writeIdentities(
+  { data }: CommitParts,
+  { profiles, owners }: Commit,
+  session: ClientSession,
+): Promise<void> {
+  const { identities } = entityCollectionsOf(data);
+  const holders = new Map<IdentityHash, EntityId>();
+  const writes: AnyBulkWriteOperation<IdentityDocument>[] = [];
+  let moved = 0;
+  for (const { entity, absorbs } of profiles) {
+    for (const { hash } of entity.bindings) holders.set(hash, entity.id);
+    const absorbed = absorbs.map(({ id }) => id);
+    if (absorbed.length > 0)
+      await identities.updateMany({ entity: { $in: absorbed } }, { $set: { entity: entity.id } }, { session });
+  }
+  const absorbed = new Set(profiles.flatMap(({ absorbs }) => absorbs.map(({ id }) => id)));
+  for (const [hash, owner] of owners) {
+    const holder = holders.get(hash);
+    if (holder === undefined || owner === holder || (owner !== undefined && absorbed.has(owner))) continue;
+    if (owner === undefined) writes.push({ insertOne: { document: { _id: hash, entity: holder } } });
+    else {
+      moved += 1;
+      writes.push({ replaceOne: { filter: { _id: hash, entity: owner }, replacement: { entity: holder } } });
+    }
+  }
+  if (writes.length === 0) return;
+  const { matchedCount } = await identities.bulkWrite(writes, { session });
+  if (matchedCount !== moved) throw new Conflict();
+}
+
+async function writeKeys({ ledger, wrapping }: CommitParts, { keys }: Commit, session: ClientSession): Promise<void> {
+  if (keys.size === 0) return;
+  const documents = Array.from(keys, ([_id, key]) => ({ _id, key: new Binary(wrapping.wrap(key)) }));
+  await entityKeysOf(ledger).insertMany(documents, { session });
+}
+
+async function registerSegments({ data }: CommitParts, { segments }: Commit, session: ClientSession): Promise<void> {
+  if (segments.length === 0) return;
+  const collection = segmentsOf(data);
+  const options = { session, projection: { _id: 1 }, batchSize: segments.length + 1 };
+  const known = await collection.find(byIds(segments.map(({ id }) => id)), options).toArray();
+  const there = new Set(known.map(({ _id }) => _id));
+  const fresh = segments.filter(({ id }) => !there.has(id));
+  if (fresh.length === 0) return;
+  await collection.insertMany(
+    fresh.map(({ id, table }) => ({ _id: id, name: id, table })),
+    { session },
+  );
+}
+
+async function writeMessages(
+  { data, slotMs }: CommitParts,
+  { messages }: Commit,
+  session: ClientSession,
+): Promise<void> {
+  if (messages.length === 0) return;
+  await messagesOf(data).insertMany(
+    messages.map((message) => messageDocument(message, slotMs)),
+    { session },
+  );
+  const touched = new Map(
+    messages.map(({ stream, time }) => [`${slotOf(time, slotMs)}/${stream}`, { stream, slot: slotOf(time, slotMs) }]),
+  );
+  await touchedSlotsOf(data).insertMany([...touched.values()], { session });
 }

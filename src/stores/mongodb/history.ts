@@ -1,136 +1,188 @@
-import type { Db, Filter } from "mongodb";
-import type { History } from "../../entities/history.js";
-import { oneOf } from "./collection.js";
-import { mongoAppends, notTaken, type OfAppend } from "./history-appends.js";
-import { FILTER_VALUES, historyDocuments, messageOf, type PendingDocument, piecesOf } from "./history-documents.js";
-import { pendingMessages } from "./history-pending.js";
-import { RecentMessages } from "./history-recent.js";
-import { type AtStep, Settlements } from "./settlements.js";
+import { Binary, type Collection, type Db, type MongoClient, type ObjectId } from "mongodb";
+import type { EntityId } from "../../entities/entity.js";
+import type { History, HistoryMessage } from "../../entities/history.js";
+import type { SlotCount, SlotCounts } from "../../metrics/slot-counts.js";
+import { byIds, type CollectionPlan } from "./collection.js";
+import type { Transact } from "./transaction.js";
 
-type Order = Pick<PendingDocument, "_id" | "arrival" | "position">;
+export const historyCollections: readonly CollectionPlan[] = [
+  {
+    name: "messages",
+    indexes: [{ key: { stream: 1, slot: 1 } }, { key: { entity: 1, slot: 1 } }, { key: { arrival: 1 } }],
+  },
+  { name: "touched_slots", indexes: [{ key: { slot: 1, stream: 1 } }] },
+];
 
-/**
- * The archive of messages, beside the stream counts. `slotMs` is the slot of a stream.
- *
- * A message is pending while it lies among the pending ones, no settlement has taken it, and the archive does not hold it: one
- * that was appended again after it was settled is a leftover, and goes when it is met.
- */
-export function mongoHistory(db: Db, slotMs: number, atStep: AtStep = () => {}): History {
-  const { pending, archive } = historyDocuments(db);
-  const appends = mongoAppends(db);
-  const recent = new RecentMessages();
-  const settlements = new Settlements({ db, appends, recent, slotMs, atStep });
-  const messages = pendingMessages({ db, appends, recent, settlements, atStep });
+/** A message. Of one that was erased stream and slot are left, so that it stays counted. */
+export interface MessageDocument {
+  readonly _id: string;
+  readonly stream: string;
+  /** Start of the slot of its event time, Unix ms. */
+  readonly slot: number;
+  /** null: it was erased. */
+  readonly entity: EntityId | null;
+  readonly table?: string;
+  readonly time?: number;
+  readonly arrival?: number;
+  readonly position?: number;
+  readonly sealed?: Binary;
+}
 
-  const found = (which: Filter<PendingDocument>): Promise<OfAppend[]> =>
-    pending.find(which, { projection: { append: 1 } }).toArray();
+/** That a commit added messages to a slot of a stream, until the recorder has saved a count that contains them. */
+export interface TouchedSlot {
+  readonly _id?: ObjectId;
+  readonly stream: string;
+  readonly slot: number;
+}
 
-  /** Those of them that the archive does not hold; the others are removed. */
-  async function withoutSettled<T extends OfAppend>(waiting: readonly T[]): Promise<T[]> {
-    const settled = new Set<string>();
-    for (const piece of piecesOf(waiting.map(({ _id }) => _id))) {
-      const archived = await archive.find({ _id: oneOf(piece) }, { projection: { _id: 1 } }).toArray();
-      for (const { _id } of archived) settled.add(_id);
-    }
-    if (settled.size > 0) await messages.remove(waiting.filter(({ _id }) => settled.has(_id)));
-    return waiting.filter(({ _id }) => !settled.has(_id));
+export function messagesOf(db: Db): Collection<MessageDocument> {
+  return db.collection<MessageDocument>("messages");
+}
+
+export function touchedSlotsOf(db: Db): Collection<TouchedSlot> {
+  return db.collection<TouchedSlot>("touched_slots");
+}
+
+export function slotOf(time: number, slotMs: number): number {
+  return Math.floor(time / slotMs) * slotMs;
+}
+
+export function messageDocument(message: HistoryMessage, slotMs: number): MessageDocument {
+  const { id, stream, entity, table, time, arrival, position, sealed } = message;
+  const slot = slotOf(time, slotMs);
+  return { _id: id, stream, slot, entity, table, time, arrival, position, sealed: new Binary(sealed) };
+}
+
+/** Messages that one transaction of `expire` removes. */
+const AT_ONCE = 1_000;
+
+/** The archive of messages, a document each; `commit` adds to it. */
+export function mongoHistory(db: Db, transact: Transact): History {
+  const messages = messagesOf(db);
+
+  /** Moves what expired messages counted for into one number a slot. True: there may be more. */
+  async function expireSome(filter: object): Promise<boolean> {
+    const found = await messages.find(filter, { projection: { stream: 1, slot: 1 }, limit: AT_ONCE }).toArray();
+    if (found.length === 0) return false;
+    await transact(async (session) => {
+      const ids = found.map(({ _id }) => _id);
+      const there = await messages.find(byIds(ids), { session, projection: { stream: 1, slot: 1 } }).toArray();
+      if (there.length === 0) return;
+      await messages.deleteMany(byIds(ids), { session });
+      const counts = new Map<string, { stream: string; slot: number; count: number }>();
+      for (const { stream, slot } of there) {
+        const id = `${slot}/${stream}`;
+        counts.set(id, { stream, slot, count: (counts.get(id)?.count ?? 0) + 1 });
+      }
+      await expiredCountsOf(db).bulkWrite(
+        Array.from(counts, ([_id, { stream, slot, count }]) => ({
+          updateOne: { filter: { _id }, update: { $setOnInsert: { stream, slot }, $inc: { count } }, upsert: true },
+        })),
+        { session },
+      );
+    });
+    return found.length === AT_ONCE;
   }
 
   return {
-    append: (appended) => messages.append(appended),
-
-    async find(ids) {
-      const kept = new Map<string, { entity: string; settled: boolean }>();
-      for (const piece of piecesOf(ids)) {
-        const which = { _id: oneOf(piece) };
-        // In this order: a message is put into the archive before it is removed here.
-        const waiting = await pending.find(which, { projection: { entity: 1, append: 1 } }).toArray();
-        const taken = await appends.takenOf(waiting);
-        await settlements.finish(taken);
-        const free = new Set(notTaken(waiting, taken).map(({ _id }) => _id));
-        const archived = await archive.find(which, { projection: { entity: 1 } }).toArray();
-        for (const { _id, entity } of waiting) kept.set(_id, { entity, settled: !free.has(_id) });
-        for (const { _id, entity } of archived) kept.set(_id, { entity, settled: true });
-      }
-      return kept;
-    },
-
-    async pending(before, limit) {
-      await settlements.finish(await appends.takenBefore(before));
-      const old = { aside: { $exists: false }, arrival: { $lt: before } };
-      for (;;) {
-        const waiting = await pending.find(old).sort({ arrival: 1, position: 1, _id: 1 }).limit(limit).toArray();
-        if (waiting.length === 0) break;
-        const taken = await appends.takenOf(waiting);
-        await settlements.finish(taken);
-        const left = await withoutSettled(notTaken(waiting, taken));
-        if (left.length > 0) return left.map(messageOf);
-      }
-      await appends.forget(before);
-      return [];
-    },
-
-    async pendingFor(hashes, entities) {
-      const waiting = new Map<string, PendingDocument>();
-      const add = async (which: Filter<PendingDocument>) => {
-        for (const message of await pending.find(which).toArray()) waiting.set(message._id, message);
-      };
-      for (const piece of piecesOf(hashes)) await add({ hashes: oneOf(piece) });
-      for (const piece of piecesOf(entities)) await add({ entity: oneOf(piece) });
-      const all = [...waiting.values()];
-      const left = await withoutSettled(notTaken(all, await appends.takenOf(all)));
-      return left.sort(byArrival).map(messageOf);
-    },
-
-    settle: (ids) => settlements.settle(ids),
-
-    async setAside(ids) {
-      for (const piece of piecesOf(ids)) await pending.updateMany({ _id: oneOf(piece) }, { $set: { aside: true } });
-    },
-
-    countAside: () => pending.countDocuments({ aside: true }),
-
-    async drop(ids) {
-      for (const piece of piecesOf(ids)) await messages.remove(await found({ _id: oneOf(piece) }));
+    async kept(ids) {
+      if (ids.length === 0) return new Set();
+      const found = await messages.find(byIds(ids), { projection: { _id: 1 }, batchSize: ids.length + 1 }).toArray();
+      return new Set(found.map(({ _id }) => _id));
     },
 
     async erase(entities) {
-      for (const piece of piecesOf(entities)) {
-        const entity = oneOf(piece);
-        // What is half settled is settled first, and so counted.
-        await messages.remove(await found({ entity }));
-        await archive.deleteMany({ entity });
-      }
+      if (entities.length === 0) return;
+      await messages.updateMany(
+        { entity: { $in: [...entities] } },
+        { $set: { entity: null }, $unset: { table: "", time: "", arrival: "", position: "", sealed: "" } },
+      );
     },
 
     async holds(entities) {
-      for (const piece of piecesOf(entities)) {
-        const entity = oneOf(piece);
-        const waiting = await found({ entity });
-        const free = notTaken(waiting, await appends.takenOf(waiting));
-        if (free.length < waiting.length || (await withoutSettled(free)).length > 0) return true;
-        if ((await archive.findOne({ entity }, { projection: { _id: 1 } })) !== null) return true;
-      }
-      return false;
+      if (entities.length === 0) return false;
+      return (await messages.findOne({ entity: { $in: [...entities] } }, { projection: { _id: 1 } })) !== null;
     },
 
     async expire(before) {
-      const old = { arrival: { $lt: before } };
-      await messages.remove(await found({ aside: true, ...old }));
-      await settlements.finish(await appends.takenOf(await found(old)));
-      for (;;) {
-        const archived = await archive
-          .find(old, { projection: { _id: 1 } })
-          .sort({ arrival: 1 })
-          .limit(FILTER_VALUES)
-          .toArray();
-        if (archived.length > 0) await archive.deleteMany({ _id: oneOf(archived.map(({ _id }) => _id)), ...old });
-        if (archived.length < FILTER_VALUES) return;
-      }
+      while (await expireSome({ arrival: { $lt: before } }));
+      while (await expireSome({ entity: null, slot: { $lt: before } }));
     },
   };
 }
 
-function byArrival(a: Order, b: Order): number {
-  return a.arrival - b.arrival || a.position - b.position || (a._id < b._id ? -1 : 1);
+export const slotCountCollections: readonly CollectionPlan[] = [{ name: "expired_counts", indexes: [] }];
+
+/** What messages that are gone by retention counted for. */
+export interface ExpiredCount extends SlotCount {
+  /** Slot and stream. */
+  readonly _id: string;
+}
+
+export function expiredCountsOf(db: Db): Collection<ExpiredCount> {
+  return db.collection<ExpiredCount>("expired_counts");
+}
+
+/** Notes of touched slots that one look reads; what is left is found by the next one. */
+const NOTES = 10_000;
+const COUNTS_AT_ONCE = 4;
+
+interface Touched {
+  readonly stream: string;
+  readonly slot: number;
+  readonly notes: ObjectId[];
+}
+
+/**
+ * Stream counts: how many messages the index holds for a stream and slot. Each commit leaves a note of the slots that it touched; the recorder
+ * reads notes, then counts, then saves, then removes those notes: so a count that it saved contains every message whose note it removed.
+ */
+export function mongoSlotCounts(client: MongoClient, db: Db): SlotCounts {
+  const messages = messagesOf(db);
+  const notes = touchedSlotsOf(db);
+  const expired = expiredCountsOf(db);
+
+  async function touched(filter: object): Promise<Touched[]> {
+    const found = await notes.find(filter).sort({ slot: 1, stream: 1 }).limit(NOTES).toArray();
+    const slots = new Map<string, Touched>();
+    for (const { _id, stream, slot } of found) {
+      const key = `${slot}/${stream}`;
+      const known = slots.get(key) ?? { stream, slot, notes: [] };
+      known.notes.push(_id);
+      slots.set(key, known);
+    }
+    return [...slots.values()];
+  }
+
+  /** One note says as much as many. */
+  async function thin(slots: readonly Touched[]): Promise<void> {
+    const spare = slots.flatMap((slot) => slot.notes.slice(1));
+    if (spare.length > 0) await notes.deleteMany({ _id: { $in: spare } });
+  }
+
+  /** Both parts of a count from one snapshot, as `expire` moves messages from one to the other. */
+  async function count({ stream, slot, notes: read }: Touched): Promise<SlotCount> {
+    return client.withSession({ snapshot: true }, async (session) => {
+      const kept = await messages.countDocuments({ stream, slot }, { session });
+      const gone = await expired.findOne({ _id: `${slot}/${stream}` }, { session });
+      return { stream, slot, count: kept + (gone?.count ?? 0), token: read };
+    });
+  }
+
+  return {
+    async unsaved(before, limit) {
+      await thin(await touched({ slot: { $gte: before } }));
+      const slots = (await touched({ slot: { $lt: before } })).slice(0, limit);
+      const counts: SlotCount[] = [];
+      for (let from = 0; from < slots.length; from += COUNTS_AT_ONCE) {
+        counts.push(...(await Promise.all(slots.slice(from, from + COUNTS_AT_ONCE).map(count))));
+      }
+      return counts;
+    },
+
+    async saved(counts) {
+      const read = counts.flatMap(({ token }) => (token ?? []) as readonly ObjectId[]);
+      if (read.length > 0) await notes.deleteMany({ _id: { $in: read } });
+    },
+  };
 }

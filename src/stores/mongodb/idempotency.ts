@@ -1,7 +1,8 @@
 import type { Db } from "mongodb";
 import type { Idempotency, IdempotentRequest } from "../../entities/idempotency.js";
 import { ServiceError } from "../../errors.js";
-import { type CollectionPlan, isDuplicate } from "./collection.js";
+import type { CollectionPlan } from "./collection.js";
+import { isDuplicate } from "./failure.js";
 
 /** `owner` has the request until `until` (Unix ms). */
 export interface RequestDocument extends Omit<IdempotentRequest, "id"> {

@@ -1,39 +1,118 @@
 import type { Db } from "mongodb";
 import type { Experience } from "../../catalogue/experience.js";
-import type { CopyRecords, PartTarget, SegmentRecord } from "../copy.js";
 import {
-  catalogueDocuments,
+  type ClaimState,
+  type CopyRecords,
+  compositeId,
+  type PartTarget,
+  type SegmentRecord,
+  type SlotClaimRecord,
+} from "../copy.js";
+import {
   type ExperienceDocument,
-  experienceDocument,
   experienceOf,
-  type SegmentDocument,
+  experiencesOf,
+  removedSegmentsOf,
   segmentOf,
-} from "./catalogue-documents.js";
-import { importPart } from "./import-part.js";
+  segmentsOf,
+} from "./catalogue-store.js";
+import { byIds } from "./collection.js";
+import { duplicatesOf } from "./failure.js";
+import { importPart, inBatches } from "./import-part.js";
+import { type ClaimDocument, claimIdOf } from "./slot-claim-documents.js";
 
-/** Segments and experiences. */
+/** Segments, experiences, and the slots that the recorder claimed. */
 export function catalogueParts(db: Db): {
-  readonly [P in "segments" | "experiences"]: PartTarget<CopyRecords[P]>;
+  readonly [P in "segments" | "experiences" | "slot claims"]: PartTarget<CopyRecords[P]>;
 } {
-  const { segments, experiences } = catalogueDocuments(db);
   return {
-    segments: importPart<SegmentDocument, SegmentRecord>({
-      collection: segments,
-      documentOf: ({ id, segment, removed }) => ({
-        _id: id,
-        ...(segment === undefined ? { live: false } : { live: true, name: segment.name, table: segment.table }),
-        ...(removed ? { removed } : {}),
-      }),
-      recordOf: (document) => ({
-        id: document._id,
-        segment: document.live ? segmentOf(document) : undefined,
-        removed: document.removed === true,
-      }),
-    }),
+    segments: segmentPart(db),
     experiences: importPart<ExperienceDocument, Experience>({
-      collection: experiences,
-      documentOf: experienceDocument,
+      collection: experiencesOf(db),
+      documentOf: ({ id, ...experience }) => ({ _id: id, ...experience }),
       recordOf: experienceOf,
     }),
+    "slot claims": importPart<ClaimDocument, SlotClaimRecord>({
+      collection: db.collection<ClaimDocument>("slot_claims"),
+      documentOf: ({ dimension, dimensionId, type, slot, value, state }) => ({
+        _id: claimIdOf(dimension, type, slot, dimensionId),
+        dimension,
+        type,
+        id: dimensionId,
+        slot,
+        value,
+        ...flagsOf[state],
+        mark: "copied",
+      }),
+      recordOf: ({ dimension, id: dimensionId, type, slot, value, ...flags }) => ({
+        id: compositeId(dimension, dimensionId, type, slot),
+        dimension,
+        dimensionId,
+        type,
+        slot,
+        value,
+        state: stateOf(flags),
+      }),
+      keyOf: (id) => {
+        const [dimension, dimensionId, type, slot] = JSON.parse(id) as [string, string, string, number];
+        return claimIdOf(dimension, type, slot, dimensionId);
+      },
+    }),
   };
+}
+
+/** A record may lie in either collection, or in both. */
+function segmentPart(db: Db): PartTarget<SegmentRecord> {
+  const segments = segmentsOf(db);
+  const removed = removedSegmentsOf(db);
+
+  async function* live(): AsyncGenerator<SegmentRecord[]> {
+    for await (const found of inBatches(segments.find(), segmentOf)) {
+      const gone = new Set((await removed.find(byIds(found.map(({ id }) => id))).toArray()).map(({ _id }) => _id));
+      yield found.map((segment) => ({ id: segment.id, segment, removed: gone.has(segment.id) }));
+    }
+  }
+
+  async function* onlyRemoved(): AsyncGenerator<SegmentRecord[]> {
+    for await (const ids of inBatches(removed.find(), ({ _id }) => _id)) {
+      const there = new Set((await segments.find(byIds(ids)).toArray()).map(({ _id }) => _id));
+      yield ids.filter((id) => !there.has(id)).map((id) => ({ id, segment: undefined, removed: true }));
+    }
+  }
+
+  return {
+    async *all() {
+      yield* live();
+      yield* onlyRemoved();
+    },
+
+    async add(records) {
+      const kept = records.flatMap(({ id, segment }) => (segment === undefined ? [] : [{ ...segment, _id: id }]));
+      const documents = kept.map(({ _id, name, table }) => ({ _id, name, table }));
+      if (documents.length > 0) await segments.insertMany(documents, { ordered: false }).catch(duplicatesOf);
+      const gone = records.flatMap(({ id, removed }) => (removed ? [{ _id: id }] : []));
+      if (gone.length > 0) await removed.insertMany(gone, { ordered: false }).catch(duplicatesOf);
+    },
+
+    async remove(ids) {
+      await segments.deleteMany(byIds(ids));
+      await removed.deleteMany(byIds(ids));
+    },
+  };
+}
+
+type Flags = Pick<ClaimDocument, "confirmed" | "given" | "open">;
+
+const flagsOf: Readonly<Record<ClaimState, Flags>> = {
+  "not confirmed": { confirmed: false, given: false, open: true },
+  claimed: { confirmed: true, given: false, open: true },
+  settled: { confirmed: true, given: false, open: false },
+  "given away": { confirmed: true, given: true, open: false },
+  "given away, not settled": { confirmed: true, given: true, open: true },
+};
+
+function stateOf({ confirmed, given, open }: Flags): ClaimState {
+  if (given) return open ? "given away, not settled" : "given away";
+  if (!confirmed) return "not confirmed";
+  return open ? "claimed" : "settled";
 }

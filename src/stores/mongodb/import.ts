@@ -1,13 +1,14 @@
+import type { Db } from "mongodb";
+import { StartError } from "../../errors.js";
+import { stream } from "../../metrics/dimensions/stream.js";
 import type { ProfileTarget } from "../copy.js";
 import type { OpenParts } from "../stores.js";
-import { beginCopy, finishCopy } from "./copy-mark.js";
+import type { CollectionPlan } from "./collection.js";
 import { catalogueParts } from "./import-catalogue.js";
-import { claimParts } from "./import-claims.js";
-import { entityParts } from "./import-entities.js";
-import { historyParts } from "./import-history.js";
-import { ledgerParts, readFacts, setFacts } from "./import-ledger.js";
+import { ledgerParts, profileParts, readFacts, setFacts } from "./import-profiles.js";
 import { plans } from "./index.js";
-import { openDatabases } from "./open-databases.js";
+import { marks, textOf, textOnce } from "./marks.js";
+import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
 
 /** How long one write or read may take, ms: nobody waits for an answer. */
 const DEADLINE_MS = 300_000;
@@ -20,9 +21,7 @@ export async function openMongoImport({ settings, log }: OpenParts): Promise<Pro
   return {
     parts: {
       ...ledgerParts(ledger, pepper),
-      ...entityParts(data),
-      ...historyParts(data),
-      ...claimParts(data),
+      ...profileParts(data, stream.slotMs),
       ...catalogueParts(data),
     },
     begin: (mark) => beginCopy(databases, plans, mark),
@@ -31,4 +30,38 @@ export async function openMongoImport({ settings, log }: OpenParts): Promise<Pro
     finish: () => finishCopy(ledger),
     close: () => databases.close(),
   };
+}
+
+/** As `ProfileTarget.begin` says. */
+export async function beginCopy(
+  { data, ledger }: { readonly data: Db; readonly ledger: Db },
+  plans: { readonly data: readonly CollectionPlan[]; readonly ledger: readonly CollectionPlan[] },
+  source: string,
+): Promise<{ readonly anew: boolean }> {
+  const begun = await textOf(ledger, COPIED_FROM);
+  if (begun !== undefined && (await textOf(ledger, COPIED)) !== undefined) {
+    throw new StartError(
+      `${data.databaseName} was filled by npm run migrate before, and is in use: name another database`,
+    );
+  }
+  if (begun === undefined) {
+    await refuseUsed(data, plans.data);
+    await refuseUsed(ledger, plans.ledger);
+  }
+  if ((await textOnce(ledger, COPIED_FROM, source)) !== source) {
+    throw new StartError(`${data.databaseName} is being filled from another folder: name another database, or drop it`);
+  }
+  return { anew: begun === undefined };
+}
+
+/** Safe to repeat. */
+export async function finishCopy(ledger: Db): Promise<void> {
+  await textOnce(ledger, COPIED, "yes");
+}
+
+async function refuseUsed(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
+  for (const { name } of plans) {
+    if (name === marks.name || (await db.collection(name).findOne({}, { projection: { _id: 1 } })) === null) continue;
+    throw new StartError(`${db.databaseName} holds something already (${name}): name an empty database`);
+  }
 }

@@ -5,67 +5,60 @@ import type { KeyStore } from "../../keys/key-store.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import type { Probe } from "../../probe.js";
 import type { EntityEngine, OpenParts } from "../stores.js";
-import { catalogueCollections } from "./catalogue-documents.js";
-import { mongoCatalogueStore } from "./catalogue-store.js";
+import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
+import { makeCollections } from "./collection.js";
 import { connect } from "./connection.js";
-import { refuseUnfinishedCopy } from "./copy-mark.js";
-import { entityKeysCollections, mongoEntityKeys } from "./entity-keys.js";
-import { entityCollections, mongoEntityStore } from "./entity-store.js";
-import { erasureWatermarkCollections, mongoErasureWatermark } from "./erasure-watermark.js";
+import { entityCollections } from "./entity-document.js";
+import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./entity-keys.js";
+import { mongoEntityStore } from "./entity-store.js";
 import { mongoFailure } from "./failure.js";
-import { mongoHistory } from "./history.js";
-import { historyCollections } from "./history-documents.js";
+import { historyCollections, mongoHistory, mongoSlotCounts, slotCountCollections } from "./history.js";
 import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
-import { copyOldKeys, keyStoreCollections, mongoKeyStore } from "./key-store.js";
-import { ledgerCollections, mongoLedger } from "./ledger.js";
-import { makeCollections } from "./make-collections.js";
-import { marksOf } from "./marks.js";
-import { membershipCollections, mongoMembershipIndex } from "./membership-index.js";
-import { openDatabases, type Plans } from "./open-databases.js";
-import { mongoSharedEra, sharedEraCollections } from "./shared-era.js";
+import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
+import { ledgerCollections, mongoLedger, mongoSuppression } from "./ledger.js";
+import { marks, marksOf, mongoErasureWatermark, mongoSharedEra } from "./marks.js";
+import { mongoMembershipIndex } from "./membership-index.js";
+import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
 import { slotClaimsCollections } from "./slot-claim-documents.js";
 import { mongoSlotClaims } from "./slot-claims.js";
-import { mongoSlotCounts, slotCountsCollections } from "./slot-counts.js";
-import { mongoSuppression } from "./suppression.js";
 
 /** Every collection. */
 export const plans: Plans = {
   data: [
     ...entityCollections,
-    ...membershipCollections,
     ...historyCollections,
-    ...slotCountsCollections,
+    ...slotCountCollections,
     ...idempotencyCollections,
     ...catalogueCollections,
     ...slotClaimsCollections,
-    ...erasureWatermarkCollections,
-    ...sharedEraCollections,
+    marks,
   ],
   ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections],
 };
 
 /** Opens the profiles in MongoDB, and the ledger in a database of its own beside them. */
 export async function openMongo({ settings, log, failpoint }: OpenParts): Promise<EntityEngine> {
-  const { data, ledger, pepper, close } = await openDatabases(settings, log, plans);
+  const { client, data, ledger, transact, pepper, close } = await openDatabases(settings, log, plans);
   await refuseUnfinishedCopy(ledger).catch(async (error: unknown) => {
     await close();
     throw error;
   });
   const deadlineMs = settings.limits.store_deadline_ms;
+  const wrapping = keyWrapping(pepper);
   return {
-    entities: mongoEntityStore(data),
+    entities: mongoEntityStore(data, { data, ledger, transact, wrapping, slotMs: stream.slotMs }),
     memberships: mongoMembershipIndex(data),
-    history: mongoHistory(data, stream.slotMs),
+    history: mongoHistory(data, transact),
     idempotency: mongoIdempotency(data),
-    catalogue: mongoCatalogueStore(data),
+    catalogue: mongoCatalogueStore(data, transact),
     keys: mongoKeyStore(ledger),
-    counts: mongoSlotCounts(data),
+    counts: mongoSlotCounts(client, data),
     claims: mongoSlotClaims(data),
     watermark: mongoErasureWatermark(data),
     sharedEra: mongoSharedEra(data),
-    ledger: mongoLedger(ledger),
+    ledger: mongoLedger({ data, ledger, transact }),
     suppression: mongoSuppression(ledger),
-    entityKeys: mongoEntityKeys(ledger, pepper, failpoint),
+    entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),
     shared: true,
     pepper,
     probes: [probe("ledger", ledger, deadlineMs), probe("entities", data, deadlineMs)],
@@ -78,12 +71,11 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
 export async function openMongoKeys(settings: Settings): Promise<{ keys: KeyStore; close(): Promise<void> }> {
   const deadlineMs = settings.limits.store_deadline_ms;
   const options = { url: settings.entities.url, deadlineMs, log: { warn: () => {} }, waitMs: 0 };
-  const { ledger, close } = await connect(options, async ({ data, ledger: db }) => {
+  const { ledger, close } = await connect(options, async ({ ledger: db }) => {
     if ((await marksOf(db).findOne({})) === null) {
       throw new StartError(`${db.databaseName} is empty: start the service once, or name its ENTITIES_URL`);
     }
     await makeCollections(db, keyStoreCollections);
-    await copyOldKeys(data, db);
   });
   return { keys: mongoKeyStore(ledger), close };
 }

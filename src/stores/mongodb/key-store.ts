@@ -1,8 +1,7 @@
 import type { Db } from "mongodb";
 import type { ApiKey, Scope } from "../../keys/api-key.js";
 import type { KeyStore } from "../../keys/key-store.js";
-import { type CollectionPlan, isDuplicate } from "./collection.js";
-import { textOf, textOnce } from "./marks.js";
+import type { CollectionPlan } from "./collection.js";
 
 const apiKeys: CollectionPlan = { name: "api_keys", indexes: [] };
 
@@ -41,24 +40,6 @@ export function mongoKeyStore(db: Db): KeyStore {
       return matchedCount > 0 || (await keys.findOne({ _id: id })) !== null;
     },
   };
-}
-
-/** In the ledger's database: the keys are there. */
-const MOVED = "API keys";
-
-/**
- * Earlier versions kept the keys in the database of the profiles: copies them from there, once. Several processes may do so at
- * once; a key that is in the ledger already stays as it is.
- */
-export async function copyOldKeys(data: Db, ledger: Db): Promise<void> {
-  if ((await textOf(ledger, MOVED)) !== undefined) return;
-  const keys = ledger.collection<KeyDocument>(apiKeys.name);
-  for await (const key of data.collection<KeyDocument>(apiKeys.name).find()) {
-    await keys.insertOne(key).catch((error: unknown) => {
-      if (!isDuplicate(error)) throw error;
-    });
-  }
-  await textOnce(ledger, MOVED, "moved");
 }
 
 export function keyOf({ _id, name, scopes, digest, createdAt, revokedAt }: KeyDocument): ApiKey {

@@ -1,4 +1,4 @@
-import { Binary, type Collection, type Db } from "mongodb";
+import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { Extension } from "../../deletions/ledger.js";
 import type { EntityId } from "../../entities/entity.js";
@@ -51,7 +51,7 @@ export interface DeletionDocument {
 }
 
 /** What is stored of a request that is new. */
-export function documentOf(deletion: Deletion, sequence: number): DeletionDocument {
+export function deletionDocument(deletion: Deletion, sequence: number): DeletionDocument {
   const { requestId, hashes, sealedIdentities, completedAt, ...rest } = deletion;
   return {
     _id: requestId,
@@ -86,23 +86,39 @@ export function deletionOf(document: DeletionDocument): Deletion {
   };
 }
 
-/** What an extension changes of an open request. The cut-off moves for the identity that was asked for; new hashes begin with it. */
-export function extended(kept: DeletionDocument, extension: Extension) {
-  const cutOff = Math.max(kept.cutOff, extension.cutOff ?? 0);
-  const known = new Set(kept.suppressed.map(({ hash }) => hash));
-  const added = new Set((extension.hashes ?? []).filter((hash) => !known.has(hash)));
-  const moved = kept.suppressed.map((one) =>
-    one.hash === kept.identity ? { hash: one.hash, cutOff: Math.max(one.cutOff, cutOff) } : one,
-  );
+/** What an extension changes of an open request. The cut-off moves for the identity that was asked for. */
+export function extended(kept: DeletionDocument, { cutOff: later, entities, sealed, done }: Extension) {
+  const cutOff = Math.max(kept.cutOff, later?.at ?? 0);
   return {
     cutOff,
-    entities: [...new Set([...kept.entities, ...(extension.entities ?? [])])],
-    suppressed: [...moved, ...[...added].map((hash) => ({ hash, cutOff }))],
-    sealer: extension.sealed?.sealer ?? kept.sealer,
-    sealed: extension.sealed === undefined ? kept.sealed : new Binary(extension.sealed.sealedIdentities),
-    done: extension.done ?? [],
+    entities: [...new Set([...kept.entities, ...(entities ?? [])])],
+    suppressed: kept.suppressed.map((one) =>
+      one.hash === kept.identity ? { hash: one.hash, cutOff: Math.max(one.cutOff, cutOff) } : one,
+    ),
+    sealer: sealed?.sealer ?? kept.sealer,
+    sealed: sealed === undefined ? kept.sealed : new Binary(sealed.sealedIdentities),
+    done: done ?? [],
     attempts: 0,
     notBefore: 0,
     revision: kept.revision + 1,
   } satisfies Partial<DeletionDocument>;
+}
+
+/** The newest cut-off of each of these identities that was ever asked to be erased. */
+export async function newestCutOffs(
+  db: Db,
+  hashes: readonly IdentityHash[],
+  session?: ClientSession,
+): Promise<Map<IdentityHash, number>> {
+  const newest = new Map<IdentityHash, number>();
+  if (hashes.length === 0) return newest;
+  const asked = new Set(hashes);
+  const options = { projection: { _id: 0, suppressed: 1 }, ...(session === undefined ? {} : { session }) };
+  const over = deletionsOf(db).find({ "suppressed.hash": { $in: [...asked] } }, options);
+  for (const { suppressed } of await over.toArray()) {
+    for (const { hash, cutOff } of suppressed) {
+      if (asked.has(hash)) newest.set(hash, Math.max(cutOff, newest.get(hash) ?? Number.NEGATIVE_INFINITY));
+    }
+  }
+  return newest;
 }

@@ -1,19 +1,44 @@
-import { Binary, type Db, type Filter } from "mongodb";
+import { Binary, type ClientSession, type Db, type Filter } from "mongodb";
 import type { Ledger } from "../../deletions/ledger.js";
-import { acceptQueue } from "./accept-queue.js";
-import { type CollectionPlan, oneOf } from "./collection.js";
-import { type DeletionDocument, deletionOf, deletions, deletionsOf, extended } from "./ledger-document.js";
-import { expireUpTo, newestSequence } from "./ledger-sequence.js";
-import { marks } from "./marks.js";
+import type { EntityId } from "../../entities/entity.js";
+import type { IdentityHash } from "../../entities/identity.js";
+import type { Suppression } from "../../entities/suppression.js";
+import { acceptDeletions, type LedgerParts, newestSequence } from "./accept-deletions.js";
+import { byIds, type CollectionPlan } from "./collection.js";
+import { entityCollectionsOf } from "./entity-document.js";
+import {
+  type DeletionDocument,
+  deletionOf,
+  deletions,
+  deletionsOf,
+  extended,
+  newestCutOffs,
+} from "./ledger-document.js";
+import { FORGOTTEN, marks, raiseTo } from "./marks.js";
+import { Conflict, unlessConflict } from "./transaction.js";
 
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, marks];
 
-/** Deletion requests in the database of the ledger. Each change is one write to one document, which says what it expects to find. */
-export function mongoLedger(db: Db): Ledger {
+/** Deletion requests in the database of the ledger. Most changes are one write to one document, which says what it expects to find. */
+export function mongoLedger(parts: LedgerParts): Ledger {
+  const { data, ledger: db, transact } = parts;
   const requests = deletionsOf(db);
+  const { identities } = entityCollectionsOf(data);
+
+  /** A commit that binds the identity at this moment conflicts, as `acceptDeletions` says. */
+  async function hold(
+    identity: IdentityHash,
+    { sealer }: DeletionDocument,
+    holder: EntityId | undefined,
+    session: ClientSession,
+  ) {
+    if ((await identities.findOne({ _id: identity }, { session }))?.entity !== holder) throw new Conflict();
+    const update = { $set: { entity: sealer }, $inc: { asked: 1 } };
+    await identities.updateOne({ _id: identity }, update, { session, upsert: true });
+  }
 
   return {
-    accept: acceptQueue(db),
+    accept: acceptDeletions(parts),
 
     async find(requestId) {
       const found = await requests.findOne({ _id: requestId });
@@ -27,16 +52,21 @@ export function mongoLedger(db: Db): Ledger {
 
     async openOver(identities) {
       if (identities.length === 0) return [];
-      const over = requests.find({ "suppressed.hash": oneOf(identities), open: true }).sort({ sequence: 1 });
+      const over = requests.find({ "suppressed.hash": { $in: [...identities] }, open: true }).sort({ sequence: 1 });
       return (await over.toArray()).map(deletionOf);
     },
 
     async extend(requestId, revision, extension) {
-      const kept = await requests.findOne({ _id: requestId });
-      if (kept === null || !kept.open || kept.revision !== revision) return undefined;
-      const changed = extended(kept, extension);
-      const { matchedCount } = await requests.updateOne({ _id: requestId, revision, open: true }, { $set: changed });
-      return matchedCount > 0 ? deletionOf({ ...kept, ...changed }) : undefined;
+      let result: DeletionDocument | undefined;
+      const isKept = await unlessConflict(transact, async (session) => {
+        const kept = await requests.findOne({ _id: requestId, revision, open: true }, { session });
+        if (kept === null) throw new Conflict();
+        if (extension.cutOff !== undefined) await hold(kept.identity, kept, extension.cutOff.holder, session);
+        const changed = extended(kept, extension);
+        await requests.updateOne({ _id: requestId }, { $set: changed }, { session });
+        result = { ...kept, ...changed };
+      });
+      return isKept && result !== undefined ? deletionOf(result) : undefined;
     },
 
     async open({ after, limit, due }) {
@@ -79,7 +109,7 @@ export function mongoLedger(db: Db): Ledger {
 
     async wake(requestIds) {
       if (requestIds.length === 0) return;
-      await requests.updateMany({ _id: oneOf(requestIds), open: true }, { $set: { notBefore: 0 } });
+      await requests.updateMany({ ...byIds<DeletionDocument>(requestIds), open: true }, { $set: { notBefore: 0 } });
     },
 
     async complete(requestId, revision, at) {
@@ -105,7 +135,17 @@ export function mongoLedger(db: Db): Ledger {
       return (await later.toArray()).map((found) => ({ sequence: found.sequence, deletion: deletionOf(found) }));
     },
 
-    expire: (before, note) => expireUpTo(db, before, note),
+    /** The newest number is noted with the removal, so that it is never given again. */
+    async expire(before, note) {
+      const old = { open: false, completedAt: { $lt: before } };
+      const newest = await requests.findOne(old, { sort: { sequence: -1 } });
+      if (newest === null) return;
+      await note(newest.sequence);
+      await transact(async (session) => {
+        await raiseTo(db, FORGOTTEN, newest.sequence, session);
+        await requests.deleteMany({ ...old, sequence: { $lte: newest.sequence } }, { session });
+      });
+    },
   };
 }
 
@@ -119,3 +159,20 @@ function isDue(now: number): Filter<DeletionDocument> {
 }
 
 const NOTHING = new Binary(new Uint8Array());
+
+/** Who must not come back, from the requests of the ledger themselves. */
+export function mongoSuppression(db: Db): Suppression {
+  const deletions = deletionsOf(db);
+
+  return {
+    cutOffs: (hashes) => newestCutOffs(db, hashes),
+
+    async erased(ids) {
+      const asked = new Set(ids);
+      if (asked.size === 0) return new Set();
+      const over = deletions.find({ entities: { $in: [...asked] } }).project({ _id: 0, entities: 1 });
+      const named = ((await over.toArray()) as { entities: string[] }[]).flatMap(({ entities }) => entities);
+      return new Set(named.filter((id) => asked.has(id)));
+    },
+  };
+}

@@ -1,8 +1,15 @@
-import type { Collection, Db } from "mongodb";
-import { type CollectionPlan, isDuplicate } from "./collection.js";
+import type { ClientSession, Collection, Db } from "mongodb";
+import type { ErasureWatermark } from "../../deletions/erasure-watermark.js";
+import { groupedCalls } from "../../grouped-calls.js";
+import type { SharedEra } from "../../metrics/shared-era.js";
+import { byIds, type CollectionPlan } from "./collection.js";
+import { isDuplicate } from "./failure.js";
 
 /** Single facts about a database, each a document under a name of its own. */
 export const marks: CollectionPlan = { name: "marks", indexes: [] };
+
+/** The newest number of a deletion that was ever forgotten. In the ledger: numbers up to it are not given again. */
+export const FORGOTTEN = "forgotten";
 
 export interface Mark {
   readonly _id: string;
@@ -16,12 +23,12 @@ export function marksOf(db: Db): Collection<Mark> {
   return db.collection<Mark>(marks.name);
 }
 
-/** The text under this name; undefined where nobody has set it. */
+/** The text under this name; undefined where it was never set. */
 export async function textOf(db: Db, name: string): Promise<string | undefined> {
   return (await marksOf(db).findOne({ _id: name }))?.text;
 }
 
-/** Sets the text under this name unless somebody has; hands out the one that is there then, the same to all who call at once. */
+/** Sets the text under this name unless it is set; resolves with the one that is there then, the same for all processes that call at once. */
 export async function textOnce(db: Db, name: string, text: string): Promise<string> {
   try {
     await marksOf(db).insertOne({ _id: name, text });
@@ -34,25 +41,49 @@ export async function textOnce(db: Db, name: string, text: string): Promise<stri
 }
 
 /** The number under this name, 0 at first. */
-export async function numberOf(db: Db, name: string): Promise<number> {
-  return (await marksOf(db).findOne({ _id: name }))?.number ?? 0;
+export async function numberIn(db: Db, name: string, session?: ClientSession): Promise<number> {
+  return (await marksOf(db).findOne({ _id: name }, session === undefined ? {} : { session }))?.number ?? 0;
 }
 
 /** Brings the number under this name to at least `number`. Safe to repeat. */
-export function raiseTo(db: Db, name: string, number: number): Promise<void> {
-  return change(db, name, { $max: { number } });
+export async function raiseTo(db: Db, name: string, number: number, session?: ClientSession): Promise<void> {
+  const options = { upsert: true, ...(session === undefined ? {} : { session }) };
+  await marksOf(db).updateOne({ _id: name }, { $max: { number } }, options);
 }
 
-/** Adds one to the number under this name. */
-export function raiseByOne(db: Db, name: string): Promise<void> {
-  return change(db, name, { $inc: { number: 1 } });
-}
+const ERASED = "erased";
+const ACCEPTED = "accepted";
 
-/** Of two who make the document at the same moment one is refused; then it is there, and the second try changes it. */
-async function change(db: Db, name: string, update: { $max: { number: number } } | { $inc: { number: number } }) {
-  const once = () => marksOf(db).updateOne({ _id: name }, update, { upsert: true });
-  await once().catch((error: unknown) => {
-    if (!isDuplicate(error)) throw error;
-    return once();
+/** How much of the ledger the database of the profiles has seen. */
+export function mongoErasureWatermark(db: Db): ErasureWatermark {
+  // Concurrent deletions share the note of the newest of them.
+  const noteAccepted = groupedCalls((sequences: readonly number[]) => raiseTo(db, ACCEPTED, Math.max(...sequences)), {
+    most: 1_000,
+    atOnce: 1,
   });
+  return {
+    read: () => numberIn(db, ERASED),
+    write: (sequence) => raiseTo(db, ERASED, sequence),
+    noteAccepted: (sequence) => noteAccepted([sequence]),
+    noteForgotten: (sequence) => raiseTo(db, FORGOTTEN, sequence),
+  };
+}
+
+/** Numbers of requests: up to which all are erased in the data, the newest accepted, the newest that may be forgotten. */
+export async function seenBy(db: Db) {
+  const found = await marksOf(db)
+    .find(byIds<Mark>([ERASED, ACCEPTED, FORGOTTEN]))
+    .toArray();
+  const numberOfMark = (name: string) => found.find(({ _id }) => _id === name)?.number ?? 0;
+  return { erased: numberOfMark(ERASED), accepted: numberOfMark(ACCEPTED), forgotten: numberOfMark(FORGOTTEN) };
+}
+
+/** The era, in the database of the profiles. */
+export function mongoSharedEra(db: Db): SharedEra {
+  return {
+    read: () => numberIn(db, "era"),
+    async raise() {
+      await marksOf(db).updateOne({ _id: "era" }, { $inc: { number: 1 } }, { upsert: true });
+    },
+  };
 }

@@ -1,12 +1,17 @@
+import { randomBytes } from "node:crypto";
+import type { Db } from "mongodb";
 import type { Settings } from "../../config.js";
+import type { EntityId } from "../../entities/entity.js";
+import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
-import { checkCluster } from "./check-cluster.js";
-import type { CollectionPlan } from "./collection.js";
+import { pepperBytes, pepperFingerprint } from "../pepper.js";
+import { newestSequence } from "./accept-deletions.js";
+import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
 import { type Connection, connect } from "./connection.js";
-import { copyOldKeys } from "./key-store.js";
-import { matchLedger } from "./ledger-mark.js";
-import { makeCollections } from "./make-collections.js";
-import { matchPepper, requiredPepper } from "./pepper.js";
+import { entityCollectionsOf } from "./entity-document.js";
+import { entityKeysOf } from "./entity-keys.js";
+import { messagesOf } from "./history.js";
+import { FORGOTTEN, mongoErasureWatermark, numberIn, seenBy, textOf, textOnce } from "./marks.js";
 
 /** Both databases, whole, that belong together and to this pepper. */
 export interface OpenDatabases extends Connection {
@@ -30,12 +35,104 @@ export async function openDatabases(
   const options = { url: settings.entities.url, deadlineMs: settings.limits.store_deadline_ms, log };
   const prepare = async ({ client, data, ledger }: Connection) => {
     await checkCluster(client, { name: data.databaseName, plans: plans.data }, ledger.databaseName);
+    await matchLayout(data);
     await makeCollections(ledger, plans.ledger);
     await makeCollections(data, plans.data);
     await matchLedger(ledger, data);
-    await copyOldKeys(data, ledger);
     await matchPepper(ledger, pepper);
   };
   const connection = await connect({ ...options, ...(waitMs === undefined ? {} : { waitMs }) }, prepare);
   return { ...connection, pepper };
+}
+
+/** The key of the identity hashes: the setting PEPPER. Throws when there is none. */
+export function requiredPepper(setting: string | null): Uint8Array {
+  if (setting !== null) return pepperBytes(setting);
+  throw new StartError("PEPPER is missing: with MongoDB it is not made here. Set it to a secret of at least 32 bytes");
+}
+
+/** Refuses another pepper than the one that the ledger was made with. */
+export async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
+  const fingerprint = pepperFingerprint(pepper);
+  if ((await textOnce(ledger, "pepper", fingerprint)) === fingerprint) return;
+  throw new StartError(
+    `PEPPER is not the pepper that the data in ${ledger.databaseName} was made with: give back the one it was made with`,
+  );
+}
+
+/** In the database of the profiles: how documents lie in both databases. */
+const LAYOUT = "layout";
+const OUR_LAYOUT = "2";
+
+/** Refuses databases that another version of this service uses, whose documents lie in another way. */
+async function matchLayout(data: Db): Promise<void> {
+  const isUsed = (await textOf(data, NAME)) !== undefined;
+  const layout = isUsed ? await textOf(data, LAYOUT) : await textOnce(data, LAYOUT, OUR_LAYOUT);
+  if (layout === OUR_LAYOUT) return;
+  throw new StartError(`${data.databaseName} was written by another version of entity-metrics: name an empty database`);
+}
+
+/** In both databases: a random mark of the ledger that the data was made with. */
+const NAME = "ledger";
+
+/**
+ * Refuses data whose ledger is gone, is another's, or is older than the data, by a deletion or by a profile: keys of profiles would
+ * be missing, and who was erased since would be unknown. Data older than its ledger is what a backup brings, and is let in
+ * unless the ledger has forgotten a deletion that the data has not seen. Several processes may do this at once, also with empty
+ * databases: the ledger is marked before the data is. Others may be at work meanwhile: of two facts the one written last is read first.
+ */
+export async function matchLedger(ledger: Db, data: Db): Promise<void> {
+  const [kept, of] = [ledger.databaseName, data.databaseName];
+  const known = await textOf(data, NAME);
+  if (known !== undefined && (await textOf(ledger, NAME)) !== known) {
+    throw new StartError(`${kept} is missing or another one's: put back the newest one that ${of} was used with`);
+  }
+  const gone = await numberIn(ledger, FORGOTTEN);
+  const mark = known ?? (await textOnce(ledger, NAME, randomBytes(16).toString("hex")));
+  // New data: nothing in it was to be erased.
+  if (known === undefined) await mongoErasureWatermark(data).noteForgotten(gone);
+  if ((await textOnce(data, NAME, mark)) !== mark) {
+    throw new StartError(`${of} was just begun with another ledger than ${kept}: start again`);
+  }
+  const { erased, accepted, forgotten } = await seenBy(data);
+  const isOlder = Math.max(erased, accepted) > (await newestSequence(ledger));
+  if (isOlder || !(await hasKeys(ledger, await newestEntities(data)))) {
+    throw new StartError(`${kept} is older than ${of}: put back the newest one`);
+  }
+  if (gone > Math.max(erased, forgotten)) {
+    throw new StartError(
+      `${of} is older than deletions that ${kept} has forgotten (deletions.keep): put back a newer one`,
+    );
+  }
+}
+
+/** More than are ever made at one time: a key that an older ledger lacks is that of one of the newest, whatever the clocks of processes say. */
+const NEWEST = 1000;
+
+/** Ids of the newest profiles, and of those that the newest messages are for: they may have been merged since. */
+async function newestEntities(data: Db): Promise<EntityId[]> {
+  const profiles = entityCollectionsOf(data).entities.find({}, { projection: { _id: 1 } });
+  const messages = messagesOf(data).find({ arrival: { $gt: 0 } }, { projection: { entity: 1 } });
+  const ids = [
+    ...(await profiles.sort({ born: -1 }).limit(NEWEST).toArray()).map(({ _id }) => _id),
+    ...(await messages.sort({ arrival: -1 }).limit(NEWEST).toArray()).flatMap(({ entity }) => entity ?? []),
+  ];
+  return [...new Set(ids)];
+}
+
+/** Whether the ledger has a key of each of these ids, overwritten or not. */
+async function hasKeys(ledger: Db, ids: readonly EntityId[]): Promise<boolean> {
+  return (await entityKeysOf(ledger).countDocuments(byIds(ids))) === ids.length;
+}
+
+/** In the ledger's database: which source it is filled from, and that this is done. */
+export const COPIED_FROM = "copied from";
+export const COPIED = "copied";
+
+/** Refuses databases that a copy was begun into and not finished. */
+export async function refuseUnfinishedCopy(ledger: Db): Promise<void> {
+  if ((await textOf(ledger, COPIED_FROM)) === undefined || (await textOf(ledger, COPIED)) !== undefined) return;
+  throw new StartError(
+    `${ledger.databaseName} is being filled by npm run migrate: let it finish, or run it again if it was interrupted`,
+  );
 }

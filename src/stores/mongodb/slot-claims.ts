@@ -2,10 +2,15 @@ import { randomBytes } from "node:crypto";
 import type { Collection, Db } from "mongodb";
 import type { Dimension } from "../../metrics/dimensions/dimension.js";
 import type { SeriesSlot, SlotClaim, SlotClaims, SlotSample } from "../../metrics/slot-claims.js";
-import { duplicatesOf, oneOf } from "./collection.js";
-import { type LeaseDocument, mongoLease } from "./lease.js";
-import { type ClaimDocument, claimId, namesOf } from "./slot-claim-documents.js";
-import { giveAway } from "./slot-claim-gifts.js";
+import { duplicatesOf } from "./failure.js";
+import {
+  type ClaimDocument,
+  claimId,
+  giveAway,
+  type LeaseDocument,
+  mongoLease,
+  namesOf,
+} from "./slot-claim-documents.js";
 
 /** Claims, one document each; every change of one is a single update that depends on what it was. */
 export function mongoSlotClaims(db: Db): SlotClaims {
@@ -39,7 +44,7 @@ export function mongoSlotClaims(db: Db): SlotClaims {
 
     async confirm(slots) {
       if (slots.length === 0) return [];
-      const unconfirmed = { _id: oneOf(slots.map(claimId)), given: false, confirmed: false };
+      const unconfirmed = { _id: { $in: slots.map(claimId) }, given: false, confirmed: false };
       await claims.updateMany(unconfirmed, { $set: { confirmed: true } });
       return (await readInOrder(claims, slots)).flatMap(({ document, ...slot }) => {
         const { given, confirmed, open } = document;
@@ -49,7 +54,7 @@ export function mongoSlotClaims(db: Db): SlotClaims {
 
     async withdraw(slots) {
       if (slots.length === 0) return;
-      await claims.deleteMany({ _id: oneOf(slots.map(claimId)), given: false, confirmed: false });
+      await claims.deleteMany({ _id: { $in: slots.map(claimId) }, given: false, confirmed: false });
     },
 
     async settle(samples) {
@@ -64,11 +69,11 @@ export function mongoSlotClaims(db: Db): SlotClaims {
       }
       // One whose value is set meanwhile has another mark, and stays open.
       const settled = Array.from(written, ([mark, ids]) => ({
-        updateMany: { filter: { _id: oneOf(ids), mark }, update: { $set: { open: false } } },
+        updateMany: { filter: { _id: { $in: ids }, mark }, update: { $set: { open: false } } },
       }));
       if (settled.length > 0) await claims.bulkWrite(settled, { ordered: false });
       if (covered.length > 0) {
-        await claims.updateMany({ _id: oneOf(covered.map(claimId)), open: false }, { $set: { open: true } });
+        await claims.updateMany({ _id: { $in: covered.map(claimId) }, open: false }, { $set: { open: true } });
       }
       return covered;
     },
@@ -76,7 +81,7 @@ export function mongoSlotClaims(db: Db): SlotClaims {
     async unsettled(dimensions, limit) {
       const byName = new Map(dimensions.map((dimension) => [dimension.name, dimension]));
       if (byName.size === 0) return [];
-      const open = claims.find({ open: true, dimension: oneOf([...byName.keys()]) });
+      const open = claims.find({ open: true, dimension: { $in: [...byName.keys()] } });
       const found = await open.sort({ slot: 1 }).limit(limit).toArray();
       return found.flatMap((document) => claimOf(document, byName));
     },
@@ -86,7 +91,7 @@ export function mongoSlotClaims(db: Db): SlotClaims {
     async forget(dimensions, before) {
       if (dimensions.length === 0) return;
       const names = dimensions.map(({ name }) => name);
-      await claims.deleteMany({ dimension: oneOf(names), slot: { $lt: before }, open: false });
+      await claims.deleteMany({ dimension: { $in: [...names] }, slot: { $lt: before }, open: false });
     },
   };
 }
@@ -135,7 +140,7 @@ interface Kept extends SeriesSlot {
 async function read(claims: Collection<ClaimDocument>, slots: readonly SeriesSlot[]): Promise<Map<string, Kept>> {
   if (slots.length === 0) return new Map();
   const byId = new Map(slots.map((slot) => [claimId(slot), slot]));
-  const found = await claims.find({ _id: oneOf([...byId.keys()]) }).toArray();
+  const found = await claims.find({ _id: { $in: [...byId.keys()] } }).toArray();
   return new Map(
     found.flatMap((document) => {
       const slot = byId.get(document._id);

@@ -22,7 +22,6 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   const putSegment = db.prepare(
     `INSERT INTO segment VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = excluded.name, "table" = excluded."table"`,
   );
-  const registerSegment = db.prepare("INSERT INTO segment VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
   const findSegment = db.prepare(`SELECT id, name, "table" FROM segment WHERE id = ?`);
   const listSegments = db.prepare(`SELECT id, name, "table" FROM segment WHERE id > ? ORDER BY id LIMIT ?`);
   const listSegmentsOf = db.prepare(
@@ -48,14 +47,6 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   return {
     async putSegment({ id, name, table }) {
       putSegment.run(id, name, table);
-    },
-
-    async registerSegments(segments) {
-      const fresh = segments.filter(({ id }) => findSegment.get(id) === undefined);
-      if (fresh.length === 0) return;
-      inTransaction(db, () => {
-        for (const { id, name, table } of fresh) registerSegment.run(id, name, table);
-      });
     },
 
     async segment(id) {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { type Database, inTransaction } from "./database.js";
@@ -11,6 +12,17 @@ export const entityKeysSchema = `
   CREATE TABLE IF NOT EXISTS entity_key (id INTEGER PRIMARY KEY, entity TEXT NOT NULL, key BLOB NOT NULL);
   CREATE UNIQUE INDEX IF NOT EXISTS entity_key_entity ON entity_key (entity);
   PRAGMA secure_delete = ON;`;
+
+/** Keeps keys of new entities, in one transaction. */
+export function addKeys(db: Database): (keys: ReadonlyMap<EntityId, Uint8Array>) => void {
+  const insert = db.prepare("INSERT INTO entity_key (entity, key) VALUES (?, ?)");
+  return (keys) => {
+    if (keys.size === 0) return;
+    inTransaction(db, () => {
+      for (const [id, key] of keys) insert.run(id, key);
+    });
+  };
+}
 
 /** Keys of entities in `ledger.db`. */
 export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoint): EntityKeys {

@@ -1,20 +1,29 @@
-import type { Binding, EntityId, StoredEntity } from "../../entities/entity.js";
-import type { EntityChange, EntityState, EntityStore } from "../../entities/entity-store.js";
+import type {
+  Binding,
+  EntityId,
+  MembershipStatement,
+  Memberships,
+  Stamp,
+  StoredEntity,
+} from "../../entities/entity.js";
+import type { Commit, EntityStore, ProfileChange } from "../../entities/entity-store.js";
 import { type Database, inTransaction } from "./database.js";
+import { addKeys } from "./entity-keys.js";
+import { suppressionIn } from "./suppression.js";
 
-/** `joined_into` is set for a joined entity; a dead one has nothing but its id. `joined` is a JSON array of ids. */
+/** `joined` is a JSON array of the ids that were merged into the profile. */
 export const entitySchema = `
   CREATE TABLE IF NOT EXISTS entity (
-    id TEXT PRIMARY KEY, state TEXT NOT NULL CHECK (state IN ('live', 'joined', 'dead')), joined_into TEXT,
-    "table" TEXT, revision INTEGER NOT NULL, born REAL, joined TEXT, sealed BLOB
+    id TEXT PRIMARY KEY, "table" TEXT NOT NULL, revision INTEGER NOT NULL, born REAL NOT NULL, joined TEXT NOT NULL, sealed BLOB NOT NULL
   );
   CREATE TABLE IF NOT EXISTS identity (hash TEXT PRIMARY KEY, entity TEXT NOT NULL, since REAL NOT NULL) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS identity_entity ON identity (entity);`;
 
+/** What a statement about a segment takes in memory, about. */
+const STATEMENT_BYTES = 100;
+
 interface EntityRow {
   readonly id: EntityId;
-  readonly state: "live" | "joined" | "dead";
-  readonly joined_into: EntityId;
   readonly table: string;
   readonly revision: number;
   readonly born: number;
@@ -22,61 +31,87 @@ interface EntityRow {
   readonly sealed: Uint8Array;
 }
 
-interface IdentityRow {
-  readonly hash: string;
+interface IdentityRow extends Binding {
   readonly entity: EntityId;
-  readonly since: number;
 }
 
-/** Profiles and the identities that lead to them, in `entities.db`. */
-export function sqliteEntityStore(db: Database): EntityStore {
+/**
+ * Profiles in `entities.db`, beside memberships, history, counts and catalogue, so that one transaction keeps all that messages
+ * change. What was asked to be erased stands in `ledger.db`. Between the questions to the two files and the end of the transaction
+ * nothing else runs, as this process alone has them and every step is synchronous.
+ */
+export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number): EntityStore {
   const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
-  const findWeights = db.prepare(`SELECT hash, entity, coalesce(length(sealed), 0) AS bytes
+  const findWeights = db.prepare(`SELECT hash, entity, coalesce(length(sealed), 0)
+    + ${STATEMENT_BYTES} * (SELECT count(*) FROM membership WHERE membership.entity = identity.entity) AS bytes
     FROM identity LEFT JOIN entity ON entity.id = identity.entity WHERE hash IN (SELECT value FROM json_each(?))`);
   const findRows = db.prepare("SELECT * FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const findBindings = db.prepare(
     "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
   );
-  const headOf = db.prepare("SELECT state, joined_into, revision FROM entity WHERE id = ?");
-  const put = db.prepare(`INSERT INTO entity (id, state, "table", revision, born, joined, sealed)
-    VALUES (?, 'live', ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-    SET revision = excluded.revision, born = excluded.born, joined = excluded.joined, sealed = excluded.sealed`);
-  const join = db.prepare(`INSERT INTO entity (id, state, joined_into, revision) VALUES (?, 'joined', ?, 1)
-    ON CONFLICT DO UPDATE SET state = 'joined', joined_into = excluded.joined_into, revision = revision + 1,
-    "table" = NULL, born = NULL, joined = NULL, sealed = NULL`);
+  const revisionOf = db.prepare("SELECT revision FROM entity WHERE id = ?");
+  const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, joined, sealed) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born, joined = excluded.joined, sealed = excluded.sealed`);
   const bind = db.prepare(`INSERT INTO identity (hash, entity, since) VALUES (?, ?, ?) ON CONFLICT DO UPDATE
     SET entity = excluded.entity, since = excluded.since WHERE entity <> excluded.entity OR since <> excluded.since`);
-  const rebind = db.prepare("UPDATE identity SET entity = ? WHERE entity = ?");
-  const raise = db.prepare("UPDATE entity SET revision = revision + 1 WHERE id = ?");
-  const bury = db.prepare(`INSERT INTO entity (id, state, revision) VALUES (?, 'dead', 0) ON CONFLICT DO UPDATE
-    SET state = 'dead', joined_into = NULL, "table" = NULL, born = NULL, joined = NULL, sealed = NULL`);
+  const remove = db.prepare("DELETE FROM entity WHERE id = ?");
   const unbind = db.prepare("DELETE FROM identity WHERE entity = ?");
-  const kept = db.prepare(`SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?1)) AND state <> 'dead'
+  const stored = db.prepare(`SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?1))
     UNION ALL SELECT 1 FROM identity WHERE entity IN (SELECT value FROM json_each(?1)) LIMIT 1`);
-
-  const head = (id: EntityId) => headOf.get(id) as Pick<EntityRow, "state" | "joined_into" | "revision"> | undefined;
+  const keptMessage = db.prepare("SELECT 1 FROM message WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
+  const keepMessage = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+  const count = db.prepare(`INSERT INTO stream_count (stream, slot, count, saved) VALUES (?, ?, ?, NULL)
+    ON CONFLICT DO UPDATE SET count = count + excluded.count`);
+  const register = db.prepare(`INSERT OR IGNORE INTO segment (id, name, "table") VALUES (?1, ?1, ?2)`);
+  const memberships = membershipRows(db);
+  const suppression = suppressionIn(ledger);
+  const addKeysOf = addKeys(ledger);
 
   const ownersOf = (hashes: readonly string[]) =>
     new Map((findOwners.all(JSON.stringify(hashes)) as unknown as IdentityRow[]).map((row) => [row.hash, row.entity]));
 
-  /** Whether the id still is as it was when this revision of it was read; 0: it is not stored. */
-  function isAt(id: EntityId, revision: number): boolean {
-    const now = head(id);
-    return now === undefined ? revision === 0 : now.state === "live" && now.revision === revision;
+  /** Whether a profile still is as it was when this revision of it was read; 0: it is not stored. */
+  const isAt = (id: EntityId, revision: number) =>
+    ((revisionOf.get(id) as { revision: number } | undefined)?.revision ?? 0) === revision;
+
+  function isAsPlanned({ profiles, messages, owners, cutOffs }: Commit): boolean {
+    const ids = profiles.flatMap(({ entity, absorbs }) => [
+      entity.id,
+      ...entity.joined,
+      ...absorbs.map(({ id }) => id),
+    ]);
+    if (suppression.erased(ids).size > 0) return false;
+    for (const { entity, absorbs } of profiles) {
+      if (!isAt(entity.id, entity.revision) || !absorbs.every(({ id, revision }) => isAt(id, revision))) return false;
+    }
+    const hashes = [...owners.keys()];
+    const held = ownersOf(hashes);
+    const cut = suppression.cutOffs(hashes);
+    if (!hashes.every((hash) => held.get(hash) === owners.get(hash) && cut.get(hash) === cutOffs.get(hash)))
+      return false;
+    return keptMessage.get(JSON.stringify(messages.map(({ id }) => id))) === undefined;
   }
 
-  function keep({ entity, absorbs, releasedBy }: EntityChange): boolean {
-    if (!isAt(entity.id, entity.revision) || !absorbs.every(({ id, revision }) => isAt(id, revision))) return false;
-    const free = new Set([entity.id, ...absorbs.map(({ id }) => id), ...releasedBy]);
-    const owners = ownersOf(entity.bindings.map(({ hash }) => hash));
-    for (const owner of owners.values()) if (!free.has(owner)) return false;
+  function keepProfile({ entity, absorbs, changedSegments }: ProfileChange): void {
     put.run(entity.id, entity.table, entity.revision + 1, entity.born, JSON.stringify(entity.joined), entity.sealed);
     for (const { id } of absorbs) {
-      join.run(id, entity.id);
-      rebind.run(entity.id, id);
+      remove.run(id);
+      unbind.run(id);
+      memberships.forget(id);
     }
     for (const { hash, since } of entity.bindings) bind.run(hash, entity.id, since);
-    return true;
+    memberships.keep(entity.id, entity.memberships, changedSegments);
+  }
+
+  function countMessages({ messages }: Commit): void {
+    const counts = new Map<string, Map<number, number>>();
+    for (const { stream, time } of messages) {
+      const slots = counts.get(stream) ?? new Map<number, number>();
+      const slot = Math.floor(time / slotMs) * slotMs;
+      counts.set(stream, slots.set(slot, (slots.get(slot) ?? 0) + 1));
+    }
+    for (const [stream, slots] of counts) for (const [slot, more] of slots) count.run(stream, slot, more);
   }
 
   return {
@@ -94,56 +129,102 @@ export function sqliteEntityStore(db: Database): EntityStore {
       for (const { hash, entity, since } of findBindings.all(wanted) as unknown as IdentityRow[]) {
         bindings.get(entity)?.push({ hash, since });
       }
-      return new Map(rows.map((row) => [row.id, stateOf(row, bindings.get(row.id) ?? [])]));
+      const known = memberships.of(wanted);
+      const profiles = rows.map((row) => entityOf(row, bindings.get(row.id) ?? [], known.get(row.id)));
+      const erased = suppression.erased(profiles.flatMap(({ id, joined }) => [id, ...joined]));
+      const live = profiles.filter(({ id, joined }) => ![id, ...joined].some((one) => erased.has(one)));
+      return new Map(live.map((profile) => [profile.id, profile]));
     },
 
-    save: async (changes) => inTransaction(db, () => changes.map(keep)),
-
-    async fence(ids) {
+    async commit(commit) {
+      if (!isAsPlanned(commit)) return false;
+      addKeysOf(commit.keys);
       inTransaction(db, () => {
-        for (const id of ids) {
-          const root = rootOf(id);
-          if (head(root) === undefined) bury.run(root);
-          else raise.run(root);
+        for (const profile of commit.profiles) keepProfile(profile);
+        for (const { id, table, stream, entity, time, arrival, position, sealed } of commit.messages) {
+          keepMessage.run(id, table, stream, entity, time, arrival, position, sealed);
         }
+        countMessages(commit);
+        for (const { id, table } of commit.segments) register.run(id, table);
       });
+      return true;
     },
 
     async erase(ids) {
       inTransaction(db, () => {
         for (const id of ids) {
-          bury.run(id);
+          remove.run(id);
           unbind.run(id);
+          memberships.forget(id);
         }
       });
     },
 
-    holds: async (ids) => kept.get(JSON.stringify(ids)) !== undefined,
+    holds: async (ids) => stored.get(JSON.stringify(ids)) !== undefined,
   };
-
-  /** The entity that an id ended in; itself when it was never joined. */
-  function rootOf(id: EntityId): EntityId {
-    const seen = new Set<EntityId>();
-    for (let at = id; ; ) {
-      const row = head(at);
-      if (row?.state !== "joined" || seen.has(at)) return at;
-      seen.add(at);
-      at = row.joined_into;
-    }
-  }
 }
 
-function stateOf(row: EntityRow, bindings: readonly Binding[]): EntityState {
-  if (row.state === "dead") return { state: "dead" };
-  if (row.state === "joined") return { state: "joined", into: row.joined_into };
-  const entity: StoredEntity = {
+function entityOf(row: EntityRow, bindings: readonly Binding[], memberships: Memberships | undefined): StoredEntity {
+  return {
     id: row.id,
     table: row.table,
     revision: row.revision,
     born: row.born,
     bindings,
     joined: JSON.parse(row.joined) as EntityId[],
+    memberships: memberships ?? { fullSince: undefined, statements: new Map() },
     sealed: new Uint8Array(row.sealed),
   };
-  return { state: "live", entity };
+}
+
+/** What profiles say of segments, a row a statement. */
+function membershipRows(db: Database) {
+  const statements = db.prepare(`SELECT entity, segment, member, time, arrival, position FROM membership
+    WHERE entity IN (SELECT value FROM json_each(?))`);
+  const fullLists = db.prepare(`SELECT entity, time, arrival, position FROM membership_full
+    WHERE entity IN (SELECT value FROM json_each(?))`);
+  const state = db.prepare(`INSERT INTO membership (entity, segment, member, time, arrival, position)
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+    SET member = excluded.member, time = excluded.time, arrival = excluded.arrival, position = excluded.position`);
+  const noteFull = db.prepare(
+    "INSERT OR REPLACE INTO membership_full (entity, time, arrival, position) VALUES (?, ?, ?, ?)",
+  );
+  const forgetStatements = db.prepare("DELETE FROM membership WHERE entity = ?");
+  const forgetFull = db.prepare("DELETE FROM membership_full WHERE entity = ?");
+
+  return {
+    /** `ids` is a JSON array. */
+    of(ids: string): Map<EntityId, Memberships> {
+      type Row = Stamp & { readonly entity: EntityId };
+      const full = new Map(
+        (fullLists.all(ids) as unknown as Row[]).map(({ entity, ...stamp }) => [entity, { ...stamp }]),
+      );
+      const bySegment = new Map<EntityId, Map<string, MembershipStatement>>();
+      for (const row of statements.all(ids) as unknown as (Row & { segment: string; member: number })[]) {
+        const { entity, segment, member, time, arrival, position } = row;
+        const own = bySegment.get(entity) ?? new Map<string, MembershipStatement>();
+        bySegment.set(entity, own.set(segment, { member: member === 1, time, arrival, position }));
+      }
+      return new Map(
+        [...new Set([...full.keys(), ...bySegment.keys()])].map((entity) => [
+          entity,
+          { fullSince: full.get(entity), statements: bySegment.get(entity) ?? new Map() },
+        ]),
+      );
+    },
+
+    keep(entity: EntityId, { fullSince, statements }: Memberships, changed: ReadonlySet<string>): void {
+      for (const segment of changed) {
+        const statement = statements.get(segment);
+        if (statement === undefined) continue;
+        state.run(entity, segment, statement.member ? 1 : 0, statement.time, statement.arrival, statement.position);
+      }
+      if (fullSince !== undefined) noteFull.run(entity, fullSince.time, fullSince.arrival, fullSince.position);
+    },
+
+    forget(entity: EntityId): void {
+      forgetStatements.run(entity);
+      forgetFull.run(entity);
+    },
+  };
 }

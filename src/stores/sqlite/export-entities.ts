@@ -1,14 +1,13 @@
 import type { Experience } from "../../catalogue/experience.js";
-import type { Stamp } from "../../entities/entity.js";
-import type { EntityState } from "../../entities/entity-store.js";
+import type { HistoryMessage } from "../../entities/history.js";
+import { stream } from "../../metrics/dimensions/stream.js";
 import {
   type ClaimState,
   type CopyRecords,
   compositeId,
   type EntityRecord,
+  entityRecord,
   type IdentityRecord,
-  type MembershipRecord,
-  type MessageRecord,
   type Part,
   type PartSource,
   type SegmentRecord,
@@ -22,17 +21,23 @@ import { exportTable } from "./export-table.js";
 
 type EntityPart = Exclude<Part, LedgerPart>;
 
-/** Parts of `entities.db`. */
-export function entityParts(db: Database): { readonly [P in EntityPart]: PartSource<CopyRecords[P]> } {
+/** Parts of `entities.db`; what the ledger says is erased is left out. */
+export function entityParts(
+  db: Database,
+  ledger: Database,
+): { readonly [P in EntityPart]: PartSource<CopyRecords[P]> } {
   return {
-    entities: entities(db),
+    entities: entities(db, ledger),
     identities: exportTable<{ id: string; entity: string }, IdentityRecord>(db, {
       from: "(SELECT hash AS id, entity FROM identity)",
       keys: ["id"],
       records: (rows) => rows.map((row) => ({ ...row })),
     }),
-    memberships: memberships(db),
-    history: history(db),
+    history: exportTable<HistoryMessage, HistoryMessage>(db, {
+      from: "message",
+      keys: ["id"],
+      records: (rows) => rows.map((row) => ({ ...row, sealed: new Uint8Array(row.sealed) })),
+    }),
     "stream counts": streamCounts(db),
     "slot claims": slotClaims(db),
     segments: segments(db),
@@ -71,52 +76,12 @@ function segments(db: Database): PartSource<SegmentRecord> {
   });
 }
 
-function entities(db: Database): PartSource<EntityRecord> {
-  const { load } = sqliteEntityStore(db);
+function entities(db: Database, ledger: Database): PartSource<EntityRecord> {
+  const { load } = sqliteEntityStore(db, ledger, stream.slotMs);
   return exportTable<{ id: string }, EntityRecord>(db, {
     from: "(SELECT id FROM entity)",
     keys: ["id"],
-    records: async (rows) => [...(await load(rows.map(({ id }) => id)))].map(([id, state]) => entityRecord(id, state)),
-  });
-}
-
-function entityRecord(id: string, state: EntityState): EntityRecord {
-  return state.state === "live" ? { state: "live", ...state.entity } : { id, ...state };
-}
-
-function memberships(db: Database): PartSource<MembershipRecord> {
-  const floorOf = db.prepare("SELECT time, arrival, position FROM membership_floor WHERE entity = ?");
-  const statementsOf = db.prepare("SELECT segment, member, time, arrival, position FROM membership WHERE entity = ?");
-  return exportTable<{ entity: string }, MembershipRecord>(db, {
-    from: "(SELECT entity FROM membership UNION SELECT entity FROM membership_floor)",
-    keys: ["entity"],
-    records: (rows) =>
-      rows.map(({ entity }) => {
-        const floor = floorOf.get(entity) as Stamp | undefined;
-        const statements = statementsOf.all(entity) as unknown as ({ segment: string; member: number } & Stamp)[];
-        return {
-          id: entity,
-          floor: floor && { ...floor },
-          statements: statements
-            .map((row) => ({ ...row, member: row.member === 1 }))
-            .sort((a, b) => (a.segment < b.segment ? -1 : 1)),
-        };
-      }),
-  });
-}
-
-function history(db: Database): PartSource<MessageRecord> {
-  const hashesOf = db.prepare("SELECT hash FROM pending_identity WHERE message = ? ORDER BY hash");
-  return exportTable<Omit<MessageRecord, "hashes" | "pending"> & { pending: number }, MessageRecord>(db, {
-    from: "message",
-    keys: ["id"],
-    records: (rows) =>
-      rows.map((row) => ({
-        ...row,
-        sealed: new Uint8Array(row.sealed),
-        pending: row.pending > 0,
-        hashes: row.pending > 0 ? (hashesOf.all(row.id) as { hash: string }[]).map(({ hash }) => hash) : [],
-      })),
+    records: async (rows) => [...(await load(rows.map(({ id }) => id))).values()].map(entityRecord),
   });
 }
 

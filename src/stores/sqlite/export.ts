@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { StartError } from "../../errors.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
 import { closeDatabase, type Database, openDatabase } from "./database.js";
+import { entitiesMigrations } from "./entities-migrations.js";
 import { entityParts } from "./export-entities.js";
 import { copyFacts, ledgerParts } from "./export-ledger.js";
 import { seriesWindows } from "./export-series.js";
@@ -47,7 +48,7 @@ export function lockSource(dir: string): LockedFolder {
   return {
     profiles() {
       const ledger = opened("ledger.db", ledgerFileSchema, ledgerMigrations(folder));
-      const entities = opened("entities.db", entitiesSchema);
+      const entities = opened("entities.db", entitiesSchema, entitiesMigrations(folder));
       matchLedger(ledger, entities, folder);
       const { mark } = ledger.prepare("SELECT mark FROM ledger_mark").get() as { mark: string };
       const pepper = ledger.prepare("SELECT fingerprint FROM pepper").get() as { fingerprint: string } | undefined;
@@ -55,7 +56,7 @@ export function lockSource(dir: string): LockedFolder {
         mark,
         pepper: pepper?.fingerprint,
         facts: copyFacts(ledger, entities),
-        parts: { ...ledgerParts(ledger), ...entityParts(entities) },
+        parts: { ...ledgerParts(ledger), ...entityParts(entities, ledger) },
         close: async () => closed(ledger, entities),
       };
     },

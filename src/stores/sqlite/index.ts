@@ -8,6 +8,7 @@ import type { Probe } from "../../probe.js";
 import type { EntityEngine, MetricEngine, OpenParts } from "../stores.js";
 import { catalogueSchema, sqliteCatalogueStore } from "./catalogue-store.js";
 import { closeDatabase, type Database, openDatabase } from "./database.js";
+import { entitiesMigrations } from "./entities-migrations.js";
 import { entityKeysSchema, sqliteEntityKeys } from "./entity-keys.js";
 import { entitySchema, sqliteEntityStore } from "./entity-store.js";
 import { erasureWatermarkSchema, sqliteErasureWatermark } from "./erasure-watermark.js";
@@ -56,21 +57,21 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
   try {
     files.lock(data, entities);
     const ledgerDb = files.open(entities, "ledger.db", ledgerFileSchema, ledgerMigrations(entities));
-    const entitiesDb = files.open(entities, "entities.db", entitiesSchema);
+    const entitiesDb = files.open(entities, "entities.db", entitiesSchema, entitiesMigrations(entities));
     matchLedger(ledgerDb, entitiesDb, entities);
     dropOldKeys(entitiesDb);
     const pepper = openPepper(data, ledgerDb, settings.pepper);
     return {
-      entities: sqliteEntityStore(entitiesDb),
+      entities: sqliteEntityStore(entitiesDb, ledgerDb, stream.slotMs),
       memberships: sqliteMembershipIndex(entitiesDb),
-      history: sqliteHistory(entitiesDb, stream.slotMs),
+      history: sqliteHistory(entitiesDb),
       idempotency: sqliteIdempotency(entitiesDb),
       catalogue: sqliteCatalogueStore(entitiesDb),
       keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),
       claims: sqliteSlotClaims(entitiesDb),
       watermark: sqliteErasureWatermark(entitiesDb),
-      ledger: sqliteLedger(ledgerDb),
+      ledger: sqliteLedger(ledgerDb, entitiesDb),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
       sharedEra: { read: async () => 0, raise: async () => {} },

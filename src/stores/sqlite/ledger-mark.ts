@@ -66,9 +66,12 @@ function forgottenBy(ledger: Database): number {
 /** More than are ever made at one time: a key that an older ledger lacks is that of one of the newest. */
 const NEWEST = 1000;
 
-/** Ids of the newest entities that have a key. */
+/** Ids of the newest profiles, and of those that the newest messages are for: they may have been merged since. */
 function newestEntities(entities: Database): string[] {
-  const rows = entities.prepare("SELECT id FROM entity WHERE state <> 'dead' ORDER BY rowid DESC LIMIT ?").all(NEWEST);
+  const rows = entities
+    .prepare(`SELECT * FROM (SELECT id FROM entity ORDER BY rowid DESC LIMIT ?1)
+      UNION SELECT entity FROM (SELECT entity FROM message ORDER BY arrival DESC LIMIT ?1)`)
+    .all(NEWEST);
   return (rows as { id: string }[]).map(({ id }) => id);
 }
 

@@ -1,5 +1,5 @@
 import type { Deletion } from "../../deletions/deletion.js";
-import type { Ledger } from "../../deletions/ledger.js";
+import type { AcceptedScope, Ledger } from "../../deletions/ledger.js";
 import { type Database, inTransaction } from "./database.js";
 
 /** `erased_entity` and `erased_identity` are what suppression asks; they are written with the request, in one transaction. */
@@ -28,8 +28,9 @@ export const addBeginnings = `
   ALTER TABLE deletion ADD COLUMN runner_since REAL NOT NULL DEFAULT 0;`;
 
 /** Deletion requests in `ledger.db`. Whoever ran one when the file was last open is gone: nobody else can have it open now. */
-export function sqliteLedger(db: Database): Ledger {
+export function sqliteLedger(db: Database, entities: Database): Ledger {
   const sql = statements(db);
+  const isAsFound = scopeCheck(entities);
   sql.releaseAll.run();
 
   function find(requestId: string): Deletion | undefined {
@@ -44,7 +45,9 @@ export function sqliteLedger(db: Database): Ledger {
   }
 
   return {
-    async accept(deletion) {
+    async accept(deletion, { profiles, free }) {
+      if (!isAsFound(profiles, free) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
+        return undefined;
       return inTransaction(db, () => {
         const { lastInsertRowid } = sql.insert.run(
           deletion.requestId,
@@ -83,20 +86,20 @@ export function sqliteLedger(db: Database): Ledger {
         const row = sql.find.get(requestId) as DeletionRow | undefined;
         if (row === undefined || row.completed_at !== null || row.revision !== revision) return undefined;
         const kept = deletionOf(row);
-        const cutOff = Math.max(kept.cutOff, extension.cutOff ?? 0);
-        const added = (extension.hashes ?? []).filter((hash) => !kept.hashes.includes(hash));
+        const later = extension.cutOff;
+        if (later !== undefined && !isAsFound([], new Map([[kept.identity, later.holder]]))) return undefined;
+        const cutOff = Math.max(kept.cutOff, later?.at ?? 0);
         const entities = [...new Set([...kept.entities, ...(extension.entities ?? [])])];
         const sealed = extension.sealed ?? kept;
         sql.extend.run(
           cutOff,
           JSON.stringify(entities),
-          JSON.stringify([...kept.hashes, ...added]),
           sealed.sealer,
           sealed.sealedIdentities,
           JSON.stringify(extension.done ?? []),
           row.sequence,
         );
-        suppress(row.sequence, { entities, hashes: [kept.identity, ...added], cutOff });
+        suppress(row.sequence, { entities, hashes: [kept.identity], cutOff });
         return find(requestId);
       });
     },
@@ -157,6 +160,20 @@ export function sqliteLedger(db: Database): Ledger {
   };
 }
 
+/**
+ * Whether profiles have these revisions, and identities these holders. As this process alone has both files, and every step is synchronous, the
+ * answer holds until the step ends.
+ */
+function scopeCheck(entities: Database) {
+  const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
+  const holderOf = entities.prepare("SELECT entity FROM identity WHERE hash = ?");
+  return (profiles: AcceptedScope["profiles"], holders: AcceptedScope["free"]): boolean =>
+    profiles.every(
+      ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,
+    ) &&
+    [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
+}
+
 /** A write that may be lost in a power cut, as it would only be made again; it does not wait for the disk. */
 function unhurried<T>(db: Database, work: () => T): T {
   db.exec("PRAGMA synchronous = NORMAL");
@@ -213,6 +230,7 @@ function statements(db: Database) {
     insert:
       db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, sealer, sealed,
       targets, done, attempts, not_before, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    anyErased: db.prepare("SELECT 1 FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1"),
     addEntity: db.prepare("INSERT OR IGNORE INTO erased_entity (entity, sequence) VALUES (?, ?)"),
     addIdentity: db.prepare(`INSERT INTO erased_identity (hash, sequence, cut_off) VALUES (?, ?, ?)
       ON CONFLICT DO UPDATE SET cut_off = max(cut_off, excluded.cut_off)`),
@@ -222,7 +240,7 @@ function statements(db: Database) {
     ),
     openOver: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL AND sequence IN
       (SELECT sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence`),
-    extend: db.prepare(`UPDATE deletion SET cut_off = ?, entities = ?, hashes = ?, sealer = ?, sealed = ?,
+    extend: db.prepare(`UPDATE deletion SET cut_off = ?, entities = ?, sealer = ?, sealed = ?,
       revision = revision + 1, done = ?, attempts = 0, not_before = 0 WHERE sequence = ?`),
     open: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL
       AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = :after), 0)

@@ -8,7 +8,7 @@ export const slotCountSchema = `
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS stream_count_unsaved ON stream_count (slot, stream) WHERE saved IS NOT count;`;
 
-/** Stream counts in `entities.db`; `History.settle` adds to them in the step in which it settles. */
+/** Stream counts in `entities.db`; `sqliteEntityStore` adds to them in the transaction that keeps the messages. */
 export function sqliteSlotCounts(db: Database): SlotCounts {
   const unsaved = db.prepare(`SELECT stream, slot, count FROM stream_count WHERE saved IS NOT count AND slot < ?
     ORDER BY slot, stream LIMIT ?`);

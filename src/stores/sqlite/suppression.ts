@@ -1,8 +1,10 @@
+import type { EntityId } from "../../entities/entity.js";
+import type { IdentityHash } from "../../entities/identity.js";
 import type { Suppression } from "../../entities/suppression.js";
 import type { Database } from "./database.js";
 
-/** Who must not come back, from what the ledger (`ledger.db`) wrote with its requests. */
-export function sqliteSuppression(db: Database): Suppression {
+/** What the ledger (`ledger.db`) wrote with its requests, asked within one step. */
+export function suppressionIn(db: Database) {
   const cutOffs = db.prepare(`SELECT hash, max(cut_off) AS cut_off FROM erased_identity
     WHERE hash IN (SELECT value FROM json_each(?)) GROUP BY hash`);
   const erased = db.prepare(
@@ -10,13 +12,19 @@ export function sqliteSuppression(db: Database): Suppression {
   );
 
   return {
-    async cutOffs(hashes) {
+    cutOffs(hashes: readonly IdentityHash[]): Map<IdentityHash, number> {
       const rows = cutOffs.all(JSON.stringify(hashes)) as { hash: string; cut_off: number }[];
       return new Map(rows.map((row) => [row.hash, row.cut_off]));
     },
 
-    async erased(ids) {
+    erased(ids: readonly EntityId[]): Set<EntityId> {
       return new Set((erased.all(JSON.stringify(ids)) as { entity: string }[]).map((row) => row.entity));
     },
   };
+}
+
+/** Who must not come back. */
+export function sqliteSuppression(db: Database): Suppression {
+  const { cutOffs, erased } = suppressionIn(db);
+  return { cutOffs: async (hashes) => cutOffs(hashes), erased: async (ids) => erased(ids) };
 }

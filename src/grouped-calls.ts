@@ -1,0 +1,82 @@
+/** A call that waits to be done together with others. */
+interface Waiting<T, R> {
+  readonly items: readonly T[];
+  resolve(result: R): void;
+  reject(error: unknown): void;
+}
+
+export interface GroupOptions {
+  /** Most items of a group, unless one call alone has more. */
+  readonly most: number;
+  /** Groups under way at once; calls that come meanwhile wait, and go on together. */
+  readonly atOnce: number;
+  /** Whether an error may come from what one of the calls brought, so that the others deserve another try; none when absent. */
+  isOfOneCall?(error: unknown): boolean;
+}
+
+/**
+ * Calls that come while others are under way are done as one, so that concurrent requests share a transaction, its sync, or a round trip (group
+ * commit). Every call sees what was written before it. A group that fails for what one call brought is done again call by call, so that the others do
+ * not fail with it.
+ */
+export function groupedCalls<T, R>(
+  work: (items: readonly T[]) => Promise<R>,
+  { most, atOnce, isOfOneCall = () => false }: GroupOptions,
+): (items: readonly T[]) => Promise<R> {
+  const queue: Waiting<T, R>[] = [];
+  let underWay = 0;
+
+  function next(): void {
+    while (underWay < atOnce && queue.length > 0) {
+      underWay += 1;
+      void run(takeGroup()).finally(() => {
+        underWay -= 1;
+        next();
+      });
+    }
+  }
+
+  function takeGroup(): Waiting<T, R>[] {
+    const group = queue.splice(0, 1);
+    let size = group[0]?.items.length ?? 0;
+    while (queue[0] !== undefined && size + queue[0].items.length <= most) {
+      size += queue[0].items.length;
+      group.push(queue.shift() as Waiting<T, R>);
+    }
+    return group;
+  }
+
+  async function run(group: readonly Waiting<T, R>[]): Promise<void> {
+    try {
+      const result = await work(group.flatMap(({ items }) => items));
+      for (const { resolve } of group) resolve(result);
+    } catch (error) {
+      if (group.length > 1 && isOfOneCall(error)) await Promise.all(group.map((one) => run([one])));
+      else for (const { reject } of group) reject(error);
+    }
+  }
+
+  return (items) =>
+    new Promise((resolve, reject) => {
+      queue.push({ items, resolve, reject });
+      next();
+    });
+}
+
+/** Reads by key, grouped: each call gets the values of its own keys. */
+export function groupedReads<K, V>(
+  read: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
+  options: GroupOptions,
+): (keys: readonly K[]) => Promise<Map<K, V>> {
+  const grouped = groupedCalls(read, options);
+  return async (keys) => {
+    const own = new Map<K, V>();
+    if (keys.length === 0) return own;
+    const found = await grouped(keys);
+    for (const key of keys) {
+      const value = found.get(key);
+      if (value !== undefined) own.set(key, value);
+    }
+    return own;
+  };
+}

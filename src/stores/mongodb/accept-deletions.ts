@@ -1,0 +1,97 @@
+import type { ClientSession, Db } from "mongodb";
+import type { Deletion } from "../../deletions/deletion.js";
+import type { AcceptedScope, Ledger } from "../../deletions/ledger.js";
+import type { EntityId } from "../../entities/entity.js";
+import { groupedCalls } from "../../grouped-calls.js";
+import { byIds } from "./collection.js";
+import { entityCollectionsOf } from "./entity-document.js";
+import { mongoFailure } from "./failure.js";
+import { deletionDocument, deletionsOf } from "./ledger-document.js";
+import { FORGOTTEN, numberIn } from "./marks.js";
+import type { Transact } from "./transaction.js";
+
+export interface LedgerParts {
+  readonly data: Db;
+  readonly ledger: Db;
+  readonly transact: Transact;
+}
+
+interface Request {
+  readonly deletion: Deletion;
+  readonly scope: AcceptedScope;
+}
+
+/** Requests of one transaction: those that come while another one is under way share the next. */
+const GROUP = { most: 100, atOnce: 1, isOfOneCall: (error: unknown) => mongoFailure(error) === undefined };
+
+/**
+ * Accepts requests. One transaction keeps them with their numbers, marks the profiles that they name, and writes the identities that lead to
+ * none: so every commit that was planned before, and concerns one of them, conflicts. Numbers follow each other without a gap that could be filled later: a unique index
+ * makes one of two processes that take the same number run its transaction again.
+ */
+export function acceptDeletions(parts: LedgerParts): Ledger["accept"] {
+  const accept = groupedCalls(
+    (requests: readonly Request[]) => parts.transact((session) => acceptAll(parts, requests, session)),
+    GROUP,
+  );
+  return async (deletion, scope) => (await accept([{ deletion, scope }])).get(deletion.requestId);
+}
+
+/** The newest number that a request has or had; 0 at first. */
+export async function newestSequence(db: Db, session?: ClientSession): Promise<number> {
+  const options = {
+    sort: { sequence: -1 },
+    projection: { sequence: 1 },
+    ...(session === undefined ? {} : { session }),
+  } as const;
+  const newest = await deletionsOf(db).findOne({}, options);
+  return Math.max(newest?.sequence ?? 0, await numberIn(db, FORGOTTEN, session));
+}
+
+/** The number of each request that is accepted. */
+async function acceptAll(
+  parts: LedgerParts,
+  requests: readonly Request[],
+  session: ClientSession,
+): Promise<Map<string, number>> {
+  const { data, ledger } = parts;
+  const { entities, identities } = entityCollectionsOf(data);
+  const isAsFound = await scopeCheck(parts, requests, session);
+  const accepted = requests.filter(isAsFound);
+  if (accepted.length === 0) return new Map();
+  const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
+  if (named.length > 0)
+    await entities.updateMany(byIds(named), { $set: { erased: true }, $inc: { revision: 1 } }, { session });
+  const holds = accepted.flatMap(({ deletion, scope }) =>
+    [...scope.free.keys()].map((_id) => ({
+      updateOne: { filter: { _id }, update: { $set: { entity: deletion.sealer }, $inc: { asked: 1 } }, upsert: true },
+    })),
+  );
+  if (holds.length > 0) await identities.bulkWrite(holds, { session });
+  const first = (await newestSequence(ledger, session)) + 1;
+  await deletionsOf(ledger).insertMany(
+    accepted.map(({ deletion }, index) => deletionDocument(deletion, first + index)),
+    { session },
+  );
+  return new Map(accepted.map(({ deletion }, index) => [deletion.requestId, first + index]));
+}
+
+/** Whether the scope of a request is as it was found; of several that name the same profile or identity the first one has it. */
+async function scopeCheck({ data }: LedgerParts, requests: readonly Request[], session: ClientSession) {
+  const { entities, identities } = entityCollectionsOf(data);
+  const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
+  const hashes = requests.flatMap(({ scope }) => [...scope.free.keys()]);
+  const live = { ...byIds(ids), erased: { $exists: false } };
+  const found = ids.length === 0 ? [] : await entities.find(live, { session, projection: { revision: 1 } }).toArray();
+  const held = hashes.length === 0 ? [] : await identities.find(byIds(hashes), { session }).toArray();
+  const revisions = new Map(found.map(({ _id, revision }) => [_id, revision]));
+  const holders = new Map<string, EntityId | undefined>(held.map(({ _id, entity }) => [_id, entity]));
+
+  return ({ deletion, scope: { profiles, free } }: Request): boolean => {
+    if (!profiles.every(({ id, revision }) => revisions.get(id) === revision)) return false;
+    if (![...free].every(([hash, holder]) => holders.get(hash) === holder)) return false;
+    for (const { id } of profiles) revisions.delete(id);
+    for (const hash of free.keys()) holders.set(hash, deletion.sealer);
+    return true;
+  };
+}

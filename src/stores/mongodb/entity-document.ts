@@ -1,0 +1,89 @@
+import { Binary, type Collection, type Db } from "mongodb";
+import type { Binding, EntityId, Memberships, Stamp, StoredEntity } from "../../entities/entity.js";
+import type { IdentityHash } from "../../entities/identity.js";
+import type { CollectionPlan } from "./collection.js";
+
+export const entityCollections: readonly CollectionPlan[] = [
+  { name: "entities", indexes: [{ key: { segments: 1 } }, { key: { born: 1 } }] },
+  { name: "identities", indexes: [{ key: { entity: 1 } }] },
+];
+
+/** A live profile, or one that an accepted deletion names and that is not removed yet. */
+export interface EntityDocument {
+  readonly _id: EntityId;
+  readonly table: string;
+  readonly revision: number;
+  readonly born: number;
+  readonly bindings: readonly Binding[];
+  readonly joined: readonly EntityId[];
+  readonly sealed: Binary;
+  readonly fullSince: Stamp | null;
+  readonly statements: readonly StatementTuple[];
+  /** One text a statement, for the index: see `memberOf` and `formerMemberOf`. */
+  readonly segments: readonly string[];
+  /** Set by the transaction that accepts a deletion which names it. */
+  readonly erased?: true;
+}
+
+type StatementTuple = readonly [segment: string, member: boolean, time: number, arrival: number, position: number];
+
+/** Which entity an identity leads to; the hash is the `_id`, so that it leads to one alone, on a sharded cluster too. */
+export interface IdentityDocument {
+  readonly _id: IdentityHash;
+  readonly entity: EntityId;
+  /** Goes up when a deletion is accepted of an identity that leads to no profile: writers that bind it at that moment conflict. */
+  readonly asked?: number;
+}
+
+export interface EntityCollections {
+  readonly entities: Collection<EntityDocument>;
+  readonly identities: Collection<IdentityDocument>;
+}
+
+export function entityCollectionsOf(db: Db): EntityCollections {
+  return { entities: db.collection("entities"), identities: db.collection("identities") };
+}
+
+export const memberOf = (segment: string) => `+${segment}`;
+export const formerMemberOf = (segment: string) => `-${segment}`;
+
+/** What is stored of a profile at this revision. */
+export function entityDocument(entity: StoredEntity, revision: number): EntityDocument {
+  const { id, table, born, bindings, joined, sealed } = entity;
+  return {
+    _id: id,
+    table,
+    revision,
+    born,
+    bindings: bindings.map(({ hash, since }) => ({ hash, since })),
+    joined,
+    sealed: new Binary(sealed),
+    ...membershipFields(entity.memberships),
+  };
+}
+
+export function membershipFields({ fullSince, statements }: Memberships) {
+  return {
+    fullSince: fullSince ?? null,
+    statements: Array.from(
+      statements,
+      ([segment, { member, time, arrival, position }]): StatementTuple => [segment, member, time, arrival, position],
+    ),
+    segments: Array.from(statements, ([segment, { member }]) => (member ? memberOf(segment) : formerMemberOf(segment))),
+  };
+}
+
+export function entityOf(document: EntityDocument): StoredEntity {
+  const { _id: id, table, revision, born, bindings, joined, sealed } = document;
+  const memberships = membershipsOf(document);
+  return { id, table, revision, born, bindings, joined, memberships, sealed: new Uint8Array(sealed.value()) };
+}
+
+function membershipsOf({ fullSince, statements }: EntityDocument): Memberships {
+  return {
+    fullSince: fullSince ?? undefined,
+    statements: new Map(
+      statements.map(([segment, member, time, arrival, position]) => [segment, { member, time, arrival, position }]),
+    ),
+  };
+}

@@ -1,0 +1,201 @@
+import { Binary, type Db } from "mongodb";
+import type { ApiKey } from "../../keys/api-key.js";
+import {
+  type CopyFacts,
+  type CopyRecords,
+  compositeId,
+  type DeletionRecord,
+  type EntityKeyRecord,
+  type EntityRecord,
+  entityRecord,
+  type PartTarget,
+  type StreamCountRecord,
+  storedEntity,
+} from "../copy.js";
+import { newestSequence } from "./accept-deletions.js";
+import { byIds } from "./collection.js";
+import {
+  type EntityDocument,
+  entityCollectionsOf,
+  entityDocument,
+  entityOf,
+  type IdentityDocument,
+} from "./entity-document.js";
+import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./entity-keys.js";
+import { expiredCountsOf, type MessageDocument, messageDocument, messagesOf, touchedSlotsOf } from "./history.js";
+import { type RequestDocument, requestOf } from "./idempotency.js";
+import { importPart, inBatches } from "./import-part.js";
+import { type KeyDocument, keyOf } from "./key-store.js";
+import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "./ledger-document.js";
+import { FORGOTTEN, mongoErasureWatermark, raiseTo } from "./marks.js";
+
+/** Profiles, the identities that lead to them, their messages, what was counted of these, and the requests that brought them. */
+export function profileParts(
+  db: Db,
+  slotMs: number,
+): {
+  readonly [P in "entities" | "identities" | "history" | "stream counts" | "repeatable requests"]: PartTarget<
+    CopyRecords[P]
+  >;
+} {
+  const { entities, identities } = entityCollectionsOf(db);
+  return {
+    entities: importPart<EntityDocument, EntityRecord>({
+      collection: entities,
+      documentOf: (record) => entityDocument(storedEntity(record), record.revision),
+      recordOf: (document) => entityRecord(entityOf(document)),
+    }),
+    identities: importPart<IdentityDocument, CopyRecords["identities"]>({
+      collection: identities,
+      documentOf: ({ id, entity }) => ({ _id: id, entity }),
+      recordOf: ({ _id, entity }) => ({ id: _id, entity }),
+    }),
+    history: importPart<MessageDocument, CopyRecords["history"]>({
+      collection: messagesOf(db),
+      documentOf: (message) => messageDocument(message, slotMs),
+      recordOf: messageRecord,
+      only: { entity: { $ne: null } },
+    }),
+    "stream counts": streamCounts(db),
+    "repeatable requests": importPart<RequestDocument, CopyRecords["repeatable requests"]>({
+      collection: db.collection<RequestDocument>("idempotent_requests"),
+      documentOf: ({ id, ...request }) => ({ _id: id, ...request, owner: null, until: 0 }),
+      recordOf: requestOf,
+    }),
+  };
+}
+
+function messageRecord(document: MessageDocument): CopyRecords["history"] {
+  const { _id: id, stream, entity, table = "", time = 0, arrival = 0, position = 0, sealed } = document;
+  return {
+    id,
+    table,
+    stream,
+    entity: entity ?? "",
+    time,
+    arrival,
+    position,
+    sealed: new Uint8Array(sealed?.value() ?? []),
+  };
+}
+
+/** What a slot counted beyond the messages that are there goes where expired messages are counted. Messages are to be there first. */
+function streamCounts(db: Db): PartTarget<StreamCountRecord> {
+  const messages = messagesOf(db);
+  const expired = expiredCountsOf(db);
+  const notes = touchedSlotsOf(db);
+
+  return {
+    /** Slots with messages, or with a count of expired ones, out: `{ _id: { stream, slot }, count }`. */
+    async *all() {
+      const slots = messages.aggregate<{ _id: { stream: string; slot: number }; count: number }>(
+        [
+          { $group: { _id: { stream: "$stream", slot: "$slot" }, count: { $sum: 1 } } },
+          {
+            $unionWith: {
+              coll: "expired_counts",
+              pipeline: [{ $project: { _id: { stream: "$stream", slot: "$slot" }, count: 1 } }],
+            },
+          },
+          { $group: { _id: "$_id", count: { $sum: "$count" } } },
+        ],
+        { allowDiskUse: true },
+      );
+      const unsaved = new Set<string>();
+      for await (const { stream, slot } of notes.find()) unsaved.add(compositeId(stream, slot));
+      yield* inBatches(slots, ({ _id: { stream, slot }, count }) => {
+        const id = compositeId(stream, slot);
+        return { id, stream, slot, count, unsaved: unsaved.has(id) };
+      });
+    },
+
+    async add(records) {
+      for (const { id, stream, slot, count, unsaved } of records) {
+        const beyond = count - (await messages.countDocuments({ stream, slot }));
+        const counted = { stream, slot, count: beyond };
+        await expired.replaceOne(byIds([slotKey(id)]), counted, { upsert: true });
+        await notes.deleteMany({ stream, slot });
+        if (unsaved) await notes.insertOne({ stream, slot });
+      }
+    },
+
+    async remove(ids) {
+      await expired.deleteMany(byIds(ids.map(slotKey)));
+      for (const id of ids) {
+        const [stream, slot] = JSON.parse(id) as [string, number];
+        await notes.deleteMany({ stream, slot });
+      }
+    },
+  };
+}
+
+function slotKey(id: string): string {
+  const [stream, slot] = JSON.parse(id) as [string, number];
+  return `${slot}/${stream}`;
+}
+
+/** Parts of the ledger's database. Entity keys are wrapped under the pepper on their way in. */
+export function ledgerParts(
+  db: Db,
+  pepper: Uint8Array,
+): {
+  readonly deletions: PartTarget<DeletionRecord>;
+  readonly "entity keys": PartTarget<EntityKeyRecord>;
+  readonly "API keys": PartTarget<ApiKey>;
+} {
+  const wrapping = keyWrapping(pepper);
+  return {
+    deletions: importPart<DeletionDocument, DeletionRecord>({
+      collection: deletionsOf(db),
+      documentOf: copiedDeletion,
+      recordOf: (document) => ({
+        id: document._id,
+        sequence: document.sequence,
+        deletion: deletionOf(document),
+        cutOffs: document.suppressed.map(({ hash, cutOff }) => ({ hash, cutOff })).sort(byHash),
+      }),
+    }),
+    "entity keys": importPart<EntityKeyDocument, EntityKeyRecord>({
+      collection: db.collection<EntityKeyDocument>("entity_keys"),
+      documentOf: ({ id, key }) => ({
+        _id: id,
+        key: key === undefined ? destroyedKey() : new Binary(wrapping.wrap(key)),
+      }),
+      recordOf: (document) => ({
+        id: document._id,
+        key: isLiving(document) ? wrapping.unwrap(document.key.value()) : undefined,
+      }),
+    }),
+    "API keys": importPart<KeyDocument, ApiKey>({
+      collection: db.collection<KeyDocument>("api_keys"),
+      documentOf: ({ id, revokedAt, ...key }) => ({ _id: id, ...key, revokedAt: revokedAt ?? null }),
+      recordOf: keyOf,
+    }),
+  };
+}
+
+/** A request keeps the cut-off of each of its identities. */
+function copiedDeletion({ deletion, sequence, cutOffs }: DeletionRecord): DeletionDocument {
+  const known = new Map(cutOffs.map(({ hash, cutOff }) => [hash, cutOff]));
+  return {
+    ...deletionDocument(deletion, sequence),
+    suppressed: deletion.hashes.map((hash) => ({ hash, cutOff: known.get(hash) ?? deletion.cutOff })),
+  };
+}
+
+function byHash(a: { readonly hash: string }, b: { readonly hash: string }): number {
+  return a.hash < b.hash ? -1 : 1;
+}
+
+/** Numbers up to the source's newest are not given again, also where their requests were forgotten. */
+export async function setFacts(data: Db, ledger: Db, { sequence, watermark }: CopyFacts): Promise<void> {
+  await raiseTo(ledger, FORGOTTEN, sequence);
+  const known = mongoErasureWatermark(data);
+  await known.noteAccepted(sequence);
+  await known.noteForgotten(sequence);
+  await known.write(watermark);
+}
+
+export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {
+  return { sequence: await newestSequence(ledger), watermark: await mongoErasureWatermark(data).read() };
+}

@@ -1,0 +1,34 @@
+import { StartError } from "../../errors.js";
+import type { Database } from "./database.js";
+import type { Migration } from "./schema.js";
+
+/** What brings an older `entities.db` up to the newest schema, from version 1 on. `dir` is its folder, for words. */
+export function entitiesMigrations(dir: string): readonly Migration[] {
+  return [(db) => toOneCommit(db, dir)];
+}
+
+/**
+ * From 1 to 2: a message and what it changes are kept by one transaction, so no message is pending any more, and ids of profiles that were merged or erased
+ * are not remembered. Messages that the earlier version had kept and not applied yet have to be applied by it.
+ */
+function toOneCommit(db: Database, dir: string): void {
+  const pending = db.prepare("SELECT 1 FROM message WHERE pending = 1 LIMIT 1").get();
+  if (pending !== undefined) {
+    throw new StartError(
+      `entities.db in ${dir} holds messages that the earlier version of entity-metrics has not applied yet: start and stop that version once more`,
+    );
+  }
+  db.exec(`
+    CREATE TABLE live_entity (
+      id TEXT PRIMARY KEY, "table" TEXT NOT NULL, revision INTEGER NOT NULL, born REAL NOT NULL, joined TEXT NOT NULL, sealed BLOB NOT NULL
+    );
+    INSERT INTO live_entity SELECT id, "table", revision, born, joined, sealed FROM entity WHERE state = 'live';
+    DROP TABLE entity;
+    ALTER TABLE live_entity RENAME TO entity;
+    DELETE FROM identity WHERE entity NOT IN (SELECT id FROM entity);
+    DROP INDEX IF EXISTS message_pending;
+    DROP INDEX IF EXISTS message_aside;
+    DROP TABLE pending_identity;
+    ALTER TABLE message DROP COLUMN pending;
+    ALTER TABLE membership_floor RENAME TO membership_full;`);
+}

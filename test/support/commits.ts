@@ -1,0 +1,77 @@
+import { randomBytes } from "node:crypto";
+import type { EntityId, Stamp, StoredEntity } from "../../src/entities/entity.js";
+import type { Commit, EntityStore, ProfileChange } from "../../src/entities/entity-store.js";
+import type { HistoryMessage } from "../../src/entities/history.js";
+import { MembershipDraft, noMemberships } from "../../src/entities/memberships.js";
+
+let serial = 0;
+
+export const newEntityId = (): EntityId => randomBytes(16).toString("hex");
+export const newHash = () => randomBytes(32).toString("hex");
+
+/** A profile that is not stored yet, with these identities. */
+export function freshEntity(hashes: readonly string[] = [], more: Partial<StoredEntity> = {}): StoredEntity {
+  const bindings = hashes.map((hash) => ({ hash, since: 5 })).sort((a, b) => (a.hash < b.hash ? -1 : 1));
+  return {
+    id: newEntityId(),
+    table: "user",
+    revision: 0,
+    born: 1000.25,
+    bindings,
+    joined: [],
+    memberships: noMemberships,
+    sealed: Uint8Array.of(1, 2, 3),
+    ...more,
+  };
+}
+
+/** What one message says of segments, at a time. */
+export interface Said {
+  readonly add?: readonly string[];
+  readonly remove?: readonly string[];
+  readonly full?: boolean;
+  readonly stamp?: Stamp;
+}
+
+/** The profile with what is said of its segments, as a change. */
+export function changeOf(
+  entity: StoredEntity,
+  said: readonly Said[] = [],
+  absorbs: ProfileChange["absorbs"] = [],
+): ProfileChange {
+  const draft = new MembershipDraft(entity.memberships);
+  for (const { add = [], remove = [], full = false, stamp = { time: 1, arrival: 1, position: 0 } } of said)
+    draft.apply({ add, remove, full }, stamp);
+  return { entity: { ...entity, memberships: draft.memberships() }, changedSegments: draft.changed, absorbs };
+}
+
+/** A commit of these profiles; identities that are not named in `more` were held by no entity. */
+export function commitOf(profiles: readonly ProfileChange[], more: Partial<Commit> = {}): Commit {
+  const fresh = profiles.filter(({ entity }) => entity.revision === 0);
+  return {
+    messages: [],
+    profiles,
+    keys: new Map(fresh.map(({ entity }) => [entity.id, new Uint8Array(randomBytes(32))])),
+    owners: new Map(fresh.flatMap(({ entity }) => entity.bindings.map(({ hash }) => [hash, undefined] as const))),
+    cutOffs: new Map(),
+    segments: [],
+    ...more,
+  };
+}
+
+export function messageFor(entity: EntityId, more: Partial<HistoryMessage> = {}): HistoryMessage {
+  serial += 1;
+  const own = { id: randomBytes(16).toString("hex"), table: "user", stream: "web", entity };
+  return { ...own, time: 3_600_001, arrival: 10.5, position: serial, sealed: Uint8Array.of(1, 2), ...more };
+}
+
+/** Keeps the profile, with messages; resolves with it as it is stored. */
+export async function keep(
+  store: EntityStore,
+  entity: StoredEntity,
+  { said = [], messages = [] }: { said?: readonly Said[]; messages?: readonly HistoryMessage[] } = {},
+): Promise<StoredEntity> {
+  const change = changeOf(entity, said);
+  if (!(await store.commit(commitOf([change], { messages })))) throw new Error("the commit was refused");
+  return { ...change.entity, revision: entity.revision + 1 };
+}
