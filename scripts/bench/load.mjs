@@ -2,10 +2,10 @@
 import { Agent, request as httpRequest } from "node:http";
 
 const CONNECTIONS = 4;
-const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+const few = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 
 /** Sends one request and resolves with `{ status, headers, body }`. */
-export function send({ address }, { method, path, body, headers = {} }, key) {
+export function send({ address }, { method, path, body, headers = {}, agent = few }, key) {
   const length =
     body === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
   const options = { agent, method, path, headers: { Authorization: key, ...length, ...headers } };

@@ -1,12 +1,10 @@
 // The built service on servers: beside itself embedded, and beside the servers alone, in the same run.
-import { fluxQuery, insertAgain } from "./direct.mjs";
+import { fluxQuery } from "./direct.mjs";
 import { measure, sendFor, writeBlocks } from "./load.mjs";
 import { blocks, nameOf } from "./made-up-points.mjs";
+import { measureProfiles } from "./profiles-on-servers.mjs";
 import { costWords } from "./server.mjs";
 import { readWorkloads, w1Of } from "./workloads.mjs";
-
-/** Messages in one request. */
-const MESSAGES = 500;
 
 const MOST_BATCHES = 30;
 const DAY = 86_400_000;
@@ -37,8 +35,7 @@ export async function measureOnServers({ startService, stores, embedded, key, se
     lines.push([`${workload.label}, in memory`, costWords, onServers, "embedded", alone, onServers / alone]);
   }
 
-  say("on servers: profiles");
-  const collected = await collect(service, seriesCount * 4, key);
+  lines.push(...(await measureProfiles({ service, stores, key, people: seriesCount * 4, say })));
   await service.stop();
 
   const cold = await startService();
@@ -46,36 +43,7 @@ export async function measureOnServers({ startService, stores, embedded, key, se
   const { ofService, direct, label } = await coldReads(cold, { stores, key, seriesCount, filled });
   lines.push([`${label}, nothing in memory`, "wall ms", ofService, "one Flux query", direct, ofService / direct]);
   await cold.stop();
-
-  say("on servers: the documents again");
-  const again = await insertAgain(stores);
-  const [rate, directRate] = [again.count / collected.seconds, again.count / again.seconds];
-  lines.push([
-    `${collected.count} messages, ${again.count} documents`,
-    "documents a second",
-    rate,
-    "insertMany",
-    directRate,
-    rate / directRate,
-  ]);
   return lines;
-}
-
-/** Sends messages about so many people; resolves with how many, and the seconds it took. */
-async function collect(service, count, key) {
-  const people = Array.from({ length: count }, (_, i) => ({
-    _uid: `person-${i}`,
-    email: `person-${i}@example.com`,
-    city: ["Lisbon", "Oslo", "Vienna"][i % 3],
-    visits: i % 40,
-    segments: ["all", `part-${i % 5}`],
-  }));
-  const start = performance.now();
-  for (let from = 0; from < count; from += MESSAGES) {
-    const body = JSON.stringify(people.slice(from, from + MESSAGES));
-    await sendFor(200, service, { method: "POST", path: "/collect/json/bench", body }, key);
-  }
-  return { count, seconds: (performance.now() - start) / 1000 };
 }
 
 /**

@@ -21,7 +21,7 @@ Writes hourly points (500 series, 60 days) into the built service and its peers,
   --days N     days of points in each (60)
 
 Where TEST_MONGODB_URL, TEST_INFLUXDB_URL, TEST_INFLUXDB_TOKEN, TEST_INFLUXDB_ORG and TEST_REDIS_URL name servers, the service on them is measured too,
-beside itself embedded, one Flux query for the same points, and insertMany of the documents that it made.
+beside itself embedded, one Flux query for the same points, and the driver of MongoDB alone.
 `;
 
 const { seriesCount, days, secs } = readOptions();

@@ -1,0 +1,146 @@
+// Profiles on MongoDB: what requests cost beside the driver alone, with as many operations under way.
+import { Agent } from "node:http";
+import { insertAgain } from "./direct.mjs";
+import { sendFor } from "./load.mjs";
+
+/** Messages in one request. */
+const MESSAGES = 500;
+/** Single operations under way at once, and how many are measured. */
+const AT_ONCE = 64;
+const MOST_SINGLE = 2_000;
+const READERS = 4;
+
+/** Lines that say what profiles cost on `stores`. `people` is how many the batches make. */
+export async function measureProfiles({ service, stores, key, people, say }) {
+  const direct = await openDirect(stores);
+  const lines = [];
+  const count = Math.min(MOST_SINGLE, 10 * people);
+  const post = (messages, agent) =>
+    sendFor(200, service, { method: "POST", path: "/collect/json/bench", body: JSON.stringify(messages), agent }, key);
+
+  say("on servers: messages in batches");
+  const fresh = await batches(people, (batch) => post(batch.map(personOf)));
+  const again = await insertAgain(stores);
+  const known = await batches(people, (batch) => post(batch.map((n) => ({ _uid: `person-${n}`, visits: n % 50 }))));
+  const inserted = again.count / again.seconds;
+  lines.push([
+    `${people} messages, new profiles, ${again.count} documents`,
+    "documents a second",
+    again.count / fresh,
+    "insertMany",
+    inserted,
+    again.count / fresh / inserted,
+  ]);
+  // A message about a known profile writes two documents: itself and the profile.
+  const written = (2 * people) / known;
+  lines.push([
+    `${people} messages, known profiles`,
+    "documents a second",
+    written,
+    "insertMany",
+    inserted,
+    written / inserted,
+  ]);
+
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  say("on servers: single messages");
+  const insertOne = await rate(count, AT_ONCE, (n) => direct.insertOne(n));
+  const before = await direct.transactions();
+  const single = await rate(count, AT_ONCE, (n) => post({ _uid: `single-${n}`, city: "Oslo" }, agent));
+  const after = await direct.transactions();
+  lines.push([
+    `single messages, ${AT_ONCE} at once`,
+    "a second",
+    single.rate,
+    "insertOne",
+    insertOne.rate,
+    single.rate / insertOne.rate,
+  ]);
+  const [run, aborted] = [after.started - before.started, after.aborted - before.aborted];
+  lines.push(["transactions that were run again", "of all", aborted, "started", run, aborted / run]);
+
+  say("on servers: reads");
+  const read = await rate(count, READERS, (n) =>
+    sendFor(200, service, { method: "GET", path: `/api/entity/user/_uid/single-${n}`, agent }, key),
+  );
+  const found = await rate(count, READERS, (n) => direct.findOne(n));
+  lines.push([`read by identity, ${READERS} at once`, "p50 ms", read.p50, "findOne", found.p50, read.p50 / found.p50]);
+
+  say("on servers: deletions");
+  const deleted = await rate(count / 2, AT_ONCE, (n) =>
+    sendFor(200, service, { method: "DELETE", path: `/api/entity/user/_uid/single-${n}`, agent }, key),
+  );
+  lines.push([
+    `DELETE acknowledged, ${AT_ONCE} at once`,
+    "a second",
+    deleted.rate,
+    "insertOne",
+    insertOne.rate,
+    deleted.rate / insertOne.rate,
+  ]);
+  agent.destroy();
+  await direct.close();
+  return lines;
+}
+
+function personOf(n) {
+  return {
+    _uid: `person-${n}`,
+    email: `person-${n}@example.com`,
+    city: ["Lisbon", "Oslo", "Vienna"][n % 3],
+    visits: n % 40,
+    segments: ["all", `part-${n % 5}`],
+  };
+}
+
+/** Seconds that it takes to send numbers below `count` in batches, two at a time. */
+async function batches(count, sendBatch) {
+  const starts = Array.from({ length: Math.ceil(count / MESSAGES) }, (_, at) => at * MESSAGES);
+  const begun = performance.now();
+  await Promise.all(
+    [0, 1].map(async () => {
+      for (let from = starts.shift(); from !== undefined; from = starts.shift()) {
+        const length = Math.min(MESSAGES, count - from);
+        await sendBatch(Array.from({ length }, (_, at) => from + at));
+      }
+    }),
+  );
+  return (performance.now() - begun) / 1000;
+}
+
+/** Runs an operation for each number below `count`, so many at once. */
+async function rate(count, atOnce, operation) {
+  const times = [];
+  let next = 0;
+  const begun = performance.now();
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (next < count) {
+        const n = next++;
+        const start = performance.now();
+        await operation(n);
+        times.push(performance.now() - start);
+      }
+    }),
+  );
+  times.sort((a, b) => a - b);
+  return { rate: (1000 * count) / (performance.now() - begun), p50: times[times.length >> 1] };
+}
+
+/** The driver alone: single documents of a message's size, kept by a majority and journaled. */
+async function openDirect({ mongo, name }) {
+  const { Binary, MongoClient } = await import("mongodb");
+  const client = new MongoClient(mongo, { writeConcern: { w: "majority", journal: true } });
+  const documents = client.db(`${name}_direct`).collection("single");
+  const sealed = new Binary(Buffer.alloc(120, 1));
+  return {
+    insertOne: (n) =>
+      documents.insertOne({ _id: `m${n}`, stream: "bench", slot: 0, entity: "e".repeat(32), time: n, sealed }),
+    findOne: (n) => documents.findOne({ _id: `m${n}` }),
+    async transactions() {
+      const { transactions } = await client.db("admin").command({ serverStatus: 1 });
+      return { started: Number(transactions.totalStarted), aborted: Number(transactions.totalAborted) };
+    },
+    close: () => client.close(),
+  };
+}

@@ -1,0 +1,88 @@
+import { expect } from "chai";
+import { MongoClient } from "mongodb";
+import { dropFromServers } from "../support/drop-from-servers.js";
+import { mongodbUrl, onServers, ownName, testPepper } from "../support/servers.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+/** An operation that the profiler of a database noted. */
+interface Profiled {
+  readonly ns: string;
+  readonly op: string;
+  readonly planSummary?: string;
+  readonly command?: Readonly<Record<string, unknown>>;
+}
+
+onServers(["mongodb"], "what requests ask of MongoDB", function () {
+  this.timeout(60_000);
+  let name: string;
+  let client: MongoClient;
+  let service: TestService;
+
+  before(async () => {
+    name = ownName();
+    client = new MongoClient(mongodbUrl(name));
+    service = await startService({ entities: { url: mongodbUrl(name) }, pepper: testPepper, history: { keep: "1d" } });
+    // The planner takes a scan for a collection that is empty.
+    await send(
+      "POST",
+      "/collect/json/web",
+      Array.from({ length: 200 }, (_, n) => person(n)),
+    );
+    for (const database of [name, `${name}_ledger`]) await client.db(database).command({ profile: 2 });
+  });
+
+  after(async () => {
+    await service.stop();
+    await client.close();
+    await dropFromServers(name);
+  });
+
+  const person = (n: number) => ({ _uid: `u${n}`, email: `u${n}@example.org`, segments: ["all", `s${n % 9}`] });
+
+  async function send(method: string, path: string, json?: unknown): Promise<Record<string, unknown>> {
+    const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });
+    const { data } = (await response.json()) as { data: Record<string, unknown> };
+    expect(response.status, `${method} ${path}`).to.equal(200);
+    return data;
+  }
+
+  it("is answered from an index, on every route and by every worker", async () => {
+    await send("POST", "/collect/json/web", [
+      person(1),
+      person(300),
+      { _uid: "u2", user_id: "x", segments: { remove: ["all"] } },
+    ]);
+    await send("POST", "/collect/json/web", { _uid: "u3", user_id: "x" });
+    await send("GET", "/api/entity/user/_uid/u1");
+    await send("GET", "/api/segment");
+    await send("GET", "/api/segment?table=user");
+    await send("GET", "/api/segment/sizes");
+    await send("PUT", "/api/segment/all", { name: "All", table: "user" });
+    await send("PUT", "/api/experience/x", { name: "X", audience: "all", goal: "s1" });
+    await send("GET", "/api/experience");
+    await send("DELETE", "/api/segment/s8");
+    const { request_id: id } = await send("DELETE", "/api/entity/user/email/u4%40example.org");
+    await send("GET", "/api/deletion");
+    await until("the deletion", async () => (await send("GET", `/api/entity/deletestatus/${id}`)).completed === true);
+    await service.service.stores.history.expire(Date.now() + 1000);
+    const scans = (await profiled()).filter(({ planSummary = "" }) => planSummary.includes("COLLSCAN"));
+    expect(scans.map(({ ns, op, command }) => `${op} ${ns} ${JSON.stringify(command).slice(0, 200)}`)).to.deep.equal(
+      [],
+    );
+  });
+
+  /** Operations on the collections of the service that are large or can become so, those of this test left out. */
+  async function profiled(): Promise<Profiled[]> {
+    const found: Profiled[] = [];
+    for (const database of [name, `${name}_ledger`]) {
+      const operations = client
+        .db(database)
+        .collection("system.profile")
+        .find({ ns: { $not: /system\./ } });
+      found.push(...((await operations.toArray()) as unknown as Profiled[]));
+    }
+    expect(found.length).to.be.greaterThan(30);
+    return found;
+  }
+});
