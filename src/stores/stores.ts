@@ -71,6 +71,8 @@ export interface MetricEngine extends Engine {
 /** What JOBS_URL names. */
 export interface JobEngine extends Engine {
   readonly wakeUp: WakeUp;
+  /** Whether wake-up calls are kept outside this process, so that another one hears them after its death. */
+  readonly wakeUpOutlives: boolean;
   readonly ticks: Ticks;
   readonly changes: Changes;
 }

@@ -58,6 +58,7 @@ export async function openBullmq(
 
   return {
     wakeUp,
+    wakeUpOutlives: true,
     ticks,
     changes,
     probes: [redisProbe(producer, changes)],

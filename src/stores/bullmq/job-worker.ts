@@ -1,4 +1,4 @@
-import { type Job, Worker } from "bullmq";
+import { type Job, WaitingError, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import { within } from "./within.js";
 
@@ -15,7 +15,12 @@ export interface JobWorkerParts {
 /** Jobs that stalled are run again, however often. */
 const NEVER = 1_000_000;
 
-const LOCK_MS = 30_000;
+/**
+ * A job whose worker is not heard of for `LOCK_MS` has stalled. The first look of any other worker, `LOOK_MS` apart, that finds it a second time
+ * gives it to another worker: within 10 s after its worker was killed. A worker that was only too busy to say so runs on; `work` can be run twice.
+ */
+const LOCK_MS = 6_000;
+const LOOK_MS = 2_000;
 
 /** After an answer that was an error (a server that loads its data, say) the worker asks again after this, ms. */
 const ASK_AGAIN_MS = 1_000;
@@ -23,15 +28,18 @@ const ASK_AGAIN_MS = 1_000;
 /** How long the server may take to let a worker go, ms. Without one it would be waited for as long as it is away. */
 const CLOSE_MS = 1_000;
 
-/** Takes jobs. `close` resolves when none is under way, within a second or so after the last. */
+/** Takes jobs. `close` resolves when none is under way, within a second or so after the last; a job that comes meanwhile is left to another worker. */
 export function jobWorker({ queue, prefix, client, concurrency, work }: JobWorkerParts): { close(): Promise<void> } {
   const running = new Set<Promise<void>>();
   let closing = false;
 
   const worker = new Worker(
     queue,
-    async (job) => {
-      if (closing) return;
+    async (job, token) => {
+      if (closing) {
+        await job.moveToWait(token);
+        throw new WaitingError();
+      }
       const run = work(job).catch(() => {});
       running.add(run);
       await run;
@@ -43,6 +51,7 @@ export function jobWorker({ queue, prefix, client, concurrency, work }: JobWorke
       concurrency,
       maxStalledCount: NEVER,
       lockDuration: LOCK_MS,
+      stalledInterval: LOOK_MS,
       runRetryDelay: ASK_AGAIN_MS,
     },
   );

@@ -6,6 +6,7 @@ import { inProcessWakeUp } from "./wake-up.js";
 export function openInProcess(): JobEngine {
   return {
     wakeUp: inProcessWakeUp(),
+    wakeUpOutlives: false,
     ticks: { listen: () => {}, close: async () => {} },
     changes: inProcessChanges(),
     probes: [],

@@ -3,12 +3,19 @@ import type { WakeUp } from "../../deletions/wake-up.js";
 /** Runs at once in this process, so that a burst of hints neither waits long nor takes all there is. */
 const RUNS_AT_ONCE = 8;
 
-/** Hints kept while nobody listens, or all are busy; the sweeper finds what the others were for. */
+/** Hints kept while there is no listener, or all runs are taken, and as many for later; the sweeper finds what the others were for. */
 const LONGEST_QUEUE = 10_000;
 
-/** Hints within this process: with the embedded engine it is the only one. */
+interface Later {
+  /** `performance.now` */
+  readonly at: number;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Hints within this process: with the embedded engine it is the only one. Of several for later the earliest is kept. */
 export function inProcessWakeUp(): WakeUp {
   const waiting = new Set<string>();
+  const later = new Map<string, Later>();
   const running = new Set<Promise<void>>();
   let run: ((requestId: string) => Promise<void>) | undefined;
   let closed = false;
@@ -28,10 +35,27 @@ export function inProcessWakeUp(): WakeUp {
     next();
   }
 
+  function hintNow(requestId: string): void {
+    if (waiting.size < LONGEST_QUEUE) waiting.add(requestId);
+    setImmediate(next);
+  }
+
+  function hintLater(requestId: string, delayMs: number): void {
+    const at = performance.now() + delayMs;
+    const known = later.get(requestId);
+    if (closed || (known === undefined ? later.size >= LONGEST_QUEUE : known.at <= at)) return;
+    clearTimeout(known?.timer);
+    const timer = setTimeout(() => {
+      later.delete(requestId);
+      hintNow(requestId);
+    }, delayMs);
+    later.set(requestId, { at, timer: timer.unref() });
+  }
+
   return {
-    hint(requestId) {
-      if (waiting.size < LONGEST_QUEUE) waiting.add(requestId);
-      setImmediate(next);
+    hint(requestId, delayMs = 0) {
+      if (delayMs > 0) hintLater(requestId, delayMs);
+      else hintNow(requestId);
     },
 
     listen(listener) {
@@ -42,6 +66,7 @@ export function inProcessWakeUp(): WakeUp {
     async close() {
       closed = true;
       waiting.clear();
+      for (const { timer } of later.values()) clearTimeout(timer);
       await Promise.all(running);
     },
   };
