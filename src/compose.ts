@@ -125,6 +125,7 @@ export async function compose(
     observer: observeDeletions(meters, stores.ledger),
     failpoint,
     keepMs: settings.deletions.keep === null ? undefined : parseDuration(settings.deletions.keep)?.ms,
+    sweepEveryMs: sweepEvery(stores),
   });
   addDeletionRoutes(api, {
     ledger: stores.ledger,
@@ -200,6 +201,11 @@ export async function compose(
       await stores.close();
     },
   };
+}
+
+/** Ms. Where several processes use the same stores, each look is a question to a server, and wake-up calls make up for the pause. */
+function sweepEvery({ shared, wakeUpOutlives }: Stores): number {
+  return shared && wakeUpOutlives ? 30_000 : 1_000;
 }
 
 /** The shorter of two lengths of time; undefined is for ever. */

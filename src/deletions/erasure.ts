@@ -18,6 +18,7 @@ import { OWN_STORES, queueOf, runQueues } from "./run-queues.js";
 import { sealedIdentities } from "./sealed-identities.js";
 import { type Sweeper, sweeper } from "./sweeper.js";
 import type { WakeUp } from "./wake-up.js";
+import { LEASE_MS } from "./while-claimed.js";
 
 export interface ErasureParts {
   readonly ledger: Ledger;
@@ -37,7 +38,14 @@ export interface ErasureParts {
   readonly failpoint: Failpoint;
   /** See `SweeperParts`. */
   readonly keepMs: number | undefined;
+  readonly sweepEveryMs: number;
 }
+
+/** A run that is not made for a hint gives one for later: should its process die, another one finds the lease over. */
+const HEIR_MS = LEASE_MS + 1_000;
+
+/** How soon a request is tried again whose run could not even be noted as failed, ms. */
+const ERROR_MS = 5_000;
 
 /** Everything that deletion does, over the ports. */
 export interface Erasure {
@@ -67,17 +75,21 @@ export function openErasure(parts: ErasureParts): Erasure {
   const runParts = { ...common, newRunner: () => randomUUID() };
   const turns = new Turns();
   const remote = new Set(targets.flatMap(({ name, remote }) => (remote ? [name] : [])));
-  const runIn = async (queue: string, requestId: string): Promise<string | undefined> => {
+  const runIn = async (queue: string, requestId: string, keepsWaits: boolean): Promise<string | undefined> => {
     try {
-      return await runDeletion(runParts, requestId, (target) => target === queue);
+      return await runDeletion(runParts, requestId, { mayErase: (target) => target === queue, keepsWaits });
     } catch (error) {
       parts.log.warn({ err: error, request: requestId }, "a deletion could not be run");
+      wakeUp.hint(requestId, ERROR_MS);
       return undefined;
     }
   };
-  const queues = runQueues(runIn);
+  const queues = runQueues((queue, requestId) => {
+    wakeUp.hint(requestId, HEIR_MS);
+    return runIn(queue, requestId, false);
+  });
   const runHinted = async (requestId: string) => {
-    const goesOnIn = await runIn(OWN_STORES, requestId);
+    const goesOnIn = await runIn(OWN_STORES, requestId, true);
     if (goesOnIn !== undefined) queues.add(goesOnIn, requestId);
   };
   const sweeps = sweeper({ ...parts, queues, queueOf: (deletion) => queueOf(deletion, remote) });
@@ -89,7 +101,7 @@ export function openErasure(parts: ErasureParts): Erasure {
         requestDeletion(requestParts, table, identity, parts.arrivals()),
       ),
     async run(requestId) {
-      await runDeletion(runParts, requestId, () => true);
+      await runDeletion(runParts, requestId, { mayErase: () => true, keepsWaits: false });
     },
     eraseAgain: () => eraseAgain(parts),
     start() {

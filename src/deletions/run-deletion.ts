@@ -9,7 +9,7 @@ import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget, ErasureSubject } from "./downstream-target.js";
 import type { Ledger } from "./ledger.js";
 import type { SealedIdentities } from "./sealed-identities.js";
-import { wakeOthers } from "./wake-others.js";
+import { wake, wakeOthers } from "./wake-others.js";
 import type { WakeUp } from "./wake-up.js";
 import { whileClaimed } from "./while-claimed.js";
 
@@ -30,23 +30,37 @@ export interface RunParts {
 
 /**
  * Runs an open request as far as it goes: the live profile, each target, a second look at all of them, the keys, done.
- * Each step can be repeated, so a run may stop anywhere, and two may run at once. What fails is noted, to be tried again.
+ * Each step can be repeated, so a run may stop anywhere, and two may run at once. What fails is noted, and hinted for the next try; so is a
+ * request that another runner has, for that runner may die.
  * Resolves with the name of the remote target before which it stopped because the run may not erase there.
  */
-export async function runDeletion(parts: RunParts, requestId: string, mayErase: MayErase): Promise<string | undefined> {
+export async function runDeletion(parts: RunParts, requestId: string, limits: RunLimits): Promise<string | undefined> {
   const run = async (): Promise<End> => {
     parts.failpoint("K5");
     let end: End;
-    do end = await runOnce(parts, requestId, mayErase);
+    do end = await runOnce(parts, requestId, limits);
     while (end === "extended");
     return end;
   };
   const end = await whileClaimed(parts, requestId, parts.newRunner(), run, (reached) => reached === "completed");
+  if (end === undefined) await lookLater(parts, requestId);
   return typeof end === "object" ? end.before : undefined;
 }
 
-/** Whether a run may go on with this remote target. */
-type MayErase = (target: string) => boolean;
+export interface RunLimits {
+  /** Whether the run may go on with this remote target. */
+  mayErase(target: string): boolean;
+  /** Whether a request that waits for a later try is left alone until then. */
+  readonly keepsWaits: boolean;
+}
+
+/** How soon it is looked whether the runner that has a request has left it open, ms. */
+const TAKEN_MS = 2_000;
+
+async function lookLater({ ledger, wakeUp }: RunParts, requestId: string): Promise<void> {
+  const taken = await ledger.find(requestId);
+  if (taken !== undefined && taken.completedAt === undefined) wakeUp.hint(requestId, TAKEN_MS);
+}
 
 /** How a run ended. A request that was extended meanwhile is to be run again; one that is completed has no runner. */
 type End = "completed" | "extended" | "left open" | { readonly before: string };
@@ -63,9 +77,9 @@ class StageFailure extends Error {
   }
 }
 
-async function runOnce(parts: RunParts, requestId: string, mayErase: MayErase): Promise<End> {
+async function runOnce(parts: RunParts, requestId: string, limits: RunLimits): Promise<End> {
   try {
-    return await erase(parts, requestId, mayErase);
+    return await erase(parts, requestId, limits);
   } catch (error) {
     if (!(error instanceof StageFailure)) throw error;
     await noteFailure(parts, error);
@@ -73,14 +87,19 @@ async function runOnce(parts: RunParts, requestId: string, mayErase: MayErase): 
   }
 }
 
-async function erase(parts: RunParts, requestId: string, mayErase: MayErase): Promise<End> {
+async function erase(parts: RunParts, requestId: string, limits: RunLimits): Promise<End> {
   const { ledger, entityKeys, failpoint } = parts;
   const open = await ledger.find(requestId);
   if (open === undefined || open.completedAt !== undefined) return "completed";
+  const waitMs = open.notBefore - parts.clock();
+  if (limits.keepsWaits && waitMs > 0) {
+    parts.wakeUp.hint(requestId, waitMs);
+    return "left open";
+  }
   failpoint("K6");
 
   const profileGone = await eraseProfile(parts, open);
-  const targetsClean = await eraseTargets(parts, profileGone, mayErase);
+  const targetsClean = await eraseTargets(parts, profileGone, limits);
   if ("before" in targetsClean) return targetsClean;
   failpoint("K12");
 
@@ -115,7 +134,7 @@ async function eraseProfile(parts: RunParts, deletion: Deletion): Promise<Deleti
 async function eraseTargets(
   parts: RunParts,
   deletion: Deletion,
-  mayErase: MayErase,
+  { mayErase }: RunLimits,
 ): Promise<Deletion | { readonly before: string }> {
   let noted = deletion;
   let isTold = false;
@@ -135,7 +154,7 @@ async function eraseTargets(
       parts.failpoint("K11");
       if (!(await target.verify(subject))) throw new Error("The target is not clean yet");
     });
-    if (noted.attempts > 0) await wakeOthers(parts.ledger, name, noted.requestId);
+    if (noted.attempts > 0) await wakeOthers(parts, name, noted.requestId);
     noted = await withDone(parts, noted, name);
   }
   return noted;
@@ -179,15 +198,8 @@ async function expectNoEarlier({ ledger }: RunParts, { requestId, identity, hash
 
 class EarlierOpen extends Error {}
 
-/** How soon a request that waits for an earlier one is looked at again, should nobody wake it. */
+/** A request that waits for an earlier one is tried again so much later, if it is not woken before, ms. */
 const WAIT_MS = 1000;
-
-/** Lets those run that waited for this one; one that came since looks again by itself. */
-async function wake({ ledger, wakeUp }: RunParts, requestIds: readonly string[]): Promise<void> {
-  if (requestIds.length === 0) return;
-  await ledger.wake(requestIds);
-  for (const requestId of requestIds) wakeUp.hint(requestId);
-}
 
 async function stage<T>(name: string, deletion: Deletion, work: () => Promise<T>): Promise<T> {
   try {
@@ -232,22 +244,20 @@ function isRemote({ targets }: RunParts, name: string): boolean {
 }
 
 async function noteFailure(parts: RunParts, failure: StageFailure): Promise<void> {
-  const { clock, log, observer } = parts;
+  const { log, observer } = parts;
   const { deletion, stage: name } = failure;
-  if (failure.cause instanceof EarlierOpen) {
-    await noteProgress(parts, { ...deletion, notBefore: clock() + WAIT_MS });
-    return;
-  }
+  if (failure.cause instanceof EarlierOpen) return noteWait(parts, deletion, WAIT_MS);
   const attempts = deletion.attempts + 1;
-  await noteProgress(parts, {
-    ...deletion,
-    done: deletion.done.filter((done) => done !== name),
-    attempts,
-    notBefore: clock() + retryDelay(attempts, isRemote(parts, name)),
-  });
+  const done = deletion.done.filter((stage) => stage !== name);
+  await noteWait(parts, { ...deletion, done, attempts }, retryDelay(attempts, isRemote(parts, name)));
   observer.failed(name);
   log.warn(
     { request: deletion.requestId, stage: name, attempts, stuck: isStuck({ attempts }) },
     "a deletion is tried again later",
   );
+}
+
+async function noteWait(parts: RunParts, deletion: Deletion, waitMs: number): Promise<void> {
+  await noteProgress(parts, { ...deletion, notBefore: parts.clock() + waitMs });
+  parts.wakeUp.hint(deletion.requestId, waitMs);
 }

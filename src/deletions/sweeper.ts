@@ -16,9 +16,11 @@ export interface SweeperParts {
   queueOf(deletion: Deletion): string;
   /** Requests completed so many ms ago are forgotten; undefined: never. */
   readonly keepMs: number | undefined;
+  /** From one look to the next, ms. */
+  readonly sweepEveryMs: number;
 }
 
-/** Finds open requests that no process runs: hints may be lost, a process may die, a target may be away. */
+/** Finds open requests that no process runs: hints may be lost, and a process may die with the requests that waited in it. */
 export interface Sweeper {
   /** Looks now, and again and again until `stop`. */
   start(): void;
@@ -28,12 +30,12 @@ export interface Sweeper {
   stop(): Promise<void>;
 }
 
-const EVERY_MS = 1000;
-/** Looks from one removal of old requests to the next. */
-const EXPIRE_EVERY = 60;
+/** From one removal of old requests to the next, ms. */
+const EXPIRE_EVERY_MS = 60_000;
 const PAGE = 100;
-/** Pages of one look; the next look goes on after them. */
+/** Pages of one look; the next look goes on after them, and comes soon. */
 const PAGES = 10;
+const SOON_MS = 1_000;
 
 /** The same, begun at another place: processes that sweep at the same moment seldom meet at one request. */
 function fromAnywhere<T>(items: readonly T[]): T[] {
@@ -42,7 +44,8 @@ function fromAnywhere<T>(items: readonly T[]): T[] {
 }
 
 export function sweeper(parts: SweeperParts): Sweeper {
-  const { ledger, clock, log, queues } = parts;
+  const { ledger, clock, log, queues, sweepEveryMs } = parts;
+  const expireEvery = Math.ceil(EXPIRE_EVERY_MS / sweepEveryMs);
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
   let stopped = false;
@@ -59,7 +62,7 @@ export function sweeper(parts: SweeperParts): Sweeper {
     }
     await advanceWatermark(parts);
     looks += 1;
-    if (parts.keepMs !== undefined && looks % EXPIRE_EVERY === 0) {
+    if (parts.keepMs !== undefined && looks % expireEvery === 0) {
       await ledger.expire(clock() - parts.keepMs, parts.watermark.noteForgotten);
     }
   }
@@ -68,7 +71,8 @@ export function sweeper(parts: SweeperParts): Sweeper {
     underWay = look()
       .catch((error: unknown) => log.warn({ err: error }, "looking for open deletions failed"))
       .finally(() => {
-        if (!stopped) timer = setTimeout(tick, EVERY_MS).unref();
+        const pauseMs = after === undefined ? sweepEveryMs : Math.min(sweepEveryMs, SOON_MS);
+        if (!stopped) timer = setTimeout(tick, pauseMs).unref();
       });
   }
 

@@ -5,7 +5,7 @@ import type { Ledger } from "./ledger.js";
  * How long a run has its request for itself when it is not heard of, ms: so much later another process takes the request on after
  * the one that ran it was killed. A second run at the same time would do no harm, only work.
  */
-const LEASE_MS = 8_000;
+export const LEASE_MS = 8_000;
 
 /** A run that goes on takes its lease anew this often, ms. */
 const RENEW_MS = 2_000;

@@ -81,6 +81,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
         observer: noObserver,
         failpoint: noFailpoint,
         keepMs: undefined,
+        sweepEveryMs: 1_000,
       }),
     };
   }

@@ -34,13 +34,19 @@ export interface StageOptions {
   readonly log?: Log;
   /** Opens what a service left in this folder, or on the servers under its name, and leaves it there. */
   readonly dir?: string;
+  /** Whether what is opened of `dir` lies on the three servers; otherwise the whole run decides. */
+  readonly onServers?: boolean;
   /** See `ErasureParts`. */
   readonly keepMs?: number;
+  readonly sweepEveryMs?: number;
 }
 
 export async function erasureStage(options: StageOptions = {}): Promise<ErasureStage> {
   const { failpoint = noFailpoint, clock = systemClock, more = [], log = openLog("silent") } = options;
-  const open = options.dir === undefined ? await temporaryStores(failpoint) : await storesOf(options.dir);
+  const open =
+    options.dir === undefined
+      ? await temporaryStores(failpoint)
+      : await storesOf(options.dir, failpoint, options.onServers);
   const stores: Stores = { ...open.stores, ...options.wrap?.(open.stores) };
   const seals = sealing(stores.entityKeys);
   const hashIdentity = identityHashing(stores.pepper);
@@ -56,6 +62,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     observer: noObserver,
     failpoint,
     keepMs: options.keepMs,
+    sweepEveryMs: options.sweepEveryMs ?? 1_000,
   });
 
   return {

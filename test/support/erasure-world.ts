@@ -53,6 +53,7 @@ export function openProcess(stores: Stores, clock: () => number, gate?: Gate): P
     observer: noObserver,
     failpoint: noFailpoint,
     keepMs: undefined,
+    sweepEveryMs: 1_000,
   });
   const collect = collectMessages(profiles);
   const read = readEntity(profiles);

@@ -34,8 +34,12 @@ export async function temporaryStores(failpoint?: Failpoint, under = tmpdir()): 
 }
 
 /** Every port over the stores of a folder, or of its name on the servers; what lies in them stays after `close`. */
-export async function storesOf(dir: string, failpoint?: Failpoint): Promise<OpenStores> {
-  const settings = settingsFor(dir, storesOnServers ? { ...onServersOnly(nameOf(dir)), ...PATIENT } : {});
+export async function storesOf(
+  dir: string,
+  failpoint?: Failpoint,
+  onServers: boolean = storesOnServers,
+): Promise<OpenStores> {
+  const settings = settingsFor(dir, onServers ? { ...onServersOnly(nameOf(dir)), ...PATIENT } : {});
   const stores = await openStores({ settings, log: openLog("silent"), failpoint });
   return { stores, dir, close: () => stores.close() };
 }
