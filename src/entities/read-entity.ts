@@ -1,7 +1,7 @@
-import type { Memberships } from "./entity.js";
+import type { EntityId, Memberships, StoredEntity } from "./entity.js";
 import { decodeDocument, type EntityDocument, type Json } from "./entity-document.js";
 import type { EntityStore } from "./entity-store.js";
-import type { HashIdentity, Identity } from "./identity.js";
+import type { HashIdentity, Identity, IdentityHash } from "./identity.js";
 import { segmentsIn } from "./memberships.js";
 import type { Sealing } from "./sealed.js";
 import type { SegmentNames } from "./segment-names.js";
@@ -32,9 +32,7 @@ export type ReadEntity = (
 /** Reading from these stores. */
 export function readEntity({ entities, segments, sealing, hashIdentity }: ReadParts): ReadEntity {
   return async (table, identity, options) => {
-    const hash = hashIdentity(table.name, identity);
-    const owner = (await entities.owners([hash])).get(hash);
-    const entity = owner === undefined ? undefined : (await entities.load([owner])).get(owner);
+    const entity = await holderOf(entities, hashIdentity(table.name, identity));
     if (entity === undefined) return undefined;
     const [[plain], names] = await Promise.all([
       sealing.open([{ entity: entity.id, sealed: entity.sealed }]),
@@ -43,6 +41,18 @@ export function readEntity({ entities, segments, sealing, hashIdentity }: ReadPa
     if (plain === undefined) return undefined;
     return { attributes: attributesOf(decodeDocument(plain), table), segments: names };
   };
+}
+
+/** The live profile that an identity leads to. One that is merged between the two reads is looked for again: the identity leads to another one by then. */
+async function holderOf(entities: ReadParts["entities"], hash: IdentityHash): Promise<StoredEntity | undefined> {
+  let before: EntityId | undefined;
+  for (;;) {
+    const owner = (await entities.owners([hash])).get(hash);
+    if (owner === undefined || owner === before) return undefined;
+    const entity = (await entities.load([owner])).get(owner);
+    if (entity !== undefined) return entity;
+    before = owner;
+  }
 }
 
 async function segmentNames(segments: SegmentNames, memberships: Memberships): Promise<string[]> {

@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
+import { segmentNames } from "../../src/catalogue/segment-names.js";
+import { readEntity } from "../../src/entities/read-entity.js";
+import { sealing } from "../../src/entities/sealed.js";
+import { type EntityStage, entityStage, LONG_AGO, userTable } from "../support/entity-stage.js";
 import { amount } from "../support/servers.js";
 
 describe("messages about entities", () => {
@@ -161,6 +164,29 @@ describe("messages about entities", () => {
     expect(JSON.stringify(read)).to.equal(
       JSON.stringify({ _uid: own("a"), constructor: { prototype: 1 }, toString: "x", valueOf: 2, segments: [] }),
     );
+  });
+
+  it("hide no entity from a read while they merge it into another", async () => {
+    await stage.collect([{ _uid: own("older"), x: 1 }]);
+    await stage.collect([{ email: `${own("younger")}@x.org`, y: 1 }]);
+    const { entities, catalogue, entityKeys } = stage.stores;
+    let isMerged = false;
+    const read = readEntity({
+      entities: {
+        ...entities,
+        async load(ids) {
+          if (!isMerged) await stage.collect([{ _uid: own("older"), email: `${own("younger")}@x.org` }]);
+          isMerged = true;
+          return entities.load(ids);
+        },
+      },
+      segments: segmentNames(catalogue),
+      sealing: sealing(entityKeys),
+      hashIdentity: stage.hashIdentity,
+    });
+    const profile = await read(userTable, { field: "email", value: `${own("younger")}@x.org` }, { segments: false });
+    expect(profile?.attributes.get("_uid")).to.equal(own("older"));
+    expect(profile?.attributes.get("y")).to.equal(1);
   });
 
   it("are all applied when many write to one entity at once", async () => {
