@@ -179,6 +179,16 @@ export function entityStoreContract(
       expect(await commit([changeOf(absorbed)])).to.equal(false);
     });
 
+    it("merges no membership of a segment that was removed since the merge was planned", async () => {
+      const segment = `removed ${newEntityId()}`;
+      const root = await keep(stores.entities, freshEntity([newHash()]));
+      const other = await keep(stores.entities, freshEntity([newHash()]), { said: [{ add: [segment] }] });
+      await stores.memberships.removeSegment(segment);
+      const absorbs = [{ id: other.id, revision: other.revision }];
+      expect(await commit([changeOf({ ...root, joined: [other.id] }, [{ add: [segment] }], absorbs)])).to.equal(false);
+      expect(await stores.memberships.sizes([segment])).to.deep.equal([0]);
+    });
+
     it("absorbs no profile that changed meanwhile", async () => {
       const root = await keep(stores.entities, freshEntity([newHash()]));
       const other = await keep(stores.entities, freshEntity([newHash()]));
