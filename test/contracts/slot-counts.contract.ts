@@ -59,5 +59,13 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
       await counts.saved(all);
       expect(await unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
     });
+
+    it("leaves a count that grew while it was saved, also when another recorder takes its slot for the open one meanwhile", async () => {
+      const all = await counts.unsaved(3 * HOUR, 9);
+      await opened.count("app", HOUR);
+      await counts.unsaved(0, 9);
+      await counts.saved(all);
+      expect(await unsaved(2 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
+    });
   });
 }

@@ -1,7 +1,12 @@
+import { expect } from "chai";
+import { mongoSlotCounts } from "../../src/stores/mongodb/history.js";
+import { transactions } from "../../src/stores/mongodb/transaction.js";
 import { slotCountsContract } from "../contracts/slot-counts.contract.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
+import { heldDatabase, holdFirst } from "../support/held-database.js";
 import { openTestEngine, type TestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
+import { until } from "../support/until.js";
 
 onServers(["mongodb"], "mongodb", () => {
   let engine: TestEngine;
@@ -18,4 +23,46 @@ onServers(["mongodb"], "mongodb", () => {
       await keep(engine.stores.entities, entity, { messages: [messageFor(entity.id, { stream, time: slot + 1 })] });
     },
   }));
+
+  describe("mongodb: messages that no majority of the members has yet", () => {
+    afterEach(() => engine.empty());
+
+    it("are counted once it has them, whatever was counted and saved before", async () => {
+      const { counts } = engine.stores;
+      const db = engine.client.db(engine.name);
+      const unconfirmed = { writeConcern: { w: 1, journal: false } } as const;
+      for (let times = 0; times < 20; times += 1) {
+        const stream = `web-${times}`;
+        await Promise.all([
+          db.collection("messages").insertOne({ stream, slot: 0, entity: "e" }, unconfirmed),
+          db.collection("touched_slots").insertOne({ stream, slot: 0 }, unconfirmed),
+        ]);
+        let counted = 0;
+        await until("no count is left to save", async () => {
+          const found = await counts.unsaved(1, 9);
+          await counts.saved(found);
+          counted = found.at(-1)?.count ?? counted;
+          return (await db.collection("touched_slots").countDocuments()) === 0;
+        });
+        expect(counted, stream).to.equal(1);
+      }
+    });
+  });
+
+  it("mongodb: messages that expire while they are counted count once", async () => {
+    const { entities, history } = engine.stores;
+    const db = engine.client.db(engine.name);
+    const entity = freshEntity();
+    const messages = [1, 2, 3].map(() => messageFor(entity.id, { stream: "expiring", time: 1, arrival: 10 }));
+    await keep(entities, entity, { messages });
+    const hold = holdFirst("expired_counts.findOne");
+    const counts = mongoSlotCounts(heldDatabase(db, hold.hook), transactions(engine.client, 10_000));
+    const counting = counts.unsaved(1, 9);
+    await hold.reached;
+    await history.expire(11);
+    hold.release();
+    const counted = await counting;
+    await engine.empty();
+    expect(counted.map(({ stream, count }) => [stream, count])).to.deep.equal([["expiring", 3]]);
+  });
 });

@@ -1,4 +1,4 @@
-import { Binary, type Collection, type Db, type MongoClient, type ObjectId } from "mongodb";
+import { Binary, type Collection, type Db, type ObjectId } from "mongodb";
 import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage } from "../../entities/history.js";
 import type { SlotCount, SlotCounts } from "../../metrics/slot-counts.js";
@@ -134,10 +134,11 @@ interface Touched {
 }
 
 /**
- * Stream counts: how many messages the index holds for a stream and slot. Each commit leaves a note of the slots that it touched; the recorder
- * reads notes, then counts, then saves, then removes those notes: so a count that it saved contains every message whose note it removed.
+ * Stream counts: how many messages the index holds for a stream and slot. Each commit leaves a note of the slots that it touched. The recorder
+ * reads the notes of a slot and its count from one snapshot, then saves the count, then removes those notes: so a count that it saved contains every
+ * message whose note it removed.
  */
-export function mongoSlotCounts(client: MongoClient, db: Db): SlotCounts {
+export function mongoSlotCounts(db: Db, transact: Transact): SlotCounts {
   const messages = messagesOf(db);
   const notes = touchedSlotsOf(db);
   const expired = expiredCountsOf(db);
@@ -154,18 +155,26 @@ export function mongoSlotCounts(client: MongoClient, db: Db): SlotCounts {
     return [...slots.values()];
   }
 
-  /** One note says as much as many. */
+  /**
+   * One note says as much as many. It is a new one: another recorder may have read those that are there already, to remove them with a count that lacks
+   * what the newest of them is about.
+   */
   async function thin(slots: readonly Touched[]): Promise<void> {
-    const spare = slots.flatMap((slot) => slot.notes.slice(1));
-    if (spare.length > 0) await notes.deleteMany({ _id: { $in: spare } });
+    const many = slots.filter((slot) => slot.notes.length > 1);
+    if (many.length === 0) return;
+    await notes.insertMany(many.map(({ stream, slot }) => ({ stream, slot })));
+    await notes.deleteMany({ _id: { $in: many.flatMap((slot) => slot.notes) } });
   }
 
-  /** Both parts of a count from one snapshot, as `expire` moves messages from one to the other. */
-  async function count({ stream, slot, notes: read }: Touched): Promise<SlotCount> {
-    return client.withSession({ snapshot: true }, async (session) => {
+  /** The notes and both parts of the count, as `expire` moves messages from one part to the other. Undefined: the notes are not there any more. */
+  function count({ stream, slot }: Touched): Promise<SlotCount | undefined> {
+    return transact(async (session) => {
+      const read = notes.find({ slot, stream }, { session, projection: { _id: 1 }, batchSize: NOTES + 1 });
+      const token = (await read.limit(NOTES).toArray()).map(({ _id }) => _id);
+      if (token.length === 0) return undefined;
       const kept = await messages.countDocuments({ stream, slot }, { session });
       const gone = await expired.findOne({ _id: `${slot}/${stream}` }, { session });
-      return { stream, slot, count: kept + (gone?.count ?? 0), token: read };
+      return { stream, slot, count: kept + (gone?.count ?? 0), token };
     });
   }
 
@@ -175,7 +184,8 @@ export function mongoSlotCounts(client: MongoClient, db: Db): SlotCounts {
       const slots = (await touched({ slot: { $lt: before } })).slice(0, limit);
       const counts: SlotCount[] = [];
       for (let from = 0; from < slots.length; from += COUNTS_AT_ONCE) {
-        counts.push(...(await Promise.all(slots.slice(from, from + COUNTS_AT_ONCE).map(count))));
+        const some = await Promise.all(slots.slice(from, from + COUNTS_AT_ONCE).map(count));
+        counts.push(...some.flatMap((one) => one ?? []));
       }
       return counts;
     },

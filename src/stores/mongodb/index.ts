@@ -38,7 +38,7 @@ export const plans: Plans = {
 
 /** Opens the profiles in MongoDB, and the ledger in a database of its own beside them. */
 export async function openMongo({ settings, log, failpoint }: OpenParts): Promise<EntityEngine> {
-  const { client, data, ledger, transact, pepper, close } = await openDatabases(settings, log, plans);
+  const { data, ledger, transact, pepper, close } = await openDatabases(settings, log, plans);
   await refuseUnfinishedCopy(ledger).catch(async (error: unknown) => {
     await close();
     throw error;
@@ -52,7 +52,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     idempotency: mongoIdempotency(data),
     catalogue: mongoCatalogueStore(data, transact),
     keys: mongoKeyStore(ledger),
-    counts: mongoSlotCounts(client, data),
+    counts: mongoSlotCounts(data, transact),
     claims: mongoSlotClaims(data),
     watermark: mongoErasureWatermark(data),
     sharedEra: mongoSharedEra(data),
