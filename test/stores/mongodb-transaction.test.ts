@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import { MongoClient, MongoServerError } from "mongodb";
+import { mongoFailure } from "../../src/stores/mongodb/failure.js";
+import { transactions } from "../../src/stores/mongodb/transaction.js";
+import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
+import { mongodbUrl, onServers, ownName } from "../support/servers.js";
+
+const DEADLINE_MS = 2_000;
+
+onServers(["mongodb"], "a transaction on mongodb", function () {
+  // The driver alone would go on for two minutes.
+  this.timeout(30_000);
+  const name = ownName();
+  let proxy: FaultProxy;
+  let client: MongoClient;
+  let direct: MongoClient;
+
+  before(async () => {
+    proxy = await openFaultProxy(mongodbUrl(name));
+    client = new MongoClient(proxy.url(mongodbUrl(name)), { socketTimeoutMS: 500, serverSelectionTimeoutMS: 500 });
+    direct = new MongoClient(mongodbUrl(name));
+    await direct.db(name).createCollection("things");
+  });
+  after(async () => {
+    await client.close();
+    await proxy.close();
+    await direct.db(name).dropDatabase();
+    await direct.close();
+  });
+
+  const things = () => client.db(name).collection<{ _id: string }>("things");
+  const outcome = (work: Promise<unknown>) =>
+    work.then(
+      () => "done",
+      (error: unknown) => mongoFailure(error)?.kind,
+    );
+
+  it("ends with the deadline when every try meets another writer", async () => {
+    const conflict = new MongoServerError({ message: "conflict", code: 112 });
+    conflict.addErrorLabel("TransientTransactionError");
+    let tries = 0;
+    const transact = transactions(client, DEADLINE_MS);
+    const ended = await outcome(
+      transact(async () => {
+        tries += 1;
+        throw conflict;
+      }),
+    );
+    expect(ended).to.equal("unavailable");
+    expect(tries).to.be.greaterThan(1);
+  });
+
+  it("ends with the deadline when the server is silent at its commit", async () => {
+    const transact = transactions(client, DEADLINE_MS);
+    const ended = await outcome(
+      transact(async (session) => {
+        await things().insertOne({ _id: "a" }, { session });
+        await proxy.set("blackhole");
+      }),
+    );
+    await proxy.set("pass");
+    expect(ended).to.equal("unavailable");
+  });
+});
