@@ -180,9 +180,7 @@ export async function compose(
       await patiently(erasure.eraseAgain, stores.failureOf, log);
       await patiently(() => finishDeletedSegments(stores.catalogue, stores.memberships), stores.failureOf, log);
       const address = await port.listen();
-      if (historyKeepMs !== undefined) {
-        maintenance = maintainHistory({ history: stores.history, arrivals: arrivalClock, keepMs: historyKeepMs, log });
-      }
+      maintenance = maintainHistory({ ...stores, arrivals: arrivalClock, keepMs: historyKeepMs, log });
       if (settings.roles.includes("worker")) erasure.start();
       if (settings.roles.includes("worker")) {
         const running = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);

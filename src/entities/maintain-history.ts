@@ -1,41 +1,49 @@
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import type { History } from "./history.js";
+import type { Idempotency } from "./idempotency.js";
 
 const EVERY_MS = 20_000;
 
 export interface HistoryMaintenanceParts {
   readonly history: Pick<History, "expire">;
+  readonly idempotency: Pick<Idempotency, "forget">;
   /** See `clock.arrivals`. */
   readonly arrivals: Clock;
-  /** How long messages are kept, ms. */
-  readonly keepMs: number;
+  /** How long messages are kept, ms; undefined is for ever. */
+  readonly keepMs: number | undefined;
   readonly log: Log;
 }
 
-/** Removes messages that are older than the retention, every 20 s from now on. `stop` resolves when no removal is under way. */
-export function maintainHistory({ history, arrivals, keepMs, log }: HistoryMaintenanceParts): {
+/**
+ * Removes messages that are older than the retention, and requests that can be repeated no more, now and 20 s after each round. `stop` resolves
+ * when no round is under way.
+ */
+export function maintainHistory({ history, idempotency, arrivals, keepMs, log }: HistoryMaintenanceParts): {
   stop(): Promise<void>;
 } {
   let timer: NodeJS.Timeout | undefined;
-  let running = Promise.resolve();
+  let stopped = false;
+  let running = round();
 
   async function round(): Promise<void> {
-    await history.expire(arrivals() - keepMs).catch((err: unknown) => {
-      log.error({ err }, "removing old messages failed and will be tried again");
-    });
-    timer?.refresh();
+    try {
+      if (keepMs !== undefined) await history.expire(arrivals() - keepMs);
+      await idempotency.forget(arrivals());
+    } catch (err) {
+      log.error({ err }, "removing what is too old from the history failed and will be tried again");
+    }
+    if (!stopped) timer = setTimeout(next, EVERY_MS).unref();
   }
 
-  const run = () => {
+  function next(): void {
     running = round();
-  };
-  timer = setTimeout(run, EVERY_MS).unref();
-  run();
+  }
+
   return {
     async stop() {
+      stopped = true;
       clearTimeout(timer);
-      timer = undefined;
       await running;
     },
   };

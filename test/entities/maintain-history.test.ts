@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { expect } from "chai";
+import { maintainHistory } from "../../src/entities/maintain-history.js";
+import { openLog } from "../../src/log.js";
+import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
+import { onEmbedded } from "../support/servers.js";
+import { type OpenStores, temporaryStores } from "../support/stores.js";
+
+const DAY_MS = 24 * 3_600_000;
+
+onEmbedded("history maintenance", () => {
+  let open: OpenStores;
+  beforeEach(async () => {
+    open = await temporaryStores();
+  });
+  afterEach(() => open.close());
+
+  const requests = () => {
+    const db = new DatabaseSync(join(open.dir, "entities.db"));
+    const rows = db.prepare("SELECT id FROM idempotent_request ORDER BY id").all() as { id: string }[];
+    db.close();
+    return rows.map(({ id }) => id);
+  };
+
+  it("removes requests that can be repeated no more, also where messages are kept for ever", async () => {
+    const { history, idempotency } = open.stores;
+    for (const [id, arrival] of [
+      ["later", DAY_MS],
+      ["old", 1_000],
+    ] as const) {
+      await idempotency.begin(id, "owner", arrival, arrival + 1);
+      await idempotency.release(id, "owner");
+    }
+    const now = DAY_MS + 1_000;
+    const maintenance = maintainHistory({
+      history,
+      idempotency,
+      arrivals: () => now,
+      keepMs: undefined,
+      log: openLog("silent"),
+    });
+    await maintenance.stop();
+    expect(requests()).to.deep.equal(["later"]);
+  });
+});
