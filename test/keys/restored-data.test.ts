@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { mintKey } from "../../src/keys/mint-key.js";
+import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
 import { type OldFolder, oldFolder } from "../support/old-folder.js";
 import { runToEnd } from "../support/run-command.js";
 import { mongodbUrl, nameOf, onEmbedded, onServers } from "../support/servers.js";
@@ -54,6 +55,21 @@ onEmbedded("API keys beside restored data, embedded", () => {
       expect(await states()).to.deep.equal([200, 401]);
       await started(async (service) => {
         expect((await service.fetch("/api/me/_uid/u-1")).status).to.equal(200);
+      });
+    });
+
+    it("a message that the earlier version had set aside is gone: no profile names it, so no deletion would reach it", async () => {
+      const entities = new DatabaseSync(join(old.dir, "entities.db"));
+      const aside =
+        entities.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed, pending)
+        VALUES (?, 'user', 'web', ?, 1, 1, 0, x'01', 2)`);
+      aside.run("a".repeat(32), "b".repeat(32));
+      entities.close();
+      const ledger = new DatabaseSync(join(old.dir, "ledger.db"));
+      ledger.prepare("INSERT INTO entity_key (entity, key) VALUES (?, randomblob(32))").run("b".repeat(32));
+      ledger.close();
+      await started(async ({ service }) => {
+        expect(await service.stores.history.holds(["b".repeat(32)])).to.equal(false);
       });
     });
 

@@ -9,7 +9,8 @@ export function entitiesMigrations(dir: string): readonly Migration[] {
 
 /**
  * From 1 to 2: a message and what it changes are kept by one transaction, so no message is pending any more, and ids of profiles that were merged or erased
- * are not remembered. Messages that the earlier version had kept and not applied yet have to be applied by it.
+ * are not remembered. Messages that the earlier version had kept and not applied yet have to be applied by it. Those that it could not apply and had set
+ * aside are removed: no profile leads to them, so no deletion would.
  */
 function toOneCommit(db: Database, dir: string): void {
   const pending = db.prepare("SELECT 1 FROM message WHERE pending = 1 LIMIT 1").get();
@@ -28,6 +29,7 @@ function toOneCommit(db: Database, dir: string): void {
     DELETE FROM identity WHERE entity NOT IN (SELECT id FROM entity);
     DROP INDEX IF EXISTS message_pending;
     DROP INDEX IF EXISTS message_aside;
+    DELETE FROM message WHERE pending = 2;
     DROP TABLE pending_identity;
     ALTER TABLE message DROP COLUMN pending;
     ALTER TABLE membership_floor RENAME TO membership_full;`);
