@@ -11,40 +11,27 @@ export interface SealedIdentities {
   seal(identities: readonly Identity[]): Promise<Pick<Deletion, "sealer" | "sealedIdentities">>;
   /** The list; empty when its key is destroyed, which happens only once every target is clean. */
   open(deletion: Pick<Deletion, "sealer" | "sealedIdentities">): Promise<Identity[]>;
-  /** Seals the list again, longer, under the same key, or a fresh one when that is destroyed. */
-  add(deletion: Deletion, identities: readonly Identity[]): Promise<Pick<Deletion, "sealer" | "sealedIdentities">>;
   /** Identities as written in profiles; none of a profile whose key is gone. */
   writtenIn(profiles: readonly StoredEntity[]): Promise<{ table: string; identity: Identity }[]>;
 }
 
 export function sealedIdentities(sealing: Sealing, keys: EntityKeys, newId: () => EntityId): SealedIdentities {
-  async function sealUnder(sealer: EntityId, identities: readonly Identity[]) {
-    const plain = Buffer.from(JSON.stringify(identities.map(({ field, value }) => [field, value])));
-    const [sealed] = await sealing.seal([{ entity: sealer, plain }]);
-    return { sealer, sealedIdentities: sealed as Uint8Array };
-  }
-
   async function seal(identities: readonly Identity[]) {
     const sealer = newId();
     await keys.create([sealer]);
-    return sealUnder(sealer, united(identities));
-  }
-
-  async function read(deletion: Pick<Deletion, "sealer" | "sealedIdentities">): Promise<Identity[] | undefined> {
-    const [plain] = await sealing.open([{ entity: deletion.sealer, sealed: deletion.sealedIdentities }]);
-    if (plain === undefined) return undefined;
-    const pairs = JSON.parse(Buffer.from(plain).toString()) as [string, string][];
-    return pairs.map(([field, value]) => ({ field, value }));
+    const plain = Buffer.from(JSON.stringify(united(identities).map(({ field, value }) => [field, value])));
+    const [sealed] = await sealing.seal([{ entity: sealer, plain }]);
+    return { sealer, sealedIdentities: sealed as Uint8Array };
   }
 
   return {
     seal,
 
-    open: async (deletion) => (await read(deletion)) ?? [],
-
-    async add(deletion, identities) {
-      const kept = await read(deletion);
-      return kept === undefined ? seal(identities) : sealUnder(deletion.sealer, united([...kept, ...identities]));
+    async open({ sealer, sealedIdentities }) {
+      const [plain] = await sealing.open([{ entity: sealer, sealed: sealedIdentities }]);
+      if (plain === undefined) return [];
+      const pairs = JSON.parse(Buffer.from(plain).toString()) as [string, string][];
+      return pairs.map(([field, value]) => ({ field, value }));
     },
 
     async writtenIn(profiles) {
