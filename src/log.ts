@@ -6,7 +6,18 @@ export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 /** A logger that writes JSON lines to stderr. */
 export function openLog(level: string): Log {
   return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: described } },
     pino.destination({ dest: 2, sync: true }),
   );
+}
+
+/**
+ * What a log says of an error: its words and its place, and those of its causes. What else a driver hangs on an error may be what it
+ * has sent: the arguments of a command, a password among them.
+ */
+function described(error: unknown): unknown {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { name, message, stack, cause, code } = error as NodeJS.ErrnoException;
+  const known = code === undefined ? {} : { code: String(code) };
+  return { type: name, message, ...known, stack, ...(cause === undefined ? {} : { cause: described(cause) }) };
 }

@@ -1,0 +1,27 @@
+import { expect } from "chai";
+import { startChild } from "./support/child-service.js";
+
+/** What the client of Redis hangs on an error of the server. */
+const script = `
+  import { openLog } from "./src/log.ts";
+  const refused = Object.assign(new Error("WRONGPASS wrong"), { code: "E", command: { name: "hello", args: ["AUTH", "a-secret"] } });
+  openLog("trace").error({ err: new Error("no answer", { cause: refused }) }, "it failed");
+  openLog("trace").error({ err: refused }, "it failed");
+`;
+
+describe("the log", () => {
+  it("has of an error its words, its code and its place, those of its causes, and nothing else that hangs on it", async () => {
+    const { ended, err } = startChild({}, ["--import", "tsx", "--input-type=module", "-e", script]);
+    expect(await ended, err()).to.equal(0);
+    expect(err()).not.to.contain("a-secret");
+    const [first, second] = err()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(first).to.include({ level: 50, msg: "it failed" });
+    expect(first.err).to.include({ type: "Error", message: "no answer" });
+    expect(first.err.stack).to.match(/^Error: no answer\n +at /);
+    expect(first.err.cause).to.include({ message: "WRONGPASS wrong", code: "E" });
+    expect(second.err).to.have.all.keys("type", "message", "code", "stack");
+  });
+});
