@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { freePort } from "./free-port.js";
 import { until } from "./until.js";
 
 /** A Redis of a test's own, which may be treated badly. */
@@ -40,7 +40,7 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
 
   async function start(): Promise<void> {
     const child = spawn(
-      "redis-server",
+      process.env.TEST_REDIS_SERVER ?? "redis-server",
       ["--bind", "127.0.0.1", "--port", String(port), "--dir", dir, "--save", "", ...options],
       { stdio: "ignore" },
     );
@@ -84,14 +84,4 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
       rmSync(dir, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -1,16 +1,22 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Overrides } from "./service.js";
 
-/** Engines that need a server, with the variable that names one. */
+/** Engines that need a server, with the variable that names one; and the programs of servers, for tests that start one of their own. */
 const variables = {
   mongodb: "TEST_MONGODB_URL",
+  mongod: "TEST_MONGOD",
   influxdb: "TEST_INFLUXDB_URL",
+  influxd: "TEST_INFLUXD",
   bullmq: "TEST_REDIS_URL",
+  "redis-server": "TEST_REDIS_SERVER",
 } as const;
 
 export type ServerEngine = keyof typeof variables;
 
 const required = new Set((process.env.REQUIRE_ENGINES ?? "").split(",").filter((name) => name !== ""));
+if (required.has("mongodb")) required.add("mongod");
+if (required.has("influxdb")) required.add("influxd");
+if (required.has("bullmq")) required.add("redis-server");
 
 /**
  * Describes tests that need the servers of these engines. Where one is not to be had, the output names it, or, when

@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { until } from "./until.js";
+
+/** A server program of a test's own. */
+export interface Program {
+  /** Ends it as `kill -9`, and starts it again on what it has on disk. */
+  restart(): Promise<void>;
+  /** As `kill -9`. */
+  kill(): Promise<void>;
+}
+
+/** How long a program may take until it answers, ms. */
+const START_MS = 60_000;
+
+/** Starts a program that runs until it is killed. Resolves when `answers` does so with true. */
+export async function startProgram(
+  path: string,
+  args: readonly string[],
+  answers: () => Promise<boolean>,
+): Promise<Program> {
+  let running: ChildProcess | undefined;
+  let output = "";
+  const endWithThis = () => void running?.kill("SIGKILL");
+  process.once("exit", endWithThis);
+
+  async function start(): Promise<void> {
+    const child = spawn(path, [...args], { stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk) => {
+        output = `${output}${chunk}`.slice(-4000);
+      });
+    }
+    let ended: string | undefined;
+    child.once("error", (error) => {
+      ended = error.message;
+    });
+    child.once("exit", (code, signal) => {
+      ended = `${code ?? signal}`;
+    });
+    running = child;
+    const looks = async () => {
+      if (ended !== undefined) throw new Error(`${path} ended: ${ended}\n${output}`);
+      return answers().catch(() => false);
+    };
+    await until(`${path} answers`, looks, START_MS);
+  }
+
+  async function kill(): Promise<void> {
+    if (running === undefined || running.pid === undefined || running.exitCode !== null || running.signalCode !== null)
+      return;
+    const gone = once(running, "exit");
+    running.kill("SIGKILL");
+    await gone;
+  }
+
+  try {
+    await start();
+  } catch (error) {
+    process.off("exit", endWithThis);
+    await kill();
+    throw error;
+  }
+  return {
+    async restart() {
+      await kill();
+      await start();
+    },
+    async kill() {
+      process.off("exit", endWithThis);
+      await kill();
+    },
+  };
+}
