@@ -46,13 +46,14 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: `${domain} imports leaves and itself`,
   })),
   {
-    who: /^stores\/(stores|open-stores|pepper|copy|open-copies|patiently)$/,
+    who: /^stores\/(stores|open-stores|pepper|copy|open-copies|patiently|tls-trouble)$/,
     may: (to) => /^(stores\/|config$)/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "the stores are ports",
   },
   {
     who: /^stores\/[^/]+\//,
-    may: (to) => /^(stores\/(stores|pepper|copy)|config)$/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
+    may: (to) =>
+      /^(stores\/(stores|pepper|copy|tls-trouble)|config)$/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "an engine imports ports, types and leaves",
   },
   {

@@ -183,7 +183,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
       () => ["--from", dir],
       { INFLUX_TOKEN: "wrong" },
       1,
-      /METRICS_URL: the token is refused/,
+      /^METRICS_URL: InfluxDB at http:\/\/[\w.:]+: the token is refused$/m,
     ],
     [
       "a server that is not there",

@@ -1,5 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
+import { MongoClient } from "mongodb";
+import { StartError } from "../../src/errors.js";
+import { openLog } from "../../src/log.js";
 import { type ShardedCollection, shardingFault } from "../../src/stores/mongodb/collection.js";
+import { openMongo } from "../../src/stores/mongodb/index.js";
+import { freePort } from "../support/free-port.js";
+import { type Program, startProgram } from "../support/program.js";
+import { onServers, testPepper } from "../support/servers.js";
+import { settingsFor } from "../support/service.js";
 
 const plans = [
   { name: "identities", indexes: [{ key: { entity: 1 } }] },
@@ -52,4 +63,37 @@ describe("MongoDB clusters that are sharded", () => {
       else expect(found).to.match(fault);
     });
   }
+});
+
+onServers(["mongod"], "a MongoDB that is no replica set", function () {
+  this.timeout(60_000);
+  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-alone-"));
+  let host: string;
+  let program: Program;
+  before(async () => {
+    const port = await freePort();
+    host = `127.0.0.1:${port}`;
+    const place = ["--bind_ip", "127.0.0.1", "--port", String(port), "--nounixsocket", "--dbpath", dir];
+    program = await startProgram(process.env.TEST_MONGOD ?? "", [...place, "--quiet"], async () => {
+      const client = new MongoClient(`mongodb://${host}`, { serverSelectionTimeoutMS: 1000 });
+      await client.connect().finally(() => client.close());
+      return true;
+    });
+  });
+  after(async () => {
+    await program.kill();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it("is refused in one line, as it has no transactions", async () => {
+    const settings = settingsFor("/nowhere", { pepper: testPepper, entities: { url: `mongodb://${host}/alone` } });
+    const error = await openMongo({ settings, log: openLog("silent") }).then(
+      (engine) => engine.close(),
+      (reason: unknown) => reason,
+    );
+    expect(error).to.be.instanceOf(StartError);
+    expect((error as Error).message).to.equal(
+      `ENTITIES_URL: MongoDB at ${host} has no transactions, as it is no replica set: start it with --replSet`,
+    );
+  });
 });

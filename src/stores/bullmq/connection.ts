@@ -5,6 +5,8 @@ import { StartError } from "../../errors.js";
 export interface Connections {
   /** What all our keys and channels begin with. */
   readonly prefix: string;
+  /** Host and port of the server. */
+  readonly host: string;
   /** A connection that comes back by itself. These options stand before those of the URL. */
   open(options: RedisOptions): Redis;
   /** Ends them all at once, also those that were made of one by `duplicate`. */
@@ -39,6 +41,7 @@ export function connections(jobsUrl: string): Connections {
 
   return {
     prefix,
+    host: url.host,
     open(options) {
       const ours = { ...common, ...options, replyMapping: "legacy" as const };
       const address = new URL(url);
@@ -66,6 +69,7 @@ function checkedUrl(jobsUrl: string): URL {
   let url: URL;
   try {
     url = new URL(jobsUrl);
+    for (const part of [url.username, url.password]) decodeURIComponent(part);
   } catch {
     throw new StartError("JOBS_URL is not a URL. Expected: redis://host:port/database?prefix=name");
   }

@@ -4,7 +4,7 @@ import type { SharedEra } from "../../metrics/shared-era.js";
 import type { JobEngine, OpenParts } from "../stores.js";
 import { RedisChanges } from "./changes.js";
 import { type Connections, connections } from "./connection.js";
-import { redisFailure } from "./failure.js";
+import { connectionTrouble, redisFailure } from "./failure.js";
 import { loneChanges } from "./lone-changes.js";
 import { redisProbe } from "./probe.js";
 import { bullmqTicks, HOURLY, type TickSchedule } from "./ticks.js";
@@ -35,15 +35,22 @@ export async function openBullmq(
     commandTimeout: ANSWER_MS,
     socketTimeout: 2 * ANSWER_MS,
   });
-  let away = false;
+  let trouble: string | undefined;
+  /** What was last said of the server while it was away. */
+  let said: string | undefined;
   let closed = false;
+  producer.on("error", (error: unknown) => {
+    trouble = connectionTrouble(error);
+  });
   producer.on("ready", () => {
-    if (away) log.info("the server of the jobs is back");
-    away = false;
+    if (said !== undefined) log.info(`the server of the jobs at ${redis.host} is back`);
+    said = undefined;
+    trouble = undefined;
   });
   producer.on("close", () => {
-    if (!away && !closed) log.warn("the server of the jobs is away");
-    away = true;
+    const words = `the server of the jobs at ${redis.host} is away${trouble === undefined ? "" : `: ${trouble}`}`;
+    if (said !== words && !closed) log.warn(words);
+    said = words;
   });
   const consumer = () => redis.open({ maxRetriesPerRequest: null, socketTimeout: WORKER_SILENCE_MS });
   const jobs = { prefix: redis.prefix, producer, consumer };
@@ -61,7 +68,7 @@ export async function openBullmq(
     wakeUpOutlives: true,
     ticks,
     changes,
-    probes: [redisProbe(producer, changes)],
+    probes: [redisProbe(producer, changes, () => trouble)],
     failureOf: redisFailure,
     async close() {
       if (closed) return;

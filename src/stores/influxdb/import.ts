@@ -40,5 +40,5 @@ async function refuseTrouble({ check }: Probe, url: string): Promise<void> {
   const trouble = await check().catch((error: unknown) => {
     throw new StartError(`METRICS_URL: InfluxDB at ${url} is not there`, { cause: error });
   });
-  if (trouble !== undefined) throw new StartError(`METRICS_URL: ${trouble}`);
+  if (trouble !== undefined) throw new StartError(`METRICS_URL: InfluxDB at ${url}: ${trouble}`);
 }

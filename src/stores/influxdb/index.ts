@@ -26,6 +26,7 @@ export async function openInflux({ settings, log }: OpenParts): Promise<MetricEn
   const bucket = new KnownBucket({
     find: (signal) => findBucket(client, address, keepMs, signal),
     log,
+    host: new URL(address.url).host,
     lookMs: Math.min(LOOK_MS, deadlineMs / 2),
   });
   const closing = new AbortController();

@@ -10,6 +10,8 @@ export interface KnownBucketParts {
   /** Looks for the bucket now. */
   readonly find: (signal: AbortSignal) => Promise<Bucket>;
   readonly log: Log;
+  /** Of the server, as its operator knows it. */
+  readonly host: string;
   /** The longest that one look may take, ms. */
   readonly lookMs: number;
 }
@@ -67,6 +69,7 @@ export class KnownBucket {
   }
 
   async #lookNow(): Promise<Bucket> {
+    const { host } = this.#parts;
     try {
       const bucket = await this.#parts.find(AbortSignal.timeout(this.#parts.lookMs));
       this.#say("up", () => this.#parts.log.info(bucket, "The bucket of the series is there"));
@@ -77,9 +80,9 @@ export class KnownBucket {
       if (error instanceof BucketTrouble) {
         this.#bucket = undefined;
         this.#say(error.message, () =>
-          this.#parts.log.error(`Series can be neither read nor written: ${error.message}`),
+          this.#parts.log.error(`Series can be neither read nor written: InfluxDB at ${host}: ${error.message}`),
         );
-      } else this.#say("away", () => this.#parts.log.warn("InfluxDB is away"));
+      } else this.#say("away", () => this.#parts.log.warn(`InfluxDB at ${host} is away`));
       throw error;
     }
   }

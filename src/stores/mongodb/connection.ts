@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Db, MongoClient, MongoServerError, ReadConcern } from "mongodb";
+import { type Db, MongoClient, MongoServerError, MongoServerSelectionError, ReadConcern } from "mongodb";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
+import { tlsTrouble } from "../tls-trouble.js";
 import { mongoFailure } from "./failure.js";
 import { type Transact, transactions } from "./transaction.js";
 
@@ -48,8 +49,13 @@ export async function connect(
       return connection;
     } catch (error) {
       await client.close();
-      const mayPass = mongoFailure(error)?.kind === "unavailable" || isNameFailure(error);
-      if (!mayPass || performance.now() > until) throw startErrorOf(error, client);
+      const refusal = refusalOf(error, hostsOf(client));
+      if (refusal !== undefined) throw refusal;
+      if (mongoFailure(error)?.kind !== "unavailable" && !isNameFailure(error)) throw error;
+      if (performance.now() > until) {
+        const words = `ENTITIES_URL: MongoDB at ${hostsOf(client)} is not there, or has no primary`;
+        throw new StartError(words, { cause: error });
+      }
       if (tries === 1) log.warn({ hosts: hostsOf(client) }, "MongoDB is away: waiting for it");
       await sleep(PAUSE_MS);
     }
@@ -71,6 +77,12 @@ const PART_OF_DEADLINE = 0.45;
 const MOST_MS = 5000;
 
 function openClient(url: string, deadlineMs: number): MongoClient {
+  // What stands behind the first @ of two is a part of the password, and not a host that could be named.
+  if (/@.*@/.test(url.split("?", 1)[0] ?? "")) {
+    throw new StartError(
+      "ENTITIES_URL is wrong: write %40 for @, %3A for : and %2F for / in the user and the password",
+    );
+  }
   const partMs = partOf(deadlineMs);
   const selectMs = Math.min(MOST_MS, partMs);
   try {
@@ -85,8 +97,8 @@ function openClient(url: string, deadlineMs: number): MongoClient {
     });
   } catch (error) {
     const { message } = error as Error;
-    // The driver repeats the URL in some of its messages.
-    throw new StartError(`ENTITIES_URL is wrong${/:\/\/|@/.test(message) ? "" : `: ${message}`}`);
+    // The driver repeats the URL, or the user, in some of its messages.
+    throw new StartError(`ENTITIES_URL is wrong${/:\/\/|@|^Username/.test(message) ? "" : `: ${message}`}`);
   }
 }
 
@@ -112,7 +124,12 @@ const OLDEST_WIRE_VERSION = 13;
 async function databasesOf(client: MongoClient, { url, deadlineMs, log }: ConnectOptions): Promise<Connection> {
   const name = databaseOf(url);
   const admin = client.db("admin");
-  const { maxWireVersion } = await admin.command({ hello: 1 });
+  const { maxWireVersion, msg, setName, isreplicaset } = await admin.command({ hello: 1 });
+  // A member that waits to be initiated says `isreplicaset`, the router of a sharded cluster `isdbgrid`.
+  if (setName === undefined && isreplicaset !== true && msg !== "isdbgrid") {
+    const words = "has no transactions, as it is no replica set: start it with --replSet";
+    throw new StartError(`ENTITIES_URL: MongoDB at ${hostsOf(client)} ${words}`);
+  }
   if (maxWireVersion < OLDEST_WIRE_VERSION) log.warn({}, "MongoDB is older than 5.0, which was not tried");
   return {
     client,
@@ -126,10 +143,12 @@ async function databasesOf(client: MongoClient, { url, deadlineMs, log }: Connec
 const AUTHENTICATION_FAILED = 18;
 const UNAUTHORIZED = 13;
 
-/** Words of a server may repeat what it was sent, so its own are not told. */
-function startErrorOf(error: unknown, client: MongoClient): unknown {
+/**
+ * Why this is not mended by waiting; undefined where it may be. Words of a server may repeat what it was sent, so its own are not
+ * told.
+ */
+function refusalOf(error: unknown, hosts: string): StartError | undefined {
   if (error instanceof StartError) return error;
-  const hosts = hostsOf(client);
   const code = error instanceof MongoServerError ? error.code : undefined;
   if (code === AUTHENTICATION_FAILED) {
     return new StartError(`ENTITIES_URL: MongoDB at ${hosts} refuses the user or the password`);
@@ -137,8 +156,21 @@ function startErrorOf(error: unknown, client: MongoClient): unknown {
   if (code === UNAUTHORIZED) {
     return new StartError(`ENTITIES_URL: MongoDB at ${hosts} does not let this user use both databases`);
   }
-  if (mongoFailure(error) === undefined && !isNameFailure(error)) return error;
-  return new StartError(`ENTITIES_URL: MongoDB at ${hosts} is not there, or has no primary`, { cause: error });
+  const trouble = tlsTroubleOf(error);
+  if (trouble !== undefined) {
+    return new StartError(`ENTITIES_URL: MongoDB at ${hosts} cannot be used: ${trouble}`, { cause: error });
+  }
+  const { code: failed, path } = error as NodeJS.ErrnoException;
+  if (path === undefined || failed === undefined) return undefined;
+  return new StartError(`ENTITIES_URL names the file ${path}, which cannot be read (${failed})`);
+}
+
+/** What is wrong with the TLS of every server that was tried. */
+function tlsTroubleOf(error: unknown): string | undefined {
+  if (!(error instanceof MongoServerSelectionError)) return tlsTrouble(error);
+  const servers = [...(error.reason?.servers.values() ?? [])];
+  const troubles = servers.map((server) => tlsTrouble(server.error));
+  return troubles.every((trouble) => trouble !== undefined) ? troubles[0] : undefined;
 }
 
 /** Whether the names of `mongodb+srv://` could not be asked for. */

@@ -5,10 +5,12 @@ const RETRY_AFTER_SECONDS = 2;
 
 const OUT_OF_DISK_SPACE = 14031;
 
-/** Codes of the server for what passes by itself. */
+/** Codes of the server for what passes by itself, or once an operator has put it right. */
 const passing: ReadonlySet<unknown> = new Set([
   6, // HostUnreachable
   7, // HostNotFound
+  13, // Unauthorized: the rights of the user were changed
+  18, // AuthenticationFailed: its password was
   24, // LockTimeout
   43, // CursorNotFound
   50, // MaxTimeMSExpired

@@ -1,0 +1,28 @@
+/**
+ * What is wrong with the TLS of a server, in words for its operator: a sentence about "it". Undefined when neither the error nor
+ * what caused it is about that.
+ */
+export function tlsTrouble(error: unknown): string | undefined {
+  let each = error;
+  for (let depth = 0; each instanceof Error && depth < DEEPEST; depth += 1) {
+    const { code } = each as { code?: unknown };
+    const words = typeof code === "string" ? wordsFor(code) : undefined;
+    if (words !== undefined) return words;
+    each = each.cause;
+  }
+  return undefined;
+}
+
+/** Errors of drivers wrap those of Node, a few deep. */
+const DEEPEST = 5;
+
+/** https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+function wordsFor(code: string): string | undefined {
+  if (/^(UNABLE_TO_|SELF_SIGNED_CERT_|DEPTH_ZERO_SELF_|CERT_UNTRUSTED$|INVALID_CA$)/.test(code))
+    return `its certificate is of an authority that is not trusted (${code}): NODE_EXTRA_CA_CERTS names the file of one`;
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID" || code === "HOSTNAME_MISMATCH")
+    return "its certificate is for another name than the URL has";
+  if (/^(CERT_|CRL_|ERROR_IN_CERT_|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$)/.test(code))
+    return `its certificate is not valid (${code})`;
+  return code === "EPROTO" || code.startsWith("ERR_SSL_") ? "it does not speak TLS as this service does" : undefined;
+}
