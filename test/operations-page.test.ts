@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { plans } from "../src/stores/mongodb/index.js";
 import { startService } from "./support/service.js";
 import { root } from "./support/source-tree.js";
 
@@ -17,7 +18,9 @@ describe("docs/operations.md", () => {
 
   /** Names of metrics in a text, without what a histogram adds to its name. */
   const namesIn = (text: string) =>
-    new Set([...text.matchAll(/entity_metrics_\w+/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, "")));
+    new Set(
+      [...text.matchAll(/entity_metrics_(?!ledger)\w+/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, "")),
+    );
 
   it("names every metric of the service, and no other", () => {
     expect([...namesIn(page)].sort()).to.deep.equal([...served].sort());
@@ -25,6 +28,17 @@ describe("docs/operations.md", () => {
 
   it("has an alert for every metric", () => {
     expect([...namesIn(rules)].sort()).to.deep.equal([...served].sort());
+  });
+
+  it("names every collection of both databases, and no other", () => {
+    const [, ofData = "", ofLedger = ""] = page.split(/^\| collection of .*\n/m);
+    const namesIn = (text: string) => {
+      const rows = text.slice(0, text.indexOf("\n\n")).matchAll(/^\| (`.*?) \|/gm);
+      return [...rows].flatMap(([, names = ""]) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name)).sort();
+    };
+    const namesOf = (all: readonly { name: string }[]) => [...new Set(all.map(({ name }) => name))].sort();
+    expect(namesIn(ofData)).to.deep.equal(namesOf(plans.data));
+    expect(namesIn(ofLedger)).to.deep.equal(namesOf(plans.ledger));
   });
 
   it("shows the commands that README shows and tries", () => {

@@ -1,0 +1,206 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { systemClock } from "../../src/clock.js";
+import { compose } from "../../src/compose.js";
+import { readSettings } from "../../src/config.js";
+import { openLog } from "../../src/log.js";
+import { startFailure } from "../../src/start-failure.js";
+import { type ChildService, startChild } from "../support/child-service.js";
+import { freePort } from "../support/free-port.js";
+import { collectThrough } from "../support/process-set.js";
+import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { startCommand } from "../support/run-command.js";
+import type { User } from "../support/secured-mongod.js";
+import { type SecuredServers, startSecuredServers } from "../support/secured-servers.js";
+import { onServers, testPepper } from "../support/servers.js";
+import { until } from "../support/until.js";
+
+/** Stands in every password and token. */
+const canary = `canary${randomBytes(8).toString("hex")}`;
+const USER: User = { name: "service", password: `${canary}-mongo@:/` };
+
+/** Why a connection fails, and the words for the person who reads the log or the error: of MongoDB, InfluxDB, Redis. */
+const kinds = {
+  refused: ["is not there, or has no primary", "is away", "is away"],
+  "a name that is not known": ["is not there, or has no primary", "is away", "is away"],
+  "another authority": [
+    "cannot be used: its certificate is of an authority that is not trusted",
+    ": its certificate is of an authority that is not trusted",
+    "is away: its certificate is of an authority that is not trusted",
+  ],
+  "a wrong password": [
+    "refuses the user or the password",
+    ": the token is refused",
+    "is away: it refuses the user or the password",
+  ],
+} as const;
+
+onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs", function () {
+  this.timeout(120_000);
+  const begun: ChildService[] = [];
+  const folders: ReturnType<typeof temporaryFolder>[] = [];
+  let servers: SecuredServers;
+
+  before(async () => {
+    servers = await startSecuredServers();
+    const roles = ["secured", "secured_ledger"].map((db) => ({ role: "readWrite", db }));
+    await servers.mongod.command("admin", { createUser: USER.name, pwd: USER.password, roles });
+  });
+  after(async () => {
+    for (const { child } of begun) child.kill("SIGKILL");
+    await Promise.all(begun.map(({ ended }) => ended));
+    for (const folder of folders) folder.remove();
+    await servers.close();
+  });
+
+  function known<P extends ChildService>(process: P): P {
+    begun.push(process);
+    return process;
+  }
+
+  function start(environment: Record<string, string>): Promise<RealService> {
+    const folder = temporaryFolder();
+    folders.push(folder);
+    return startReal(folder.dir, { LOG_LEVEL: "trace", ...environment }, known);
+  }
+
+  for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
+    const [ofMongo, ofInflux, ofRedis] = kinds[kind];
+
+    it(`stand in no log, error, /ready or /metrics; these name the server: ${kind}`, async () => {
+      const { mongod, influx, redis, certificates } = servers;
+      const trusted = kind === "another authority" ? certificates.otherAuthority : certificates.authority;
+      const closed = `127.0.0.1:${await freePort()}`;
+      const host = { refused: closed, "a name that is not known": "there-is-none.invalid:9" }[kind as string];
+      const at = (url: string, usual: string) => url.replace(usual, host ?? usual);
+      const wrong = kind === "a wrong password" ? `${canary}-wrong` : USER.password;
+      const entities = at(mongod.url("secured", { ...USER, password: wrong }), mongod.host);
+      const common = { PEPPER: testPepper, NODE_EXTRA_CA_CERTS: trusted };
+      const onMongo = { ...common, ENTITIES_URL: entities, LIMITS_STORE_DEADLINE_MS: "1000", LOG_LEVEL: "trace" };
+
+      const service = start({
+        NODE_EXTRA_CA_CERTS: trusted,
+        METRICS_URL: `${at(influx.url, influx.host)}&token=${canary}-influx`,
+        JOBS_URL: at(redis.url("secured", `${canary}-redis`), redis.host),
+      });
+      // A start waits for a server that may come; the command says at once what a start says in the end.
+      const waits = ofMongo.startsWith("is not there");
+      const alone = known(waits ? startCommand("key", ["list"], onMongo) : startChild(onMongo));
+      const running = await service;
+      const texts = await askAll(running);
+      expect(await alone.ended).to.equal(1);
+      expect(alone.err()).to.match(
+        new RegExp(`^ENTITIES_URL: MongoDB at ${host ?? mongod.host} ${ofMongo}[^\\n]*\\n$`),
+      );
+      if (kind === "refused") {
+        const waiting = known(startChild(onMongo));
+        await until("it waits", () => waiting.err().includes("MongoDB is away: waiting for it"), 60_000);
+        waiting.child.kill("SIGKILL");
+        await waiting.ended;
+        texts.push(waiting.out(), waiting.err());
+      }
+      const said = (words: string) => until(words, () => running.log().includes(words), 60_000);
+      await said(`InfluxDB at ${host ?? influx.host}${ofInflux.startsWith(":") ? "" : " "}${ofInflux}`);
+      await said(`the server of the jobs at ${host ?? redis.host} ${ofRedis}`);
+      await running.stop();
+      expectNone([...texts, running.log(), alone.out(), alone.err()]);
+    });
+  }
+
+  it("stand in no log, error, /ready or /metrics of a process whose passwords are changed while it runs, and which goes on with them", async () => {
+    const { mongod, redis, certificates } = servers;
+    const service = await start({
+      ...servers.environment(mongod.url("secured", USER)),
+      LIMITS_STORE_DEADLINE_MS: "2000",
+      LOG_LEVEL: "trace",
+    });
+    await collectThrough(service, [{ _uid: "u-1" }]);
+    const texts = await askAll(service);
+    const setMongo = (pwd: string) => mongod.command("admin", { updateUser: USER.name, pwd });
+    const setRedis = async (from: string, to: string) => {
+      const client = new Redis(redis.url("", from), { tls: { ca: readFileSync(certificates.authority) } });
+      await client.config("SET", "requirepass", to);
+      await client.call("CLIENT", "KILL", "TYPE", "normal");
+      client.disconnect();
+    };
+    const redisPassword = new URL(redis.url("")).password;
+    await setMongo("another");
+    await mongod.program.restart();
+    await setRedis(redisPassword, "another");
+    const away = `the server of the jobs at ${redis.host} is away: it refuses the user or the password`;
+    await until("Redis is away", () => service.log().includes(away));
+    const status = async () => {
+      const answer = await service.fetch("/api/entity/user/_uid/u-1");
+      texts.push(await answer.text());
+      return answer.status;
+    };
+    await until("MongoDB is away", async () => (await status()) === 503, 60_000);
+    texts.push(...(await askAll(service)));
+    expect(await status()).to.equal(503);
+
+    await setMongo(USER.password);
+    await setRedis("another", redisPassword);
+    await until("it is served again", async () => (await status()) === 200, 60_000);
+    await until("Redis is back", () => service.log().includes(`the server of the jobs at ${redis.host} is back`));
+    await service.stop();
+    expectNone([...texts, service.log()], [canary, redisPassword, servers.influx.token]);
+  });
+
+  describe("that are written wrongly are not repeated:", () => {
+    const wrong: readonly [Record<string, string>, RegExp][] = [
+      [{ ENTITIES_URL: `mongodb://user:a@${canary}/b@host/db` }, /^ENTITIES_URL is wrong: write %40 for @/],
+      [{ ENTITIES_URL: `mongodb://user:a/${canary}@host/db` }, /^ENTITIES_URL is wrong: Password contains unescaped/],
+      [{ ENTITIES_URL: `mongodb://user/${canary}@host/db` }, /^ENTITIES_URL is wrong$/],
+      [{ ENTITIES_URL: `mongodb://user:%zz${canary}@host/db` }, /^ENTITIES_URL is wrong/],
+      [{ ENTITIES_URL: `mongo://user:${canary}@host/db` }, /^ENTITIES_URL asks for an engine/],
+      [{ METRICS_URL: `influxdb://user:${canary}@host/?org=o&bucket=b` }, /^METRICS_URL holds a user or a password/],
+      [{ METRICS_URL: `influxdb://host/?org=o&bucket=b&tokn=${canary}` }, /^METRICS_URL has a parameter besides/],
+      [{ METRICS_URL: `influxdb://host/?org=o&token=${canary}` }, /^METRICS_URL has no bucket/],
+      [{ JOBS_URL: `redis://:a/${canary}@host:6379` }, /^JOBS_URL is not a URL/],
+      [{ JOBS_URL: `redis://:%zz${canary}@host:6379` }, /^JOBS_URL is not a URL/],
+    ];
+    for (const [environment, words] of wrong) {
+      it(Object.entries(environment).join(": ").replace(canary, "secret"), async () => {
+        const folder = temporaryFolder();
+        folders.push(folder);
+        const settings = readSettings({ DATA_DIR: folder.dir, PEPPER: testPepper, PORT: "0", ...environment });
+        const line = await compose(settings, systemClock, openLog("silent")).then(
+          (service) => service.stop().then(() => "it started"),
+          (error: unknown) => startFailure(error, settings),
+        );
+        expect(line).to.match(words);
+        expectNone([line]);
+      });
+    }
+  });
+});
+
+/** What a process answers to requests that need each of its stores, with the headers. */
+async function askAll(service: RealService): Promise<string[]> {
+  const series = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
+  const requests: [path: string, init?: { method: string; json?: unknown }][] = [
+    ["/ready"],
+    ["/metrics"],
+    ["/api/metric/points", { method: "POST", json: [{ ...series, value: 1, ts: Date.now() }] }],
+    [`/api/metric?${new URLSearchParams(series)}`],
+    ["/collect/json/web", { method: "POST", json: { _uid: "u-2" } }],
+    ["/api/entity/user/_uid/u-2", { method: "DELETE" }],
+    ["/ready"],
+    ["/metrics"],
+  ];
+  const texts: string[] = [];
+  for (const [path, init] of requests) {
+    const answer = await service.fetch(path, init);
+    texts.push(`${path} ${answer.status} ${JSON.stringify([...answer.headers])} ${await answer.text()}`);
+  }
+  return texts;
+}
+
+function expectNone(texts: readonly string[], secrets: readonly string[] = [canary]): void {
+  expect(texts.join("").length).to.be.greaterThan(0);
+  for (const text of texts) {
+    for (const secret of secrets) expect(text.includes(secret), text).to.equal(false);
+  }
+}
