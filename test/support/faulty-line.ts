@@ -37,7 +37,12 @@ export class FaultyLine {
 
   /** Cuts the connection at both ends. */
   cut(): void {
-    for (const end of [this.#client, this.#server]) if (!end.destroyed) end.resetAndDestroy();
+    for (const end of [this.#client, this.#server]) {
+      if (end.destroyed) continue;
+      // Node does not close the handle of a socket that is reset while it shuts down, and then never exits.
+      if (end.writableEnded && !end.writableFinished) end.destroy();
+      else end.resetAndDestroy();
+    }
   }
 
   /** Hands pieces from one end to the other, one after the other, and then its end. */
