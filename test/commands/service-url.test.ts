@@ -1,11 +1,9 @@
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { serviceUrl } from "../../src/commands/service-url.js";
+import { freePort } from "../support/free-port.js";
 import { runToEnd } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 
@@ -37,11 +35,7 @@ describe("where commands look for the service", function () {
     });
 
     it(`${name} says at its first try that there is no service`, async () => {
-      const free = createServer().listen(0, "127.0.0.1");
-      await once(free, "listening");
-      const { port } = free.address() as AddressInfo;
-      free.close();
-      await once(free, "close");
+      const port = await freePort();
       for (const host of ["127.0.0.1", "localhost"]) {
         const result = await runToEnd(name, args(), { ENTITY_METRICS_URL: `http://${host}:${port}` });
         expect(result.code).to.equal(1);
