@@ -2,6 +2,9 @@ import type { EntityId, StoredEntity } from "./entity.js";
 import type { HistoryMessage } from "./history.js";
 import type { IdentityHash } from "./identity.js";
 
+/** What a statement about a segment takes in memory, about, for `EntityStore.weigh`. */
+export const STATEMENT_BYTES = 100;
+
 /** One profile's next state. */
 export interface ProfileChange {
   /** What to keep; its `revision` is that of the state it was made from (0: it is new). */

@@ -256,12 +256,17 @@ describe("running a deletion", () => {
   it(`P8: run twice at once, ${doubles} times, it ends as one run does`, async () => {
     let taken = 0;
     let onTaken = () => {};
+    let onBothTaken = () => {};
+    let bothTaken = Promise.resolve();
     const at = await open({
       failpoint: (name) => {
         if (name !== "K5") return;
         taken += 1;
         onTaken();
+        if (taken % 2 === 0) onBothTaken();
       },
+      // Neither begins before both have claimed the request.
+      wrap: ({ ledger }) => ({ ledger: { ...ledger, find: (id) => bothTaken.then(() => ledger.find(id)) } }),
     });
     const { ledger } = at.stores;
     let runs = 0;
@@ -272,6 +277,9 @@ describe("running a deletion", () => {
       // A lease that is over at once lets the second in beside the first.
       const begun = new Promise<void>((resolve) => {
         onTaken = resolve;
+      });
+      bothTaken = new Promise((resolve) => {
+        onBothTaken = resolve;
       });
       const first = at.erasure.run(id);
       await begun;

@@ -119,7 +119,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "API keys beside restored data, on 
     return service;
   };
   const data = () => client.db(nameOf(service.dir));
-  const ledger = () => client.db(`${nameOf(service.dir)}_ledger`);
 
   it("a key that was revoked after the copy was made stays revoked, and one made since works", async () => {
     const copies: [string, Record<string, unknown>[]][] = [];

@@ -17,18 +17,11 @@ export interface SegmentDocument extends Omit<Segment, "id"> {
   readonly named?: number;
 }
 
-/** A segment that was deleted, and may have memberships left. */
-export interface RemovedSegment {
-  readonly _id: string;
-}
-
-export interface ExperienceDocument extends Omit<Experience, "id"> {
-  readonly _id: string;
-}
+export type ExperienceDocument = Omit<Experience, "id"> & { readonly _id: string };
 
 export const segmentsOf = (db: Db): Collection<SegmentDocument> => db.collection<SegmentDocument>("segments");
-export const removedSegmentsOf = (db: Db): Collection<RemovedSegment> =>
-  db.collection<RemovedSegment>("removed_segments");
+/** Segments that were deleted, and may have memberships left. */
+export const removedSegmentsOf = (db: Db) => db.collection<{ readonly _id: string }>("removed_segments");
 export const experiencesOf = (db: Db): Collection<ExperienceDocument> =>
   db.collection<ExperienceDocument>("experiences");
 

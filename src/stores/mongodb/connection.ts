@@ -118,19 +118,15 @@ export function databaseOf(url: string): string {
   throw new StartError(`ENTITIES_URL names a database of more than ${LONGEST_NAME} bytes`);
 }
 
-/** MongoDB 5.0. */
-const OLDEST_WIRE_VERSION = 13;
-
-async function databasesOf(client: MongoClient, { url, deadlineMs, log }: ConnectOptions): Promise<Connection> {
+async function databasesOf(client: MongoClient, { url, deadlineMs }: ConnectOptions): Promise<Connection> {
   const name = databaseOf(url);
   const admin = client.db("admin");
-  const { maxWireVersion, msg, setName, isreplicaset } = await admin.command({ hello: 1 });
+  const { msg, setName, isreplicaset } = await admin.command({ hello: 1 });
   // A member that waits to be initiated says `isreplicaset`, the router of a sharded cluster `isdbgrid`.
   if (setName === undefined && isreplicaset !== true && msg !== "isdbgrid") {
     const words = "has no transactions, as it is no replica set: start it with --replSet";
     throw new StartError(`ENTITIES_URL: MongoDB at ${hostsOf(client)} ${words}`);
   }
-  if (maxWireVersion < OLDEST_WIRE_VERSION) log.warn({}, "MongoDB is older than 5.0, which was not tried");
   return {
     client,
     data: client.db(name, promised),

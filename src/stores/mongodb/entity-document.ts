@@ -1,4 +1,4 @@
-import { Binary, type Collection, type Db } from "mongodb";
+import { Binary, type Db } from "mongodb";
 import type { Binding, EntityId, Memberships, Stamp, StoredEntity } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import type { CollectionPlan } from "./collection.js";
@@ -35,13 +35,11 @@ export interface IdentityDocument {
   readonly asked?: number;
 }
 
-export interface EntityCollections {
-  readonly entities: Collection<EntityDocument>;
-  readonly identities: Collection<IdentityDocument>;
-}
-
-export function entityCollectionsOf(db: Db): EntityCollections {
-  return { entities: db.collection("entities"), identities: db.collection("identities") };
+export function entityCollectionsOf(db: Db) {
+  return {
+    entities: db.collection<EntityDocument>("entities"),
+    identities: db.collection<IdentityDocument>("identities"),
+  };
 }
 
 export const memberOf = (segment: string) => `+${segment}`;
@@ -49,7 +47,7 @@ export const formerMemberOf = (segment: string) => `-${segment}`;
 
 /** What is stored of a profile at this revision. */
 export function entityDocument(entity: StoredEntity, revision: number): EntityDocument {
-  const { id, table, born, bindings, joined, sealed } = entity;
+  const { id, table, born, bindings, joined, sealed, memberships } = entity;
   return {
     _id: id,
     table,
@@ -58,18 +56,14 @@ export function entityDocument(entity: StoredEntity, revision: number): EntityDo
     bindings: bindings.map(({ hash, since }) => ({ hash, since })),
     joined,
     sealed: new Binary(sealed),
-    ...membershipFields(entity.memberships),
-  };
-}
-
-export function membershipFields({ fullSince, statements }: Memberships) {
-  return {
-    fullSince: fullSince ?? null,
+    fullSince: memberships.fullSince ?? null,
     statements: Array.from(
-      statements,
+      memberships.statements,
       ([segment, { member, time, arrival, position }]): StatementTuple => [segment, member, time, arrival, position],
     ),
-    segments: Array.from(statements, ([segment, { member }]) => (member ? memberOf(segment) : formerMemberOf(segment))),
+    segments: Array.from(memberships.statements, ([segment, { member }]) =>
+      member ? memberOf(segment) : formerMemberOf(segment),
+    ),
   };
 }
 

@@ -1,6 +1,6 @@
 import { type AnyBulkWriteOperation, Binary, type ClientSession, type Db } from "mongodb";
 import type { EntityId } from "../../entities/entity.js";
-import type { Commit, EntityStore } from "../../entities/entity-store.js";
+import { type Commit, type EntityStore, STATEMENT_BYTES } from "../../entities/entity-store.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import { groupedReads } from "../../grouped-calls.js";
 import { segmentsOf } from "./catalogue-store.js";
@@ -16,9 +16,6 @@ import { entityKeysOf, type KeyWrapping } from "./entity-keys.js";
 import { messageDocument, messagesOf, slotOf, touchedSlotsOf } from "./history.js";
 import { newestCutOffs } from "./ledger-document.js";
 import { Conflict, type Transact, unlessConflict } from "./transaction.js";
-
-/** What a statement about a segment takes in memory, about. */
-const STATEMENT_BYTES = 100;
 
 /** Concurrent requests share their reads. */
 const READS = { most: 1_000, atOnce: 4 };
@@ -127,7 +124,10 @@ async function writeProfiles({ data }: CommitParts, { profiles }: Commit, sessio
       writes.push({ deleteOne: { filter: { _id: id, revision, erased: { $exists: false } } } });
     }
   }
-  const { matchedCount, deletedCount } = await entityCollectionsOf(data).entities.bulkWrite(writes, { session });
+  const { matchedCount, deletedCount } = await entityCollectionsOf(data).entities.bulkWrite(writes, {
+    session,
+    ordered: false,
+  });
   if (matchedCount !== updates || deletedCount !== removals) throw new Conflict();
 }
 
@@ -157,7 +157,7 @@ async function writeIdentities(
     }
   }
   if (writes.length === 0) return;
-  const { matchedCount } = await identities.bulkWrite(writes, { session });
+  const { matchedCount } = await identities.bulkWrite(writes, { session, ordered: false });
   if (matchedCount !== moved) throw new Conflict();
 }
 

@@ -38,7 +38,7 @@ export function mongoSlotClaims(db: Db): SlotClaims {
 
     async claimed(slots) {
       return (await readInOrder(claims, slots)).flatMap(({ document, ...slot }) =>
-        document.given ? [] : sampleOf(slot, document),
+        document.given ? [] : { ...slot, value: document.value },
       );
     },
 
@@ -47,8 +47,8 @@ export function mongoSlotClaims(db: Db): SlotClaims {
       const unconfirmed = { _id: { $in: slots.map(claimId) }, given: false, confirmed: false };
       await claims.updateMany(unconfirmed, { $set: { confirmed: true } });
       return (await readInOrder(claims, slots)).flatMap(({ document, ...slot }) => {
-        const { given, confirmed, open } = document;
-        return confirmed && open && !given ? sampleOf(slot, document) : [];
+        const { given, confirmed, open, value } = document;
+        return confirmed && open && !given ? { ...slot, value } : [];
       });
     },
 
@@ -152,10 +152,6 @@ async function read(claims: Collection<ClaimDocument>, slots: readonly SeriesSlo
 async function readInOrder(claims: Collection<ClaimDocument>, slots: readonly SeriesSlot[]): Promise<Kept[]> {
   const kept = await read(claims, slots);
   return slots.flatMap((slot) => kept.get(claimId(slot)) ?? []);
-}
-
-function sampleOf({ series, slot }: SeriesSlot, { value }: ClaimDocument): SlotSample[] {
-  return [{ series, slot, value }];
 }
 
 function claimOf(document: ClaimDocument, byName: ReadonlyMap<string, Dimension>): SlotClaim[] {

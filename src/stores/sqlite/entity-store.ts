@@ -6,7 +6,7 @@ import type {
   Stamp,
   StoredEntity,
 } from "../../entities/entity.js";
-import type { Commit, EntityStore, ProfileChange } from "../../entities/entity-store.js";
+import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/entity-store.js";
 import { type Database, inTransaction } from "./database.js";
 import { addKeys } from "./entity-keys.js";
 import { suppressionIn } from "./suppression.js";
@@ -18,9 +18,6 @@ export const entitySchema = `
   );
   CREATE TABLE IF NOT EXISTS identity (hash TEXT PRIMARY KEY, entity TEXT NOT NULL, since REAL NOT NULL) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS identity_entity ON identity (entity);`;
-
-/** What a statement about a segment takes in memory, about. */
-const STATEMENT_BYTES = 100;
 
 interface EntityRow {
   readonly id: EntityId;
