@@ -3,7 +3,7 @@ import { openProcess, virtualClock } from "../support/erasure-world.js";
 import { Gate } from "../support/gate.js";
 import { temporaryStores } from "../support/stores.js";
 
-/** The sweeper of a living process looks every second: it takes a request on no later than 15 s after its worker died. */
+/** A living process takes a request on no later than 15 s after its worker died: its lease is over by then. */
 const LEASE_OVER = 14_000;
 /** Deaths so early in a run that none of these runs can end. */
 const EARLY = 20;

@@ -74,7 +74,7 @@ describe("data and a ledger that do not belong to the same time", function () {
 
   /** A service on the same data forgets what was completed more than an hour ago, a day later; another runner has `open`. */
   async function forget(requestId: string, open?: string): Promise<void> {
-    const stage = await erasureStage({ dir, keepMs: 60 * MINUTE_MS, clock: tomorrow() });
+    const stage = await erasureStage({ dir, keepMs: 60 * MINUTE_MS, sweepEveryMs: MINUTE_MS, clock: tomorrow() });
     const { ledger } = stage.stores;
     try {
       if (open !== undefined) await ledger.claim(open, "another", 0, Number.MAX_SAFE_INTEGER);

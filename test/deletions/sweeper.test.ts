@@ -22,6 +22,31 @@ describe("the sweeper", () => {
     await until("all are complete", async () => (await stage.stores.ledger.countOpen()) === 0);
   });
 
+  it("goes on soon after a look that was too short for all that is due", async () => {
+    await stage.close();
+    let pages = 10;
+    stage = await erasureStage({
+      sweepEveryMs: 3_600_000,
+      wrap: ({ ledger }) => ({
+        ledger: {
+          ...ledger,
+          // As many as one look reads, all of them completed since.
+          async open(asked) {
+            const open = await ledger.open(asked);
+            if (open[0] === undefined || pages === 0) return open;
+            pages -= 1;
+            const [found] = open;
+            return Array.from({ length: asked.limit }, (_, index) => ({ ...found, requestId: `${pages}-${index}` }));
+          },
+        },
+      }),
+    });
+    const requestId = await stage.erasure.request("user", person(1));
+    stage.erasure.start();
+    const isComplete = async () => (await stage.stores.ledger.find(requestId))?.completedAt !== undefined;
+    await until("it is complete", isComplete, 60_000);
+  });
+
   it("notes with the data how much of the ledger it has seen, and stops before what is open", async () => {
     const ids: string[] = [];
     for (let index = 0; index < 3; index += 1) ids.push(await stage.erasure.request("user", person(index)));
