@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "chai";
+import { collectThrough, isCompleteIn, type ProcessSet, processSet, removeThrough } from "../support/process-set.js";
+import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { onServers } from "../support/servers.js";
+import { until } from "../support/until.js";
+
+const DELETES = 40;
+const KILLS = 5;
+/** Between two looks at a status, ms: many who look must not take the machine from those who work. */
+const LOOK_MS = 20;
+/** What a person keeps until it is erased. */
+const MESSAGES = 5;
+
+describe("how long deletions take, embedded", () => {
+  it(`P6: of ${DELETES} DELETEs 99 in 100 are complete within 2 s`, async () => {
+    const folder = temporaryFolder();
+    const service = await startReal(folder.dir, { LOG_LEVEL: "error" });
+    try {
+      await timeAll("embedded", service, 2_000);
+    } finally {
+      await service.kill();
+      folder.remove();
+    }
+  });
+});
+
+onServers(["mongodb", "influxdb", "bullmq"], "how long deletions take, on servers", () => {
+  let set: ProcessSet;
+  let api: RealService;
+
+  beforeEach(async () => {
+    set = await processSet();
+    api = await set.start("api");
+    await set.start("worker");
+  });
+  afterEach(() => set.close());
+
+  it(`P6: of ${DELETES} DELETEs 99 in 100 are complete within 5 s`, async () => {
+    await set.start("worker");
+    await timeAll("on servers", api, 5_000);
+  });
+
+  it("one whose worker was killed is complete within 15 s after that", async () => {
+    const times: number[] = [];
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      let died: number | undefined;
+      const dying = await set.start("worker", { FAILPOINT: "K7" });
+      void dying.gone.then(() => {
+        died = performance.now();
+      });
+      const open = new Set<string>();
+      // Either of the two workers may take a request; the one that dies leaves one open.
+      for (let index = 0; died === undefined; index += 1) {
+        const [path] = await collected(api, `k${kill}-${index}`);
+        const requestId = await removeThrough(api, path);
+        open.add(requestId);
+        await until(
+          "it is complete, or its worker is dead",
+          async () => died !== undefined || (await settle(api, open)),
+        );
+      }
+      const since = died;
+      await until("all are complete", () => settle(api, open), 60_000);
+      times.push(performance.now() - since);
+    }
+    report("on servers, after a worker was killed", times);
+    expect(Math.max(...times)).to.be.at.most(15_000);
+  });
+});
+
+/** One DELETE after another, then as many at once: how long those take depends on the machine more than on the service, so it is printed alone. */
+async function timeAll(where: string, api: RealService, longestMs: number): Promise<void> {
+  const one: number[] = [];
+  for (let index = 0; index < DELETES; index += 1)
+    one.push(...(await timed(api, await collected(api, `one-${index}`))));
+  const paths: string[] = [];
+  for (let index = 0; index < DELETES; index += 1) paths.push(...(await collected(api, `many-${index}`)));
+  const many = await timed(api, paths);
+  report(`${where}, one after another`, one);
+  report(`${where}, ${DELETES} at once`, many);
+  expect(percentile(one, 0.99)).to.be.at.most(longestMs);
+}
+
+/** Collects messages of one person; hands out the path that names it. */
+async function collected(api: RealService, id: string): Promise<[string]> {
+  const person = { email: `${id}@example.org`, user_id: id, plan: "gold" };
+  const messages = Array.from({ length: MESSAGES }, (_, index) => ({ ...person, segments: [`segment-${index}`] }));
+  await collectThrough(api, messages);
+  return [`user_id/${id}`];
+}
+
+/** Ms from the sending of each DELETE until its status says that it is complete. */
+function timed(api: RealService, paths: readonly string[]): Promise<number[]> {
+  return Promise.all(
+    paths.map(async (path) => {
+      const sent = performance.now();
+      const requestId = await removeThrough(api, path);
+      while (!(await isCompleteIn(api, requestId))) {
+        if (performance.now() - sent > 60_000) throw new Error("It is not complete after a minute");
+        await sleep(LOOK_MS);
+      }
+      return performance.now() - sent;
+    }),
+  );
+}
+
+/** Drops those that are complete; whether none is left. */
+async function settle(api: RealService, open: Set<string>): Promise<boolean> {
+  for (const requestId of open) if (await isCompleteIn(api, requestId)) open.delete(requestId);
+  return open.size === 0;
+}
+
+function percentile(times: readonly number[], part: number): number {
+  const sorted = [...times].sort((a, b) => a - b);
+  return sorted[Math.ceil(part * sorted.length) - 1] ?? 0;
+}
+
+function report(what: string, times: readonly number[]): void {
+  const [p50, p99, most] = [0.5, 0.99, 1].map((part) => Math.round(percentile(times, part)));
+  process.stdout.write(`${what}: ${times.length} deletions, p50 ${p50} ms, p99 ${p99} ms, longest ${most} ms\n`);
+}
