@@ -78,7 +78,9 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
       const wrong = kind === "a wrong password" ? `${canary}-wrong` : USER.password;
       const entities = at(mongod.url("secured", { ...USER, password: wrong }), mongod.host);
       const common = { PEPPER: testPepper, NODE_EXTRA_CA_CERTS: trusted };
-      const onMongo = { ...common, ENTITIES_URL: entities, LIMITS_STORE_DEADLINE_MS: "1000", LOG_LEVEL: "trace" };
+      const waits = ofMongo.startsWith("is not there");
+      const deadline = waits ? { LIMITS_STORE_DEADLINE_MS: "1000" } : {};
+      const onMongo = { ...common, ENTITIES_URL: entities, LOG_LEVEL: "trace", ...deadline };
 
       const service = start({
         NODE_EXTRA_CA_CERTS: trusted,
@@ -86,7 +88,6 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
         JOBS_URL: at(redis.url("secured", `${canary}-redis`), redis.host),
       });
       // A start waits for a server that may come; the command says at once what a start says in the end.
-      const waits = ofMongo.startsWith("is not there");
       const alone = known(waits ? startCommand("key", ["list"], onMongo) : startChild(onMongo));
       const running = await service;
       const texts = await askAll(running);
@@ -113,7 +114,6 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     const { mongod, redis, certificates } = servers;
     const service = await start({
       ...servers.environment(mongod.url("secured", USER)),
-      LIMITS_STORE_DEADLINE_MS: "2000",
       LOG_LEVEL: "trace",
     });
     await collectThrough(service, [{ _uid: "u-1" }]);
