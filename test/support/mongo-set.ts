@@ -51,17 +51,31 @@ export async function startMongoSet(): Promise<MongoSet> {
     return elected.sort((a, b) => (electionOf(a) < electionOf(b) ? 1 : -1))[0]?.member;
   }
 
-  async function isWhole(): Promise<boolean> {
+  /** One of `primary`, `secondary`, `other` and `silent` for each member. */
+  async function states(): Promise<string[]> {
     const said = await Promise.all(members.map((member) => member.hello()));
-    const primaries = said.filter((hello) => hello?.isWritablePrimary).length;
-    return primaries === 1 && said.filter((hello) => hello?.secondary).length === MEMBERS - 1;
+    return said.map((hello) => {
+      if (hello === undefined) return "silent";
+      return hello.isWritablePrimary ? "primary" : hello.secondary ? "secondary" : "other";
+    });
+  }
+
+  async function whole(): Promise<void> {
+    let now: string[] = [];
+    const isWhole = async () => {
+      now = await states();
+      return now.toSorted().join() === "primary,secondary,secondary";
+    };
+    await until("every member is primary or secondary", isWhole, WAIT_MS).catch((error) => {
+      throw new Error(`${error.message}: ${now.join(", ")}`);
+    });
   }
 
   const set: MongoSet = {
     members,
     url: (database) => `mongodb://${members.map(({ host }) => host).join(",")}/${database}?replicaSet=${NAME}`,
     primary,
-    whole: () => until("every member is primary or secondary", isWhole, WAIT_MS),
+    whole,
     async close() {
       await Promise.all(members.map((member) => member.close()));
       rmSync(dir, { recursive: true, force: true });
