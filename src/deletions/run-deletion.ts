@@ -4,7 +4,7 @@ import type { EntityStore } from "../entities/entity-store.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { retryDelay } from "./backoff.js";
-import { type Deletion, dataIdsOf, isStuck } from "./deletion.js";
+import { type Deletion, dataIdsOf, isStuck, stageOf } from "./deletion.js";
 import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget, ErasureSubject } from "./downstream-target.js";
 import type { Ledger } from "./ledger.js";
@@ -92,7 +92,7 @@ async function erase(parts: RunParts, requestId: string, limits: RunLimits): Pro
   const open = await ledger.find(requestId);
   if (open === undefined || open.completedAt !== undefined) return "completed";
   const waitMs = open.notBefore - parts.clock();
-  if (limits.keepsWaits && waitMs > 0) {
+  if (limits.keepsWaits && waitMs > 0 && waitMs <= longestWait(parts, open)) {
     parts.wakeUp.hint(requestId, waitMs);
     return "left open";
   }
@@ -200,6 +200,11 @@ class EarlierOpen extends Error {}
 
 /** A request that waits for an earlier one is tried again so much later, if it is not woken before, ms. */
 const WAIT_MS = 1000;
+
+/** Nothing that fails is told to wait longer, ms: a longer wait means that the clock was set back since, and is over. */
+function longestWait(parts: RunParts, deletion: Deletion): number {
+  return Math.max(WAIT_MS, retryDelay(deletion.attempts, isRemote(parts, stageOf(deletion))));
+}
 
 async function stage<T>(name: string, deletion: Deletion, work: () => Promise<T>): Promise<T> {
   try {
