@@ -35,9 +35,3 @@ export function documentOf({ attributes, identities }: Message, stamp: Stamp): E
 export function encodeMessage({ identities, attributes, segments }: Message): Uint8Array {
   return Buffer.from(JSON.stringify({ identities, attributes, segments }));
 }
-
-/** The message of bytes that `encodeMessage` made. */
-export function decodeMessage(bytes: Uint8Array): Message {
-  const { identities, attributes, segments } = JSON.parse(Buffer.from(bytes).toString()) as Message;
-  return { identities, attributes, segments };
-}
