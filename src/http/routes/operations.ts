@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.js";
 import type { Meters } from "../../meters.js";
 import type { Probe } from "../../probe.js";
+import { withTimeLimit } from "../../time-limit.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
 import { answerKept, type KeptBody, keepBody } from "../kept-body.js";
@@ -73,16 +74,10 @@ interface StoreState {
 
 /** A store's state; one that does not answer in time is down. Why it is down is for the logs of the store. */
 async function look({ name, required, check }: Probe): Promise<StoreState> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("late")), PROBE_MS);
-  });
   try {
-    const note = await Promise.race([check(), late]);
+    const note = await withTimeLimit(PROBE_MS, [], () => check());
     return note === undefined ? { name, required, state: "up" } : { name, required, state: "degraded", note };
   } catch {
     return { name, required, state: "down" };
-  } finally {
-    clearTimeout(timer);
   }
 }
