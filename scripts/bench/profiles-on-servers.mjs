@@ -48,14 +48,15 @@ export async function measureProfiles({ service, stores, key, people, say }) {
   const before = await direct.transactions();
   const single = await rate(count, AT_ONCE, (n) => post({ _uid: `single-${n}`, city: "Oslo" }, agent));
   const after = await direct.transactions();
-  lines.push([
-    `single messages, ${AT_ONCE} at once`,
+  const besideInsertOne = (what, { rate: perSecond }) => [
+    `${what}, ${AT_ONCE} at once`,
     "a second",
-    single.rate,
+    perSecond,
     "insertOne",
     insertOne.rate,
-    single.rate / insertOne.rate,
-  ]);
+    perSecond / insertOne.rate,
+  ];
+  lines.push(besideInsertOne("single messages", single));
   const [run, aborted] = [after.started - before.started, after.aborted - before.aborted];
   lines.push(["transactions that were run again", "of all", aborted, "started", run, aborted / run]);
 
@@ -70,14 +71,7 @@ export async function measureProfiles({ service, stores, key, people, say }) {
   const deleted = await rate(count / 2, AT_ONCE, (n) =>
     sendFor(200, service, { method: "DELETE", path: `/api/entity/user/_uid/single-${n}`, agent }, key),
   );
-  lines.push([
-    `DELETE acknowledged, ${AT_ONCE} at once`,
-    "a second",
-    deleted.rate,
-    "insertOne",
-    insertOne.rate,
-    deleted.rate / insertOne.rate,
-  ]);
+  lines.push(besideInsertOne("DELETE acknowledged", deleted));
   agent.destroy();
   await direct.close();
   return lines;
