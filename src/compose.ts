@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import { catalogueCensus } from "./catalogue/census.js";
-import { finishDeletedSegments } from "./catalogue/delete-segment.js";
 import { segmentIds } from "./catalogue/segment-ids.js";
 import { segmentNames } from "./catalogue/segment-names.js";
 import { arrivals, type Clock } from "./clock.js";
@@ -178,7 +177,7 @@ export async function compose(
     api: all,
     async listen() {
       await patiently(erasure.eraseAgain, stores.failureOf, log);
-      await patiently(() => finishDeletedSegments(stores.catalogue, stores.memberships), stores.failureOf, log);
+      await patiently(stores.catalogue.endMemberships, stores.failureOf, log);
       const address = await port.listen();
       maintenance = maintainHistory({ ...stores, arrivals: arrivalClock, keepMs: historyKeepMs, log });
       if (settings.roles.includes("worker")) erasure.start();

@@ -8,12 +8,13 @@ export interface CatalogueStore {
   segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
   /** Up to `limit` segments, of this table alone if one is named, whose id comes after `after` (absent: from the first). */
   segments(after: string | undefined, limit: number, table?: string): Promise<Segment[]>;
-  /** Removes the segment unless an experience names it. Its id is among `removed` from then on. */
+  /** Removes the segment unless an experience names it. Its memberships stay until `endMemberships`. */
   deleteSegment(id: string): Promise<"deleted" | "absent" | "in-use">;
-  /** Ids of deleted segments that still have memberships, as far as is known; at most `limit`. */
-  removed(limit: number): Promise<string[]>;
-  /** Notes that nothing is left of a deleted segment. Safe to repeat. */
-  forgetRemoved(id: string): Promise<void>;
+  /**
+   * Ends every membership of deleted segments and forgets the statements about them; a commit that was planned with one of them is refused. A commit
+   * that was under way when a segment was deleted may bring one more: a later call ends it, unless the segment is there again. Safe to repeat.
+   */
+  endMemberships(): Promise<void>;
 
   /** Keeps the experience unless a segment that it names is not in the catalogue; then says which. */
   putExperience(experience: Experience): Promise<{ missing: readonly ("audience" | "goal")[] }>;

@@ -4,6 +4,4 @@ export interface SegmentMembers {
   sizes(segments: readonly string[]): Promise<number[]>;
   /** Entities that are members of both. */
   overlap(a: string, b: string): Promise<number>;
-  /** Ends every membership of a segment. Safe to repeat. */
-  removeSegment(segment: string): Promise<void>;
 }

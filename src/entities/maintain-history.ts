@@ -8,6 +8,8 @@ const EVERY_MS = 20_000;
 export interface HistoryMaintenanceParts {
   readonly history: Pick<History, "expire">;
   readonly idempotency: Pick<Idempotency, "forget">;
+  /** Ends what commits that were under way at the deletion of a segment have brought. */
+  readonly catalogue: { endMemberships(): Promise<void> };
   /** See `clock.arrivals`. */
   readonly arrivals: Clock;
   /** How long messages are kept, ms; undefined is for ever. */
@@ -16,12 +18,11 @@ export interface HistoryMaintenanceParts {
 }
 
 /**
- * Removes messages that are older than the retention, and requests that can be repeated no more, now and 20 s after each round. `stop` resolves
- * when no round is under way.
+ * Removes messages that are older than the retention, requests that can be repeated no more, and memberships of deleted segments, now and 20 s after
+ * each round. `stop` resolves when no round is under way.
  */
-export function maintainHistory({ history, idempotency, arrivals, keepMs, log }: HistoryMaintenanceParts): {
-  stop(): Promise<void>;
-} {
+export function maintainHistory(parts: HistoryMaintenanceParts): { stop(): Promise<void> } {
+  const { history, idempotency, catalogue, arrivals, keepMs, log } = parts;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let running = round();
@@ -30,6 +31,7 @@ export function maintainHistory({ history, idempotency, arrivals, keepMs, log }:
     try {
       if (keepMs !== undefined) await history.expire(arrivals() - keepMs);
       await idempotency.forget(arrivals());
+      await catalogue.endMemberships();
     } catch (err) {
       log.error({ err }, "removing what is too old from the history failed and will be tried again");
     }

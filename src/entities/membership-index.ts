@@ -6,8 +6,6 @@ export interface MembershipIndex {
   sizes(segments: readonly string[]): Promise<number[]>;
   /** Profiles that are members of both. */
   overlap(a: string, b: string): Promise<number>;
-  /** Ends every membership of a segment and forgets the statements about it; a commit that was planned with one of them is refused. Safe to repeat. */
-  removeSegment(segment: string): Promise<void>;
   /** Forgets everything about these entities. Safe to repeat. */
   erase(entities: readonly EntityId[]): Promise<void>;
   /** Whether anything is kept about any of these entities. */

@@ -98,17 +98,6 @@ export function catalogueStoreContract(
         expect(await store.deleteSegment("b")).to.equal("absent");
       });
     }
-
-    it("names deleted segments until it is told that nothing is left of them", async () => {
-      await put("a", "b");
-      await store.deleteSegment("b");
-      await store.deleteSegment("a");
-      expect(await store.removed(1)).to.deep.equal(["a"]);
-      expect(await store.removed(9)).to.deep.equal(["a", "b"]);
-      await store.forgetRemoved("a");
-      await store.forgetRemoved("a");
-      expect(await store.removed(9)).to.deep.equal(["b"]);
-    });
   });
 }
 

@@ -183,7 +183,9 @@ export function entityStoreContract(
       const segment = `removed ${newEntityId()}`;
       const root = await keep(stores.entities, freshEntity([newHash()]));
       const other = await keep(stores.entities, freshEntity([newHash()]), { said: [{ add: [segment] }] });
-      await stores.memberships.removeSegment(segment);
+      await stores.catalogue.putSegment({ id: segment, name: segment, table: "user" });
+      await stores.catalogue.deleteSegment(segment);
+      await stores.catalogue.endMemberships();
       const absorbs = [{ id: other.id, revision: other.revision }];
       expect(await commit([changeOf({ ...root, joined: [other.id] }, [{ add: [segment] }], absorbs)])).to.equal(false);
       expect(await stores.memberships.sizes([segment])).to.deep.equal([0]);

@@ -23,7 +23,7 @@ onEmbedded("history maintenance", () => {
   };
 
   it("removes requests that can be repeated no more, also where messages are kept for ever", async () => {
-    const { history, idempotency } = open.stores;
+    const { history, idempotency, catalogue } = open.stores;
     for (const [id, arrival] of [
       ["later", DAY_MS],
       ["old", 1_000],
@@ -35,6 +35,7 @@ onEmbedded("history maintenance", () => {
     const maintenance = maintainHistory({
       history,
       idempotency,
+      catalogue,
       arrivals: () => now,
       keepMs: undefined,
       log: openLog("silent"),

@@ -1,8 +1,16 @@
 import { expect } from "chai";
 import type { CatalogueStore } from "../../src/catalogue/catalogue-store.js";
+import { deleteSegment } from "../../src/catalogue/delete-segment.js";
+import { mongoCatalogueStore } from "../../src/stores/mongodb/catalogue-store.js";
+import { promised } from "../../src/stores/mongodb/connection.js";
+import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
+import { mongoEntityStore } from "../../src/stores/mongodb/entity-store.js";
+import { transactions } from "../../src/stores/mongodb/transaction.js";
 import { catalogueStoreContract } from "../contracts/catalogue-store.contract.js";
+import { changeOf, commitOf, freshEntity, keep } from "../support/commits.js";
 import { openTestEngine, type TestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
+import { fated, watchedDb } from "../support/watched-db.js";
 
 onServers(["mongodb"], "mongodb", () => {
   let engine: TestEngine;
@@ -44,14 +52,79 @@ onServers(["mongodb"], "mongodb", () => {
         await catalogue.putSegment({ id: "b", name: "b", table: "user" });
       }
     });
+  });
 
-    it("is not forgotten as removed when it is put again, and is no longer listed as removed after", async () => {
-      await catalogue.deleteSegment("b");
-      await other.putSegment({ id: "b", name: "again", table: "user" });
-      expect(await catalogue.removed(9)).to.deep.equal(["b"]);
-      await catalogue.forgetRemoved("b");
-      expect(await catalogue.removed(9)).to.deep.equal([]);
-      expect((await catalogue.segment("b"))?.name).to.equal("again");
+  describe("a segment that is deleted while a commit adds a member", () => {
+    const parts = () => {
+      const data = engine.client.db(engine.name, promised);
+      const ledger = engine.client.db(`${engine.name}_ledger`, promised);
+      return { data, ledger, transact: transactions(engine.client, 10_000) };
+    };
+    const member = () =>
+      commitOf([changeOf(freshEntity(), [{ add: ["late"] }])], { segments: [{ id: "late", table: "user" }] });
+    const members = async () => (await engine.stores.memberships.sizes(["late"]))[0];
+    const put = () => engine.stores.catalogue.putSegment({ id: "late", name: "late", table: "user" });
+
+    beforeEach(put);
+    afterEach(() => engine.empty());
+
+    /** Deletes the segment while a commit that has read it is under way, and lets that be kept afterwards. */
+    async function deleteBeside(): Promise<void> {
+      const { around, reached, release } = fated("is held before", 0);
+      const { data, transact, ...own } = parts();
+      const wrapping = keyWrapping(Buffer.alloc(32));
+      const entities = mongoEntityStore(data, {
+        ...{ data, ...own, wrapping, slotMs: 3_600_000 },
+        transact: (work) =>
+          transact(async (session) => {
+            const result = await work(session);
+            await around(async () => {}, "find");
+            return result;
+          }),
+      });
+      const kept = entities.commit(member());
+      await reached;
+      await deleteSegment("late", engine.stores.catalogue);
+      release();
+      expect(await kept).to.equal(true);
+    }
+
+    it("has no member once it was looked at again", async () => {
+      await deleteBeside();
+      await engine.stores.catalogue.endMemberships();
+      expect(await members()).to.equal(0);
     });
+
+    it("starts without members when it is put again", async () => {
+      await deleteBeside();
+      await engine.stores.catalogue.endMemberships();
+      await put();
+      await engine.stores.catalogue.endMemberships();
+      expect(await members()).to.equal(0);
+    });
+
+    it("has every member when a message has named it again since", async () => {
+      await deleteBeside();
+      expect(await engine.stores.entities.commit(member())).to.equal(true);
+      await engine.stores.catalogue.endMemberships();
+      expect(await members()).to.equal(2);
+    });
+
+    for (const at of [1, 2, 3, 4]) {
+      it(`loses no member of later to a clean-up that is held before operation ${at}`, async () => {
+        await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
+        await engine.stores.catalogue.deleteSegment("late");
+        const { around, reached, release } = fated("is held before", at);
+        const { data, transact } = parts();
+        const ending = mongoCatalogueStore(watchedDb(data, around), transact).endMemberships();
+        await reached;
+        await engine.stores.catalogue.endMemberships();
+        expect(await engine.stores.entities.commit(member())).to.equal(true);
+        release();
+        await ending;
+        await engine.stores.catalogue.endMemberships();
+        expect(await members()).to.equal(1);
+      });
+    }
   });
 });

@@ -1,6 +1,6 @@
 import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
 import { sizesOf } from "../../catalogue/census.js";
-import { deleteSegment, finishDeletedSegments } from "../../catalogue/delete-segment.js";
+import { deleteSegment } from "../../catalogue/delete-segment.js";
 import type { Experience } from "../../catalogue/experience.js";
 import type { Segment } from "../../catalogue/segment.js";
 import type { SegmentMembers } from "../../catalogue/segment-members.js";
@@ -75,7 +75,7 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
     const id = readSegmentId(ctx);
     const { name = id, table = DEFAULT_TABLE } = await readSegment(ctx, limits);
     refuseUnknownTable(table, tables);
-    await finishDeletedSegments(catalogue, members);
+    await catalogue.endMemberships();
     await catalogue.putSegment({ id, name, table });
     const [segment] = await withSizes([{ id, name, table }]);
     answer(ctx, segment);
@@ -83,7 +83,7 @@ function segmentRoutes(api: Api, { catalogue, members, tables, limits }: Catalog
 
   api.add("DELETE", "/api/segment/:id", ["admin"], async (ctx) => {
     const id = idOf(ctx.params);
-    await deleteSegment(id, catalogue, members);
+    await deleteSegment(id, catalogue);
     answer(ctx, { id });
   });
 }

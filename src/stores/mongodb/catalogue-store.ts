@@ -1,13 +1,15 @@
-import type { Collection, Db } from "mongodb";
+import { type Collection, type Db, ObjectId } from "mongodb";
 import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
 import type { Experience } from "../../catalogue/experience.js";
 import type { Segment } from "../../catalogue/segment.js";
 import { byIds, type CollectionPlan } from "./collection.js";
+import { entityCollectionsOf, formerMemberOf, memberOf } from "./entity-document.js";
 import { Conflict, type Transact } from "./transaction.js";
 
 export const catalogueCollections: readonly CollectionPlan[] = [
   { name: "segments", indexes: [{ key: { table: 1, _id: 1 } }] },
-  { name: "removed_segments", indexes: [] },
+  // A note outlives by far every transaction that was open at the deletion: the server ends them after a minute (transactionLifetimeLimitSeconds).
+  { name: "removed_segments", indexes: [{ key: { endedAt: 1 }, expireAfterSeconds: 3_600 }] },
   { name: "experiences", indexes: [{ key: { audience: 1 } }, { key: { goal: 1 } }] },
 ];
 
@@ -20,16 +22,58 @@ export interface SegmentDocument extends Omit<Segment, "id"> {
 export type ExperienceDocument = Omit<Experience, "id"> & { readonly _id: string };
 
 export const segmentsOf = (db: Db): Collection<SegmentDocument> => db.collection<SegmentDocument>("segments");
-/** Segments that were deleted, and may have memberships left. */
-export const removedSegmentsOf = (db: Db) => db.collection<{ readonly _id: string }>("removed_segments");
+
+/** A segment that was deleted, and may have memberships left. */
+interface RemovedSegment {
+  readonly _id: string;
+  /** Tells this deletion of the segment from later ones. */
+  readonly deletion?: ObjectId;
+  /** When the memberships that the deletion found were ended. */
+  readonly endedAt?: Date;
+}
+
+export const removedSegmentsOf = (db: Db) => db.collection<RemovedSegment>("removed_segments");
 export const experiencesOf = (db: Db): Collection<ExperienceDocument> =>
   db.collection<ExperienceDocument>("experiences");
+
+/** Profiles that one write of `endMemberships` changes. */
+const AT_ONCE = 1_000;
 
 /** Segments and experiences, a document each. Lists are in the order of `_id`, which is that of its UTF-8 bytes. */
 export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore {
   const segments = segmentsOf(db);
   const removed = removedSegmentsOf(db);
   const experiences = experiencesOf(db);
+  const { entities } = entityCollectionsOf(db);
+
+  /**
+   * Forgets what profiles say of a segment, of the kinds in `named`. A commit that read the segment before its deletion, and is kept after it, conflicts
+   * with nothing, as a document that each commit writes would be shared by all. So each call looks again for members of a segment that is not
+   * there. `isDeleted` is asked after profiles were found, and they are changed at the revision that they were found at: so a profile that became a
+   * member since the segment was put again is left alone, however long a call is held up.
+   */
+  async function endStatements(segment: string, named: string[], isDeleted: () => Promise<boolean>): Promise<void> {
+    const forget = {
+      segments: { $setDifference: ["$segments", named.map((text) => ({ $literal: text }))] },
+      statements: {
+        $filter: {
+          input: "$statements",
+          as: "statement",
+          cond: { $ne: [{ $arrayElemAt: ["$$statement", 0] }, { $literal: segment }] },
+        },
+      },
+      revision: { $add: ["$revision", 1] },
+    };
+    for (;;) {
+      const found = entities.find({ segments: { $in: named } }, { projection: { revision: 1 }, limit: AT_ONCE });
+      const profiles = await found.toArray();
+      if (profiles.length === 0 || !(await isDeleted())) return;
+      await entities.bulkWrite(
+        profiles.map(({ _id, revision }) => ({ updateOne: { filter: { _id, revision }, update: [{ $set: forget }] } })),
+        { ordered: false },
+      );
+    }
+  }
 
   return {
     async putSegment({ id, name, table }) {
@@ -58,16 +102,23 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
         if ((await experiences.findOne({ $or: [{ audience: id }, { goal: id }] }, { session })) !== null)
           return "in-use";
         if ((await segments.deleteOne({ _id: id }, { session })).deletedCount === 0) return "absent";
-        await removed.updateOne({ _id: id }, { $set: {} }, { session, upsert: true });
+        await removed.replaceOne({ _id: id }, { deletion: new ObjectId() }, { session, upsert: true });
         return "deleted";
       }),
 
-    async removed(limit) {
-      return (await removed.find().sort({ _id: 1 }).limit(limit).toArray()).map(({ _id }) => _id);
-    },
-
-    async forgetRemoved(id) {
-      await removed.deleteOne({ _id: id });
+    async endMemberships() {
+      for (const note of await removed.find().sort({ _id: 1 }).toArray()) {
+        const { _id: id, endedAt } = note;
+        if (endedAt === undefined) {
+          const begun = { ...note, endedAt: { $exists: false } };
+          await endStatements(
+            id,
+            [memberOf(id), formerMemberOf(id)],
+            async () => (await removed.findOne(begun)) !== null,
+          );
+          await removed.updateOne(note, { $currentDate: { endedAt: true } });
+        } else await endStatements(id, [memberOf(id)], async () => (await segments.findOne({ _id: id })) === null);
+      }
     },
 
     async putExperience(experience) {

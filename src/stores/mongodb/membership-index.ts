@@ -1,7 +1,7 @@
 import { type Db, MongoServerError } from "mongodb";
 import type { MembershipIndex } from "../../entities/membership-index.js";
 import { byIds } from "./collection.js";
-import { entityCollectionsOf, formerMemberOf, memberOf } from "./entity-document.js";
+import { entityCollectionsOf, memberOf } from "./entity-document.js";
 
 /** Segments counted at once, each by the index. */
 const AT_ONCE = 4;
@@ -52,25 +52,6 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
     },
 
     overlap: (a, b) => entities.countDocuments({ segments: { $all: [memberOf(a), memberOf(b)] } }),
-
-    async removeSegment(segment) {
-      const named = [memberOf(segment), formerMemberOf(segment)];
-      await entities.updateMany({ segments: { $in: named } }, [
-        {
-          $set: {
-            segments: { $setDifference: ["$segments", named.map((text) => ({ $literal: text }))] },
-            statements: {
-              $filter: {
-                input: "$statements",
-                as: "statement",
-                cond: { $ne: [{ $arrayElemAt: ["$$statement", 0] }, { $literal: segment }] },
-              },
-            },
-            revision: { $add: ["$revision", 1] },
-          },
-        },
-      ]);
-    },
 
     async erase(ids) {
       if (ids.length === 0) return;

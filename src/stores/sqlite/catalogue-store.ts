@@ -2,6 +2,7 @@ import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
 import type { Experience } from "../../catalogue/experience.js";
 import type { Segment } from "../../catalogue/segment.js";
 import { type Database, inTransaction } from "./database.js";
+import { segmentRemoval } from "./membership-index.js";
 
 /** `segment_removed` names deleted segments whose memberships may be left. */
 export const catalogueSchema = `
@@ -30,7 +31,7 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   const dropSegment = db.prepare("DELETE FROM segment WHERE id = ?");
   const naming = db.prepare("SELECT 1 FROM experience WHERE audience = ?1 OR goal = ?1 LIMIT 1");
   const noteRemoved = db.prepare("INSERT INTO segment_removed VALUES (?) ON CONFLICT DO NOTHING");
-  const listRemoved = db.prepare("SELECT id FROM segment_removed ORDER BY id LIMIT ?");
+  const listRemoved = db.prepare("SELECT id FROM segment_removed");
   const dropRemoved = db.prepare("DELETE FROM segment_removed WHERE id = ?");
   const putExperience = db.prepare(
     `INSERT INTO experience VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
@@ -41,6 +42,8 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
     `SELECT id, name, "group", audience, goal FROM experience WHERE id > ? ORDER BY id LIMIT ?`,
   );
   const dropExperience = db.prepare("DELETE FROM experience WHERE id = ?");
+
+  const removeSegment = segmentRemoval(db);
 
   const segment = (id: string) => segmentOf(findSegment.get(id));
 
@@ -76,12 +79,12 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       });
     },
 
-    async removed(limit) {
-      return (listRemoved.all(limit) as { id: string }[]).map(({ id }) => id);
-    },
-
-    async forgetRemoved(id) {
-      dropRemoved.run(id);
+    /** A commit puts the segments that it names into the catalogue by the same transaction: it brings no membership of one that is deleted. */
+    async endMemberships() {
+      for (const { id } of listRemoved.all() as { id: string }[]) {
+        await removeSegment(id);
+        dropRemoved.run(id);
+      }
     },
 
     async putExperience({ id, name, group, audience, goal }) {

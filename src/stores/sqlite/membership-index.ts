@@ -18,9 +18,6 @@ export const membershipSchema = `
     entity TEXT PRIMARY KEY, time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL
   ) WITHOUT ROWID;`;
 
-/** Profiles that one step of `removeSegment` changes: other requests get a turn in between. */
-const AT_ONCE = 1_000;
-
 /** Memberships in `entities.db`; `sqliteEntityStore` writes them. */
 export function sqliteMembershipIndex(db: Database): MembershipIndex {
   const forgetStatements = db.prepare("DELETE FROM membership WHERE entity = ?");
@@ -28,14 +25,40 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
   const size = db.prepare("SELECT count(*) AS members FROM membership WHERE segment = ? AND member = 1");
   const both = db.prepare(`SELECT count(*) AS members FROM membership a JOIN membership b ON b.entity = a.entity
     WHERE a.segment = ? AND a.member = 1 AND b.segment = ? AND b.member = 1`);
+  const kept = db.prepare(`SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?1))
+    UNION ALL SELECT 1 FROM membership_full WHERE entity IN (SELECT value FROM json_each(?1)) LIMIT 1`);
+
+  return {
+    async sizes(segments) {
+      return segments.map((segment) => (size.get(segment) as { members: number }).members);
+    },
+
+    overlap: async (a, b) => (both.get(a, b) as { members: number }).members,
+
+    async erase(entities) {
+      inTransaction(db, () => {
+        for (const entity of entities) {
+          forgetStatements.run(entity);
+          forgetFull.run(entity);
+        }
+      });
+    },
+
+    holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
+  };
+}
+
+/** Profiles that one step changes: other requests get a turn in between. */
+const AT_ONCE = 1_000;
+
+/** Ends every membership of a segment, and forgets the statements about it. */
+export function segmentRemoval(db: Database): (segment: string) => Promise<void> {
   // The two indexes on segments hold members and former members.
   const findNamed = [1, 0].map((member) =>
     db.prepare(`SELECT entity FROM membership WHERE segment = ? AND member = ${member} LIMIT ${AT_ONCE}`),
   );
   const forgetStatement = db.prepare("DELETE FROM membership WHERE entity = ? AND segment = ?");
   const raise = db.prepare("UPDATE entity SET revision = revision + 1 WHERE id = ?");
-  const kept = db.prepare(`SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?1))
-    UNION ALL SELECT 1 FROM membership_full WHERE entity IN (SELECT value FROM json_each(?1)) LIMIT 1`);
 
   /** A commit that was planned with the statements, and would merge them into another profile, finds another revision. */
   function removeSome(named: (typeof findNamed)[number], segment: string): number {
@@ -49,26 +72,7 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
     return rows.length;
   }
 
-  return {
-    async sizes(segments) {
-      return segments.map((segment) => (size.get(segment) as { members: number }).members);
-    },
-
-    overlap: async (a, b) => (both.get(a, b) as { members: number }).members,
-
-    async removeSegment(segment) {
-      for (const named of findNamed) while (removeSome(named, segment) === AT_ONCE) await setImmediate();
-    },
-
-    async erase(entities) {
-      inTransaction(db, () => {
-        for (const entity of entities) {
-          forgetStatements.run(entity);
-          forgetFull.run(entity);
-        }
-      });
-    },
-
-    holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
+  return async (segment) => {
+    for (const named of findNamed) while (removeSome(named, segment) === AT_ONCE) await setImmediate();
   };
 }
