@@ -77,27 +77,34 @@ function* split(
   refused: RefusedMessage[],
 ): Generator<{ readonly messages: readonly BatchMessage[]; readonly bytes: number }> {
   let messages: BatchMessage[] = [];
-  let open = new Map<EntityId, number>();
+  let open = new Set<EntityId>();
+  let bytes = 0;
   let statements = 0;
   for (const message of batch) {
     const own = weights.of(message);
     const said = segmentsNamedIn(message.message).length;
-    if (own.size > 1 && sumOf(own) > MERGE_BYTES) {
+    const ownBytes = sumOf(own);
+    if (own.size > 1 && ownBytes > MERGE_BYTES) {
       refused.push({ message, reason: "merge_too_large" });
       continue;
     }
-    const both = new Map([...open, ...own]);
-    const isTooLarge = both.size > open.size && sumOf(both) > PART_BYTES;
+    let more = 0;
+    for (const [entity, weight] of own) if (!open.has(entity)) more += weight;
+    const isTooLarge = more > 0 && bytes + more > PART_BYTES;
     if (messages.length > 0 && (isTooLarge || statements + said > PART_STATEMENTS)) {
-      yield { messages, bytes: sumOf(open) };
+      yield { messages, bytes };
       messages = [];
-      open = new Map(own);
+      open = new Set();
+      bytes = 0;
       statements = 0;
-    } else open = both;
+      more = ownBytes;
+    }
+    for (const entity of own.keys()) open.add(entity);
+    bytes += more;
     messages.push(message);
     statements += said;
   }
-  if (messages.length > 0) yield { messages, bytes: sumOf(open) };
+  if (messages.length > 0) yield { messages, bytes };
 }
 
 function sumOf(weights: ReadonlyMap<EntityId, number>): number {
