@@ -4,7 +4,7 @@ import type { HashIdentity, Identity, IdentityHash } from "../entities/identity.
 import type { SealedIdentities } from "./sealed-identities.js";
 
 export interface ScopeParts {
-  readonly entities: Pick<EntityStore, "owners" | "load">;
+  readonly entities: Pick<EntityStore, "find">;
   readonly identities: SealedIdentities;
   readonly hashIdentity: HashIdentity;
 }
@@ -31,8 +31,7 @@ export async function expandScope(parts: ScopeParts, hash: IdentityHash, now: nu
   const identities: Identity[] = [];
   let next = [hash];
   while (next.length > 0) {
-    const owners = await parts.entities.owners(next);
-    const live = await parts.entities.load([...new Set(owners.values())].filter((id) => !profiles.has(id)));
+    const { owners, profiles: live } = await parts.entities.find(next);
     const found: StoredEntity[] = [];
     for (const one of next) {
       const owner = owners.get(one);

@@ -53,8 +53,7 @@ export async function requestDeletion(
 async function repeatable({ ledger, entities }: RequestParts, hash: IdentityHash): Promise<Deletion | undefined> {
   const open = await ledger.openFor(hash);
   if (open === undefined) return undefined;
-  const owners = await entities.owners(open.hashes);
-  return (await entities.load([...new Set(owners.values())])).size > 0 ? undefined : open;
+  return (await entities.find(open.hashes)).profiles.size > 0 ? undefined : open;
 }
 
 interface Asked {

@@ -29,10 +29,21 @@ export interface Commit {
   readonly segments: readonly { readonly id: string; readonly table: string }[];
 }
 
+/** What identities lead to. */
+export interface FoundEntities {
+  /** The id that each identity leads to; unknown ones are absent. The profile may be erased by now, or about to be. */
+  readonly owners: ReadonlyMap<IdentityHash, EntityId>;
+  /** The live profiles among them, by id. One that an accepted deletion names is absent. */
+  readonly profiles: ReadonlyMap<EntityId, StoredEntity>;
+}
+
 /** PORT. Live profiles with the identities that lead to them, and the one way in which messages change them. */
 export interface EntityStore {
-  /** The id that each identity leads to; unknown ones are absent. The profile may be erased by now, or about to be. */
-  owners(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, EntityId>>;
+  /**
+   * Who holds each identity, and the live profiles among them, in one round trip. An identity whose profile is merged into another one meanwhile may
+   * be found with its earlier id and no profile.
+   */
+  find(hashes: readonly IdentityHash[]): Promise<FoundEntities>;
 
   /**
    * The id that each identity leads to, and what loading it would take, bytes; unknown identities are absent. A write at the same time

@@ -7,7 +7,7 @@ import type { Sealing } from "./sealed.js";
 import type { Suppression } from "./suppression.js";
 
 export interface ProfileSources {
-  readonly entities: Pick<EntityStore, "owners" | "load">;
+  readonly entities: Pick<EntityStore, "find">;
   readonly suppression: Suppression;
 }
 
@@ -34,8 +34,8 @@ export async function findProfiles(
   sealing: Sealing,
   hashes: readonly IdentityHash[],
 ): Promise<FoundProfiles> {
-  const [held, cutOffs] = await Promise.all([entities.owners(hashes), suppression.cutOffs(hashes)]);
-  const live = [...(await entities.load([...new Set(held.values())])).values()];
+  const [found, cutOffs] = await Promise.all([entities.find(hashes), suppression.cutOffs(hashes)]);
+  const live = [...found.profiles.values()];
   const plain = await sealing.open(live.map(({ id, sealed }) => ({ entity: id, sealed })));
   const pace = pacer();
   const profiles = new Map<EntityId, OpenProfile>();
@@ -46,5 +46,5 @@ export async function findProfiles(
     await pace();
   }
   const unreadable = live.filter(({ id }) => !profiles.has(id));
-  return { owners: new Map(hashes.map((hash) => [hash, held.get(hash)])), profiles, unreadable, cutOffs };
+  return { owners: new Map(hashes.map((hash) => [hash, found.owners.get(hash)])), profiles, unreadable, cutOffs };
 }

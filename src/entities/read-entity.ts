@@ -8,7 +8,7 @@ import type { SegmentNames } from "./segment-names.js";
 import type { Table } from "./tables.js";
 
 export interface ReadParts {
-  readonly entities: Pick<EntityStore, "owners" | "load">;
+  readonly entities: Pick<EntityStore, "find">;
   readonly segments: SegmentNames;
   readonly sealing: Sealing;
   readonly hashIdentity: HashIdentity;
@@ -43,14 +43,15 @@ export function readEntity({ entities, segments, sealing, hashIdentity }: ReadPa
   };
 }
 
-/** The live profile that an identity leads to. One that is merged between the two reads is looked for again: the identity leads to another one by then. */
+/** The live profile that an identity leads to. One that is merged meanwhile is looked for again: the identity leads to another one by then. */
 async function holderOf(entities: ReadParts["entities"], hash: IdentityHash): Promise<StoredEntity | undefined> {
   let before: EntityId | undefined;
   for (;;) {
-    const owner = (await entities.owners([hash])).get(hash);
-    if (owner === undefined || owner === before) return undefined;
-    const entity = (await entities.load([owner])).get(owner);
-    if (entity !== undefined) return entity;
+    const { owners, profiles } = await entities.find([hash]);
+    const owner = owners.get(hash);
+    if (owner === undefined) return undefined;
+    const entity = profiles.get(owner);
+    if (entity !== undefined || owner === before) return entity;
     before = owner;
   }
 }

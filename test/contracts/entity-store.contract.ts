@@ -68,9 +68,9 @@ export function entityStoreContract(
       const hashes = [newHash(), newHash()];
       const kept = await keep(stores.entities, freshEntity(hashes));
       expect(await stored(kept.id)).to.deep.equal(kept);
-      expect(await stores.entities.owners([...hashes, newHash()])).to.deep.equal(
-        new Map(hashes.map((hash) => [hash, kept.id])),
-      );
+      const found = await stores.entities.find([...hashes, newHash()]);
+      expect(found.owners).to.deep.equal(new Map(hashes.map((hash) => [hash, kept.id])));
+      expect(found.profiles).to.deep.equal(new Map([[kept.id, kept]]));
       expect(await stores.entities.load([newEntityId()])).to.deep.equal(new Map());
       const again = await keep(stores.entities, { ...kept, sealed: Uint8Array.of(9) });
       expect(await stored(kept.id)).to.deep.equal(again);
@@ -138,7 +138,7 @@ export function entityStoreContract(
       const owner = await keep(stores.entities, freshEntity([taken]));
       const second = freshEntity([mine, taken]);
       expect(await commit([changeOf(second)])).to.equal(false);
-      expect(await stores.entities.owners([mine, taken])).to.deep.equal(new Map([[taken, owner.id]]));
+      expect((await stores.entities.find([mine, taken])).owners).to.deep.equal(new Map([[taken, owner.id]]));
     });
 
     it("takes an identity from the id that held it when the commit was planned", async () => {
@@ -149,9 +149,9 @@ export function entityStoreContract(
       const cutOffs = new Map([[hash, 5]]);
       expect(await commit([changeOf(next)], { owners: new Map([[hash, newEntityId()]]), cutOffs })).to.equal(false);
       expect(await commit([changeOf(next)], { owners: new Map([[hash, doomed.id]]), cutOffs })).to.equal(true);
-      expect(await stores.entities.owners([hash])).to.deep.equal(new Map([[hash, next.id]]));
+      expect((await stores.entities.find([hash])).owners).to.deep.equal(new Map([[hash, next.id]]));
       await stores.entities.erase([doomed.id]);
-      expect(await stores.entities.owners([hash])).to.deep.equal(new Map([[hash, next.id]]));
+      expect((await stores.entities.find([hash])).owners).to.deep.equal(new Map([[hash, next.id]]));
     });
 
     it("merges: absorbed profiles are gone, and their identities lead to the one that absorbed them", async () => {
@@ -172,7 +172,7 @@ export function entityStoreContract(
       expect(await stores.entities.load([root.id, absorbed.id])).to.deep.equal(
         new Map([[root.id, { ...united.entity, revision: root.revision + 1 }]]),
       );
-      expect(await stores.entities.owners([a, b, other])).to.deep.equal(
+      expect((await stores.entities.find([a, b, other])).owners).to.deep.equal(
         new Map([a, b, other].map((hash) => [hash, root.id])),
       );
       expect(await stores.memberships.sizes(["merged here", "merged there"])).to.deep.equal([1, 1]);
@@ -214,7 +214,7 @@ export function entityStoreContract(
       const fresh = Array.from({ length: 8 }, () => freshEntity([hash]));
       const done = await Promise.all(fresh.map((entity) => commit([changeOf(entity)])));
       expect(done.filter((one) => one)).to.have.length(1);
-      const [owner] = (await stores.entities.owners([hash])).values();
+      const [owner] = (await stores.entities.find([hash])).owners.values();
       expect(owner).to.equal(fresh[done.indexOf(true)]?.id);
       expect(await stores.entities.load(fresh.map(({ id }) => id))).to.have.property("size", 1);
     });
@@ -240,7 +240,7 @@ export function entityStoreContract(
         const hash = newHash();
         expect(await accept({ hashes: [hash] }, new Map([[hash, undefined]]))).to.equal(true);
         expect(await commit([changeOf(freshEntity([hash]))])).to.equal(false);
-        const [holder] = (await stores.entities.owners([hash])).values();
+        const [holder] = (await stores.entities.find([hash])).owners.values();
         const planned = { owners: new Map([[hash, holder]]), cutOffs: new Map([[hash, 1_000]]) };
         expect(await commit([changeOf(freshEntity([hash]))], planned)).to.equal(true);
       });
@@ -248,10 +248,10 @@ export function entityStoreContract(
       it("refuses it also when that deletion is over", async () => {
         const hash = newHash();
         await accept({ hashes: [hash] }, new Map([[hash, undefined]]));
-        const [holder] = (await stores.entities.owners([hash])).values();
+        const [holder] = (await stores.entities.find([hash])).owners.values();
         if (holder !== undefined) await stores.entities.erase([holder]);
         expect(await commit([changeOf(freshEntity([hash]))])).to.equal(false);
-        expect(await stores.entities.owners([hash])).to.deep.equal(new Map());
+        expect((await stores.entities.find([hash])).owners).to.deep.equal(new Map());
       });
 
       it("accepts no deletion of a profile that changed since it was found", async () => {
@@ -301,7 +301,7 @@ export function entityStoreContract(
       expect(await stores.entities.holds([gone.id])).to.equal(true);
       for (let times = 0; times < 2; times += 1) await stores.entities.erase([gone.id, never]);
       expect(await stores.entities.holds([gone.id, never])).to.equal(false);
-      expect(await stores.entities.owners([a, b])).to.deep.equal(new Map([[b, stays.id]]));
+      expect((await stores.entities.find([a, b])).owners).to.deep.equal(new Map([[b, stays.id]]));
       expect(await stores.memberships.sizes(["erased"])).to.deep.equal([0]);
       expect(await stores.memberships.holds([gone.id])).to.equal(false);
       expect(await commit([changeOf(gone)])).to.equal(false);

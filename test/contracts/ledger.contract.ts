@@ -110,7 +110,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         notBefore: 0,
         revision: 2,
       });
-      const held = (await at.entities.owners(["hash-a"])).get("hash-a");
+      const held = (await at.entities.find(["hash-a"])).owners.get("hash-a");
       const lower = await ledger.extend("a-1700000000", 2, { cutOff: { at: 10, holder: held }, done: ["profile"] });
       expect(lower).to.deep.include({ done: ["profile"], revision: 3 });
       expect(lower?.cutOff).to.equal(5000);

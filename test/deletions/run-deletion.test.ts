@@ -61,7 +61,7 @@ describe("running a deletion", () => {
     expect(deletion.completedAt).to.equal(time);
     expect(deletion.sealedIdentities).to.have.length(0);
     await expectGone(at, deletion.entities);
-    expect(await at.stores.entities.owners([at.hashIdentity("user", ann)])).to.deep.equal(new Map());
+    expect((await at.stores.entities.find([at.hashIdentity("user", ann)])).owners).to.deep.equal(new Map());
     expect(await at.stores.entities.load([entity])).to.deep.equal(new Map());
   });
 

@@ -14,9 +14,9 @@ describe("a live profile without a key", () => {
     stage = await entityStage((stores) => ({
       entities: {
         ...stores.entities,
-        owners(hashes) {
+        find(hashes) {
           looks += 1;
-          return stores.entities.owners(hashes);
+          return stores.entities.find(hashes);
         },
       },
       ...wrap(stores),
@@ -24,7 +24,7 @@ describe("a live profile without a key", () => {
     await stage.collect([{ _uid: "a", user_id: "id-a", secret: 1, segments: ["vip"] }, { _uid: "b" }]);
     const hash = stage.hashIdentity("user", { field: "_uid", value: "a" });
     looks = 0;
-    return (await stage.stores.entities.owners([hash])).get(hash) ?? "";
+    return (await stage.stores.entities.find([hash])).owners.get(hash) ?? "";
   }
 
   it("is erased by the first message that names it when its key was overwritten, and a profile of its own comes of the message", async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import type { EntityId, StoredEntity } from "../../src/entities/entity.js";
+import type { IdentityHash } from "../../src/entities/identity.js";
 import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
 
 const MIB = 1_048_576;
@@ -33,10 +34,10 @@ describe("a batch about large profiles", () => {
     stage = await entityStage(({ entities }) => ({
       entities: {
         ...entities,
-        async load(ids: readonly EntityId[]) {
-          const states = await entities.load(ids);
-          loaded.push(sizeOf(states));
-          return states;
+        async find(hashes: readonly IdentityHash[]) {
+          const found = await entities.find(hashes);
+          loaded.push(sizeOf(found.profiles));
+          return found;
         },
       },
     }));

@@ -10,6 +10,7 @@ interface Profiled {
   readonly ns: string;
   readonly op: string;
   readonly planSummary?: string;
+  readonly docsExamined?: number;
   readonly command?: Readonly<Record<string, unknown>>;
 }
 
@@ -66,11 +67,16 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
     await send("GET", "/api/deletion");
     await until("the deletion", async () => (await send("GET", `/api/entity/deletestatus/${id}`)).completed === true);
     await service.service.stores.history.expire(Date.now() + 1000);
-    const scans = (await profiled()).filter(({ planSummary = "" }) => planSummary.includes("COLLSCAN"));
+    const scans = (await profiled()).filter((one) => one.planSummary?.includes("COLLSCAN") || readsTooMuch(one));
     expect(scans.map(({ ns, op, command }) => `${op} ${ns} ${JSON.stringify(command).slice(0, 200)}`)).to.deep.equal(
       [],
     );
   });
+
+  /** The summary says nothing about the profiles to which identities are followed: a scan of them examines 200 and more. */
+  function readsTooMuch({ command, docsExamined = 0 }: Profiled): boolean {
+    return command?.aggregate === "identities" && docsExamined >= 200;
+  }
 
   /** Operations on the collections of the service that are large or can become so, those of this test left out. */
   async function profiled(): Promise<Profiled[]> {

@@ -83,7 +83,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
       const entity = freshEntity([], { id, table, born: since, bindings, sealed: sealed as Uint8Array });
       const hashes = bindings.map(({ hash }) => hash);
       const { entities, suppression } = open.stores;
-      const [held, cutOffs] = [await entities.owners(hashes), await suppression.cutOffs(hashes)];
+      const [held, cutOffs] = [(await entities.find(hashes)).owners, await suppression.cutOffs(hashes)];
       const commit = commitOf([changeOf(entity, [{ add: ["buyers"], stamp }])], {
         messages: [messageFor(id, { ...stamp, sealed: sealed as Uint8Array })],
         owners: new Map(hashes.map((hash) => [hash, held.get(hash)])),

@@ -1,5 +1,5 @@
 import { type AnyBulkWriteOperation, Binary, type ClientSession, type Db } from "mongodb";
-import type { EntityId } from "../../entities/entity.js";
+import type { EntityId, StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, STATEMENT_BYTES } from "../../entities/entity-store.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import { groupedReads } from "../../grouped-calls.js";
@@ -24,22 +24,42 @@ const READS = { most: 1_000, atOnce: 4 };
 export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {
   const { entities, identities } = entityCollectionsOf(db);
 
+  /**
+   * In: identities. Out, for each id that holds some of them: the identities, and what `pipeline` makes of the profile, if there is one. One round trip,
+   * and each profile once, however many of its identities are asked for.
+   */
+  function follow<T extends object>(hashes: readonly IdentityHash[], pipeline: object[] = []): Promise<Followed<T>[]> {
+    const lookup = { from: "entities", localField: "_id", foreignField: "_id", pipeline, as: "profiles" };
+    const steps = [
+      { $match: byIds(hashes) },
+      { $group: { _id: "$entity", hashes: { $push: "$_id" } } },
+      { $lookup: lookup },
+    ];
+    return identities.aggregate<Followed<T>>(steps, { batchSize: hashes.length + 1 }).toArray();
+  }
+
+  const holders = groupedReads(
+    async (hashes: readonly IdentityHash[]) =>
+      byHash(await follow<EntityDocument>(hashes), (entity, profile) => ({ entity, profile })),
+    READS,
+  );
+
   return {
-    owners: groupedReads(async (hashes) => {
-      const found = await identities.find(byIds(hashes), { batchSize: hashes.length + 1 }).toArray();
-      return new Map(found.map(({ _id, entity }) => [_id, entity]));
-    }, READS),
+    async find(hashes) {
+      const found = await holders(hashes);
+      const owners = new Map<IdentityHash, EntityId>();
+      const profiles = new Map<EntityId, StoredEntity>();
+      for (const [hash, { entity, profile }] of found) {
+        owners.set(hash, entity);
+        if (profile !== undefined && profile.erased === undefined) profiles.set(entity, entityOf(profile));
+      }
+      return { owners, profiles };
+    },
 
     weigh: groupedReads(async (hashes) => {
-      const holders = await identities.find(byIds(hashes), { batchSize: hashes.length + 1 }).toArray();
-      const ids = [...new Set(holders.map(({ entity }) => entity))];
-      const size = { $add: [{ $binarySize: "$sealed" }, { $multiply: [STATEMENT_BYTES, { $size: "$statements" }] }] };
-      const sized = entities.aggregate<{ _id: EntityId; bytes: number }>(
-        [{ $match: byIds(ids) }, { $project: { bytes: size } }],
-        { batchSize: ids.length + 1 },
-      );
-      const bytes = new Map(ids.length === 0 ? [] : (await sized.toArray()).map((found) => [found._id, found.bytes]));
-      return new Map(holders.map(({ _id, entity }) => [_id, { entity, bytes: bytes.get(entity) ?? 0 }]));
+      const bytes = { $add: [{ $binarySize: "$sealed" }, { $multiply: [STATEMENT_BYTES, { $size: "$statements" }] }] };
+      const found = await follow<{ readonly bytes: number }>(hashes, [{ $project: { bytes } }]);
+      return byHash(found, (entity, sized) => ({ entity, bytes: sized?.bytes ?? 0 }));
     }, READS),
 
     load: groupedReads(async (ids) => {
@@ -63,6 +83,25 @@ export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {
       return (await identities.findOne({ entity: { $in: [...ids] } }, one)) !== null;
     },
   };
+}
+
+interface Followed<T> {
+  readonly _id: EntityId;
+  readonly hashes: readonly IdentityHash[];
+  readonly profiles: readonly T[];
+}
+
+/** What `value` makes of each id and its profile, by each of the identities that lead to it. */
+function byHash<T, V>(
+  followed: readonly Followed<T>[],
+  value: (entity: EntityId, profile: T | undefined) => V,
+): Map<IdentityHash, V> {
+  return new Map(
+    followed.flatMap(({ _id, hashes, profiles: [profile] }) => {
+      const one = value(_id, profile);
+      return hashes.map((hash) => [hash, one] as const);
+    }),
+  );
 }
 
 export interface CommitParts {

@@ -111,27 +111,32 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
     for (const [stream, slots] of counts) for (const [slot, more] of slots) count.run(stream, slot, more);
   }
 
+  function load(ids: readonly EntityId[]): Map<EntityId, StoredEntity> {
+    const wanted = JSON.stringify(ids);
+    const rows = findRows.all(wanted) as unknown as EntityRow[];
+    const bindings = new Map<EntityId, Binding[]>(rows.map(({ id }) => [id, []]));
+    for (const { hash, entity, since } of findBindings.all(wanted) as unknown as IdentityRow[]) {
+      bindings.get(entity)?.push({ hash, since });
+    }
+    const known = memberships.of(wanted);
+    const profiles = rows.map((row) => entityOf(row, bindings.get(row.id) ?? [], known.get(row.id)));
+    const erased = suppression.erased(profiles.flatMap(({ id, joined }) => [id, ...joined]));
+    const live = profiles.filter(({ id, joined }) => ![id, ...joined].some((one) => erased.has(one)));
+    return new Map(live.map((profile) => [profile.id, profile]));
+  }
+
   return {
-    owners: async (hashes) => ownersOf(hashes),
+    async find(hashes) {
+      const owners = ownersOf(hashes);
+      return { owners, profiles: load([...new Set(owners.values())]) };
+    },
 
     async weigh(hashes) {
       const rows = findWeights.all(JSON.stringify(hashes)) as { hash: string; entity: EntityId; bytes: number }[];
       return new Map(rows.map(({ hash, entity, bytes }) => [hash, { entity, bytes }]));
     },
 
-    async load(ids) {
-      const wanted = JSON.stringify(ids);
-      const rows = findRows.all(wanted) as unknown as EntityRow[];
-      const bindings = new Map<EntityId, Binding[]>(rows.map(({ id }) => [id, []]));
-      for (const { hash, entity, since } of findBindings.all(wanted) as unknown as IdentityRow[]) {
-        bindings.get(entity)?.push({ hash, since });
-      }
-      const known = memberships.of(wanted);
-      const profiles = rows.map((row) => entityOf(row, bindings.get(row.id) ?? [], known.get(row.id)));
-      const erased = suppression.erased(profiles.flatMap(({ id, joined }) => [id, ...joined]));
-      const live = profiles.filter(({ id, joined }) => ![id, ...joined].some((one) => erased.has(one)));
-      return new Map(live.map((profile) => [profile.id, profile]));
-    },
+    load: async (ids) => load(ids),
 
     async commit(commit) {
       if (!isAsPlanned(commit)) return false;
