@@ -7,8 +7,6 @@ export interface ErasureWatermark {
   read(): Promise<number>;
   /** Never goes down. */
   write(sequence: number): Promise<void>;
-  /** Notes that a request of this number was accepted. A ledger that does not know of it is refused at the next start. */
-  noteAccepted(sequence: number): Promise<void>;
   /**
    * Notes that completed requests up to this number are about to be forgotten, all of which are erased in the data. Data without
    * the note is refused at the next start, unless it has seen as much of the ledger.

@@ -1,6 +1,7 @@
 import type { EntityId } from "../entities/entity.js";
 import type { IdentityHash } from "../entities/identity.js";
 import type { Deletion } from "./deletion.js";
+import type { SealedList } from "./sealed-identities.js";
 
 /** What a repeat, or the run of a request, changes of an open deletion. */
 export interface Extension {
@@ -9,23 +10,27 @@ export interface Extension {
   /** A later cut-off of the identity that was asked for, with the id that held it when no live profile did; undefined: no id. */
   readonly cutOff?: { readonly at: number; readonly holder: EntityId | undefined };
   readonly entities?: readonly EntityId[];
-  readonly sealed?: Pick<Deletion, "sealer" | "sealedIdentities">;
+  /** The key is kept with the list. */
+  readonly sealed?: SealedList;
 }
 
-/** What a request was made from. */
+/** What a request was made from, and with. */
 export interface AcceptedScope {
   /** The live profiles that it names, with the revisions they were read at. */
   readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
   /** Identities of the request that lead to no live profile, with the id that held each; undefined: no id. */
   readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
+  /** The key of the request's sealed list of identities, which is kept with it. */
+  readonly sealerKey: Uint8Array;
 }
 
 /** PORT. Deletion requests, newest truth about who is erased; never restored from a backup. */
 export interface Ledger {
   /**
-   * Keeps the request and resolves with its number, unless a profile of its scope, or the holder of an identity, is another one by now: then undefined,
+   * Keeps the request with the key of its sealed list, and resolves with its number, unless a profile of its scope, or the holder of an identity, is another one by now: then undefined,
    * with nothing kept. When it resolves with a number it survives a crash, `Suppression` answers with it, `EntityStore.load` has none of the profiles, and every commit that was planned before
-   * and concerns one of the identities is refused.
+   * and concerns one of the identities is refused. The entity data notes that a request of this number was accepted: the next start refuses a ledger that does
+   * not know of it.
    */
   accept(deletion: Deletion, scope: AcceptedScope): Promise<number | undefined>;
   find(requestId: string): Promise<Deletion | undefined>;

@@ -1,17 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EntityKeys } from "../entities/entity-keys.js";
 import type { Identity, IdentityHash } from "../entities/identity.js";
 import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
 import { type ErasureScope, expandScope, idsOf, type ScopeParts } from "./erasure-scope.js";
-import type { ErasureWatermark } from "./erasure-watermark.js";
 import type { Ledger } from "./ledger.js";
 
 export interface RequestParts extends ScopeParts {
   readonly ledger: Ledger;
-  readonly watermark: Pick<ErasureWatermark, "noteAccepted">;
-  readonly entityKeys: Pick<EntityKeys, "destroy">;
   /** Names of the targets that a request accepted now is for. */
   readonly targets: readonly string[];
   /** A random id of 20 hex characters. */
@@ -87,8 +83,8 @@ async function accept(
   { table, identity, hash, now }: Asked & { readonly table: string },
   scope: ErasureScope,
 ): Promise<string | undefined> {
-  const { identities, ledger, entityKeys, watermark, failpoint } = parts;
-  const sealed = await identities.seal([identity, ...scope.identities]);
+  const { identities, ledger, failpoint } = parts;
+  const { sealerKey, ...sealed } = await identities.seal([identity, ...scope.identities]);
   const requestId = `${parts.newToken()}-${Math.floor(now / 1000)}`;
   failpoint("K1");
   const sequence = await ledger.accept(
@@ -108,13 +104,8 @@ async function accept(
       revision: 1,
       completedAt: undefined,
     },
-    { profiles: scope.profiles.map(({ id, revision }) => ({ id, revision })), free: scope.free },
+    { profiles: scope.profiles.map(({ id, revision }) => ({ id, revision })), free: scope.free, sealerKey },
   );
   failpoint("K2");
-  if (sequence === undefined) {
-    await entityKeys.destroy([sealed.sealer]);
-    return undefined;
-  }
-  await watermark.noteAccepted(sequence);
-  return requestId;
+  return sequence === undefined ? undefined : requestId;
 }

@@ -1,9 +1,10 @@
 import type { EntityId } from "./entity.js";
 
-/** PORT. One AES-256 key an entity: 32 random bytes in a record of one size. Only `sealed` reads them. */
+/**
+ * PORT. One AES-256 key an entity: 32 random bytes in a record of one size. It is added by `EntityStore.commit` with the profile, or by the ledger with
+ * the list of identities, that is sealed under it. Only `sealed` reads them.
+ */
 export interface EntityKeys {
-  /** Makes a key for each id that has none, and hands out those that it made. Resolves when they survive a crash. Safe to repeat. */
-  create(ids: readonly EntityId[]): Promise<Map<EntityId, Uint8Array>>;
   /** The key of each id; absent where there is none, or it was destroyed. */
   read(ids: readonly EntityId[]): Promise<Map<EntityId, Uint8Array>>;
   /**

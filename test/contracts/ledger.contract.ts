@@ -12,7 +12,7 @@ export interface OpenLedger {
 }
 
 /** Of a request that names no stored profile. */
-export const noScope: AcceptedScope = { profiles: [], free: new Map() };
+export const noScope: AcceptedScope = { profiles: [], free: new Map(), sealerKey: new Uint8Array(32).fill(7) };
 
 /** A request that is new. */
 export function someDeletion(name: string, over: Partial<Deletion> = {}): Deletion {
@@ -98,7 +98,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       const extended = await ledger.extend("a-1700000000", 1, {
         cutOff: { at: 5000, holder: undefined },
         entities: ["entity-a", "more"],
-        sealed: { sealer: "more", sealedIdentities: Uint8Array.of(9) },
+        sealed: { sealer: "more", sealedIdentities: Uint8Array.of(9), sealerKey: new Uint8Array(32).fill(8) },
       });
       expect(extended).to.deep.include({
         cutOff: 5000,

@@ -212,7 +212,7 @@ describe("running a deletion", () => {
     const id = await at.erasure.request("user", ann);
     const { requestId, revision: _, ...rest } = await kept(at, id);
     await at.stores.ledger.accept(
-      { ...rest, requestId: `x${requestId.slice(1)}`, revision: 1, targets: ["gone"] },
+      { ...rest, requestId: `x${requestId.slice(1)}`, sealer: `x${rest.sealer}`, revision: 1, targets: ["gone"] },
       noScope,
     );
     await at.erasure.run(`x${requestId.slice(1)}`);

@@ -1,7 +1,10 @@
 import { expect } from "chai";
 import type { DownstreamTarget } from "../../src/deletions/downstream-target.js";
+import { sealedIdentities } from "../../src/deletions/sealed-identities.js";
 import type { Identity } from "../../src/entities/identity.js";
+import { sealing } from "../../src/entities/sealed.js";
 import { noScope } from "../contracts/ledger.contract.js";
+import { newEntityId } from "../support/commits.js";
 import { type ErasureStage, erasureStage } from "../support/erasure-stage.js";
 import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
@@ -115,8 +118,11 @@ describe("the sweeper, while a remote target accepts calls and never answers the
     const deletion = await stage.stores.ledger.find(requestId);
     if (deletion === undefined) throw new Error("There is no such request");
     await stage.stores.ledger.complete(requestId, deletion.revision, 1);
+    const { entityKeys } = stage.stores;
+    const lists = sealedIdentities(sealing(entityKeys), entityKeys, newEntityId);
+    const { sealerKey, ...sealed } = await lists.seal([{ field: "user_id", value: "another" }]);
     const changed = { requestId: `x${requestId.slice(1)}`, revision: 1, targets };
-    await stage.stores.ledger.accept({ ...deletion, ...changed }, noScope);
+    await stage.stores.ledger.accept({ ...deletion, ...sealed, ...changed }, { ...noScope, sealerKey });
     return changed.requestId;
   }
 });

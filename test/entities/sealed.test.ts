@@ -2,6 +2,8 @@ import { expect } from "chai";
 import { decodeDocument, type EntityDocument, encodeDocument } from "../../src/entities/entity-document.js";
 import { type Sealing, sealing } from "../../src/entities/sealed.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { newKeys } from "../contracts/entity-keys.contract.js";
+import { commitOf } from "../support/commits.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
 const [ann, bob] = ["a".repeat(32), "b".repeat(32)] as const;
@@ -14,10 +16,11 @@ describe("sealed bytes", () => {
   before(async () => {
     stores = await temporaryStores();
     seals = sealing(stores.entityKeys);
-    await stores.entityKeys.create([ann, bob]);
+    await addKeys([ann, bob]);
   });
   after(() => stores.close());
 
+  const addKeys = (ids: readonly string[]) => stores.entities.commit(commitOf([], { keys: newKeys(ids) }));
   const sealFor = async (entity: string) => (await seals.seal([{ entity, plain }]))[0] as Uint8Array;
   const failure = (work: Promise<unknown>) =>
     work.then(
@@ -56,7 +59,7 @@ describe("sealed bytes", () => {
 
   it("open for nobody once the key is destroyed", async () => {
     const gone = "c".repeat(32);
-    await stores.entityKeys.create([gone]);
+    await addKeys([gone]);
     const sealed = await sealFor(gone);
     await stores.entityKeys.destroy([gone]);
     expect(await seals.open([{ entity: gone, sealed }])).to.deep.equal([undefined]);

@@ -74,7 +74,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     it("accept one of several requests that name the same profile at the same moment", async () => {
       const hash = newHash();
       const { id, revision } = await keep(engine.stores.entities, freshEntity([hash]));
-      const scope = { profiles: [{ id, revision }], free: new Map() };
+      const scope = { ...noScope, profiles: [{ id, revision }] };
       const accepted = await Promise.all(
         [one, two, three, one].map((ledger, n) =>
           ledger.accept(someDeletion(`n${n}`, { entities: [`sealer-n${n}`, id], hashes: [hash] }), scope),

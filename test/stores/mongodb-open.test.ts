@@ -4,6 +4,7 @@ import { StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
 import { databaseOf } from "../../src/stores/mongodb/connection.js";
 import { entityCollections } from "../../src/stores/mongodb/entity-document.js";
+import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
 import { mongoFailure } from "../../src/stores/mongodb/failure.js";
 import { ledgerCollections, mongoLedger } from "../../src/stores/mongodb/ledger.js";
 import { marks, mongoErasureWatermark } from "../../src/stores/mongodb/marks.js";
@@ -13,6 +14,7 @@ import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { mongodbUrl, onServers, ownName, testPepper } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
 
+const wrapping = keyWrapping(Buffer.from(testPepper));
 const things = { name: "things", indexes: [{ key: { a: 1, b: -1 } }, { key: { c: 1 }, unique: true }] } as const;
 const plans: Plans = { data: [...entityCollections, marks, things], ledger: ledgerCollections };
 
@@ -146,7 +148,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
   it("are refused when the ledger has not heard of what the data has seen erased, and let in when the data is older", async () => {
     const databases = await open();
     const { ledger, data } = databases;
-    await mongoLedger(databases).accept(someDeletion("a"), noScope);
+    await mongoLedger({ ...databases, wrapping }).accept(someDeletion("a"), noScope);
     await open();
     await mongoErasureWatermark(data).write(1);
     await open();
@@ -171,12 +173,15 @@ onServers(["mongodb"], "databases on MongoDB", () => {
       await proxy.set("refuse");
       const opening = open({ url: proxy.url(url), deadlineMs: 1000, waitMs: 15_000 });
       await proxy.set("pass");
-      expect(await mongoLedger(await opening).countOpen()).to.equal(0);
+      expect(await mongoLedger({ ...(await opening), wrapping }).countOpen()).to.equal(0);
     });
 
     for (const fault of ["refuse", "blackhole", "dropAnswers"] as const) {
       it(`fail, and in kind, when the line is set to ${fault}, and work again after it`, async () => {
-        const requests = mongoLedger(await open({ url: proxy.url(url), deadlineMs: 2000 }));
+        const requests = mongoLedger({
+          ...(await open({ url: proxy.url(url), deadlineMs: 2000 })),
+          wrapping,
+        });
         await requests.accept(someDeletion("a"), noScope);
         await proxy.set(fault);
         for (const work of [() => requests.find("a-1700000000"), () => requests.accept(someDeletion("b"), noScope)]) {

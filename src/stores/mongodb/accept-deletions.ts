@@ -5,15 +5,17 @@ import type { EntityId } from "../../entities/entity.js";
 import { groupedCalls } from "../../grouped-calls.js";
 import { byIds } from "./collection.js";
 import { entityCollectionsOf } from "./entity-document.js";
+import { addKeys, type KeyWrapping } from "./entity-keys.js";
 import { mongoFailure } from "./failure.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
-import { FORGOTTEN, numberIn } from "./marks.js";
+import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./marks.js";
 import type { Transact } from "./transaction.js";
 
 export interface LedgerParts {
   readonly data: Db;
   readonly ledger: Db;
   readonly transact: Transact;
+  readonly wrapping: KeyWrapping;
 }
 
 interface Request {
@@ -54,7 +56,7 @@ async function acceptAll(
   requests: readonly Request[],
   session: ClientSession,
 ): Promise<Map<string, number>> {
-  const { data, ledger } = parts;
+  const { data, ledger, wrapping } = parts;
   const { entities, identities } = entityCollectionsOf(data);
   const isAsFound = await scopeCheck(parts, requests, session);
   const accepted = requests.filter(isAsFound);
@@ -73,6 +75,8 @@ async function acceptAll(
     accepted.map(({ deletion }, index) => deletionDocument(deletion, first + index)),
     { session },
   );
+  await addKeys(ledger, wrapping, new Map(accepted.map((one) => [one.deletion.sealer, one.scope.sealerKey])), session);
+  await raiseTo(data, ACCEPTED, first + accepted.length - 1, session);
   return new Map(accepted.map(({ deletion }, index) => [deletion.requestId, first + index]));
 }
 

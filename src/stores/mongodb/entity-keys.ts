@@ -1,11 +1,10 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
-import { Binary, type Collection, type Db } from "mongodb";
+import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
+import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { groupedReads } from "../../grouped-calls.js";
 import { byIds, type CollectionPlan } from "./collection.js";
-import { duplicatesOf } from "./failure.js";
 
 const entityKeys: CollectionPlan = { name: "entity_keys", indexes: [] };
 
@@ -21,6 +20,18 @@ export function entityKeysOf(db: Db): Collection<EntityKeyDocument> {
   return db.collection<EntityKeyDocument>(entityKeys.name);
 }
 
+/** Keeps keys of new ids. */
+export async function addKeys(
+  ledger: Db,
+  wrapping: KeyWrapping,
+  keys: ReadonlyMap<EntityId, Uint8Array>,
+  session: ClientSession,
+): Promise<void> {
+  if (keys.size === 0) return;
+  const documents = Array.from(keys, ([_id, key]) => ({ _id, key: new Binary(wrapping.wrap(key)) }));
+  await entityKeysOf(ledger).insertMany(documents, { session });
+}
+
 /** Concurrent requests share their calls. */
 const CALLS = { most: 1_000, atOnce: 4 };
 
@@ -30,16 +41,8 @@ const CALLS = { most: 1_000, atOnce: 4 };
  */
 export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpoint = noFailpoint): EntityKeys {
   const keys = entityKeysOf(db);
-  const create = groupedReads(async (ids: readonly EntityId[]) => {
-    const made = [...new Set(ids)].map((id) => [id, new Uint8Array(randomBytes(32))] as const);
-    const documents = made.map(([_id, key]) => ({ _id, key: new Binary(wrapping.wrap(key)) }));
-    const refused = await keys.insertMany(documents, { ordered: false }).then(() => new Set<number>(), duplicatesOf);
-    return new Map(made.filter((_, index) => !refused.has(index)));
-  }, CALLS);
 
   return {
-    create,
-
     read: groupedReads(async (ids) => {
       const found = await living(keys, ids);
       return new Map(found.map(({ _id, key }) => [_id, wrapping.unwrap(key.value())]));

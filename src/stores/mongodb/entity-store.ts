@@ -1,4 +1,4 @@
-import { type AnyBulkWriteOperation, Binary, type ClientSession, type Db } from "mongodb";
+import type { AnyBulkWriteOperation, ClientSession, Db } from "mongodb";
 import type { EntityId, StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, STATEMENT_BYTES } from "../../entities/entity-store.js";
 import type { IdentityHash } from "../../entities/identity.js";
@@ -12,7 +12,7 @@ import {
   entityOf,
   type IdentityDocument,
 } from "./entity-document.js";
-import { entityKeysOf, type KeyWrapping } from "./entity-keys.js";
+import { addKeys, type KeyWrapping } from "./entity-keys.js";
 import { messageDocument, messagesOf, slotOf, touchedSlotsOf } from "./history.js";
 import { newestCutOffs } from "./ledger-document.js";
 import { Conflict, type Transact, unlessConflict } from "./transaction.js";
@@ -124,7 +124,7 @@ export function commitProfiles(parts: CommitParts): EntityStore["commit"] {
       await expectCutOffs(parts, commit, session);
       await writeProfiles(parts, commit, session);
       await writeIdentities(parts, commit, session);
-      await writeKeys(parts, commit, session);
+      await addKeys(parts.ledger, parts.wrapping, commit.keys, session);
       await registerSegments(parts, commit, session);
       await writeMessages(parts, commit, session);
     });
@@ -198,12 +198,6 @@ async function writeIdentities(
   if (writes.length === 0) return;
   const { matchedCount } = await identities.bulkWrite(writes, { session, ordered: false });
   if (matchedCount !== moved) throw new Conflict();
-}
-
-async function writeKeys({ ledger, wrapping }: CommitParts, { keys }: Commit, session: ClientSession): Promise<void> {
-  if (keys.size === 0) return;
-  const documents = Array.from(keys, ([_id, key]) => ({ _id, key: new Binary(wrapping.wrap(key)) }));
-  await entityKeysOf(ledger).insertMany(documents, { session });
 }
 
 async function registerSegments({ data }: CommitParts, { segments }: Commit, session: ClientSession): Promise<void> {

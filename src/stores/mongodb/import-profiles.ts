@@ -27,7 +27,7 @@ import { type RequestDocument, requestOf } from "./idempotency.js";
 import { importPart, inBatches } from "./import-part.js";
 import { type KeyDocument, keyOf } from "./key-store.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "./ledger-document.js";
-import { FORGOTTEN, mongoErasureWatermark, raiseTo } from "./marks.js";
+import { ACCEPTED, FORGOTTEN, mongoErasureWatermark, raiseTo } from "./marks.js";
 
 /** Profiles, the identities that lead to them, their messages, what was counted of these, and the requests that brought them. */
 export function profileParts(
@@ -191,7 +191,7 @@ function byHash(a: { readonly hash: string }, b: { readonly hash: string }): num
 export async function setFacts(data: Db, ledger: Db, { sequence, watermark }: CopyFacts): Promise<void> {
   await raiseTo(ledger, FORGOTTEN, sequence);
   const known = mongoErasureWatermark(data);
-  await known.noteAccepted(sequence);
+  await raiseTo(data, ACCEPTED, sequence);
   await known.noteForgotten(sequence);
   await known.write(watermark);
 }

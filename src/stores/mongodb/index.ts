@@ -56,7 +56,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     claims: mongoSlotClaims(data),
     watermark: mongoErasureWatermark(data),
     sharedEra: mongoSharedEra(data),
-    ledger: mongoLedger({ data, ledger, transact }),
+    ledger: mongoLedger({ data, ledger, transact, wrapping }),
     suppression: mongoSuppression(ledger),
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),
     shared: true,

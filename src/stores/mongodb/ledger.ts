@@ -6,6 +6,7 @@ import type { Suppression } from "../../entities/suppression.js";
 import { acceptDeletions, type LedgerParts, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import { entityCollectionsOf } from "./entity-document.js";
+import { addKeys } from "./entity-keys.js";
 import {
   type DeletionDocument,
   deletionOf,
@@ -62,6 +63,10 @@ export function mongoLedger(parts: LedgerParts): Ledger {
         const kept = await requests.findOne({ _id: requestId, revision, open: true }, { session });
         if (kept === null) throw new Conflict();
         if (extension.cutOff !== undefined) await hold(kept.identity, kept, extension.cutOff.holder, session);
+        const { sealed } = extension;
+        if (sealed !== undefined) {
+          await addKeys(db, parts.wrapping, new Map([[sealed.sealer, sealed.sealerKey]]), session);
+        }
         const changed = extended(kept, extension);
         await requests.updateOne({ _id: requestId }, { $set: changed }, { session });
         result = { ...kept, ...changed };

@@ -1,6 +1,5 @@
 import type { ClientSession, Collection, Db } from "mongodb";
 import type { ErasureWatermark } from "../../deletions/erasure-watermark.js";
-import { groupedCalls } from "../../grouped-calls.js";
 import type { SharedEra } from "../../metrics/shared-era.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import { isDuplicate } from "./failure.js";
@@ -52,19 +51,14 @@ export async function raiseTo(db: Db, name: string, number: number, session?: Cl
 }
 
 const ERASED = "erased";
-const ACCEPTED = "accepted";
+/** The newest number of a request. In the data. */
+export const ACCEPTED = "accepted";
 
 /** How much of the ledger the database of the profiles has seen. */
 export function mongoErasureWatermark(db: Db): ErasureWatermark {
-  // Concurrent deletions share the note of the newest of them.
-  const noteAccepted = groupedCalls((sequences: readonly number[]) => raiseTo(db, ACCEPTED, Math.max(...sequences)), {
-    most: 1_000,
-    atOnce: 1,
-  });
   return {
     read: () => numberIn(db, ERASED),
     write: (sequence) => raiseTo(db, ERASED, sequence),
-    noteAccepted: (sequence) => noteAccepted([sequence]),
     noteForgotten: (sequence) => raiseTo(db, FORGOTTEN, sequence),
   };
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
@@ -13,20 +12,16 @@ export const entityKeysSchema = `
   CREATE UNIQUE INDEX IF NOT EXISTS entity_key_entity ON entity_key (entity);
   PRAGMA secure_delete = ON;`;
 
-/** Keeps keys of new entities, in one transaction. */
+/** Keeps keys of new ids, within a transaction of the caller. */
 export function addKeys(db: Database): (keys: ReadonlyMap<EntityId, Uint8Array>) => void {
   const insert = db.prepare("INSERT INTO entity_key (entity, key) VALUES (?, ?)");
   return (keys) => {
-    if (keys.size === 0) return;
-    inTransaction(db, () => {
-      for (const [id, key] of keys) insert.run(id, key);
-    });
+    for (const [id, key] of keys) insert.run(id, key);
   };
 }
 
 /** Keys of entities in `ledger.db`. */
 export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoint): EntityKeys {
-  const insert = db.prepare("INSERT OR IGNORE INTO entity_key (entity, key) VALUES (?, ?)");
   const read = db.prepare(`SELECT entity, key FROM entity_key
     WHERE entity IN (SELECT value FROM json_each(?)) AND key <> zeroblob(32)`);
   const overwritten = db.prepare(`SELECT entity FROM entity_key
@@ -37,17 +32,6 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
   const keysOf = (ids: readonly string[]) => read.all(JSON.stringify(ids)) as { entity: string; key: Uint8Array }[];
 
   return {
-    async create(ids) {
-      const made = new Map<string, Uint8Array>();
-      inTransaction(db, () => {
-        for (const id of ids) {
-          const key = new Uint8Array(randomBytes(32));
-          if (Number(insert.run(id, key).changes) > 0) made.set(id, key);
-        }
-      });
-      return made;
-    },
-
     async read(ids) {
       return new Map(keysOf(ids).map((row) => [row.entity, new Uint8Array(row.key)]));
     },

@@ -140,7 +140,7 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
 
     async commit(commit) {
       if (!isAsPlanned(commit)) return false;
-      addKeysOf(commit.keys);
+      if (commit.keys.size > 0) inTransaction(ledger, () => addKeysOf(commit.keys));
       inTransaction(db, () => {
         for (const profile of commit.profiles) keepProfile(profile);
         for (const { id, table, stream, entity, time, arrival, position, sealed } of commit.messages) {

@@ -12,8 +12,7 @@ export const erasureWatermarkSchema = `
 export function sqliteErasureWatermark(db: Database): ErasureWatermark {
   const write = db.prepare(`INSERT INTO erasure_watermark (id, sequence) VALUES (1, ?)
     ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`);
-  const note = db.prepare(`INSERT INTO ledger_seen (one, accepted, forgotten) VALUES (1, ?, ?)
-    ON CONFLICT DO UPDATE SET accepted = max(accepted, excluded.accepted), forgotten = max(forgotten, excluded.forgotten)`);
+  const note = noteSeen(db);
 
   return {
     read: async () => seenBy(db).erased,
@@ -22,13 +21,18 @@ export function sqliteErasureWatermark(db: Database): ErasureWatermark {
       write.run(sequence);
     },
 
-    async noteAccepted(sequence) {
-      note.run(sequence, 0);
-    },
-
     async noteForgotten(sequence) {
-      note.run(0, sequence);
+      note(0, sequence);
     },
+  };
+}
+
+/** Notes the number of a request that was accepted, and of one that may be forgotten. Neither goes down. */
+export function noteSeen(db: Database): (accepted: number, forgotten: number) => void {
+  const note = db.prepare(`INSERT INTO ledger_seen (one, accepted, forgotten) VALUES (1, ?, ?)
+    ON CONFLICT DO UPDATE SET accepted = max(accepted, excluded.accepted), forgotten = max(forgotten, excluded.forgotten)`);
+  return (accepted, forgotten) => {
+    note.run(accepted, forgotten);
   };
 }
 

@@ -1,6 +1,8 @@
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ledger.js";
 import { type Database, inTransaction } from "./database.js";
+import { addKeys } from "./entity-keys.js";
+import { noteSeen } from "./erasure-watermark.js";
 
 /** `erased_entity` and `erased_identity` are what suppression asks; they are written with the request, in one transaction. */
 export const ledgerSchema = `
@@ -31,6 +33,8 @@ export const addBeginnings = `
 export function sqliteLedger(db: Database, entities: Database): Ledger {
   const sql = statements(db);
   const isAsFound = scopeCheck(entities);
+  const addKeysOf = addKeys(db);
+  const noteInData = noteSeen(entities);
   sql.releaseAll.run();
 
   function find(requestId: string): Deletion | undefined {
@@ -45,10 +49,11 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
   }
 
   return {
-    async accept(deletion, { profiles, free }) {
+    async accept(deletion, { profiles, free, sealerKey }) {
       if (!isAsFound(profiles, free) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
         return undefined;
-      return inTransaction(db, () => {
+      const sequence = inTransaction(db, () => {
+        addKeysOf(new Map([[deletion.sealer, sealerKey]]));
         const { lastInsertRowid } = sql.insert.run(
           deletion.requestId,
           deletion.table,
@@ -65,10 +70,12 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
           deletion.notBefore,
           deletion.revision,
         );
-        const sequence = Number(lastInsertRowid);
-        suppress(sequence, deletion);
-        return sequence;
+        const added = Number(lastInsertRowid);
+        suppress(added, deletion);
+        return added;
       });
+      noteInData(sequence, 0);
+      return sequence;
     },
 
     find: async (requestId) => find(requestId),
@@ -91,6 +98,9 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
         const cutOff = Math.max(kept.cutOff, later?.at ?? 0);
         const entities = [...new Set([...kept.entities, ...(extension.entities ?? [])])];
         const sealed = extension.sealed ?? kept;
+        if (extension.sealed !== undefined) {
+          addKeysOf(new Map([[extension.sealed.sealer, extension.sealed.sealerKey]]));
+        }
         sql.extend.run(
           cutOff,
           JSON.stringify(entities),
