@@ -80,3 +80,25 @@ export function groupedReads<K, V>(
     return own;
   };
 }
+
+/** Erasing by id, and looking whether it is done, grouped: what is asked for together takes one call each. */
+export function groupedErasure({
+  erase,
+  held,
+}: {
+  erase(ids: readonly string[]): Promise<void>;
+  /** Those of the ids of which something is stored. */
+  held(ids: readonly string[]): Promise<readonly string[]>;
+}): { erase(ids: readonly string[]): Promise<void>; holds(ids: readonly string[]): Promise<boolean> } {
+  const grouped = groupedCalls(erase, ERASURES);
+  const read = groupedReads(
+    async (ids: readonly string[]) => new Map((await held(ids)).map((id) => [id, true])),
+    ERASURES,
+  );
+  return {
+    erase: async (ids) => (ids.length === 0 ? undefined : grouped(ids)),
+    holds: async (ids) => (await read(ids)).size > 0,
+  };
+}
+
+const ERASURES = { most: 1_000, atOnce: 2 };

@@ -6,7 +6,7 @@ import { jobWorker } from "./job-worker.js";
 
 const QUEUE = "deletions";
 
-const RUNS_AT_ONCE = 8;
+const RUNS_AT_ONCE = 16;
 
 /**
  * Jobs for later are due at multiples of this, ms. The moment is part of their id, so hints of one request for one moment are one job,

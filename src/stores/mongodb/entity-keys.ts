@@ -3,7 +3,7 @@ import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
-import { groupedReads } from "../../grouped-calls.js";
+import { groupedErasure, groupedReads } from "../../grouped-calls.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 
 const entityKeys: CollectionPlan = { name: "entity_keys", indexes: [] };
@@ -42,6 +42,13 @@ const CALLS = { most: 1_000, atOnce: 4 };
 export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpoint = noFailpoint): EntityKeys {
   const keys = entityKeysOf(db);
 
+  const overwritten = groupedErasure({
+    async erase(ids) {
+      await keys.updateMany(byIds(ids), { $set: { key: destroyedKey() } });
+    },
+    held: async (ids) => (await living(keys, ids)).map(({ _id }) => _id),
+  });
+
   return {
     read: groupedReads(async (ids) => {
       const found = await living(keys, ids);
@@ -49,10 +56,9 @@ export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpo
     }, CALLS),
 
     async destroy(ids) {
-      if (ids.length === 0) return;
-      await keys.updateMany(byIds(ids), { $set: { key: destroyedKey() } });
+      await overwritten.erase(ids);
       failpoint("K15");
-      if ((await living(keys, ids)).length > 0) throw new Error("A key was not overwritten");
+      if (await overwritten.holds(ids)) throw new Error("A key was not overwritten");
     },
 
     async destroyed(ids) {
@@ -61,7 +67,7 @@ export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpo
       return new Set(found.filter((document) => !isLiving(document)).map(({ _id }) => _id));
     },
 
-    holds: async (ids) => (await living(keys, ids)).length > 0,
+    holds: overwritten.holds,
   };
 }
 

@@ -2,7 +2,7 @@ import type { AnyBulkWriteOperation, ClientSession, Db } from "mongodb";
 import type { EntityId, StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, STATEMENT_BYTES } from "../../entities/entity-store.js";
 import type { IdentityHash } from "../../entities/identity.js";
-import { groupedReads } from "../../grouped-calls.js";
+import { groupedErasure, groupedReads } from "../../grouped-calls.js";
 import { segmentsOf } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
 import {
@@ -70,18 +70,19 @@ export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {
 
     commit: commitProfiles(parts),
 
-    async erase(ids) {
-      if (ids.length === 0) return;
-      await entities.deleteMany(byIds(ids));
-      await identities.deleteMany({ entity: { $in: [...ids] } });
-    },
-
-    async holds(ids) {
-      if (ids.length === 0) return false;
-      const one = { projection: { _id: 1 } };
-      if ((await entities.findOne(byIds(ids), one)) !== null) return true;
-      return (await identities.findOne({ entity: { $in: [...ids] } }, one)) !== null;
-    },
+    ...groupedErasure({
+      async erase(ids) {
+        await entities.deleteMany(byIds(ids));
+        await identities.deleteMany({ entity: { $in: [...ids] } });
+      },
+      async held(ids) {
+        const documents = await entities.find(byIds(ids), { projection: { _id: 1 } }).toArray();
+        return [
+          ...documents.map(({ _id }) => _id),
+          ...(await identities.distinct("entity", { entity: { $in: [...ids] } })),
+        ];
+      },
+    }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { Binary, type Collection, type Db, type ObjectId } from "mongodb";
 import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage } from "../../entities/history.js";
+import { groupedErasure } from "../../grouped-calls.js";
 import type { SlotCount, SlotCounts } from "../../metrics/slot-counts.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { Transact } from "./transaction.js";
@@ -91,18 +92,15 @@ export function mongoHistory(db: Db, transact: Transact): History {
       return new Set(found.map(({ _id }) => _id));
     },
 
-    async erase(entities) {
-      if (entities.length === 0) return;
-      await messages.updateMany(
-        { entity: { $in: [...entities] } },
-        { $set: { entity: null }, $unset: { table: "", time: "", arrival: "", position: "", sealed: "" } },
-      );
-    },
-
-    async holds(entities) {
-      if (entities.length === 0) return false;
-      return (await messages.findOne({ entity: { $in: [...entities] } }, { projection: { _id: 1 } })) !== null;
-    },
+    ...groupedErasure({
+      async erase(entities) {
+        await messages.updateMany(
+          { entity: { $in: [...entities] } },
+          { $set: { entity: null }, $unset: { table: "", time: "", arrival: "", position: "", sealed: "" } },
+        );
+      },
+      held: async (entities) => (await messages.distinct("entity", { entity: { $in: [...entities] } })) as EntityId[],
+    }),
 
     async expire(before) {
       while (await expireSome({ arrival: { $lt: before } }));

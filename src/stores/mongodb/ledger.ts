@@ -3,6 +3,7 @@ import type { Ledger } from "../../deletions/ledger.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import type { Suppression } from "../../entities/suppression.js";
+import { groupedReads } from "../../grouped-calls.js";
 import { acceptDeletions, type LedgerParts, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import { entityCollectionsOf } from "./entity-document.js";
@@ -26,6 +27,15 @@ export function mongoLedger(parts: LedgerParts): Ledger {
   const requests = deletionsOf(db);
   const { identities } = entityCollectionsOf(data);
 
+  /** Concurrent runs share their reads. */
+  const documents = groupedReads(
+    async (ids: readonly string[]) => {
+      const found = await requests.find(byIds<DeletionDocument>(ids), { batchSize: ids.length + 1 }).toArray();
+      return new Map(found.map((document) => [document._id, document]));
+    },
+    { most: 1_000, atOnce: 4 },
+  );
+
   /** A commit that binds the identity at this moment conflicts, as `acceptDeletions` says. */
   async function hold(
     identity: IdentityHash,
@@ -42,8 +52,8 @@ export function mongoLedger(parts: LedgerParts): Ledger {
     accept: acceptDeletions(parts),
 
     async find(requestId) {
-      const found = await requests.findOne({ _id: requestId });
-      return found === null ? undefined : deletionOf(found);
+      const found = (await documents([requestId])).get(requestId);
+      return found === undefined ? undefined : deletionOf(found);
     },
 
     async openFor(identity) {
@@ -92,9 +102,9 @@ export function mongoLedger(parts: LedgerParts): Ledger {
 
     async claim(requestId, runner, now, until) {
       // Of several runners at once most can tell without a write.
-      const kept = await requests.findOne({ _id: requestId });
+      const kept = (await documents([requestId])).get(requestId);
       const { runnerUntil = 0, runnerSince = 0 } = kept ?? {};
-      if (kept === null || !kept.open || (kept.runner !== runner && runnerUntil > now && runnerSince <= now))
+      if (kept === undefined || !kept.open || (kept.runner !== runner && runnerUntil > now && runnerSince <= now))
         return false;
       const { matchedCount } = await requests.updateOne(
         { _id: requestId, open: true, $or: [{ runner }, ...isFree(now)] },

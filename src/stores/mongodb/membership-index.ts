@@ -1,5 +1,6 @@
 import { type Db, MongoServerError } from "mongodb";
 import type { MembershipIndex } from "../../entities/membership-index.js";
+import { groupedErasure } from "../../grouped-calls.js";
 import { byIds } from "./collection.js";
 import { entityCollectionsOf, memberOf } from "./entity-document.js";
 
@@ -53,15 +54,14 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
 
     overlap: (a, b) => entities.countDocuments({ segments: { $all: [memberOf(a), memberOf(b)] } }),
 
-    async erase(ids) {
-      if (ids.length === 0) return;
-      await entities.updateMany(byIds(ids), { $set: { segments: [], statements: [], fullSince: null } });
-    },
-
-    async holds(ids) {
-      if (ids.length === 0) return false;
-      const named = { ...byIds(ids), $or: [{ "segments.0": { $exists: true } }, { fullSince: { $ne: null } }] };
-      return (await entities.findOne(named, { projection: { _id: 1 } })) !== null;
-    },
+    ...groupedErasure({
+      async erase(ids) {
+        await entities.updateMany(byIds(ids), { $set: { segments: [], statements: [], fullSince: null } });
+      },
+      async held(ids) {
+        const named = { ...byIds(ids), $or: [{ "segments.0": { $exists: true } }, { fullSince: { $ne: null } }] };
+        return (await entities.find(named, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id);
+      },
+    }),
   };
 }
