@@ -35,7 +35,7 @@ export async function measureOnServers({ startService, stores, embedded, key, se
     lines.push([`${workload.label}, in memory`, costWords, onServers, "embedded", alone, onServers / alone]);
   }
 
-  lines.push(...(await measureProfiles({ service, stores, key, people: seriesCount * 4, say })));
+  lines.push(...(await measureProfiles({ service, stores, key, people: seriesCount * 10, say })));
   await service.stop();
 
   const cold = await startService();
