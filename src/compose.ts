@@ -125,6 +125,7 @@ export async function compose(
     failpoint,
     keepMs: settings.deletions.keep === null ? undefined : parseDuration(settings.deletions.keep)?.ms,
     sweepEveryMs: sweepEvery(stores),
+    deadlineMs,
   });
   addDeletionRoutes(api, {
     ledger: stores.ledger,
@@ -142,7 +143,7 @@ export async function compose(
     clock,
     arrivals: arrivalClock,
     hashRequest: requestHashing(stores.pepper),
-    collect: collectMessages(profiles, mostSegments),
+    collect: collectMessages(profiles, { segments: mostSegments, deadlineMs }),
     check: checkMessages(profiles, mostSegments),
   };
   collectRoutes(api, {

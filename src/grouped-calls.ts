@@ -1,17 +1,22 @@
 /** A call that waits to be done together with others. */
 interface Waiting<T, R> {
   readonly items: readonly T[];
+  readonly weight: number;
   resolve(result: R): void;
   reject(error: unknown): void;
 }
 
-export interface GroupOptions {
-  /** Most items of a group, unless one call alone has more. */
+export interface GroupOptions<T> {
+  /** Most that the items of a group weigh together, unless those of one call alone weigh more. */
   readonly most: number;
+  /** What an item weighs; 1 when absent. */
+  weightOf?(item: T): number;
   /** Groups under way at once; calls that come meanwhile wait, and go on together. */
   readonly atOnce: number;
   /** Whether an error may come from what one of the calls brought, so that the others deserve another try; none when absent. */
   isOfOneCall?(error: unknown): boolean;
+  /** How long a call waits for its turn, at most; for ever when absent. One that waits longer rejects with `error()` and is never done. */
+  readonly deadline?: { readonly ms: number; error(): Error };
 }
 
 /**
@@ -21,7 +26,7 @@ export interface GroupOptions {
  */
 export function groupedCalls<T, R>(
   work: (items: readonly T[]) => Promise<R>,
-  { most, atOnce, isOfOneCall = () => false }: GroupOptions,
+  { most, weightOf = () => 1, atOnce, isOfOneCall = () => false, deadline }: GroupOptions<T>,
 ): (items: readonly T[]) => Promise<R> {
   const queue: Waiting<T, R>[] = [];
   let underWay = 0;
@@ -37,13 +42,13 @@ export function groupedCalls<T, R>(
   }
 
   function takeGroup(): Waiting<T, R>[] {
-    const group = queue.splice(0, 1);
-    let size = group[0]?.items.length ?? 0;
-    while (queue[0] !== undefined && size + queue[0].items.length <= most) {
-      size += queue[0].items.length;
-      group.push(queue.shift() as Waiting<T, R>);
+    let weight = queue[0]?.weight ?? 0;
+    let calls = 1;
+    for (let next = queue[calls]; next !== undefined && weight + next.weight <= most; next = queue[calls]) {
+      weight += next.weight;
+      calls += 1;
     }
-    return group;
+    return queue.splice(0, calls);
   }
 
   async function run(group: readonly Waiting<T, R>[]): Promise<void> {
@@ -56,17 +61,33 @@ export function groupedCalls<T, R>(
     }
   }
 
-  return (items) =>
-    new Promise((resolve, reject) => {
-      queue.push({ items, resolve, reject });
-      next();
-    });
+  function dropUnlessBegun(call: Waiting<T, R>, error: () => Error): void {
+    const at = queue.indexOf(call);
+    if (at < 0) return;
+    queue.splice(at, 1);
+    call.reject(error());
+  }
+
+  return async (items) => {
+    const weight = items.reduce((sum, item) => sum + weightOf(item), 0);
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise<R>((resolve, reject) => {
+        const call = { items, weight, resolve, reject };
+        if (deadline !== undefined) timer = setTimeout(dropUnlessBegun, deadline.ms, call, deadline.error);
+        queue.push(call);
+        next();
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 }
 
 /** Reads by key, grouped: each call gets the values of its own keys. */
 export function groupedReads<K, V>(
   read: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
-  options: GroupOptions,
+  options: GroupOptions<K>,
 ): (keys: readonly K[]) => Promise<Map<K, V>> {
   const grouped = groupedCalls(read, options);
   return async (keys) => {

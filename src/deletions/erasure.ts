@@ -5,8 +5,10 @@ import type { EntityStore } from "../entities/entity-store.js";
 import type { HashIdentity, Identity } from "../entities/identity.js";
 import type { Sealing } from "../entities/sealed.js";
 import { Turns } from "../entities/turns.js";
+import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
+import { withTimeLimit } from "../time-limit.js";
 import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget } from "./downstream-target.js";
 import { eraseAgain } from "./erase-again.js";
@@ -39,6 +41,8 @@ export interface ErasureParts {
   /** See `SweeperParts`. */
   readonly keepMs: number | undefined;
   readonly sweepEveryMs: number;
+  /** How long a caller waits for the answer to a request, ms. One that is accepted later is run as others are; asking again does no harm. */
+  readonly deadlineMs: number;
 }
 
 /** A run that is not made for a hint gives one for later: should its process die, another one finds the lease over. */
@@ -95,11 +99,16 @@ export function openErasure(parts: ErasureParts): Erasure {
   const sweeps = sweeper({ ...parts, queues, queueOf: (deletion) => queueOf(deletion, remote) });
 
   return {
-    // Of two requests at once for the same identity the second is a repeat.
     request: (table, identity) =>
-      turns.take([parts.hashIdentity(table, identity)], () =>
-        requestDeletion(requestParts, table, identity, parts.arrivals()),
-      ),
+      withTimeLimit(parts.deadlineMs, [], (late) =>
+        // Of two requests at once for the same identity the second is a repeat.
+        turns.take([parts.hashIdentity(table, identity)], async () => {
+          late.throwIfAborted();
+          return requestDeletion(requestParts, table, identity, parts.arrivals());
+        }),
+      ).catch((error: unknown) => {
+        throw error instanceof DOMException ? tookTooLong(error) : error;
+      }),
     async run(requestId) {
       await runDeletion(runParts, requestId, { mayErase: () => true, keepsWaits: false });
     },
@@ -113,4 +122,8 @@ export function openErasure(parts: ErasureParts): Erasure {
       await Promise.all([wakeUp.close(), sweeps.stop(), queues.close()]);
     },
   };
+}
+
+function tookTooLong(cause: Error): ServiceError {
+  return new ServiceError("unavailable", "The request took too long", { retryAfter: 1, cause });
 }

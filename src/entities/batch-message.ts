@@ -13,4 +13,6 @@ export interface BatchMessage {
   /** Of its identities, in their order. */
   readonly hashes: readonly IdentityHash[];
   readonly stamp: Stamp;
+  /** About what it takes up. */
+  readonly bytes: number;
 }

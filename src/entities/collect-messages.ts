@@ -23,6 +23,8 @@ export interface NewMessage {
   /** False: it cannot be in the history yet, and is not looked for there. */
   readonly mayBeKept: boolean;
   readonly stamp: Stamp;
+  /** About what it takes up. */
+  readonly bytes: number;
   readonly message: Message;
 }
 
@@ -42,8 +44,13 @@ const ENTITY_BYTES = 1_048_576;
 /** Most segments of an entity, where nothing else is said. */
 const ENTITY_SEGMENTS = 10_000;
 
-/** Messages of one commit, unless a single call brings more; and commits under way at once. */
-const GROUP = { most: 500, atOnce: 4 };
+/** Where nothing else is said: how long messages wait for their commit to begin, ms. */
+const DEADLINE_MS = 10_000;
+
+/** Messages, and bytes of them, of one commit, unless a single call brings more; and commits under way at once. */
+const GROUP_MESSAGES = 500;
+const GROUP_BYTES = 1_048_576;
+const AT_ONCE = 4;
 
 const problems: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<Problem, "path">> = {
   too_many_values: ({ maxValues }) => ({
@@ -64,12 +71,23 @@ const problems: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<P
   }),
 };
 
-/** Collecting into these stores. Concurrent requests share commits. */
-export function collectMessages(parts: CollectParts, segments = ENTITY_SEGMENTS): CollectMessages {
+/** Collecting into these stores. Concurrent requests share commits. A request whose messages wait too long for theirs is refused, and nothing is kept of them. */
+export function collectMessages(
+  parts: CollectParts,
+  { segments = ENTITY_SEGMENTS, deadlineMs = DEADLINE_MS } = {},
+): CollectMessages {
   const limits = { entityBytes: ENTITY_BYTES, segments };
   const apply = applyInParts(parts, applyBatch);
-  const isOfOneCall = (error: unknown) => !(error instanceof ServiceError) && parts.failureOf(error) === undefined;
-  const grouped = groupedCalls((batch: readonly BatchMessage[]) => apply(batch, limits), { ...GROUP, isOfOneCall });
+  const grouped = groupedCalls((batch: readonly BatchMessage[]) => apply(eachOnce(batch), limits), {
+    most: GROUP_MESSAGES,
+    weightOf: ({ bytes }) => Math.max(1, (bytes / GROUP_BYTES) * GROUP_MESSAGES),
+    atOnce: AT_ONCE,
+    isOfOneCall: (error) => !(error instanceof ServiceError) && parts.failureOf(error) === undefined,
+    deadline: {
+      ms: deadlineMs,
+      error: () => new ServiceError("unavailable", "Too many messages wait to be kept", { retryAfter: 1 }),
+    },
+  });
 
   return async (stream, table, messages) => {
     const sentBefore = messages.filter(({ mayBeKept }) => mayBeKept).map(({ id }) => id);
@@ -96,6 +114,11 @@ export function checkMessages(parts: CollectParts, segments = ENTITY_SEGMENTS): 
   };
 }
 
+/** A repeat that comes while the request before it is under way brings the same messages. */
+function eachOnce(batch: readonly BatchMessage[]): BatchMessage[] {
+  return [...new Map(batch.map((message) => [message.id, message])).values()];
+}
+
 /** Of the refused messages, those that are among the sources. */
 function problemsOf(
   refused: readonly RefusedMessage[],
@@ -114,8 +137,8 @@ function batchMessage(
   { hashIdentity }: CollectParts,
   stream: string,
   table: Table,
-  { id, stamp, message }: NewMessage,
+  { id, stamp, bytes, message }: NewMessage,
 ): BatchMessage {
   const hashes = message.identities.map((identity) => hashIdentity(table.name, identity));
-  return { id, table, stream, message, hashes, stamp };
+  return { id, table, stream, message, hashes, stamp, bytes };
 }

@@ -86,7 +86,8 @@ async function collectItems(
         const message = item.parse(now);
         const id = run?.messageId() ?? randomBytes(16).toString("hex");
         const stamp = { time: message.time ?? arrival, arrival, position: at };
-        messages.set({ id, mayBeKept: run !== undefined && !run.isFirst, stamp, message }, { item, position: at });
+        const mayBeKept = run !== undefined && !run.isFirst;
+        messages.set({ id, mayBeKept, stamp, bytes: item.bytes, message }, { item, position: at });
       } catch (error) {
         rejected.set(at, { item, problem: problemOf(error) });
       }

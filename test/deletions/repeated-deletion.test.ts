@@ -1,8 +1,10 @@
 import { expect } from "chai";
 import type { ErasureSubject } from "../../src/deletions/downstream-target.js";
 import type { Identity } from "../../src/entities/identity.js";
+import type { ServiceError } from "../../src/errors.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { type ErasureStage, erasureStage } from "../support/erasure-stage.js";
+import { until } from "../support/until.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
 const annsId: Identity = { field: "user_id", value: "ann-1" };
@@ -110,5 +112,36 @@ describe("a DELETE that is repeated while the keys of the first are overwritten"
     };
     await stage.erasure.run(id);
     await expectTold(id, before);
+  });
+});
+
+describe("DELETEs of one identity that the store keeps waiting", () => {
+  it("are refused in time, and those that had not begun are never run", async () => {
+    let accepts = 0;
+    let release = () => {};
+    const hold = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const wrap = ({ ledger }: Stores): Partial<Stores> => ({
+      ledger: {
+        ...ledger,
+        async accept(...args) {
+          accepts += 1;
+          await hold;
+          return ledger.accept(...args);
+        },
+      },
+    });
+    const stage = await erasureStage({ wrap, deadlineMs: 50 });
+    const asked = Array.from({ length: 3 }, () =>
+      stage.erasure.request("user", ann).catch((error: ServiceError) => error.kind),
+    );
+    expect(await Promise.all(asked)).to.deep.equal(["unavailable", "unavailable", "unavailable"]);
+    release();
+    await until("the first is accepted", async () => (await stage.stores.ledger.countOpen()) === 1);
+    const id = await stage.erasure.request("user", ann);
+    expect((await stage.stores.ledger.open({ limit: 9 })).map(({ requestId }) => requestId)).to.deep.equal([id]);
+    expect(accepts).to.equal(1);
+    await stage.close();
   });
 });

@@ -56,6 +56,7 @@ describe("a writer that is held up while somebody is erased", function () {
       failpoint: noFailpoint,
       keepMs: undefined,
       sweepEveryMs: 1_000,
+      deadlineMs: 60_000,
     });
     await stage.collect([{ _uid: "known", at: LONG_AGO, before: 1, segments: ["s"] }]);
     await stage.collect([{ _uid: "other", at: LONG_AGO, before: 2, segments: ["t"] }]);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Binary, BSON, type Db } from "mongodb";
+import { Binary, BSON, type Db } from "mongodb";
 import { addKeys, entityKeysCollections, keyWrapping, mongoEntityKeys } from "../../src/stores/mongodb/entity-keys.js";
 import { entityKeysContract, newKeys, type OpenEntityKeys } from "../contracts/entity-keys.contract.js";
 import { openTestDatabase } from "../support/mongo-database.js";
@@ -50,6 +50,18 @@ onServers(["mongodb"], "entity keys on MongoDB", () => {
     );
     await close();
     expect(failed).to.equal(true);
+  });
+
+  it("opens the keys that one caller asks for while another asks for a damaged one", async () => {
+    const { db, close } = await openTestDatabase(entityKeysCollections);
+    const keys = mongoEntityKeys(db, pepper);
+    await add(db, newKeys(["a", "damaged", "held 1", "held 2", "held 3", "held 4"]));
+    const damage = { $set: { key: new Binary(Buffer.alloc(40, 7)) } };
+    await db.collection<{ _id: string }>("entity_keys").updateOne({ _id: "damaged" }, damage);
+    const held = [1, 2, 3, 4].map((n) => keys.read([`held ${n}`]));
+    const [good, damaged] = await Promise.allSettled([keys.read(["a"]), keys.read(["damaged"]), ...held]);
+    await close();
+    expect([good?.status, damaged?.status]).to.deep.equal(["fulfilled", "rejected"]);
   });
 
   it("can be made to die between overwriting a key and confirming it", async () => {

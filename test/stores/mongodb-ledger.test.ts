@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import type { Ledger } from "../../src/deletions/ledger.js";
+import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
 import { mongoFailure } from "../../src/stores/mongodb/failure.js";
+import { mongoLedger } from "../../src/stores/mongodb/ledger.js";
+import { type Transact, transactions } from "../../src/stores/mongodb/transaction.js";
 import { ledgerContract, noScope, someDeletion } from "../contracts/ledger.contract.js";
 import { suppressionContract } from "../contracts/suppression.contract.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
@@ -26,6 +29,25 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
   };
   ledgerContract("mongodb", open);
   suppressionContract("mongodb", open);
+
+  it("refuses requests whose transaction does not begin in time, and never accepts them", async () => {
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const data = engine.client.db(engine.name);
+    const ledger = engine.client.db(`${engine.name}_ledger`);
+    const wrapping = keyWrapping(Buffer.alloc(32));
+    const transact: Transact = (work) => ended.then(() => transactions(engine.client, 10_000)(work));
+    const slow = mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 50 });
+    const [first, late] = ["first", "late"].map((name) => slow.accept(someDeletion(name), noScope));
+    const refused = await late?.catch((error: unknown) => mongoFailure(error)?.kind);
+    end();
+    expect(await first).to.be.a("number");
+    expect(refused).to.equal("unavailable");
+    expect((await one.open({ limit: 9 })).map(({ identity }) => identity)).to.deep.equal(["hash-first"]);
+    await engine.empty();
+  });
 
   describe("several processes over one ledger", () => {
     beforeEach(async () => {

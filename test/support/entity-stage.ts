@@ -37,7 +37,10 @@ export interface EntityStage {
   readonly arrivals: Clock;
   readonly hashIdentity: HashIdentity;
   /** Takes in messages as JSON, in one batch; hands out the codes of those refused. Ids by position make it repeatable. */
-  collect(messages: readonly object[], options?: { ids?: readonly string[]; stream?: string }): Promise<string[]>;
+  collect(
+    messages: readonly object[],
+    options?: { ids?: readonly string[]; stream?: string; bytes?: number },
+  ): Promise<string[]>;
   /** What a read shows, attributes and segments in one object; undefined where there is nobody. */
   read(field: string, value: string): Promise<Record<string, unknown> | undefined>;
   /** Counted messages of a stream. */
@@ -46,7 +49,10 @@ export interface EntityStage {
 }
 
 /** Collecting and reading over the embedded engine. `wrap` puts something between collecting and a port. */
-export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = () => ({})): Promise<EntityStage> {
+export async function entityStage(
+  wrap: (stores: Stores) => Partial<Stores> = () => ({}),
+  options: { readonly deadlineMs?: number } = {},
+): Promise<EntityStage> {
   const stores = await temporaryStores({ inMemory: true });
   const common = {
     segments: segmentNames(stores.catalogue),
@@ -56,7 +62,7 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
   const plain = { ...stores, ...common, sealing: sealing(stores.entityKeys) };
   const wrapped = { ...stores, ...wrap(stores), ...common };
   const parts = { ...wrapped, sealing: sealing(wrapped.entityKeys) };
-  const take = collectMessages(parts);
+  const take = collectMessages(parts, options);
   const read = readEntity(plain);
   const now = arrivals(Date.now);
   const rules = messageRules();
@@ -65,12 +71,12 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
     stores,
     arrivals: now,
     hashIdentity: common.hashIdentity,
-    async collect(messages, { ids, stream = "web" } = {}) {
+    async collect(messages, { ids, stream = "web", bytes = 100 } = {}) {
       const arrival = now();
       const batch = messages.map((json, position) => {
         const { time = arrival, ...message } = parseMessage(json, rules, Date.now());
         const id = ids?.[position] ?? common.newId();
-        return { id, mayBeKept: ids !== undefined, stamp: { time, arrival, position }, message };
+        return { id, mayBeKept: ids !== undefined, stamp: { time, arrival, position }, bytes, message };
       });
       const refused = await take(stream, userTable, batch);
       return batch.flatMap((message) => refused.get(message)?.code ?? []);

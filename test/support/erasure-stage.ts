@@ -39,6 +39,7 @@ export interface StageOptions {
   /** See `ErasureParts`. */
   readonly keepMs?: number;
   readonly sweepEveryMs?: number;
+  readonly deadlineMs?: number;
 }
 
 export async function erasureStage(options: StageOptions = {}): Promise<ErasureStage> {
@@ -63,6 +64,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     failpoint,
     keepMs: options.keepMs,
     sweepEveryMs: options.sweepEveryMs ?? 1_000,
+    deadlineMs: options.deadlineMs ?? 60_000,
   });
 
   return {

@@ -54,6 +54,7 @@ export function openProcess(stores: Stores, clock: () => number, gate?: Gate): P
     failpoint: noFailpoint,
     keepMs: undefined,
     sweepEveryMs: 1_000,
+    deadlineMs: 60_000,
   });
   const collect = collectMessages(profiles);
   const read = readEntity(profiles);
@@ -68,7 +69,9 @@ export function openProcess(stores: Stores, clock: () => number, gate?: Gate): P
         segments: segment === undefined ? undefined : { add: [segment], remove: [], full: false },
       };
       const id = randomBytes(16).toString("hex");
-      await collect("web", table, [{ id, mayBeKept: false, stamp: { time, arrival, position: 0 }, message }]);
+      await collect("web", table, [
+        { id, mayBeKept: false, stamp: { time, arrival, position: 0 }, bytes: 100, message },
+      ]);
     },
 
     delete(identity, at) {

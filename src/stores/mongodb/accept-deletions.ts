@@ -1,4 +1,4 @@
-import type { ClientSession, Db } from "mongodb";
+import { type ClientSession, type Db, MongoOperationTimeoutError } from "mongodb";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ledger.js";
 import type { EntityId } from "../../entities/entity.js";
@@ -6,7 +6,7 @@ import { groupedCalls } from "../../grouped-calls.js";
 import { byIds } from "./collection.js";
 import { entityCollectionsOf } from "./entity-document.js";
 import { addKeys, type KeyWrapping } from "./entity-keys.js";
-import { mongoFailure } from "./failure.js";
+import { isOfOneCall } from "./failure.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
 import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./marks.js";
 import type { Transact } from "./transaction.js";
@@ -16,6 +16,8 @@ export interface LedgerParts {
   readonly ledger: Db;
   readonly transact: Transact;
   readonly wrapping: KeyWrapping;
+  /** How long a request waits for its transaction to begin, ms. */
+  readonly deadlineMs: number;
 }
 
 interface Request {
@@ -24,7 +26,7 @@ interface Request {
 }
 
 /** Requests of one transaction: those that come while another one is under way share the next. */
-const GROUP = { most: 100, atOnce: 1, isOfOneCall: (error: unknown) => mongoFailure(error) === undefined };
+const GROUP = { most: 100, atOnce: 1, isOfOneCall };
 
 /**
  * Accepts requests. One transaction keeps them with their numbers, marks the profiles that they name, and writes the identities that lead to
@@ -34,10 +36,12 @@ const GROUP = { most: 100, atOnce: 1, isOfOneCall: (error: unknown) => mongoFail
 export function acceptDeletions(parts: LedgerParts): Ledger["accept"] {
   const accept = groupedCalls(
     (requests: readonly Request[]) => parts.transact((session) => acceptAll(parts, requests, session)),
-    GROUP,
+    { ...GROUP, deadline: { ms: parts.deadlineMs, error: tooLate } },
   );
   return async (deletion, scope) => (await accept([{ deletion, scope }])).get(deletion.requestId);
 }
+
+const tooLate = () => new MongoOperationTimeoutError("The request was not accepted in time");
 
 /** The newest number that a request has or had; 0 at first. */
 export async function newestSequence(db: Db, session?: ClientSession): Promise<number> {

@@ -15,6 +15,8 @@ export interface Connection {
   readonly ledger: Db;
   /** Over both. */
   readonly transact: Transact;
+  /** limits.store_deadline_ms. */
+  readonly deadlineMs: number;
   close(): Promise<void>;
 }
 
@@ -132,6 +134,7 @@ async function databasesOf(client: MongoClient, { url, deadlineMs }: ConnectOpti
     data: client.db(name, promised),
     ledger: client.db(`${name}_ledger`, promised),
     transact: transactions(client, deadlineMs),
+    deadlineMs,
     close: () => client.close(),
   };
 }

@@ -5,6 +5,7 @@ import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { groupedErasure, groupedReads } from "../../grouped-calls.js";
 import { byIds, type CollectionPlan } from "./collection.js";
+import { isOfOneCall } from "./failure.js";
 
 const entityKeys: CollectionPlan = { name: "entity_keys", indexes: [] };
 
@@ -33,7 +34,7 @@ export async function addKeys(
 }
 
 /** Concurrent requests share their calls. */
-const CALLS = { most: 1_000, atOnce: 4 };
+const CALLS = { most: 1_000, atOnce: 4, isOfOneCall };
 
 /**
  * Keys of entities in the database of the ledger. What an update overwrites there lives on in journal, oplog, replicas and

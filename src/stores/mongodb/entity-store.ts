@@ -13,12 +13,13 @@ import {
   type IdentityDocument,
 } from "./entity-document.js";
 import { addKeys, type KeyWrapping } from "./entity-keys.js";
+import { isOfOneCall } from "./failure.js";
 import { messageDocument, messagesOf, slotOf, touchedSlotsOf } from "./history.js";
 import { newestCutOffs } from "./ledger-document.js";
 import { Conflict, type Transact, unlessConflict } from "./transaction.js";
 
 /** Concurrent requests share their reads. */
-const READS = { most: 1_000, atOnce: 4 };
+const READS = { most: 1_000, atOnce: 4, isOfOneCall };
 
 /** Profiles, and the identities that lead to them, a document each. */
 export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {

@@ -68,6 +68,9 @@ export function mongoFailure(thrown: unknown): ServiceError | undefined {
   });
 }
 
+/** Whether an error of calls that are done as one may come from what one of them brought. */
+export const isOfOneCall = (error: unknown) => mongoFailure(error) === undefined;
+
 /** A write of many documents that could not even be tried wraps why. */
 function unwrapped(error: unknown): unknown {
   const { errorResponse } = error instanceof MongoBulkWriteError ? error : { errorResponse: undefined };

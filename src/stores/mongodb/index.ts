@@ -38,12 +38,11 @@ export const plans: Plans = {
 
 /** Opens the profiles in MongoDB, and the ledger in a database of its own beside them. */
 export async function openMongo({ settings, log, failpoint }: OpenParts): Promise<EntityEngine> {
-  const { data, ledger, transact, pepper, close } = await openDatabases(settings, log, plans);
+  const { data, ledger, transact, deadlineMs, pepper, close } = await openDatabases(settings, log, plans);
   await refuseUnfinishedCopy(ledger).catch(async (error: unknown) => {
     await close();
     throw error;
   });
-  const deadlineMs = settings.limits.store_deadline_ms;
   const wrapping = keyWrapping(pepper);
   return {
     entities: mongoEntityStore(data, { data, ledger, transact, wrapping, slotMs: stream.slotMs }),
@@ -56,7 +55,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     claims: mongoSlotClaims(data),
     watermark: mongoErasureWatermark(data),
     sharedEra: mongoSharedEra(data),
-    ledger: mongoLedger({ data, ledger, transact, wrapping }),
+    ledger: mongoLedger({ data, ledger, transact, wrapping, deadlineMs }),
     suppression: mongoSuppression(ledger),
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),
     shared: true,

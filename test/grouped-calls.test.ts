@@ -1,0 +1,58 @@
+import { expect } from "chai";
+import { groupedCalls, groupedReads } from "../src/grouped-calls.js";
+
+describe("calls that are done together", () => {
+  const deadline = (ms: number) => ({ ms, error: () => new Error("late") });
+  const outcome = (work: Promise<unknown>) =>
+    work.then(
+      () => "done",
+      (error: Error) => error.message,
+    );
+
+  /** Work that goes on when it is told to. */
+  function heldWork() {
+    const done: string[] = [];
+    const ends: (() => void)[] = [];
+    const work = async (items: readonly string[]) => {
+      await new Promise<void>((resolve) => ends.push(resolve));
+      done.push(items.join());
+    };
+    return { work, done, end: () => ends.shift()?.() };
+  }
+
+  it("go on in groups of a bounded weight, in the order in which they came", async () => {
+    const { work, done, end } = heldWork();
+    const weightOf = (item: string) => item.length;
+    const grouped = groupedCalls(work, { most: 6, weightOf, atOnce: 1 });
+    const calls = ["first", "aa", "bbbb", "c", "heavier than all", "d", "e"].map((item) => grouped([item]));
+    for (const call of calls) {
+      end();
+      await call;
+    }
+    expect(done).to.deep.equal(["first", "aa,bbbb", "c", "heavier than all", "d,e"]);
+  });
+
+  it("are refused at their deadline when they have not begun, and never done; one that has begun is not", async () => {
+    const { work, done, end } = heldWork();
+    const grouped = groupedCalls(work, { most: 1, atOnce: 1, deadline: deadline(30) });
+    const calls = ["begun", "late", "late too"].map((item) => grouped([item]));
+    expect(await Promise.all(calls.slice(1).map(outcome))).to.deep.equal(["late", "late"]);
+    const next = grouped(["next"]);
+    end();
+    await calls[0];
+    end();
+    await next;
+    expect(done).to.deep.equal(["begun", "next"]);
+  });
+
+  it("do not fail with one that brings what cannot be read", async () => {
+    const read = async (keys: readonly string[]) => {
+      if (keys.includes("bad")) throw new Error("bad key");
+      return new Map(keys.map((key) => [key, key.toUpperCase()]));
+    };
+    const grouped = groupedReads(read, { most: 9, atOnce: 1, isOfOneCall: () => true });
+    const calls = [["held"], ["a"], ["b", "bad"], ["c"]].map((keys) => grouped(keys));
+    expect(await Promise.all(calls.map(outcome))).to.deep.equal(["done", "done", "bad key", "done"]);
+    expect(await calls[3]).to.deep.equal(new Map([["c", "C"]]));
+  });
+});
