@@ -40,7 +40,7 @@ export interface Memberships {
 export interface StoredEntity {
   readonly id: EntityId;
   readonly table: string;
-  /** 0 for one that is not stored yet; goes up by one with each commit. */
+  /** 0 for one that is not stored yet; goes up with each commit. */
   readonly revision: number;
   /** Arrival that created it: of entities that are merged, the oldest stays. */
   readonly born: number;

@@ -1,7 +1,26 @@
+import { expect } from "chai";
+import type { EntityDocument } from "../../src/stores/mongodb/entity-document.js";
 import { entityStoreContract } from "../contracts/entity-store.contract.js";
+import { changeOf, commitOf, freshEntity, keep } from "../support/commits.js";
 import { openTestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
 
 onServers(["mongodb"], "mongodb", () => {
   entityStoreContract("mongodb", openTestEngine);
+
+  it("keeps no plan over a profile that was made from what a change of primary took back", async () => {
+    const { stores, client, name, close } = await openTestEngine();
+    const profiles = client.db(name).collection<EntityDocument>("entities");
+    const before = await keep(stores.entities, freshEntity());
+    const document = (await profiles.findOne({ _id: before.id })) as EntityDocument;
+    const seen = await keep(stores.entities, { ...before, sealed: Uint8Array.of(1) });
+    // As a member does that was primary for a while, and whose last writes no other member has.
+    await profiles.replaceOne({ _id: before.id }, document);
+    const since = await keep(stores.entities, { ...before, sealed: Uint8Array.of(2) });
+    const kept = await stores.entities.commit(commitOf([changeOf({ ...seen, sealed: Uint8Array.of(3) })]));
+    const found = (await stores.entities.load([before.id])).get(before.id);
+    await close();
+    expect(kept).to.equal(false);
+    expect(found).to.deep.equal(since);
+  });
 });

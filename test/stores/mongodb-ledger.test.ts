@@ -3,6 +3,7 @@ import type { Ledger } from "../../src/deletions/ledger.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
 import { mongoFailure } from "../../src/stores/mongodb/failure.js";
 import { mongoLedger } from "../../src/stores/mongodb/ledger.js";
+import type { DeletionDocument } from "../../src/stores/mongodb/ledger-document.js";
 import { type Transact, transactions } from "../../src/stores/mongodb/transaction.js";
 import { ledgerContract, noScope, someDeletion } from "../contracts/ledger.contract.js";
 import { suppressionContract } from "../contracts/suppression.contract.js";
@@ -46,6 +47,17 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     expect(await first).to.be.a("number");
     expect(refused).to.equal("unavailable");
     expect((await one.open({ limit: 9 })).map(({ identity }) => identity)).to.deep.equal(["hash-first"]);
+    await engine.empty();
+  });
+
+  it("completes no request that was extended since a change of primary took back another extension", async () => {
+    const requests = engine.client.db(`${engine.name}_ledger`).collection<DeletionDocument>("deletions");
+    await one.accept(someDeletion("a"), noScope);
+    const document = (await requests.findOne({ _id: "a-1700000000" })) as DeletionDocument;
+    const seen = await one.extend("a-1700000000", 1, { done: ["profile"] });
+    await requests.replaceOne({ _id: "a-1700000000" }, document);
+    await one.extend("a-1700000000", 1, { entities: ["found-late"] });
+    expect(await one.complete("a-1700000000", seen?.revision ?? 0, 6000)).to.equal(false);
     await engine.empty();
   });
 

@@ -73,5 +73,6 @@ export async function keep(
 ): Promise<StoredEntity> {
   const change = changeOf(entity, said);
   if (!(await store.commit(commitOf([change], { messages })))) throw new Error("the commit was refused");
-  return { ...change.entity, revision: entity.revision + 1 };
+  const { revision = 0 } = (await store.load([entity.id])).get(entity.id) ?? {};
+  return { ...change.entity, revision };
 }

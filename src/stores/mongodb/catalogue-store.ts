@@ -2,7 +2,7 @@ import { type Collection, type Db, ObjectId } from "mongodb";
 import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
 import type { Experience } from "../../catalogue/experience.js";
 import type { Segment } from "../../catalogue/segment.js";
-import { byIds, type CollectionPlan } from "./collection.js";
+import { byIds, type CollectionPlan, revisionAfter } from "./collection.js";
 import { entityCollectionsOf, formerMemberOf, memberOf } from "./entity-document.js";
 import { Conflict, type Transact } from "./transaction.js";
 
@@ -62,7 +62,7 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
           cond: { $ne: [{ $arrayElemAt: ["$$statement", 0] }, { $literal: segment }] },
         },
       },
-      revision: { $add: ["$revision", 1] },
+      revision: { $add: ["$revision", revisionAfter(0)] },
     };
     for (;;) {
       const found = entities.find({ segments: { $in: named } }, { projection: { revision: 1 }, limit: AT_ONCE });

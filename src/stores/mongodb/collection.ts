@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import {
   type Db,
   type Filter,
@@ -20,6 +21,14 @@ export interface CollectionPlan {
 /** Filter for documents of these ids. */
 export function byIds<D extends { readonly _id: string }>(ids: readonly string[]): Filter<D> {
   return { _id: { $in: [...ids] } } as unknown as Filter<D>;
+}
+
+/**
+ * The revision after this one: any of 16 million numbers. What is read for a plan may be lost with its primary. The number that it had must not be
+ * that of what another writer keeps since, which the commit of that plan would take for what it was made from.
+ */
+export function revisionAfter(revision: number): number {
+  return revision + randomInt(1, 2 ** 24);
 }
 
 /** Makes the collections and indexes that are missing, and looks whether those that are there are what is needed. Safe to repeat, and for several at once. */

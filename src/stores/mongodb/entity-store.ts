@@ -4,7 +4,7 @@ import { type Commit, type EntityStore, STATEMENT_BYTES } from "../../entities/e
 import type { IdentityHash } from "../../entities/identity.js";
 import { groupedErasure, groupedReads } from "../../grouped-calls.js";
 import { segmentsOf } from "./catalogue-store.js";
-import { byIds } from "./collection.js";
+import { byIds, revisionAfter } from "./collection.js";
 import {
   type EntityDocument,
   entityCollectionsOf,
@@ -151,7 +151,10 @@ async function writeProfiles({ data }: CommitParts, { profiles }: Commit, sessio
     if (entity.revision === 0) writes.push({ insertOne: { document: entityDocument(entity, 1) } });
     else {
       updates += 1;
-      const { _id, table, fullSince, statements, segments, ...changed } = entityDocument(entity, entity.revision + 1);
+      const { _id, table, fullSince, statements, segments, ...changed } = entityDocument(
+        entity,
+        revisionAfter(entity.revision),
+      );
       const memberships = changedSegments.size > 0 ? { fullSince, statements, segments } : { fullSince };
       writes.push({
         updateOne: {

@@ -88,7 +88,9 @@ export function mongoHistory(db: Db, transact: Transact): History {
   return {
     async kept(ids) {
       if (ids.length === 0) return new Set();
-      const found = await messages.find(byIds(ids), { projection: { _id: 1 }, batchSize: ids.length + 1 }).toArray();
+      // A message that a change of primary may still take back is not kept: a repeat of it must not be answered as if it were.
+      const options = { projection: { _id: 1 }, batchSize: ids.length + 1, readConcern: "majority" } as const;
+      const found = await messages.find(byIds(ids), options).toArray();
       return new Set(found.map(({ _id }) => _id));
     },
 

@@ -3,7 +3,7 @@ import type { Deletion } from "../../deletions/deletion.js";
 import type { Extension } from "../../deletions/ledger.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
-import type { CollectionPlan } from "./collection.js";
+import { type CollectionPlan, revisionAfter } from "./collection.js";
 
 /** Event, outbox and suppression: `suppressed.hash` and `entities` are what suppression asks for. */
 export const deletions: CollectionPlan = {
@@ -100,7 +100,7 @@ export function extended(kept: DeletionDocument, { cutOff: later, entities, seal
     done: done ?? [],
     attempts: 0,
     notBefore: 0,
-    revision: kept.revision + 1,
+    revision: revisionAfter(kept.revision),
   } satisfies Partial<DeletionDocument>;
 }
 
