@@ -148,15 +148,20 @@ describe("npm run backup", function () {
     });
   }
 
+  /** So that it is copied in several steps. */
+  async function stopWithLargeLedger(): Promise<void> {
+    await service.stop({ keep: true });
+    const ledger = new DatabaseSync(join(service.dir, "ledger.db"));
+    ledger.exec("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(60000000))");
+    ledger.close();
+  }
+
   for (const [what, stop] of [
     ["by SIGINT", "SIGINT"],
     ["by SIGTERM", "SIGTERM"],
   ] as const) {
     it(`leaves no part of a copy when it is interrupted ${what}, and ends with 130`, async () => {
-      await service.stop({ keep: true });
-      const ledger = new DatabaseSync(join(service.dir, "ledger.db"));
-      ledger.exec("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(60000000))");
-      ledger.close();
+      await stopWithLargeLedger();
       const command = startCommand("backup", [copies], {
         DATA_DIR: service.dir,
         FAILPOINT: "copied-pages",
@@ -171,6 +176,14 @@ describe("npm run backup", function () {
       expect(readdirSync(copies).filter((name) => name.startsWith("ledger"))).to.deep.equal([]);
     });
   }
+
+  it("replaces what a backup that was killed has left", async () => {
+    await stopWithLargeLedger();
+    await runToEnd("backup", [copies], { DATA_DIR: service.dir, FAILPOINT: "copied-pages" });
+    expect(readdirSync(copies)).to.include("ledger.db.partial");
+    expect((await backUp(copies)).code).to.equal(0);
+    expect(readdirSync(copies).sort()).to.deep.equal(["entities.db", "ledger.db", "metrics.db"]);
+  });
 
   it("leaves no part of a copy that failed", async () => {
     await service.stop({ keep: true });
