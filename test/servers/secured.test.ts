@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { MongoClient } from "mongodb";
 import { startFailure } from "../../src/start-failure.js";
 import type { ChildService } from "../support/child-service.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
@@ -122,6 +123,29 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
         expect(await isCompleteIn(service, id)).to.equal(true);
         expect(await statusOf(service, "/api/entity/user/_uid/u-1")).to.equal(404);
         expect(await statusOf(service, "/api/entity/user/_uid/person-4")).to.equal(200);
+      }
+    });
+
+    it("a transaction that was left open is aborted long before the server would", async () => {
+      const { user, database } = documented();
+      const client = new MongoClient(servers.mongod.url(database, user), {
+        appName: `entity-metrics ${database}`,
+        tlsCAFile: servers.certificates.authority,
+      });
+      const idle = [{ $currentOp: { allUsers: true, idleSessions: true } }, { $match: { type: "idleSession" } }];
+      const isOpen = () =>
+        servers.mongod.ask(async (root) => {
+          const sessions = await root.db("admin").aggregate(idle).toArray();
+          return sessions.some(({ transaction }) => transaction !== undefined);
+        });
+      try {
+        const session = client.startSession();
+        session.startTransaction();
+        await client.db(database).collection("left_open").insertOne({}, { session });
+        expect(await isOpen()).to.equal(true);
+        await until("it is aborted", async () => !(await isOpen()), 30_000);
+      } finally {
+        await client.close();
       }
     });
 

@@ -1,5 +1,7 @@
 import { expect } from "chai";
-import { MongoClient, MongoServerError } from "mongodb";
+import { type ClientSession, MongoClient, MongoServerError } from "mongodb";
+import { openLog } from "../../src/log.js";
+import { connect } from "../../src/stores/mongodb/connection.js";
 import { mongoFailure } from "../../src/stores/mongodb/failure.js";
 import { transactions } from "../../src/stores/mongodb/transaction.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
@@ -9,7 +11,7 @@ const DEADLINE_MS = 2_000;
 
 onServers(["mongodb"], "a transaction on mongodb", function () {
   // The driver alone would go on for two minutes.
-  this.timeout(30_000);
+  this.timeout(60_000);
   const name = ownName();
   let proxy: FaultProxy;
   let client: MongoClient;
@@ -60,5 +62,29 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
     );
     await proxy.set("pass");
     expect(ended).to.equal("unavailable");
+  });
+
+  it("is kept though a process was killed within one over the same document, which the server itself would keep open for a minute", async () => {
+    const through = await openFaultProxy(mongodbUrl(name));
+    const open = (url: string) => connect({ url, deadlineMs: 30_000, log: openLog("silent") }, async () => {});
+    const [killed, other] = [await open(through.url(mongodbUrl(name))), await open(mongodbUrl(name))];
+    try {
+      const written = new Promise<void>((resolve) => {
+        const work = killed.transact(async (session) => {
+          await killed.data.collection<{ _id: string }>("things").insertOne({ _id: "held" }, { session });
+          resolve();
+          await new Promise(() => {});
+        });
+        work.catch(() => {});
+      });
+      await written;
+      await through.close();
+      const insert = (session: ClientSession) =>
+        other.data.collection<{ _id: string }>("things").insertOne({ _id: "held" }, { session });
+      expect(await outcome(other.transact(insert))).to.equal("done");
+    } finally {
+      await other.close();
+      await killed.close();
+    }
   });
 });

@@ -4,7 +4,7 @@ import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { tlsTrouble } from "../tls-trouble.js";
 import { mongoFailure } from "./failure.js";
-import { type Transact, transactions } from "./transaction.js";
+import { abortAbandoned, type Transact, transactions } from "./transaction.js";
 
 /** Both databases on one server. */
 export interface Connection {
@@ -48,7 +48,15 @@ export async function connect(
       await client.connect();
       const connection = await databasesOf(client, { url, deadlineMs, log });
       await prepare(connection);
-      return connection;
+      const closed = new AbortController();
+      void abortAbandoned({ admin: client.db("admin", promised), appName: appNameOf(url), log }, closed.signal);
+      return {
+        ...connection,
+        close() {
+          closed.abort();
+          return connection.close();
+        },
+      };
     } catch (error) {
       await client.close();
       const refusal = refusalOf(error, hostsOf(client));
@@ -89,7 +97,7 @@ function openClient(url: string, deadlineMs: number): MongoClient {
   const selectMs = Math.min(MOST_MS, partMs);
   try {
     return new MongoClient(url, {
-      appName: "entity-metrics",
+      appName: appNameOf(url),
       readPreference: "primary",
       socketTimeoutMS: partMs,
       waitQueueTimeoutMS: partMs,
@@ -98,6 +106,7 @@ function openClient(url: string, deadlineMs: number): MongoClient {
       heartbeatFrequencyMS: MOST_MS,
     });
   } catch (error) {
+    if (error instanceof StartError) throw error;
     const { message } = error as Error;
     // The driver repeats the URL, or the user, in some of its messages.
     throw new StartError(`ENTITIES_URL is wrong${/:\/\/|@|^Username/.test(message) ? "" : `: ${message}`}`);
@@ -118,6 +127,11 @@ export function databaseOf(url: string): string {
   const name = decodeURIComponent(path) || DEFAULT_DATABASE;
   if (Buffer.byteLength(name) <= LONGEST_NAME) return name;
   throw new StartError(`ENTITIES_URL names a database of more than ${LONGEST_NAME} bytes`);
+}
+
+/** What its clients call themselves: the same in all processes over the same databases. */
+function appNameOf(url: string): string {
+  return `entity-metrics ${databaseOf(url)}`;
 }
 
 async function databasesOf(client: MongoClient, { url, deadlineMs }: ConnectOptions): Promise<Connection> {

@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ClientSession, type MongoClient, MongoOperationTimeoutError, ReadConcern } from "mongodb";
+import {
+  type ClientSession,
+  type Db,
+  type MongoClient,
+  MongoOperationTimeoutError,
+  ReadConcern,
+  type UUID,
+} from "mongodb";
+import type { Log } from "../../log.js";
 import { withTimeLimit } from "../../time-limit.js";
 import { isDuplicate } from "./failure.js";
 
@@ -67,5 +75,34 @@ export async function unlessConflict(
   } catch (error) {
     if (error instanceof Conflict || isDuplicate(error)) return false;
     throw error;
+  }
+}
+
+/** Time between two looks, ms. */
+const LOOK_MS = 2_000;
+/** A transaction of a process that runs waits for its next operation for milliseconds. */
+const ABANDONED_MS = 5_000;
+
+/**
+ * Aborts transactions that were left open by a process that was killed, until `stop`. The server itself keeps each for a minute
+ * (`transactionLifetimeLimitSeconds`), and whatever writes to the same documents waits or fails meanwhile. They are those of clients of this name. A
+ * process that only stood still runs its transaction again. Needs no right: a user may see and end sessions of its own.
+ */
+export async function abortAbandoned(
+  { admin, appName, log }: { readonly admin: Db; readonly appName: string; readonly log: Pick<Log, "warn"> },
+  stop: AbortSignal,
+): Promise<void> {
+  const idle = { type: "idleSession", "transaction.timeInactiveMicros": { $gt: ABANDONED_MS * 1_000 } };
+  const abandoned = [{ $currentOp: { idleSessions: true } }, { $match: { appName, ...idle } }];
+  const look = async () => {
+    const found = await admin.aggregate<{ lsid: { id: UUID } }>(abandoned).toArray();
+    if (found.length === 0) return;
+    await admin.command({ killSessions: found.map(({ lsid }) => ({ id: lsid.id })) });
+    log.warn({ transactions: found.length }, "transactions that another process had left open were aborted");
+  };
+  while (!stop.aborted) {
+    // A server that is away is reported by what needs it.
+    await look().catch(() => {});
+    await sleep(LOOK_MS, undefined, { ref: false, signal: stop }).catch(() => {});
   }
 }
