@@ -3,7 +3,7 @@ export interface SlotCount {
   readonly stream: string;
   readonly slot: number;
   readonly count: number;
-  /** What a store needs to note that this count was saved. */
+  /** What a store needs to note that this count was saved, and to see whether another recorder has saved the slot since. */
   readonly token?: unknown;
 }
 
@@ -11,6 +11,9 @@ export interface SlotCount {
 export interface SlotCounts {
   /** Counts of slots starting before `before` that were never saved, or have grown since; oldest first, at most `limit`. */
   unsaved(before: number, limit: number): Promise<SlotCount[]>;
-  /** Notes what was saved. A count that has grown meanwhile stays unsaved. Safe to repeat. */
+  /**
+   * Notes what was saved. A count that has grown meanwhile stays unsaved, and so does one whose slot another recorder saved since this
+   * one was read: which of the two was written last is not known. Safe to repeat.
+   */
   saved(counts: readonly SlotCount[]): Promise<void>;
 }

@@ -46,11 +46,33 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
     });
 
     it("lists what was saved again only when it has grown", async () => {
-      const all = await counts.unsaved(3 * HOUR, 9);
-      for (let times = 0; times < 2; times += 1) await counts.saved(all);
+      await counts.saved(await counts.unsaved(3 * HOUR, 9));
       expect(await unsaved(3 * HOUR, 9)).to.deep.equal([]);
       await opened.count("web", HOUR);
       expect(await unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
+    });
+
+    for (const [what, order] of [
+      ["after it", [1, 0]],
+      ["before it", [0, 1]],
+    ] as const) {
+      it(`leaves a count that another recorder saved since it was read, with more in it, ${what}`, async () => {
+        const fewer = await counts.unsaved(2 * HOUR, 9);
+        await opened.count("app", HOUR);
+        const more = await counts.unsaved(2 * HOUR, 9);
+        for (const at of order) await counts.saved([fewer, more][at] ?? []);
+        const left = await unsaved(2 * HOUR, 9);
+        expect(left).to.deep.include({ stream: "app", slot: HOUR, count: 2 });
+        await counts.saved(await counts.unsaved(2 * HOUR, 9));
+        expect(await unsaved(2 * HOUR, 9)).to.deep.equal([]);
+      });
+    }
+
+    it("lists a count once more, if at all, when the same count is noted twice", async () => {
+      const all = await counts.unsaved(3 * HOUR, 9);
+      for (let times = 0; times < 2; times += 1) await counts.saved(all);
+      await counts.saved(await counts.unsaved(3 * HOUR, 9));
+      expect(await unsaved(3 * HOUR, 9)).to.deep.equal([]);
     });
 
     it("leaves a count that grew while it was saved", async () => {

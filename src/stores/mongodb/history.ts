@@ -178,6 +178,13 @@ export function mongoSlotCounts(db: Db, transact: Transact): SlotCounts {
     });
   }
 
+  /** A note that is gone was removed by another recorder: the slot gets a new one, to be saved once more. */
+  async function removeNotes({ stream, slot, token }: SlotCount): Promise<void> {
+    const read = (token ?? []) as readonly ObjectId[];
+    const { deletedCount } = await notes.deleteMany({ _id: { $in: read } });
+    if (deletedCount < read.length) await notes.insertOne({ stream, slot });
+  }
+
   return {
     async unsaved(before, limit) {
       await thin(await touched({ slot: { $gte: before } }));
@@ -191,8 +198,9 @@ export function mongoSlotCounts(db: Db, transact: Transact): SlotCounts {
     },
 
     async saved(counts) {
-      const read = counts.flatMap(({ token }) => (token ?? []) as readonly ObjectId[]);
-      if (read.length > 0) await notes.deleteMany({ _id: { $in: read } });
+      for (let from = 0; from < counts.length; from += COUNTS_AT_ONCE) {
+        await Promise.all(counts.slice(from, from + COUNTS_AT_ONCE).map(removeNotes));
+      }
     },
   };
 }

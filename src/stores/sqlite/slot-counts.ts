@@ -10,16 +10,20 @@ export const slotCountSchema = `
 
 /** Stream counts in `entities.db`; `sqliteEntityStore` adds to them in the transaction that keeps the messages. */
 export function sqliteSlotCounts(db: Database): SlotCounts {
-  const unsaved = db.prepare(`SELECT stream, slot, count FROM stream_count WHERE saved IS NOT count AND slot < ?
+  const unsaved =
+    db.prepare(`SELECT stream, slot, count, saved AS token FROM stream_count WHERE saved IS NOT count AND slot < ?
     ORDER BY slot, stream LIMIT ?`);
-  const note = db.prepare("UPDATE stream_count SET saved = ? WHERE stream = ? AND slot = ?");
+  // NULL where another recorder has saved the slot since: then it is saved once more.
+  const note = db.prepare(
+    "UPDATE stream_count SET saved = CASE WHEN saved IS ? THEN ? END WHERE stream = ? AND slot = ?",
+  );
 
   return {
     unsaved: async (before, limit) => unsaved.all(before, limit) as unknown as SlotCount[],
 
     async saved(counts) {
       inTransaction(db, () => {
-        for (const { stream, slot, count } of counts) note.run(count, stream, slot);
+        for (const { stream, slot, count, token } of counts) note.run(token as number | null, count, stream, slot);
       });
     },
   };
