@@ -32,6 +32,7 @@ const ON_SERVERS = [
   "test/catalogue/",
   ...["interrupted", "joins", "writers-and-erasers"].map((name) => `test/entities/${name}`),
   "test/metrics/recorder-year",
+  "test/metrics/slot-races",
 ];
 /** Opening a service there takes a good second, and several test processes share the servers. */
 const ON_SERVERS_TIMEOUT_MS = 120_000;

@@ -38,11 +38,10 @@ import { parseDuration } from "./metrics/duration.js";
 import { fetchBatch } from "./metrics/fetch-batch.js";
 import { fetchSeries } from "./metrics/fetch-series.js";
 import { ReadMemory } from "./metrics/read-memory.js";
-import { type RecordPoints, recordPoints } from "./metrics/record-points.js";
+import { recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
 import { type RunningRecorder, runRecorder } from "./metrics/run-recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
-import { slotGate } from "./metrics/slot-gate.js";
 import { watchRecorder } from "./metrics/watch-recorder.js";
 
 import { openStores } from "./stores/open-stores.js";
@@ -76,13 +75,10 @@ export async function compose(
   const api = settings.roles.includes("api") ? all : new Api();
   const meters = openMeters();
   const tables = readTables(settings);
-  const gate = slotGate();
-  const { changes, claims, shared } = stores;
-  const write = recordPoints({ store: stores.series, changes, claims, shared, failpoint });
-  const record: RecordPoints = (columns, options) => gate.points(() => write(columns, options));
+  const record = recordPoints({ store: stores.series, changes: stores.changes, failpoint });
   const keepMs = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
   const keep = () => shortest(keepMs, stores.retentionMs());
-  pointRoutes(api, { version, record, limits: settings.limits, keep, clock });
+  pointRoutes(api, { version, record: (columns) => record("clients", columns), limits: settings.limits, keep, clock });
   const deadlineMs = settings.limits.store_deadline_ms;
   const fetching = fetchSeries({ store: stores.series, changes: stores.changes, cache: settings.cache, deadlineMs });
   const memory = new ReadMemory(settings.limits.read_bytes);
@@ -157,14 +153,13 @@ export async function compose(
   const recorder = createRecorder({
     dimensions,
     clock,
-    gate,
     keep: keepMs,
     owner: randomUUID(),
     census: catalogueCensus(stores.catalogue, stores.memberships),
     counts: stores.counts,
-    claims: stores.claims,
+    lease: stores.lease,
     series: stores.series,
-    write: (columns) => write(keptColumns(columns, clock(), keep()), { giveAway: false }),
+    write: (columns) => record("recorder", keptColumns(columns, clock(), keep())),
   });
   let recording: RunningRecorder | undefined;
   pageRoutes(api);

@@ -1,37 +1,42 @@
 import type { Clock } from "../clock.js";
-import { type ClaimParts, claimAndWrite } from "./claim-and-write.js";
 import { stream } from "./dimensions/stream.js";
-import { type Series, slotStart } from "./series.js";
-import type { SlotCounts } from "./slot-counts.js";
+import type { LeaseResult } from "./lease.js";
+import { type Series, type SlotColumn, slotStart } from "./series.js";
+import { PointFold } from "./slot-columns.js";
+import type { SlotCount, SlotCounts } from "./slot-counts.js";
 
-/** Slots are claimed and written in batches of this many. */
+/** Slots are written in batches of this many. */
 const BATCH = 500;
 
-export interface CountParts extends ClaimParts {
+export interface CountParts {
   readonly clock: Clock;
   readonly counts: SlotCounts;
-  /** Whether this recorder is the one that works now. */
-  lease(): Promise<boolean>;
+  /** Takes or renews the lease of the recorder that works. */
+  lease(): Promise<LeaseResult>;
+  /** Writes the recorder's plane. */
+  write(columns: readonly SlotColumn[]): Promise<void>;
 }
 
 /**
- * Saves stream counts of slots that have ended and were never saved, or have grown since: however long nobody looked, each is
- * still saved. One batch; true when more may be left.
+ * Saves stream counts of slots that have ended and were never saved, or have grown since, however long no recorder ran. One
+ * batch; true when more may be left.
  */
-export async function recordCounts(parts: CountParts): Promise<boolean> {
-  const counts = await parts.counts.unsaved(slotStart(stream, parts.clock()), BATCH);
-  if (counts.length === 0 || !(await parts.lease())) return false;
+export async function recordCounts({ clock, counts, lease, write }: CountParts): Promise<boolean> {
+  const ended = slotStart(stream, clock());
+  if ((await counts.unsaved(ended, 1)).length === 0 || (await lease()) === "refused") return false;
+  // Under the lease, so that they are not older than what another recorder has saved.
+  const unsaved = await counts.unsaved(ended, BATCH);
+  if ((await lease()) !== "renewed") return false;
+  await write(columnsOf(unsaved));
+  await counts.saved(unsaved);
+  return unsaved.length === BATCH;
+}
+
+function columnsOf(counts: readonly SlotCount[]): SlotColumn[] {
   const series = new Map<string, Series>(
     counts.map(({ stream: id }) => [id, { dimension: stream, id, type: "size" }] as const),
   );
-  await claimAndWrite(
-    parts,
-    counts.flatMap(({ stream: id, slot, count }) => {
-      const counted = series.get(id);
-      return counted === undefined ? [] : [{ series: counted, slot, value: count }];
-    }),
-    { grows: true },
-  );
-  await parts.counts.saved(counts);
-  return counts.length === BATCH;
+  const fold = new PointFold();
+  for (const { stream: id, slot, count } of counts) fold.add(series.get(id) as Series, slot, count);
+  return fold.columns();
 }

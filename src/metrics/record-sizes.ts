@@ -1,60 +1,97 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../clock.js";
 import type { Census } from "./census.js";
-import { type ClaimParts, claimAndWrite } from "./claim-and-write.js";
 import type { Dimension, Sampling } from "./dimensions/dimension.js";
-import { slotStart } from "./series.js";
+import type { LeaseResult } from "./lease.js";
+import { type Series, type SlotColumn, slotStart } from "./series.js";
+import type { SeriesStore } from "./series-store.js";
 
 /** Ids that are new in mid-slot are looked for this often, ms. */
 const LOOK_MS = 5_000;
 
-/** Slots are claimed and written in batches of this many; between them others get their turn. */
+/** Samples are written in batches of this many; between them other work gets its turn. */
 const BATCH = 250;
 
-export interface SizeParts extends ClaimParts {
+/** Samples that wait while the store is away, at most; then the oldest are dropped. */
+const MOST_UNWRITTEN = 100_000;
+
+export interface SizeParts {
   readonly clock: Clock;
   readonly census: Census;
-  /** Whether this recorder is the one that works now. */
-  lease(): Promise<boolean>;
+  readonly series: Pick<SeriesStore, "read">;
+  /** Takes or renews the lease of the recorder that works. */
+  lease(): Promise<LeaseResult>;
+  /** Writes the recorder's plane. */
+  write(columns: readonly SlotColumn[]): Promise<void>;
 }
 
 /** What this process knows to be done of the slot that holds now. */
 interface Progress {
   readonly slot: number;
-  readonly done: Set<string>;
+  readonly sampled: Set<string>;
   lookedAt: number;
 }
 
+/** A value taken in the slot that starts at `slot`, Unix ms. */
+interface SlotSample {
+  readonly series: Series;
+  readonly slot: number;
+  readonly value: number;
+}
+
 /**
- * Takes the values of one dimension once for the slot that holds now, as soon as there is something to take. Says false:
- * nothing is left that could not wait.
+ * Takes the values of one dimension once for the slot that holds now, as soon as there is something to take, and writes them
+ * where the slot is still empty. Samples that cannot be written wait for a later call, also past the end of their slot.
+ * Resolves with false: nothing is left that could not wait.
  */
 export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: Sampling): () => Promise<boolean> {
   let progress: Progress | undefined;
-  return async () => {
-    const now = parts.clock();
-    const slot = slotStart(dimension, now);
-    if (progress?.slot !== slot) progress = { slot, done: new Set(), lookedAt: Number.NEGATIVE_INFINITY };
-    const { done, lookedAt } = progress;
-    if (Math.abs(now - lookedAt) < LOOK_MS) return false;
+  let unwritten: readonly SlotSample[] = [];
 
-    const missing = new Set((await sampling.ids(parts.census)).filter((id) => !done.has(id)));
-    if (missing.size > 0) {
-      if (!(await parts.lease())) return false;
-      const samples = await sampling.sample(parts.census, missing);
-      if (slotStart(dimension, parts.clock()) !== slot) return false;
-      for (let at = 0; at < samples.length; at += BATCH) {
-        if (at > 0) await setImmediate();
-        const batch = samples.slice(at, at + BATCH);
-        await claimAndWrite(
-          parts,
-          batch.map(({ id, type, value }) => ({ series: { dimension, id, type }, slot, value })),
-          { grows: false },
-        );
-      }
-      for (const { id } of samples) done.add(id);
+  return async () => {
+    const fresh = await sample();
+    unwritten = [...unwritten, ...fresh].slice(-MOST_UNWRITTEN);
+    while (unwritten.length > 0) {
+      const batch = unwritten.slice(0, BATCH);
+      if (!(await writeEmpty(parts, batch))) return false;
+      unwritten = unwritten.slice(BATCH);
+      await setImmediate();
     }
-    progress.lookedAt = now;
     return false;
   };
+
+  /** Samples of the ids that have none in this slot. */
+  async function sample(): Promise<SlotSample[]> {
+    const now = parts.clock();
+    const slot = slotStart(dimension, now);
+    if (progress?.slot !== slot) progress = { slot, sampled: new Set(), lookedAt: Number.NEGATIVE_INFINITY };
+    const { sampled, lookedAt } = progress;
+    if (Math.abs(now - lookedAt) < LOOK_MS) return [];
+
+    const missing = new Set((await sampling.ids(parts.census)).filter((id) => !sampled.has(id)));
+    if (missing.size > 0 && (await parts.lease()) === "refused") return [];
+    const samples = missing.size === 0 ? [] : await sampling.sample(parts.census, missing);
+    if (slotStart(dimension, parts.clock()) !== slot) return [];
+    for (const { id } of samples) sampled.add(id);
+    progress.lookedAt = now;
+    return samples.map(({ id, type, value }) => ({ series: { dimension, id, type }, slot, value }));
+  }
+}
+
+/**
+ * Writes the samples whose slots are empty. False when the lease was held by another recorder, which may have written since
+ * they were seen to be empty. What remains: a write that takes longer than the lease may replace the sample that another recorder
+ * took for the same slot in the meantime; never a value of clients, which lies in their own plane.
+ */
+async function writeEmpty(
+  { series: store, lease, write }: SizeParts,
+  samples: readonly SlotSample[],
+): Promise<boolean> {
+  if ((await lease()) === "refused") return false;
+  const windows = samples.map(({ series, slot }) => ({ series, from: slot, to: slot + series.dimension.slotMs }));
+  const saved = await store.read(windows);
+  const empty = samples.filter((_, i) => Number.isNaN(saved[i]?.[0] ?? Number.NaN));
+  if ((await lease()) !== "renewed") return false;
+  await write(empty.map(({ series, slot, value }) => ({ series, from: slot, values: Float64Array.of(value) })));
+  return true;
 }

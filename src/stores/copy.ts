@@ -16,7 +16,6 @@ export interface CopyRecords {
   readonly identities: IdentityRecord;
   readonly history: HistoryMessage;
   readonly "stream counts": StreamCountRecord;
-  readonly "slot claims": SlotClaimRecord;
   readonly segments: SegmentRecord;
   readonly experiences: Experience;
   readonly "API keys": ApiKey;
@@ -60,19 +59,6 @@ export interface StreamCountRecord extends CopyRecord {
   readonly count: number;
   readonly unsaved: boolean;
 }
-
-/** `id` is made of dimension, id within it, type and slot. */
-export interface SlotClaimRecord extends CopyRecord {
-  readonly dimension: string;
-  readonly dimensionId: string;
-  readonly type: string;
-  readonly slot: number;
-  readonly value: number;
-  readonly state: ClaimState;
-}
-
-/** Of `claimed` and `settled` it is known that nobody else wrote the slot; what is `given away` may have to be written once more. */
-export type ClaimState = "not confirmed" | "claimed" | "settled" | "given away" | "given away, not settled";
 
 /** `segment`: it is in the catalogue. `removed`: it was deleted, and memberships of before may be left. One is true at least. */
 export interface SegmentRecord extends CopyRecord {
@@ -134,7 +120,7 @@ export interface SeriesSource {
   /** Names this store for good: a random text. */
   readonly mark: string;
   readonly series: SeriesStore;
-  /** Every window that may hold something, each with others that lie at the same time, in batches that are read at once. */
+  /** Every window that may hold something in a plane, each with others that lie at the same time, in batches that are read at once. */
   windows(): Iterable<SeriesWindow[]>;
   close(): Promise<void>;
 }

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
+import { segment } from "../../src/metrics/dimensions/segment.js";
+import type { Plane } from "../../src/metrics/series-store.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { runToEnd } from "../support/run-command.js";
@@ -99,6 +101,18 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
       expect(await answerOf(service, "/api/entity/user/person-6")).to.deep.include({ status: 404 });
     });
   }
+
+  it("keeps apart what clients wrote and what the recorder did", async () => {
+    expect((await migrate(["--from", dir, "--to", influxdbUrl(name)], { PEPPER: "" })).code).to.equal(0);
+    const { service } = await onTarget({ metrics: true });
+    const series = { dimension: segment, id: "recorded", type: "size" };
+    const to = Math.floor(Date.now() / segment.slotMs) * segment.slotMs;
+    const window = { series, from: to - 20 * segment.slotMs, to };
+    const saved = async (plane: Plane) =>
+      [...((await service.stores.series.read([window], plane))[0] ?? [])].filter((value) => !Number.isNaN(value));
+    expect(await saved("recorder")).to.deep.equal([1.5, 2, 3]);
+    expect(await saved("clients")).to.deep.equal([20]);
+  });
 
   it("moves the series alone", async () => {
     const { code, out, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)], { PEPPER: "" });
@@ -220,6 +234,7 @@ function questions({ people, erased, requestIds }: FilledFolder): string[] {
   return [
     ...identities,
     ...metrics,
+    "/api/metric?dimension=segment&dimension_id=recorded&dimension_type=size&startdate=now-3w&interval=2h",
     ...requestIds.map((id) => `/api/entity/deletestatus/${id}`),
     "/api/entity/user/user_id/7",
     "/api/segment",

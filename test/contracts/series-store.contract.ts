@@ -4,7 +4,7 @@ import { experience } from "../../src/metrics/dimensions/experience.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { Series } from "../../src/metrics/series.js";
-import type { SeriesStore } from "../../src/metrics/series-store.js";
+import { type Plane, planes, type SeriesStore } from "../../src/metrics/series-store.js";
 
 /** What every engine promises of saved slots; `forgets` says that it forgets as soon as it is told to. */
 export function seriesStoreContract(
@@ -27,12 +27,12 @@ export function seriesStoreContract(
     });
     afterEach(() => close());
 
-    const write = (values: readonly number[], hour = 0, series = views) =>
-      store.write([{ series, from: start + hour * HOUR, values: Float64Array.from(values) }]);
-    const read = async (from: number, to: number, series = views) =>
-      [...((await store.read([{ series, from: start + from * HOUR, to: start + to * HOUR }]))[0] ?? [])].map((value) =>
-        Number.isNaN(value) ? null : value,
-      );
+    const write = (values: readonly number[], hour = 0, series = views, plane: Plane = "clients") =>
+      store.write(plane, [{ series, from: start + hour * HOUR, values: Float64Array.from(values) }]);
+    const read = async (from: number, to: number, series = views, plane?: Plane) => {
+      const [column] = await store.read([{ series, from: start + from * HOUR, to: start + to * HOUR }], plane);
+      return [...(column ?? [])].map((value) => (Number.isNaN(value) ? null : value));
+    };
 
     it("hands out a column of exactly the window, also for a series that nobody wrote", async () => {
       expect(await read(-3, 2)).to.deep.equal([null, null, null, null, null]);
@@ -48,7 +48,7 @@ export function seriesStoreContract(
 
     it("keeps the later of two columns of one call that name the same slot", async () => {
       const column = (value: number) => ({ series: views, from: start, values: Float64Array.of(value) });
-      await store.write([column(1), column(2)]);
+      await store.write("clients", [column(1), column(2)]);
       expect(await read(0, 1)).to.deep.equal([2]);
     });
 
@@ -87,7 +87,10 @@ export function seriesStoreContract(
         { dimension: experience, id: "views", type: "actualreach" },
         { dimension: experience, id: "vie'ws\" é %_", type: "actualreach" },
       ];
-      await store.write(all.map((series, i) => ({ series, from: start, values: Float64Array.of(i) })));
+      await store.write(
+        "clients",
+        all.map((series, i) => ({ series, from: start, values: Float64Array.of(i) })),
+      );
       const windows = all.map((series) => ({ series, from: start, to: start + series.dimension.slotMs })).reverse();
       const columns = await store.read([...windows, ...windows]);
       expect(columns.map((column) => [...column])).to.deep.equal([5, 4, 3, 2, 1, 0, 5, 4, 3, 2, 1, 0].map((i) => [i]));
@@ -95,19 +98,79 @@ export function seriesStoreContract(
 
     it("reads slots of two hours as one each", async () => {
       const members: Series = { dimension: segment, id: "a", type: "size" };
-      await store.write([{ series: members, from: start, values: Float64Array.of(7, 8) }]);
+      await store.write("clients", [{ series: members, from: start, values: Float64Array.of(7, 8) }]);
       expect(await read(-2, 6, members)).to.deep.equal([null, 7, 8, null]);
     });
 
     it("forgets slots before a moment and nothing after it, however often it is told to", async () => {
       const old = -30 * WEEK;
-      await write([1, 2], old);
+      for (const plane of planes) await write([1, 2], old, views, plane);
       await write([3, 4], -1);
       for (const _ of [1, 2]) await store.expire(start);
       if (forgets) expect(await read(old, old + 2)).to.deep.equal([null, null]);
       expect(await read(0, 1)).to.deep.equal([4]);
       await write([5], old);
       expect(await read(old, old + 1)).to.deep.equal([5]);
+    });
+
+    for (const first of planes) {
+      it(`hands out the value of the clients where there is one, else that of the recorder: ${first} first`, async () => {
+        const writes = {
+          clients: () => write([1, Number.NaN, 3, 4], -1, views, "clients"),
+          recorder: () => write([5, 6, Number.NaN, 8, 9], 0, views, "recorder"),
+        };
+        await writes[first]();
+        for (const plane of planes) await writes[plane]();
+        expect(await read(-2, 6)).to.deep.equal([null, 1, 5, 3, 4, 8, 9, null]);
+        expect(await read(1, 3), "within").to.deep.equal([3, 4]);
+        expect(await read(-2, 6, views, "clients")).to.deep.equal([null, 1, null, 3, 4, null, null, null]);
+        expect(await read(-2, 6, views, "recorder")).to.deep.equal([null, null, 5, 6, null, 8, 9, null]);
+      });
+    }
+
+    it("reads a series that lies in one plane alone, whichever it is, beside one that lies in both", async () => {
+      const members: Series = { dimension: segment, id: "members", type: "size" };
+      const both: Series = { dimension: segment, id: "both", type: "size" };
+      const other = (plane: Plane): Plane => (plane === "clients" ? "recorder" : "clients");
+      for (const [value, plane] of planes.entries()) {
+        await write([value, 7], 0, { ...members, id: plane }, plane);
+        await write([value], 0, both, plane);
+      }
+      for (const [value, plane] of planes.entries()) {
+        const series = { ...members, id: plane };
+        expect(await read(0, 4, series)).to.deep.equal([value, 7]);
+        expect(await read(0, 4, series, plane)).to.deep.equal([value, 7]);
+        expect(await read(0, 4, series, other(plane))).to.deep.equal([null, null]);
+        expect(await read(0, 2, both, plane)).to.deep.equal([value]);
+      }
+      expect(await read(0, 2, both)).to.deep.equal([planes.indexOf("clients")]);
+    });
+
+    it("replaces a value in its own plane, and leaves the other plane as it is", async () => {
+      await write([1], 0, views, "recorder");
+      await write([2], 0, views, "recorder");
+      expect(await read(0, 1)).to.deep.equal([2]);
+      await write([10], 0, views, "clients");
+      await write([3], 0, views, "recorder");
+      expect(await read(0, 1)).to.deep.equal([10]);
+      await write([11], 0, views, "clients");
+      expect(await read(0, 1)).to.deep.equal([11]);
+      expect(await read(0, 1, views, "recorder")).to.deep.equal([3]);
+    });
+
+    it("hands out both planes over many chunks, as a model of them says", async () => {
+      const length = 3 * WEEK;
+      const model = new Array<number | null>(length).fill(null);
+      for (const [plane, every, offset] of [
+        ["recorder", 3, 0],
+        ["clients", 5, 1],
+      ] as const) {
+        const values = Array.from({ length }, (_, i) => (i % every === 0 ? i + offset : Number.NaN));
+        await write(values, -WEEK - 5, views, plane);
+        for (const [i, value] of values.entries()) if (!Number.isNaN(value)) model[i] = value;
+      }
+      expect(await read(-WEEK - 5, 2 * WEEK - 5)).to.deep.equal(model);
+      expect(await read(-3, 4)).to.deep.equal(model.slice(WEEK + 2, WEEK + 9));
     });
 
     it("survives many writes at once", async () => {

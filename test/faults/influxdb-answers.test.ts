@@ -28,7 +28,9 @@ describe("P12: what InfluxDB answers", () => {
   after(() => server.close());
 
   const write = (slots = 1) =>
-    server.engine.series.write([{ series, from, values: Float64Array.from({ length: slots }, (_, i) => i) }]);
+    server.engine.series.write("clients", [
+      { series, from, values: Float64Array.from({ length: slots }, (_, i) => i) },
+    ]);
   const read = async () => [
     ...((await server.engine.series.read([{ series, from, to: from + 2 * HOUR }]))[0] as Float64Array),
   ];
@@ -96,7 +98,7 @@ describe("P12: what InfluxDB answers", () => {
     expect(parts.join("")).to.equal(whole);
   });
 
-  const csv = `,result,table,_time,_value,dimension_id,dimension_type\r\n,_result,0,2024-02-28T00:00:00Z,7,an-id,size\r\n`;
+  const csv = `,result,table,_time,_value,_field,dimension_id,dimension_type\r\n,_result,0,2024-02-28T00:00:00Z,7,value,an-id,size\r\n`;
   const text = (body: string | Uint8Array, headers: Record<string, string> = {}): Answer => ({
     status: 200,
     headers: { "content-type": "text/csv; charset=utf-8", ...headers },
@@ -178,7 +180,7 @@ describe("P12: what InfluxDB answers", () => {
     const window = { series, from, to: from + HOUR };
     const working = [
       outcomeOf(() => other.engine.series.read([window])),
-      outcomeOf(() => other.engine.series.write([{ series, from, values: Float64Array.of(1) }])),
+      outcomeOf(() => other.engine.series.write("clients", [{ series, from, values: Float64Array.of(1) }])),
     ];
     await until("both are under way", () => other.open === 2);
     await other.close();

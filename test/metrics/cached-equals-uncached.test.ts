@@ -37,9 +37,9 @@ describe("what is cached", function () {
         await dawdle();
         return columns;
       },
-      async write(columns) {
+      async write(plane, columns) {
         await dawdle();
-        await store.write(columns);
+        await store.write(plane, columns);
         await dawdle();
       },
     });

@@ -5,12 +5,11 @@ import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { dimensionNamed, dimensions } from "../../src/metrics/dimensions/index.js";
 import { createRecorder, type Recorder, type RecorderParts } from "../../src/metrics/recorder.js";
 import type { Series } from "../../src/metrics/series.js";
-import { slotGate } from "../../src/metrics/slot-gate.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf, freshEntity, keep, messageFor, newEntityId } from "../support/commits.js";
 
 /** The ports that a recorder, and what it measures, live on. */
-export type RecordedStores = Pick<Stores, "catalogue" | "memberships" | "entities" | "counts" | "claims" | "series">;
+export type RecordedStores = Pick<Stores, "catalogue" | "memberships" | "entities" | "counts" | "lease" | "series">;
 
 /** A recorder over these stores, with whatever of its parts is to be another. */
 export function recorderOver(
@@ -24,12 +23,11 @@ export function recorderOver(
     clock,
     owner,
     keep: undefined,
-    gate: slotGate(),
     census: catalogueCensus(stores.catalogue, stores.memberships) satisfies Census,
     counts: stores.counts,
-    claims: stores.claims,
+    lease: stores.lease,
     series: stores.series,
-    write: (columns) => stores.series.write(columns),
+    write: (columns) => stores.series.write("recorder", columns),
     ...other,
   });
 }

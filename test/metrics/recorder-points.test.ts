@@ -2,37 +2,30 @@ import { expect } from "chai";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import type { Recorder } from "../../src/metrics/recorder.js";
 import type { Series } from "../../src/metrics/series.js";
-import { type SlotGate, slotGate } from "../../src/metrics/slot-gate.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 import { join, receive, recorderOver, savedHours, seriesOf, tickAll } from "./recorder-fixture.js";
 
 const START = Date.UTC(2024, 11, 31);
 
-describe("slots that somebody wrote through points", () => {
+describe("slots that clients wrote through points", () => {
   const members = seriesOf("segment", "visitors");
   const views = seriesOf("stream", "views");
   let stores: Stores;
   let now: number;
-  let gate: SlotGate;
   let recorder: Recorder;
 
   beforeEach(async () => {
     stores = await temporaryStores();
     now = START;
-    gate = slotGate();
-    recorder = recorderOver(stores, () => now, "one", { gate });
+    recorder = recorderOver(stores, () => now, "one");
     await stores.catalogue.putSegment({ id: "visitors", name: "Visitors", table: "user" });
     await join(stores, "visitors", ["a", "b"]);
   });
   afterEach(() => stores.close());
 
   const writePoint = (series: Series, hour: number, value: number) =>
-    gate.points(async () => {
-      const column = { series, from: START + hour * HOUR, values: Float64Array.of(value) };
-      await stores.claims.giveAway([column]);
-      await stores.series.write([column]);
-    });
+    stores.series.write("clients", [{ series, from: START + hour * HOUR, values: Float64Array.of(value) }]);
   const tickAt = async (hour: number) => {
     now = START + hour * HOUR;
     await tickAll(recorder);
@@ -50,13 +43,12 @@ describe("slots that somebody wrote through points", () => {
     await tickAt(0);
     await writePoint(members, 0, 100);
     await tickAt(1);
-    await tickAll(recorderOver(stores, () => now, "one", { gate }));
+    await tickAll(recorderOver(stores, () => now, "one"));
     expect(await hours(members)).to.deep.equal({ 0: 100 });
   });
 
-  it("keep a size written between the recorder's claim and its write", async () => {
+  it("keep a size written between the recorder's look and its write", async () => {
     const dying = recorderOver(stores, () => now, "one", {
-      gate,
       write: () => Promise.reject(new Error("the store is away")),
     });
     await dying.tick().catch(() => {});
@@ -90,36 +82,5 @@ describe("slots that somebody wrote through points", () => {
       await Promise.all((hour % 4 === 0 ? turns : turns.toReversed()).map((turn) => turn()));
     }
     expect(Object.values(await hours(members))).to.deep.equal(Array.from({ length: 12 }, (_, at) => 1_000 + 2 * at));
-  });
-});
-
-describe("the gate between writers of points and the recorder", () => {
-  it("lets writers in beside one another, and the recorder alone", async () => {
-    const gate = slotGate();
-    const inside = new Set<string>();
-    const seen: string[] = [];
-    const visit = (name: string) => async () => {
-      inside.add(name);
-      for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
-      seen.push([...inside].sort().join("+"));
-      inside.delete(name);
-    };
-    await Promise.all([
-      gate.points(visit("a")),
-      gate.points(visit("b")),
-      gate.recorder(visit("recorder")),
-      gate.points(visit("c")),
-      gate.recorder(visit("recorder")),
-    ]);
-    expect(seen).to.deep.equal(["a+b", "b", "recorder", "c", "recorder"]);
-  });
-
-  it("stays open after work that failed", async () => {
-    const gate = slotGate();
-    const fail = () => Promise.reject(new Error("away"));
-    const failed = await Promise.allSettled([gate.recorder(fail), gate.points(fail), gate.recorder(fail)]);
-    expect(failed.map(({ status }) => status)).to.deep.equal(["rejected", "rejected", "rejected"]);
-    expect(await gate.points(async () => "written")).to.equal("written");
-    expect(await gate.recorder(async () => "recorded")).to.equal("recorded");
   });
 });

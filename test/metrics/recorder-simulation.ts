@@ -1,8 +1,9 @@
 import { catalogueCensus } from "../../src/catalogue/census.js";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import type { Clock } from "../../src/clock.js";
+import { type Dimension, HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { dimensions } from "../../src/metrics/dimensions/index.js";
 import type { Recorder } from "../../src/metrics/recorder.js";
 import { type Series, type SlotColumn, seriesKey, slotStart } from "../../src/metrics/series.js";
-import type { SlotClaims, SlotSample } from "../../src/metrics/slot-claims.js";
 import { join, type RecordedStores, receive, recorderOver, seriesOf } from "./recorder-fixture.js";
 
 const MINUTE = 60_000;
@@ -14,8 +15,8 @@ export interface Simulation {
   readonly received: Map<string, Map<number, number>>;
   /** Every value that was written to the store for a size, by series and slot. */
   readonly sizesWritten: Map<string, Set<number>>;
-  /** Samples claimed for a slot that did not hold the moment of their recorder's clock. */
-  readonly misplaced: SlotSample[];
+  /** Values of sizes that were written to a slot, though no recorder took them while its clock showed that slot. */
+  readonly misplaced: string[];
   /** Hours in which a recorder with a right clock finished a tick after the last fault of the hour. */
   readonly quietHours: number[];
   readonly deaths: number;
@@ -57,7 +58,8 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
   let jumps = 0;
   const received = new Map<string, Map<number, number>>();
   const sizesWritten = new Map<string, Set<number>>();
-  const misplaced: SlotSample[] = [];
+  const misplaced: string[] = [];
+  const sampled = new Set<string>();
   const quietHours: number[] = [];
   const instances: Instance[] = [];
 
@@ -90,6 +92,7 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
       for (const [at, value] of values.entries()) {
         if (Number.isNaN(value)) continue;
         const key = `${seriesKey(series)} ${from + at * series.dimension.slotMs}`;
+        if (!sampled.has(`${key} ${value}`)) misplaced.push(`${key} ${value}`);
         sizesWritten.set(key, (sizesWritten.get(key) ?? new Set()).add(value));
       }
     }
@@ -99,26 +102,18 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
     const clock = () => now + instance.offset;
     const census = catalogueCensus(stores.catalogue, stores.memberships);
     const mortal = <T extends object>(port: T): T => mortalPort(port, instance);
-    const claims: SlotClaims = {
-      ...stores.claims,
-      claim(samples, options) {
-        for (const sample of samples) {
-          const { dimension } = sample.series;
-          if (dimension.sampling !== undefined && slotStart(dimension, clock()) !== sample.slot) misplaced.push(sample);
-        }
-        return stores.claims.claim(samples, options);
-      },
-    };
-    const { write } = mortal({
+    const { write, lease } = mortal({
       write(columns: readonly SlotColumn[]) {
         note(columns);
-        return stores.series.write(columns);
+        return stores.series.write("recorder", columns);
       },
+      lease: stores.lease,
     });
     const series = mortal({ read: stores.series.read, expire: stores.series.expire });
     instance.recorder = recorderOver(stores, clock, owner, {
+      dimensions: dimensions.map((dimension) => observed(dimension, clock, sampled)),
       census: mortal(census),
-      claims: mortal(claims),
+      lease,
       counts: mortal(stores.counts),
       series,
       write,
@@ -185,6 +180,25 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
     now += MINUTE;
   }
   return { start, end, received, sizesWritten, misplaced, quietHours, deaths, jumps };
+}
+
+/** The dimension, which notes in `sampled` each value that is taken and the slot that the clock shows. */
+function observed(dimension: Dimension, clock: Clock, sampled: Set<string>): Dimension {
+  const { sampling } = dimension;
+  if (sampling === undefined) return dimension;
+  return {
+    ...dimension,
+    sampling: {
+      ...sampling,
+      async sample(census, ids) {
+        const slot = slotStart(dimension, clock());
+        const samples = await sampling.sample(census, ids);
+        for (const { id, type, value } of samples)
+          sampled.add(`${seriesKey({ dimension, id, type })} ${slot} ${value}`);
+        return samples;
+      },
+    },
+  };
 }
 
 /** The port, until the instance dies at one of its calls: half of the time after the call has had its effect. */

@@ -46,12 +46,6 @@ for (const { days, zone, start, seed } of storesOnServers ? shortOnes : simulati
         expect(saved).to.deep.equal(received);
       }
       expect(await stores.counts.unsaved(simulation.end, 1)).to.deep.equal([]);
-      expect(
-        await stores.claims.unsettled(
-          sizeSeries.map(({ dimension }) => dimension),
-          1,
-        ),
-      ).to.deep.equal([]);
     });
 
     it("writes no size twice with different values", () => {

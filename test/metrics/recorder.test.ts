@@ -122,7 +122,7 @@ describe("the recorder", () => {
     expect(Object.keys(await savedHours(stores, seriesOf("stream", "views"), old, 1_500))).to.have.length(1_200);
   });
 
-  it("raises a count whose claim is a hundred days old", async () => {
+  it("raises a count that is a hundred days old", async () => {
     await receive(stores, "views", START, 7);
     await tickAt(1);
     await tickAt(24 * 100);
@@ -131,18 +131,15 @@ describe("the recorder", () => {
     expect(await hours("stream", "views")).to.deep.equal({ 0: 8 });
   });
 
-  it("forgets claims of sizes after days, and takes none of these slots again when the clock is set back", async () => {
-    const visitors = { series: seriesOf("segment", "visitors"), slot: START };
+  it("takes no size again of a slot days ago when the clock is set back", async () => {
     await tickAll(recorder);
-    expect(await stores.claims.claimed([visitors])).to.have.length(1);
     await tickAt(24 * 3);
-    expect(await stores.claims.claimed([visitors])).to.have.length(0);
     await join(stores, "visitors", ["x"]);
     await tickAt(1);
     expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3 });
   });
 
-  it("forgets slots that are older than is kept, and their claims", async () => {
+  it("forgets slots that are older than is kept", async () => {
     const keeping = recorderOver(stores, () => now, "one", { keep: 30 * 24 * HOUR });
     await receive(stores, "views", START, 7);
     now = START + HOUR;
@@ -151,22 +148,52 @@ describe("the recorder", () => {
     now = START + 60 * 24 * HOUR;
     await tickAll(keeping);
     expect(await hours("stream", "views")).to.deep.equal({});
-    expect(await stores.claims.claimed([{ series: seriesOf("stream", "views"), slot: START }])).to.deep.equal([]);
   });
 
-  it("writes a claim that a dead recorder left, for the slot and with the value that it was taken with", async () => {
-    const dying = recorderOver(stores, () => now, "dying", {
-      write: async () => {
-        throw new Error("the store is away");
-      },
+  describe("while the store is away", () => {
+    let isAway: boolean;
+    let limping: Recorder;
+
+    beforeEach(async () => {
+      isAway = true;
+      limping = recorderOver(stores, () => now, "limping", {
+        write: async (columns) => {
+          if (isAway) throw new Error("the store is away");
+          await stores.series.write("recorder", columns);
+        },
+      });
+      await receive(stores, "views", START - HOUR, 5);
+      const error = await limping.tick().catch((reason) => reason);
+      expect(error).to.be.an("error");
+      await join(stores, "visitors", ["x"]);
     });
-    await receive(stores, "views", START - HOUR, 5);
-    const error = await dying.tick().catch((reason) => reason);
-    expect(error).to.be.an("error");
-    await join(stores, "visitors", ["x"]);
-    await tickAt(5);
-    expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3, 4: 4 });
-    expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
+
+    it("keeps samples, and writes them later for the slot and with the value that they were taken with", async () => {
+      now = START + 3 * HOUR;
+      await limping.tick().catch(() => {});
+      await join(stores, "visitors", ["y"]);
+      isAway = false;
+      now = START + 5 * HOUR;
+      await tickAll(limping);
+      expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3, 2: 4, 4: 5 });
+      expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
+    });
+
+    it("leaves a slot that another recorder has sampled meanwhile as it is", async () => {
+      now += 10 * SECOND;
+      await tickAll(recorder);
+      isAway = false;
+      now += 10 * SECOND;
+      await tickAll(limping);
+      expect(await hours("segment", "visitors")).to.deep.equal({ 0: 4 });
+    });
+
+    it("leaves what it has not written to another recorder, when it dies: a count, and a size while its slot lasts", async () => {
+      await tickAt(1);
+      expect(await hours("segment", "visitors")).to.deep.equal({ 0: 4 });
+      expect(await hours("experience", "mail", "potentialreach")).to.deep.equal({ 1: 4 });
+      expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
+    });
   });
 
   it("saves counts also while sizes cannot be taken", async () => {
@@ -195,12 +222,12 @@ describe("the recorder", () => {
     expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
   });
 
-  it("never writes a settled size again when the clock jumps", async () => {
+  it("never writes a size again when the clock jumps", async () => {
     const written: number[] = [];
     recorder = recorderOver(stores, () => now, "one", {
       write: async (columns) => {
         for (const { series, from } of columns) if (series.id === "visitors") written.push(from);
-        await stores.series.write(columns);
+        await stores.series.write("recorder", columns);
       },
     });
     for (const hour of [2, 0, 4, 2, 3, 6, 4]) {

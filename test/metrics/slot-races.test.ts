@@ -1,11 +1,16 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { Stores } from "../../src/stores/stores.js";
-import { chosenBy, everyOrder, ordersOfChance } from "../support/interleaving.js";
-import { SlotRace } from "../support/slot-races.js";
+import { type Choice, chosenBy, everyOrder, ordersOfChance } from "../support/interleaving.js";
+import { amount, storesOnServers } from "../support/servers.js";
+import { type RaceOptions, SlotRace } from "../support/slot-races.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
-describe("a slot written through points while recorders work in other processes", () => {
+/** Orders of calls that are tried where each call goes to a server. */
+const ON_SERVERS = 12;
+
+describe("a slot that clients write while recorders work in other processes", function () {
+  this.timeout(120_000);
   let stores: Stores;
 
   before(async () => {
@@ -13,90 +18,143 @@ describe("a slot written through points while recorders work in other processes"
   });
   after(() => stores.close());
 
-  const race = () => new SlotRace(stores);
-  /** A race after a recorder has worked, or died. */
-  const begun = async (calls?: number) => {
-    const first = race().recorder(3, { grows: true, ...(calls === undefined ? {} : { calls }) });
-    await first.run();
-    return first;
+  const race = (options?: RaceOptions) => new SlotRace(stores, options);
+  /** A race whose stream has received messages; then a recorder has worked, or died at its call number `calls`. */
+  const begun = async (received: number, calls?: number) => {
+    const all = race({ sleepy: true });
+    await all.receive(received);
+    if (calls === undefined || calls > 0) await all.count(calls === undefined ? {} : { calls }).run();
+    return all;
   };
 
   for (const { what, begin } of [
-    { what: "a recorder with a size", begin: async () => race().recorder(5) },
-    { what: "a recorder with a count", begin: async () => race().recorder(5, { grows: true }) },
-    { what: "a recorder that raises a count", begin: async () => (await begun()).recorder(5, { grows: true }) },
-    { what: "a recorder that finishes a claim without a look", begin: async () => (await begun(1)).finisher() },
-    { what: "a recorder that finishes a claim without a write", begin: async () => (await begun(3)).finisher() },
-    { what: "a recorder that finishes a write without a note", begin: async () => (await begun(4)).finisher() },
+    { what: "a recorder with a size", begin: async () => race().size(5) },
+    { what: "a recorder with a count", begin: async () => (await begun(3, 0)).count() },
+    {
+      what: "a recorder that raises a count",
+      begin: async () => {
+        const all = await begun(3);
+        await all.receive();
+        return all.count();
+      },
+    },
+    { what: "a recorder that follows one that died before its write", begin: async () => (await begun(3, 4)).count() },
+    { what: "a recorder that follows one that died after its write", begin: async () => (await begun(3, 5)).count() },
   ]) {
-    it(`keeps the value written, in every order of calls: ${what}`, async () => {
-      const orders = await everyOrder(async (choose) => {
-        const both = (await begin()).writer(100);
+    it(`has the value of the clients, in every order of calls: ${what}`, async () => {
+      const orders = await inOrders(async (choose) => {
+        const both = (await begin()).writer(100, 200);
         const order = await both.run(choose);
-        expect(await both.standing(), order.join("")).to.equal(100);
-        expect(await both.value(), order.join("")).to.equal(100);
+        expect(both.seen, order.join("")).to.deep.equal([100, 200]);
+        expect(await both.standing(), order.join("")).to.equal(200);
+        expect(await both.value(), order.join("")).to.equal(200);
       });
-      expect(orders).to.be.greaterThan(20);
+      expect(orders).to.be.greaterThan(amount(100, 0));
     });
   }
 
-  for (const { what, grows } of [
-    { what: "a size", grows: false },
-    { what: "a count", grows: true },
+  for (const { what, recorder } of [
+    { what: "a size", recorder: (calls: number, late: boolean) => race().size(5, { calls, late }) },
+    {
+      what: "a count",
+      async recorder(calls: number, late: boolean) {
+        return (await begun(3, 0)).count({ calls, late });
+      },
+    },
   ]) {
-    it(`keeps the value written, in every order of calls, when the recorder with ${what} dies at any of them`, async () => {
+    it(`has the value of the clients, in every order of calls, when the recorder with ${what} dies at any of them`, async () => {
       for (const late of [false, true]) {
-        for (let calls = 0; calls < 7; calls += 1) {
-          await everyOrder(async (choose) => {
-            const both = race().recorder(5, { grows, calls, late }).writer(100);
+        for (let calls = 0; calls < 6; calls += 1) {
+          await inOrders(async (choose) => {
+            const both = (await recorder(calls, late)).writer(100);
             const order = await both.run(choose);
+            expect(both.seen, `${calls} ${late} ${order.join("")}`).to.deep.equal([100]);
             expect(await both.value(), `${calls} ${late} ${order.join("")}`).to.equal(100);
-          });
+          }, 2);
         }
       }
-    }).timeout(60_000);
+    });
   }
 
   for (const { what, begin, ends } of [
-    { what: "a writer that writes twice", begin: () => race().recorder(5).writer(100, 200), ends: [200] },
+    { what: "two recorders", begin: async () => race().size(5).size(6).writer(100), ends: [100] },
     {
-      what: "a writer that writes twice, and a count",
-      begin: () => race().recorder(5, { grows: true }).recorder(6, { grows: true }).writer(100, 200),
+      what: "two recorders that sleep past their leases",
+      begin: async () => race({ sleepy: true }).size(5).size(6).writer(100, 200),
       ends: [200],
     },
-    { what: "two recorders", begin: () => race().recorder(5).recorder(6).writer(100), ends: [100] },
     {
-      what: "a recorder, and one that finishes what it has begun",
-      begin: () => race().recorder(5).finisher().writer(100),
-      ends: [100],
+      what: "two recorders with counts that sleep past their leases",
+      begin: async () => (await begun(3, 0)).count().count().message().writer(100, 200),
+      ends: [200],
     },
-    { what: "two writers", begin: () => race().recorder(5).writer(100).writer(200), ends: [100, 200] },
+    { what: "two writers", begin: async () => race().size(5).writer(100).writer(200), ends: [100, 200] },
     {
       what: "two writers, one of them twice",
-      begin: () => race().recorder(5).finisher().writer(100, 200).writer(300),
+      begin: async () => (await begun(3, 0)).count().writer(100, 200).writer(300),
       ends: [200, 300],
     },
   ]) {
-    it(`keeps a value written, in orders of chance: ${what}`, async () => {
+    it(`has a value of the clients, in orders of chance: ${what}`, async () => {
       await fc.assert(
         fc.asyncProperty(ordersOfChance, async (chosen) => {
-          const all = begin();
+          const all = await begin();
           await all.run(chosenBy(chosen));
           expect(ends).to.include(await all.value());
         }),
-        { numRuns: 400 },
+        { numRuns: amount(300, ON_SERVERS) },
       );
     });
   }
 
-  it("leaves counts to the recorders when nobody writes", async () => {
-    await fc.assert(
-      fc.asyncProperty(ordersOfChance, async (chosen) => {
-        const all = race().recorder(5, { grows: true }).recorder(7, { grows: true }).finisher();
-        await all.run(chosenBy(chosen));
-        expect(await all.value()).to.equal(9_999);
-      }),
-      { numRuns: 200 },
-    );
+  it("has the recorder's size where clients write nothing, one in every order of calls of two recorders", async () => {
+    const orders = await inOrders(async (choose) => {
+      const all = race().size(5).size(6);
+      const order = await all.run(choose);
+      expect(all.written, order.join("")).to.have.length(1);
+      expect(await all.standing(), order.join("")).to.equal(all.written[0]);
+    });
+    expect(orders).to.equal(amount(10, ON_SERVERS));
+  });
+
+  it("keeps its size when a recorder wakes that slept past its lease, wherever it was stopped", async () => {
+    const orders = await inOrders(async (choose) => {
+      const all = race({ sleepy: true }).size(5, { promptWrite: true }).size(6, { promptWrite: true });
+      const order = await all.run(choose);
+      expect(all.written.length, order.join("")).to.be.at.most(1);
+      await all.size(7).run();
+      expect(all.written, order.join("")).to.have.length(1);
+      expect(await all.standing(), order.join("")).to.equal(all.written[0]);
+    });
+    expect(orders).to.be.greaterThan(amount(50, 0));
+  });
+
+  it("has the full count where clients write nothing, also when a recorder writes after its lease, in every order of calls", async () => {
+    const orders = await inOrders(async (choose) => {
+      const all = (await begun(3, 0)).count({ hasLooked: true }).count().message();
+      const order = await all.run(choose);
+      await all.settle();
+      expect(await all.standing(), order.join("")).to.equal(4);
+    });
+    expect(orders).to.be.greaterThan(amount(200, 0));
+  });
+
+  it("keeps what each plane holds of it, in every order of calls", async () => {
+    await inOrders(async (choose) => {
+      const both = (await begun(3, 0)).count().writer(100);
+      await both.run(choose);
+      await both.settle();
+      expect([await both.standing("clients"), await both.standing("recorder")]).to.deep.equal([100, 3]);
+    });
   });
 });
+
+/** Every order of calls, or on servers some; resolves with their number. */
+async function inOrders(once: (choose: Choice) => Promise<void>, numRuns = ON_SERVERS): Promise<number> {
+  if (!storesOnServers) return everyOrder(once);
+  await fc.assert(
+    fc.asyncProperty(ordersOfChance, (chosen) => once(chosenBy(chosen))),
+    { numRuns },
+  );
+  return numRuns;
+}

@@ -1,11 +1,12 @@
 import { expect } from "chai";
+import { MongoClient } from "mongodb";
 import { openLog } from "../../src/log.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { dimensionNamed } from "../../src/metrics/dimensions/index.js";
 import type { Series } from "../../src/metrics/series.js";
 import { openStores } from "../../src/stores/open-stores.js";
 import { collectThrough, isCompleteIn, type ProcessSet, processSet, removeThrough } from "../support/process-set.js";
-import { onServers, onServersOnly } from "../support/servers.js";
+import { mongodbUrl, onServers, onServersOnly } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -41,10 +42,16 @@ onServers(["mongodb", "influxdb", "bullmq"], "three processes that start, sweep 
       return data[0].values.length > 0;
     });
 
-    await until("every claim is settled", async () => (await slotsOf(set.name)).unsettled === 0, 30_000);
-    const { claimed, saved } = await slotsOf(set.name);
-    expect(claimed.length).to.be.at.least(1);
-    expect(saved).to.deep.equal(claimed);
+    await until("every size is saved", async () => (await savedBy(set.name)).length >= SIZES.length, 30_000);
+    const saved = await savedBy(set.name);
+    const owners = new Set<string>();
+    await until(
+      "each process has held the recorder's lease",
+      async () => owners.add(await ownerIn(set.name)).size >= 3,
+      60_000,
+    );
+    const later = await savedBy(set.name);
+    expect(later.slice(0, saved.length)).to.deep.equal(saved);
     for (const service of [one, ...others]) expect(service.log()).to.not.match(/"level":50/);
   });
 });
@@ -53,31 +60,45 @@ function personOf(index: number): object {
   return { email: `p${index}@example.org`, segments: index % 2 === 0 ? ["seen", "even"] : ["seen"] };
 }
 
-/** What recorders have claimed for the sizes of these hours, and what the series say. */
-async function slotsOf(name: string): Promise<{ claimed: unknown[]; saved: unknown[]; unsettled: number }> {
+/** The series that a recorder samples here. */
+const SIZES = [
+  seriesOf("segment", "seen", "size"),
+  seriesOf("segment", "even", "size"),
+  seriesOf("experience", "banner", "potentialreach"),
+  seriesOf("experience", "banner", "actualreach"),
+];
+
+/** What recorders have written for these hours: series, slot and value, oldest slot first. */
+async function savedBy(name: string): Promise<[string, number, number][]> {
   const stores = await openStores({ settings: settingsFor("unused", onServersOnly(name)), log: openLog("silent") });
   try {
-    const series = [seriesOf("segment", "seen", "size"), seriesOf("segment", "even", "size")];
-    series.push(seriesOf("experience", "banner", "potentialreach"), seriesOf("experience", "banner", "actualreach"));
-    const claimed: unknown[] = [];
-    const saved: unknown[] = [];
-    for (const one of series) {
-      const { slotMs } = one.dimension;
+    const windows = SIZES.map((series) => {
+      const { slotMs } = series.dimension;
       const to = Math.ceil(Date.now() / slotMs) * slotMs;
-      const from = to - Math.max(2 * slotMs, 4 * HOUR);
-      const slots = Array.from({ length: (to - from) / slotMs }, (_, at) => ({
-        series: one,
-        slot: from + at * slotMs,
-      }));
-      for (const { slot, value } of await stores.claims.claimed(slots)) claimed.push([one.id, one.type, slot, value]);
-      const [values] = await stores.series.read([{ series: one, from, to }]);
-      for (const [at, value] of (values ?? []).entries())
-        if (!Number.isNaN(value)) saved.push([one.id, one.type, from + at * slotMs, value]);
-    }
-    const dimensions = series.map(({ dimension }) => dimension);
-    return { claimed, saved, unsettled: (await stores.claims.unsettled(dimensions, 100)).length };
+      return { series, from: to - Math.max(2 * slotMs, 4 * HOUR), to };
+    });
+    const columns = await stores.series.read(windows, "recorder");
+    const saved = windows.flatMap(({ series, from }, i) =>
+      Array.from(columns[i] ?? [], (value, at): [string, number, number] => [
+        `${series.id} ${series.type}`,
+        from + at * series.dimension.slotMs,
+        value,
+      ]),
+    );
+    return saved.filter(([, , value]) => !Number.isNaN(value)).sort((a, b) => a[1] - b[1]);
   } finally {
     await stores.close();
+  }
+}
+
+/** The process that held the recorder's lease last. */
+async function ownerIn(name: string): Promise<string> {
+  const client = new MongoClient(mongodbUrl(name));
+  try {
+    const leases = client.db(name).collection<{ _id: string; owner: string }>("leases");
+    return (await leases.findOne({ _id: "recorder" }))?.owner ?? "none";
+  } finally {
+    await client.close();
   }
 }
 

@@ -31,7 +31,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
   });
 
   const write = ({ series: store }: MetricEngine, hoursAgo: number, values: readonly number[]) =>
-    store.write([{ series, from: thisHour() - hoursAgo * HOUR, values: Float64Array.from(values) }]);
+    store.write("clients", [{ series, from: thisHour() - hoursAgo * HOUR, values: Float64Array.from(values) }]);
   const read = async ({ series: store }: MetricEngine, hoursAgo: number, hours: number) => {
     const from = thisHour() - hoursAgo * HOUR;
     return [...((await store.read([{ series, from, to: from + hours * HOUR }]))[0] ?? [])];

@@ -6,9 +6,9 @@ import { BrokenAnswer } from "../../src/stores/influxdb/failure.js";
 
 const HOUR = 3_600_000;
 const from = Date.UTC(2024, 1, 28, 22);
-const header = ",result,table,_time,_value,dimension_id,dimension_type\r\n";
-const row = (table: number, time: string, value: string, id = "a", type = "size") =>
-  `,_result,${table},${time},${value},${id},${type}\r\n`;
+const header = ",result,table,_time,_value,_field,dimension_id,dimension_type\r\n";
+const row = (table: number, time: string, value: string, id = "a", type = "size", field = "value") =>
+  `,_result,${table},${time},${value},${field},${id},${type}\r\n`;
 const end = "\r\n";
 
 /** Reads an answer that comes in pieces of so many bytes, into columns of four hours by id and type. */
@@ -22,8 +22,8 @@ function read(text: string, pieceBytes = 1_000_000): Record<string, (number | nu
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += pieceBytes) slots.take(bytes.subarray(at, at + pieceBytes));
   slots.end();
-  const plain = ({ values = new Float64Array(4).fill(Number.NaN) }: SlotTarget) =>
-    [...values].map((value) => (Number.isNaN(value) ? null : value));
+  const plain = (target: SlotTarget) =>
+    [...(target.merged() ?? new Float64Array(4).fill(Number.NaN))].map((value) => (Number.isNaN(value) ? null : value));
   return Object.fromEntries([...columns].map(([key, target]) => [key, plain(target)]));
 }
 
@@ -46,11 +46,26 @@ describe("CSV of InfluxDB", () => {
     });
   }
 
+  for (const order of ["value", "recorded"]) {
+    it(`has the value of the clients where there is one, else that of the recorder, when the field ${order} comes first`, () => {
+      const rows = {
+        value: row(0, "2024-02-28T22:00:00Z", "1") + row(0, "2024-02-28T23:30:00Z", "2"),
+        recorded:
+          row(1, "2024-02-28T22:00:00Z", "7", "a", "size", "recorded") +
+          row(1, "2024-02-28T23:00:00Z", "8", "a", "size", "recorded") +
+          row(1, "2024-02-29T00:00:00Z", "9", "a", "size", "recorded"),
+      };
+      const both = order === "value" ? rows.value + rows.recorded : rows.recorded + rows.value;
+      expect(read(header + both + end)).to.deep.equal({ "a size": [1, 2, 9, null] });
+      expect(read(header + rows.recorded + end)).to.deep.equal({ "a size": [7, 8, 9, null] });
+    });
+  }
+
   it("may hold nothing, annotations, several blocks, or its columns in another order", () => {
     expect(read(end)).to.deep.equal({});
     const annotated = `#datatype,string,long,dateTime:RFC3339,double,string,string\r\n${answer}`;
     expect(read(annotated)).to.deep.equal(read(answer));
-    const second = `,result,table,dimension_type,dimension_id,_value,_time\r\n,_result,0,size,"x,",4,2024-02-28T22:00:00Z\r\n\r\n`;
+    const second = `,result,table,dimension_type,dimension_id,_value,_field,_time\r\n,_result,0,size,"x,",4,value,2024-02-28T22:00:00Z\r\n\r\n`;
     expect(read(answer + second)).to.deep.equal({ ...read(answer), "x, size": [4, null, null, null] });
   });
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { experience } from "../../src/metrics/dimensions/experience.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
+import { planes } from "../../src/metrics/series-store.js";
 import { halves, lineTexts } from "../../src/stores/influxdb/line-text.js";
 
 describe("lines for InfluxDB", () => {
@@ -13,7 +14,7 @@ describe("lines for InfluxDB", () => {
 
   it("are one for each slot that says something", () => {
     const values = [1, Number.NaN, -0.5, -0, 1e21, 5e-324];
-    const [text = "", ...others] = lineTexts([column(values), column([2], "b")]);
+    const [text = "", ...others] = lineTexts("clients", [column(values), column([2], "b")]);
     expect(others).to.deep.equal([]);
     const line = (id: string, value: string, slot: number) =>
       `stream,dimension_id=${id},dimension_type=size value=${value} ${from + slot * 3_600_000}`;
@@ -26,12 +27,20 @@ describe("lines for InfluxDB", () => {
       line("b", "2", 0),
       "",
     ]);
-    expect([...lineTexts([])]).to.deep.equal([]);
-    expect([...lineTexts([column([Number.NaN])])]).to.deep.equal([]);
+    expect([...lineTexts("clients", [])]).to.deep.equal([]);
+    expect([...lineTexts("clients", [column([Number.NaN])])]).to.deep.equal([]);
+  });
+
+  it("name the field of their plane", () => {
+    const fields = planes.map((plane) => [plane, /(\w+)=1 /.exec([...lineTexts(plane, [column([1])])].join())?.[1]]);
+    expect(fields).to.deep.equal([
+      ["clients", "value"],
+      ["recorder", "recorded"],
+    ]);
   });
 
   it("escape what would end a tag, and nothing else", () => {
-    const [text] = lineTexts([column([1], 'a,b c=d\\e\\,f"é#')]);
+    const [text] = lineTexts("clients", [column([1], 'a,b c=d\\e\\,f"é#')]);
     expect(text).to.equal(`stream,dimension_id=a\\,b\\ c\\=d\\e\\\\,f"é#,dimension_type=size value=1 ${from}\n`);
   });
 
@@ -39,7 +48,7 @@ describe("lines for InfluxDB", () => {
     const many = column(Array.from({ length: 120_000 }, (_, i) => i));
     const series = { dimension: experience, id: "é".repeat(256), type: "potentialreach" };
     const long = { series, from, values: new Float64Array(60_000) };
-    const texts = [...lineTexts([many, long])];
+    const texts = [...lineTexts("clients", [many, long])];
     expect(texts.every((text) => text.length <= 8_001_000 && text.split("\n").length <= 50_001)).to.equal(true);
     expect(texts.join("").split("\n")).to.have.length(180_001);
     expect(texts.length).to.be.at.most(6);

@@ -5,7 +5,7 @@ import { experience } from "../../src/metrics/dimensions/experience.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
-import type { SeriesStore, SeriesWindow } from "../../src/metrics/series-store.js";
+import { planes, type SeriesStore, type SeriesWindow } from "../../src/metrics/series-store.js";
 import { hostileIds } from "../support/hostile-ids.js";
 import { type InfluxSeries, influxSeries, writeLines } from "../support/influx-bucket.js";
 import { onServers } from "../support/servers.js";
@@ -29,7 +29,10 @@ onServers(["influxdb"], "series in InfluxDB", () => {
 
   it("keep an id as it is, whatever it means elsewhere, and hand out that series alone", async () => {
     const one = (id: string, value: number): SlotColumn => ({ series: size(id), from, values: Float64Array.of(value) });
-    await store.write(hostileIds.map((id, i) => one(id, i)));
+    await store.write(
+      "clients",
+      hostileIds.map((id, i) => one(id, i)),
+    );
     for (const [i, id] of hostileIds.entries()) expect(await read(size(id)), id).to.deep.equal([i]);
     const windows = hostileIds.map((id) => ({ series: size(id), from, to: from + HOUR }));
     const columns = await store.read(windows);
@@ -55,22 +58,25 @@ onServers(["influxdb"], "series in InfluxDB", () => {
       length: fc.oneof(fc.integer({ min: 0, max: 400 }), fc.constant(30_000)),
     });
     const step = fc.record({
+      plane: fc.constantFrom(...planes),
       columns: fc.array(column, { maxLength: 6 }),
       windows: fc.array(window, { minLength: 1, maxLength: 8 }),
     });
     try {
       await fc.assert(
-        fc.asyncProperty(step, async ({ columns, windows }) => {
+        fc.asyncProperty(step, async ({ plane, columns, windows }) => {
           const written = columns.map(({ series, start, values }): SlotColumn => {
             return { series, from: from + start * series.dimension.slotMs, values: Float64Array.from(values) };
           });
-          await Promise.all([store.write(written), embedded.series.write(written)]);
+          await Promise.all([store.write(plane, written), embedded.series.write(plane, written)]);
           const asked = windows.map(({ series, start, length }): SeriesWindow => {
             const at = from + start * series.dimension.slotMs;
             return { series, from: at, to: at + length * series.dimension.slotMs };
           });
-          const [ours, theirs] = await Promise.all([store.read(asked), embedded.series.read(asked)]);
-          expect(ours).to.deep.equal(theirs);
+          for (const only of [undefined, ...planes]) {
+            const [ours, theirs] = await Promise.all([store.read(asked, only), embedded.series.read(asked, only)]);
+            expect(ours).to.deep.equal(theirs);
+          }
         }),
         { numRuns: 40 },
       );
@@ -82,7 +88,10 @@ onServers(["influxdb"], "series in InfluxDB", () => {
   it("are read a thousand at once, each over a window of its own", async () => {
     const ids = Array.from({ length: 1_000 }, (_, i) => `many-${i}`);
     const start = (i: number) => from + (i % 7) * 1_000 * HOUR;
-    await store.write(ids.map((id, i) => ({ series: size(id), from: start(i), values: Float64Array.of(i, -i) })));
+    await store.write(
+      "clients",
+      ids.map((id, i) => ({ series: size(id), from: start(i), values: Float64Array.of(i, -i) })),
+    );
     const columns = await store.read(
       ids.map((id, i) => ({ series: size(id), from: start(i), to: start(i) + 2 * HOUR })),
     );
@@ -100,12 +109,14 @@ onServers(["influxdb"], "series in InfluxDB", () => {
       line("5", from + 2 * HOUR, ",host=h"),
       `stream,dimension_id=foreign,dimension_type=size other=7 ${from + 3 * HOUR}`,
       `stream,dimension_id=foreign value=8 ${from + 4 * HOUR}`,
+      `stream,dimension_id=foreign,dimension_type=size recorded=9 ${from}`,
+      `stream,dimension_id=foreign,dimension_type=size recorded=10 ${from + 5 * HOUR + 1}`,
     ]);
-    expect(await read(size("foreign"), 5)).to.deep.equal([1, 3, 5, null, null]);
+    expect(await read(size("foreign"), 6)).to.deep.equal([1, 3, 5, null, null, 10]);
   });
 
   it("are not forgotten because somebody says so: that is the bucket's work", async () => {
-    await store.write([{ series: size("kept"), from, values: Float64Array.of(1) }]);
+    await store.write("clients", [{ series: size("kept"), from, values: Float64Array.of(1) }]);
     await store.expire(Date.now());
     expect(await read(size("kept"))).to.deep.equal([1]);
   });

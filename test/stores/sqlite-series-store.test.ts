@@ -15,14 +15,14 @@ describe("series on the embedded engine", () => {
     const bad = { dimension: stream, id: undefined as unknown as string, type: "size" };
     try {
       const columns = [good, bad].map((series) => ({ series, from, values: Float64Array.of(1) }));
-      const failure = await store.write(columns).then(
+      const failure = await store.write("clients", columns).then(
         () => "none",
         () => "some",
       );
       expect(failure).to.equal("some");
       const read = async () => [...((await store.read([{ series: good, from, to: from + stream.slotMs }]))[0] ?? [])];
       expect(await read()).to.deep.equal([Number.NaN]);
-      await store.write(columns.slice(0, 1));
+      await store.write("clients", columns.slice(0, 1));
       expect(await read()).to.deep.equal([1]);
     } finally {
       await close();

@@ -8,6 +8,7 @@ import { fetchSeries } from "../../src/metrics/fetch-series.js";
 import type { Series } from "../../src/metrics/series.js";
 import { seriesPlan } from "../../src/metrics/series-plan.js";
 import { type AskedSeries, seriesRequest } from "../../src/metrics/series-request.js";
+import { planes } from "../../src/metrics/series-store.js";
 import {
   type Caches,
   largeCaches,
@@ -30,6 +31,7 @@ const series: Series[] = [
 
 const write = fc.record({
   kind: fc.constant("write" as const),
+  plane: fc.constantFrom(...planes),
   columns: fc.array(
     fc.record({
       series: fc.constantFrom(...series),
@@ -90,6 +92,7 @@ export async function compareHistory(cache: Caches, steps: number, seed: number)
             const from = Math.floor((now - hoursAgo * HOUR) / slotMs) * slotMs;
             return { series, from, values: Float64Array.from(values) };
           }),
+          action.plane,
         );
       }
       if (action.kind === "query" && (await compare(action.asked, now))) cached += 1;

@@ -60,7 +60,7 @@ export async function filledFolder(): Promise<FilledFolder> {
   const { key, kept } = mintKey("of the folder", ["entity:read", "metric:read"], Date.now());
   const { stores } = service.service;
   await stores.keys.add(kept);
-  await leaveClaims(stores);
+  await recordSizes(stores);
   await service.stop({ keep: true });
   const pepper = `base64:${readFileSync(join(service.dir, "pepper")).toString("base64")}`;
   return { dir: service.dir, pepper, key, people: people.slice(0, 35), erased, requestIds };
@@ -86,14 +86,10 @@ function pointsUpTo(now: number): object {
   };
 }
 
-/** Slots of the recorder: claimed, confirmed, in the series store, given away before and after. */
-async function leaveClaims({ claims }: Stores): Promise<void> {
-  const slot = Math.floor(Date.now() / segment.slotMs) * segment.slotMs - 10 * segment.slotMs;
-  const names = ["a", "b", "c", "d", "e"];
-  const samples = names.map((id) => ({ series: { dimension: segment, id, type: "size" }, slot, value: 1.5 }));
-  const columns = samples.map(({ series }) => ({ series, from: slot, values: Float64Array.of(2) }));
-  await claims.claim(samples);
-  await claims.confirm(samples.slice(1));
-  await claims.settle(samples.slice(2, 4));
-  await claims.giveAway(columns.slice(3));
+/** Sizes of a segment as the recorder writes them, over a slot that clients wrote too. */
+async function recordSizes({ series }: Stores): Promise<void> {
+  const from = Math.floor(Date.now() / segment.slotMs) * segment.slotMs - 10 * segment.slotMs;
+  const sizes = { dimension: segment, id: "recorded", type: "size" };
+  await series.write("recorder", [{ series: sizes, from, values: Float64Array.of(1.5, 2, 3) }]);
+  await series.write("clients", [{ series: sizes, from: from + segment.slotMs, values: Float64Array.of(20) }]);
 }

@@ -5,7 +5,7 @@ import { recordPoints } from "../../src/metrics/record-points.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { seriesPlan } from "../../src/metrics/series-plan.js";
 import { type AskedSeries, seriesRequest } from "../../src/metrics/series-request.js";
-import type { SeriesStore } from "../../src/metrics/series-store.js";
+import type { Plane, SeriesStore } from "../../src/metrics/series-store.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "./temporary-stores.js";
 
@@ -23,7 +23,8 @@ export interface MetricReader {
   /** How often the store was read so far. */
   reads(): number;
   fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
-  write(columns: readonly SlotColumn[]): Promise<void>;
+  /** Writes a plane, that of the clients unless another is named. */
+  write(columns: readonly SlotColumn[], plane?: Plane): Promise<void>;
   /** Saves one slot. */
   save(series: Series, ts: number, value: number): Promise<void>;
   close(): Promise<void>;
@@ -50,14 +51,14 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
       if (!may) reads += 1;
       return may;
     },
-    read(windows) {
+    read(windows, plane) {
       reads += 1;
-      return between.read(windows);
+      return between.read(windows, plane);
     },
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
   const fetch = fetchSeries({ store, changes, cache, deadlineMs });
-  const write = recordPoints({ store, changes, claims: stores.claims, shared: stores.shared });
+  const record = recordPoints({ store, changes });
   return {
     stores,
     reads: () => reads,
@@ -67,8 +68,8 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
         now,
         unboundReading(),
       ),
-    write: (columns) => write(columns),
-    save: (series, from, value) => write([{ series, from, values: Float64Array.of(value) }]),
+    write: (columns, plane = "clients") => record(plane, columns),
+    save: (series, from, value) => record("clients", [{ series, from, values: Float64Array.of(value) }]),
     close: () => stores.close(),
   };
 }

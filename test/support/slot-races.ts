@@ -1,23 +1,19 @@
 import { expect } from "chai";
-import { type ClaimParts, claimAndWrite, writeClaims } from "../../src/metrics/claim-and-write.js";
+import { catalogueCensus } from "../../src/catalogue/census.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
+import { recordCounts } from "../../src/metrics/record-counts.js";
 import { recordPoints } from "../../src/metrics/record-points.js";
-import type { Series } from "../../src/metrics/series.js";
-import type { SeriesStore } from "../../src/metrics/series-store.js";
-import type { SlotClaims } from "../../src/metrics/slot-claims.js";
-import { slotGate } from "../../src/metrics/slot-gate.js";
+import { sizeRecorder } from "../../src/metrics/record-sizes.js";
+import type { Series, SlotColumn } from "../../src/metrics/series.js";
+import type { Plane } from "../../src/metrics/series-store.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { commitOf, messageFor, newEntityId } from "./commits.js";
 import { type Actor, type Choice, Interleaving } from "./interleaving.js";
 
 const SLOT = Date.UTC(2024, 5, 1);
+const LEASE_MS = 5_000;
 
-export interface SharedStores {
-  readonly claims: SlotClaims;
-  readonly series: SeriesStore;
-  /** The same claims, as a process has them that waits for its turn before each call to the server. */
-  readonly inTurns?: (turn: () => Promise<void>) => SlotClaims;
-}
-
-/** A process: where and how it dies, if it does. */
+/** A recorder's process: where and how it dies, if it does. */
 interface Life {
   /** Calls that it makes before the one in which it dies. */
   readonly calls?: number;
@@ -25,42 +21,84 @@ interface Life {
   readonly late?: boolean;
 }
 
+export interface RaceOptions {
+  /** Whether every lease is over when the next one is asked for, as if each recorder slept for long before it asks. Else none ends. */
+  readonly sleepy?: boolean;
+}
+
 let races = 0;
 
-/** One slot of a series of its own, over the same stores for all its processes; each process has a gate of its own. */
+/** One slot of a series of its own, over the same stores for all its processes. */
 export class SlotRace {
-  readonly #stores: SharedStores;
+  readonly #stores: Stores;
+  readonly #sleepy: boolean;
   readonly #interleaving = new Interleaving();
   readonly #actors: Actor[] = [];
   readonly #series: Series;
+  #now = SLOT;
+  #recorders = 0;
+  /** What recorders wrote, in this order. */
+  readonly written: number[] = [];
+  /** What the writers read after each of their writes. */
+  readonly seen: number[] = [];
 
-  constructor(stores: SharedStores) {
+  constructor(stores: Stores, { sleepy = false }: RaceOptions = {}) {
     this.#stores = stores;
+    this.#sleepy = sleepy;
     races += 1;
     this.#series = { dimension: stream, id: `race ${races}`, type: "size" };
   }
 
-  /** A recorder that took this value. */
-  recorder(value: number, { grows = false, calls, late = false }: Life & { grows?: boolean } = {}): this {
-    const samples = [{ series: this.#series, slot: SLOT, value }];
-    return this.#actor((name) => claimAndWrite(this.#parts(name, calls, late), samples, { grows }));
+  /** A recorder that takes this size. `promptWrite`: it is never stopped between its last look at its lease and its write. */
+  size(value: number, { promptWrite = false, ...life }: Life & { readonly promptWrite?: boolean } = {}): this {
+    return this.#recorder(life, async (ports, guarded) => {
+      const { id, type } = this.#series;
+      const sampling = { ids: async () => [id], sample: async () => [{ id, type, value }] };
+      const { lease, read } = guarded;
+      const { write } = promptWrite ? ports : guarded;
+      const census = catalogueCensus(this.#stores.catalogue, this.#stores.memberships);
+      await sizeRecorder({ clock: () => SLOT, census, series: { read }, lease, write }, stream, sampling)();
+    });
   }
 
-  /** A recorder that finishes what others have left. */
-  finisher(): this {
-    return this.#actor(async (name) => this.#finish(this.#parts(name)));
+  /** A recorder that saves the count of the stream. `hasLooked`: it has read the count, and held the lease, when the race begins. */
+  count({ hasLooked = false, ...life }: Life & { readonly hasLooked?: boolean } = {}): this {
+    return this.#recorder(life, async (ports, guarded) => {
+      const { lease, unsaved } = hasLooked ? ports : guarded;
+      const { write, saved } = guarded;
+      await recordCounts({ clock: afterSlot, counts: { unsaved, saved }, lease, write });
+    });
   }
 
-  /** A writer of points: these values, one after the other. */
+  /** A writer of points: these values, one after the other. After each it reads the slot. */
   writer(...values: number[]): this {
     return this.#actor(async (name) => {
-      const { claims, store } = this.#ports(name);
-      const changes = { announce: async () => {} };
-      const record = recordPoints({ store, claims, changes, shared: true });
+      const store = this.#interleaving.guard(name, this.#stores.series);
+      const record = recordPoints({ store, changes: { announce: async () => {} } });
       for (const value of values) {
-        await record([{ series: this.#series, from: SLOT, values: Float64Array.of(value) }]);
+        await record("clients", [{ series: this.#series, from: SLOT, values: Float64Array.of(value) }]);
+        const [seen] = await store.read([this.#window]);
+        this.seen.push(seen?.[0] ?? Number.NaN);
       }
     });
+  }
+
+  /** Another message of the stream arrives. */
+  message(): this {
+    return this.#actor(async (name) => {
+      await this.#interleaving.turn(name);
+      await this.receive();
+    });
+  }
+
+  /** Messages of the stream arrive. */
+  async receive(count = 1): Promise<void> {
+    const entity = newEntityId();
+    const messages = Array.from({ length: count }, (_, position) =>
+      messageFor(entity, { stream: this.#series.id, time: SLOT, arrival: SLOT, position }),
+    );
+    if (!(await this.#stores.entities.commit(commitOf([], { messages }))))
+      throw new Error("the messages were not kept");
   }
 
   /** Lets them all work; hands out who made which call. */
@@ -68,19 +106,68 @@ export class SlotRace {
     return this.#interleaving.run(this.#actors.splice(0), choose);
   }
 
-  /** The value that stands now. */
-  async standing(): Promise<number> {
-    const [values] = await this.#stores.series.read([{ series: this.#series, from: SLOT, to: SLOT + stream.slotMs }]);
+  /** The value that stands now: of one plane, or of both. */
+  async standing(plane?: Plane): Promise<number> {
+    const [values] = await this.#stores.series.read([this.#window], plane);
     return values?.[0] ?? Number.NaN;
   }
 
-  /** The value that stands in the end, when a recorder has looked after everything, and has tried to raise the count. */
+  /** The value that stands in the end, when a recorder has looked after everything, and another message has raised the count. */
   async value(): Promise<number> {
-    await this.finisher().run();
-    await this.recorder(9_999, { grows: true }).run();
-    const open = await this.#stores.claims.unsettled([stream], 1_000);
-    expect(open.filter(({ series }) => series.id === this.#series.id)).to.deep.equal([]);
+    await this.receive();
+    await this.settle();
     return this.standing();
+  }
+
+  /** Lets a recorder save what is left. */
+  async settle(): Promise<void> {
+    for (let left = true; left; left = (await this.#unsaved()).length > 0) {
+      this.#now += 2 * LEASE_MS;
+      await this.count().run();
+    }
+    expect(await this.#unsaved()).to.deep.equal([]);
+  }
+
+  get #window() {
+    return { series: this.#series, from: SLOT, to: SLOT + stream.slotMs };
+  }
+
+  async #unsaved() {
+    const all = await this.#stores.counts.unsaved(afterSlot(), 10_000);
+    return all.filter(({ stream: id }) => id === this.#series.id);
+  }
+
+  #recorder(
+    { calls = Number.POSITIVE_INFINITY, late = false }: Life,
+    work: (ports: Ports, guarded: Ports) => Promise<void>,
+  ): this {
+    this.#recorders += 1;
+    const owner = `recorder ${this.#recorders}`;
+    let left = calls;
+    const mortal = async <T>(call: () => Promise<T>): Promise<T> => {
+      left -= 1;
+      if (left < -1 || (left === -1 && !late)) throw new Error("The process is dead");
+      const result = await call();
+      if (left < 0) throw new Error("The process is dead");
+      return result;
+    };
+    const { series, counts, lease } = this.#stores;
+    const ports: Ports = {
+      read: (windows) => mortal(() => series.read(windows)),
+      lease: () =>
+        mortal(() => {
+          if (this.#sleepy) this.#now += 2 * LEASE_MS;
+          return lease(this.#series.id, owner, this.#now, this.#now + LEASE_MS);
+        }),
+      write: (columns) =>
+        mortal(async () => {
+          await series.write("recorder", columns);
+          for (const { values } of columns) this.written.push(...values);
+        }),
+      unsaved: () => mortal(() => this.#unsaved()),
+      saved: (saved) => mortal(() => counts.saved(saved)),
+    };
+    return this.#actor((name) => work(ports, this.#interleaving.guard(name, ports)));
   }
 
   #actor(work: (name: string) => Promise<void>): this {
@@ -88,46 +175,17 @@ export class SlotRace {
     this.#actors.push({ name, work: () => work(name) });
     return this;
   }
-
-  async #finish(parts: ClaimParts): Promise<void> {
-    const open = await parts.claims.unsettled([stream], 1_000);
-    await writeClaims(
-      parts,
-      open.filter(({ series }) => series.id === this.#series.id),
-    );
-  }
-
-  #parts(name: string, calls = Number.POSITIVE_INFINITY, late = false): ClaimParts {
-    let left = calls;
-    const mortal = <T extends object>(port: T): T =>
-      mapped(port, async (call) => {
-        left -= 1;
-        if (left < -1 || (left === -1 && !late)) throw new Error("The process is dead");
-        const result = await call();
-        if (left < 0) throw new Error("The process is dead");
-        return result;
-      });
-    const { claims, store } = this.#ports(name);
-    const [own, series] = [mortal(claims), mortal(store)];
-    return { claims: own, series, gate: slotGate(), write: (columns) => series.write(columns) };
-  }
-
-  #ports(name: string): { claims: SlotClaims; store: SeriesStore } {
-    const { claims, series, inTurns } = this.#stores;
-    const turn = () => this.#interleaving.turn(name);
-    return {
-      claims: inTurns?.(turn) ?? this.#interleaving.guard(name, claims),
-      store: this.#interleaving.guard(name, series),
-    };
-  }
 }
 
-/** The port, each of its calls made by `make`. */
-function mapped<T extends object>(port: T, make: (call: () => Promise<unknown>) => Promise<unknown>): T {
-  const own = { ...port } as Record<string, unknown>;
-  for (const [name, method] of Object.entries(port)) {
-    if (typeof method !== "function") continue;
-    own[name] = (...args: unknown[]) => make(async () => Reflect.apply(method, port, args) as unknown);
-  }
-  return own as T;
+/** The calls of a recorder. */
+interface Ports {
+  read: Stores["series"]["read"];
+  lease(): ReturnType<Stores["lease"]>;
+  write(columns: readonly SlotColumn[]): Promise<void>;
+  unsaved: Stores["counts"]["unsaved"];
+  saved: Stores["counts"]["saved"];
+}
+
+function afterSlot(): number {
+  return SLOT + stream.slotMs;
 }

@@ -11,7 +11,6 @@ const parts: readonly Part[] = [
   "identities",
   "history",
   "stream counts",
-  "slot claims",
   "segments",
   "experiences",
   "API keys",

@@ -1,5 +1,5 @@
 import { type SlotColumn, seriesKey } from "../../metrics/series.js";
-import type { SeriesWindow } from "../../metrics/series-store.js";
+import { planes, type SeriesWindow } from "../../metrics/series-store.js";
 import { columnSince } from "../../metrics/slot-columns.js";
 import type { SeriesSource, SeriesTarget } from "../../stores/copy.js";
 import { Progress } from "../progress.js";
@@ -10,7 +10,7 @@ import type { Comparison } from "./comparison.js";
 const WRITE_SLOTS = 50_000;
 
 /**
- * Copies every saved slot that starts at or after `since` (Unix ms), and calls `onBatch` whenever some are there for good.
+ * Copies every saved slot of each plane that starts at or after `since` (Unix ms), and calls `onBatch` whenever some are there for good.
  * Resolves with the number of older ones, which were left out. Safe to repeat.
  */
 export async function copySeries(
@@ -19,21 +19,23 @@ export async function copySeries(
   since: number,
   onBatch: () => void,
 ): Promise<number> {
-  const progress = new Progress("series", { unit: "slots", total: slotsOf(source) });
+  const progress = new Progress("series", { unit: "slots", total: allSlots(source) });
   let done = 0;
   let older = 0;
   for (const windows of source.windows()) {
-    const columns = columnsOf(windows, await source.series.read(windows));
-    const kept = columns.map((column) => columnSince(column, since));
-    columns.forEach((column, i) => {
-      older += savedIn(column.values) - savedIn((kept[i] as SlotColumn).values);
-    });
-    for (const batch of batches(kept)) {
-      await target.series.write(batch);
-      onBatch();
-      progress.update(done + slotsIn(batch));
+    for (const plane of planes) {
+      const columns = columnsOf(windows, await source.series.read(windows, plane));
+      const kept = columns.map((column) => columnSince(column, since));
+      columns.forEach((column, i) => {
+        older += savedIn(column.values) - savedIn((kept[i] as SlotColumn).values);
+      });
+      for (const batch of batches(kept)) {
+        await target.series.write(plane, batch);
+        onBatch();
+        progress.update(done + slotsIn(batch));
+      }
     }
-    done += slotsIn(columns);
+    done += slotsOf(windows);
     progress.update(done);
   }
   progress.finish();
@@ -42,33 +44,37 @@ export async function copySeries(
 
 /** Reads everything that was copied again, on both sides. */
 export async function compareSeries(source: SeriesSource, target: SeriesTarget, since: number): Promise<Comparison> {
-  const progress = new Progress("series compared", { unit: "slots", total: slotsOf(source) });
+  const progress = new Progress("series compared", { unit: "slots", total: allSlots(source) });
   const sums = { source: new Checksum(), target: new Checksum() };
   let done = 0;
   for (const all of source.windows()) {
     const windows = all.map((window) => windowSince(window, since)).filter(({ from, to }) => from < to);
     if (windows.length === 0) continue;
     for (const end of ["source", "target"] as const) {
-      const columns = await { source, target }[end].series.read(windows);
-      windows.forEach(({ series, from }, i) => {
-        const values = columns[i] as Float64Array;
-        const saved = savedIn(values);
-        if (saved > 0) sums[end].addValues(`${seriesKey(series)}\0${from}`, values, saved);
-      });
-      if (end === "target") done += columns.reduce((sum, { length }) => sum + length, 0);
+      for (const plane of planes) {
+        const columns = await { source, target }[end].series.read(windows, plane);
+        windows.forEach(({ series, from }, i) => {
+          const values = columns[i] as Float64Array;
+          const saved = savedIn(values);
+          if (saved > 0) sums[end].addValues(`${plane}\0${seriesKey(series)}\0${from}`, values, saved);
+        });
+      }
     }
+    done += slotsOf(windows);
     progress.update(done);
   }
   progress.finish();
   return { part: "saved points", source: sums.source.summary, target: sums.target.summary };
 }
 
-function slotsOf(source: SeriesSource): number {
+function allSlots(source: SeriesSource): number {
   let slots = 0;
-  for (const windows of source.windows()) {
-    for (const { series, from, to } of windows) slots += (to - from) / series.dimension.slotMs;
-  }
+  for (const windows of source.windows()) slots += slotsOf(windows);
   return slots;
+}
+
+function slotsOf(windows: readonly SeriesWindow[]): number {
+  return windows.reduce((slots, { series, from, to }) => slots + (to - from) / series.dimension.slotMs, 0);
 }
 
 function columnsOf(windows: readonly SeriesWindow[], values: readonly Float64Array[]): SlotColumn[] {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.js";
 import type { ErrorKind } from "../../errors.js";
-import type { RecordPoints } from "../../metrics/record-points.js";
+import type { SlotColumn } from "../../metrics/series.js";
 import { writeWindow } from "../../metrics/write-window.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
@@ -10,7 +10,8 @@ import { readPoints, type WriteLimits } from "../read-points.js";
 export interface PointParts {
   /** Of this package. */
   readonly version: string;
-  readonly record: RecordPoints;
+  /** Keeps slots that clients wrote; resolves when they are durable and visible. */
+  record(columns: readonly SlotColumn[]): Promise<void>;
   readonly limits: WriteLimits;
   /** How long the store keeps points, ms; undefined is for ever. */
   keep(): number | undefined;

@@ -1,13 +1,15 @@
+import type { Plane } from "../../metrics/series-store.js";
 import { parseNumber, parseTime } from "./csv-values.js";
 import { BrokenAnswer } from "./failure.js";
+import { fieldOf } from "./line-text.js";
 
-/** A column to be filled: the slots of one series over one window. */
+/** A column to be filled: the slots of one series over one window, in both planes. */
 export class SlotTarget {
   readonly from: number;
   readonly slotMs: number;
   readonly length: number;
-  /** Made when the first point comes. */
-  values: Float64Array | undefined;
+  /** Each is made when its first point comes. */
+  readonly #columns: Partial<Record<Plane, Float64Array>> = {};
 
   constructor(from: number, slotMs: number, length: number) {
     this.from = from;
@@ -15,12 +17,23 @@ export class SlotTarget {
     this.length = length;
   }
 
-  /** Takes the value of a moment (Unix ms); one that lies outside is left out. */
-  take(at: number, value: number): void {
+  /** Takes the value of a moment (Unix ms) in a plane; one that lies outside is left out. */
+  take(plane: Plane, at: number, value: number): void {
     const slot = Math.floor((at - this.from) / this.slotMs);
     if (slot < 0 || slot >= this.length) return;
-    this.values ??= new Float64Array(this.length).fill(Number.NaN);
-    if (this.from + slot * this.slotMs === at || Number.isNaN(this.values[slot])) this.values[slot] = value;
+    this.#columns[plane] ??= new Float64Array(this.length).fill(Number.NaN);
+    const values = this.#columns[plane];
+    if (this.from + slot * this.slotMs === at || Number.isNaN(values[slot])) values[slot] = value;
+  }
+
+  /** Where both planes have a value, that of the clients. Undefined when no point came. To be called once, at the end. */
+  merged(): Float64Array | undefined {
+    const { clients, recorder } = this.#columns;
+    if (clients === undefined || recorder === undefined) return clients ?? recorder;
+    for (let slot = 0; slot < this.length; slot += 1) {
+      if (Number.isNaN(clients[slot])) clients[slot] = recorder[slot] as number;
+    }
+    return clients;
   }
 }
 
@@ -30,7 +43,7 @@ const QUOTE = 34;
 const HASH = 35;
 const COMMA = 44;
 
-const columnNames = ["table", "_time", "_value", "dimension_id", "dimension_type"] as const;
+const columnNames = ["table", "_time", "_value", "_field", "dimension_id", "dimension_type"] as const;
 
 /**
  * Reads the CSV that a script answers, in pieces as they come, into columns. A point outside of them is left out; one that
@@ -42,8 +55,9 @@ export class CsvSlots {
   /** Positions of the columns by `columnNames` in the block that is being read; undefined between blocks. */
   #positions: number[] | undefined;
   #ended = false;
-  /** The table of the last row, and where its values go. */
+  /** The table of the last row, its plane, and where its values go. */
   #table = "";
+  #plane: Plane = "clients";
   #targets: readonly SlotTarget[] = [];
   #starts = new Int32Array(32);
   #ends = new Int32Array(32);
@@ -84,18 +98,19 @@ export class CsvSlots {
   }
 
   #row(buffer: Buffer, start: number, end: number, positions: number[]): void {
-    const [table, time, value, id, type] = positions as [number, number, number, number, number];
+    const [table, time, value, field, id, type] = positions as [number, number, number, number, number, number];
     this.#split(buffer, start, end, Math.max(table, time, value));
     const name = this.#text(buffer, table);
     if (name !== this.#table) {
       this.#split(buffer, start, end, Math.max(...positions));
+      this.#plane = this.#text(buffer, field) === fieldOf.recorder ? "recorder" : "clients";
       this.#targets = this.#targetsOf(this.#text(buffer, id), this.#text(buffer, type));
       this.#table = name;
     }
     const at = parseTime(buffer, this.#starts[time] as number, this.#ends[time] as number);
     const number = parseNumber(buffer, this.#starts[value] as number, this.#ends[value] as number);
     if (Number.isNaN(at)) throw new BrokenAnswer("The answer has a time that is none");
-    for (const target of this.#targets) target.take(at, number);
+    for (const target of this.#targets) target.take(this.#plane, at, number);
   }
 
   /** Finds where the fields up to number `last` begin and end. */

@@ -1,8 +1,14 @@
 import { type FluxParameterLike, flux, fluxDateTime, fluxExpression } from "@influxdata/influxdb-client";
+import { type Plane, planes } from "../../metrics/series-store.js";
+import { fieldOf } from "./line-text.js";
 import type { SlotQuery } from "./slot-queries.js";
 
-/** The Flux script that answers a query with rows of `_time`, `_value`, `dimension_id` and `dimension_type`, a table for each series. */
-export function fluxScript(bucket: string, { dimension, from, to, series }: SlotQuery): string {
+/**
+ * The Flux script that answers a query with rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`, a table for each plane
+ * of each series that holds something: of one plane, or of both.
+ */
+export function fluxScript(bucket: string, { dimension, from, to, series }: SlotQuery, plane?: Plane): string {
+  const fields = (plane === undefined ? planes : [plane]).map((one) => fieldOf[one]);
   const typesOf = new Map<string, Set<string>>();
   for (const { id, type } of series) {
     const types = typesOf.get(id);
@@ -21,16 +27,16 @@ export function fluxScript(bucket: string, { dimension, from, to, series }: Slot
   );
   return flux`from(bucket: ${fluxText(bucket)})
   |> range(start: ${fluxDateTime(new Date(from).toISOString())}, stop: ${fluxDateTime(new Date(to).toISOString())})
-  |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and r._field == "value")
+  |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and (${fluxExpression(oneOf("_field", fields))}))
   |> filter(fn: (r) => ${fluxExpression(anyOf(wanted.map((clause) => `(${clause})`)))})
-  |> keep(columns: ["_time", "_value", "dimension_id", "dimension_type"])`.toString();
+  |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
 }
 
 /**
  * Comparisons, which the storage engine itself understands; for `contains()` it would hand out every series. A chain of many
  * is refused as nested too deep, so they are put together by halves.
  */
-function oneOf(tag: "dimension_id" | "dimension_type", values: readonly string[]): string {
+function oneOf(tag: "_field" | "dimension_id" | "dimension_type", values: readonly string[]): string {
   return anyOf(values.map((value) => `r.${tag} == ${flux`${fluxText(value)}`}`));
 }
 

@@ -1,18 +1,22 @@
 import type { Series, SlotColumn } from "../../metrics/series.js";
+import type { Plane } from "../../metrics/series-store.js";
+
+/** The field that holds a plane. */
+export const fieldOf: Readonly<Record<Plane, string>> = { clients: "value", recorder: "recorded" };
 
 /** The most lines, and about the most characters, of one write. */
 const MOST_LINES = 50_000;
 const MOST_CHARACTERS = 8_000_000;
 
 /**
- * The slots of columns that are not NaN, as line protocol with times in ms, in as few texts as the server takes at once, in
- * order.
+ * The slots of columns that are not NaN, as line protocol with times in ms in the field of a plane, in as few texts as the server takes at
+ * once, in order.
  */
-export function* lineTexts(columns: readonly SlotColumn[]): Generator<string> {
+export function* lineTexts(plane: Plane, columns: readonly SlotColumn[]): Generator<string> {
   let text = "";
   let lines = 0;
   for (const { series, from, values } of columns) {
-    const start = lineStart(series);
+    const start = `${lineStart(series)} ${fieldOf[plane]}=`;
     const { slotMs } = series.dimension;
     for (let slot = 0; slot < values.length; slot += 1) {
       const value = values[slot] as number;
@@ -35,9 +39,9 @@ export function halves(text: string): [string, string] | undefined {
   return at > 0 ? [text.slice(0, at), text.slice(at)] : undefined;
 }
 
-/** What the lines of a series begin with. The names of dimensions and types need no escaping. */
+/** Measurement and tags of a series. The names of dimensions and types need no escaping. */
 function lineStart({ dimension, id, type }: Series): string {
-  return `${dimension.name},dimension_id=${escapedTag(id)},dimension_type=${type} value=`;
+  return `${dimension.name},dimension_id=${escapedTag(id)},dimension_type=${type}`;
 }
 
 /**

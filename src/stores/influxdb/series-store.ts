@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { SlotColumn } from "../../metrics/series.js";
-import type { SeriesStore, SeriesWindow } from "../../metrics/series-store.js";
+import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/series-store.js";
 import { attempts } from "./attempts.js";
 import type { InfluxClient } from "./client.js";
 import { CsvSlots, SlotTarget } from "./csv-slots.js";
@@ -11,7 +11,7 @@ import { requestFailure } from "./failure.js";
 import { fluxScript } from "./flux-script.js";
 import type { KnownBucket } from "./known-bucket.js";
 import { halves, lineTexts } from "./line-text.js";
-import { type SlotQuery, slotQueries } from "./slot-queries.js";
+import { slotQueries } from "./slot-queries.js";
 
 export interface InfluxSeriesParts {
   readonly client: InfluxClient;
@@ -39,23 +39,23 @@ const SKEW_MS = 60_000;
 const SIDE_BY_SIDE = 4;
 
 /**
- * Series in a bucket: a measurement for each dimension, the tags `dimension_id` and `dimension_type`, the field `value`, at
- * the ms where the slot starts. A write that rejects may have been kept in part: to write it again puts that right.
+ * Series in a bucket: a measurement for each dimension, the tags `dimension_id` and `dimension_type`, the field `value` for what clients
+ * wrote and `recorded` for what the recorder did, at the ms where the slot starts. A write that rejects may have been kept in part: to write it again puts that right.
  */
 export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   const { client, bucket, bucketName, deadlineMs, clock, log, closing } = parts;
 
   return {
     chunkSlots: CHUNK_SLOTS,
-    write: (columns) => told("write", () => write(columns)),
-    read: (windows) => told("read", () => read(windows)),
+    write: (plane, columns) => told("write", () => write(plane, columns)),
+    read: (windows, plane) => told("read", () => read(windows, plane)),
     /** Only a query could tell. */
     mayHold: () => true,
     /** Forgetting is the bucket's own work: it keeps points as long as its retention says. */
     expire: async () => {},
   };
 
-  async function write(columns: readonly SlotColumn[]): Promise<void> {
+  async function write(plane: Plane, columns: readonly SlotColumn[]): Promise<void> {
     // An attempt that is not answered leaves time for another: its connection may be one that has died without a word.
     const limits = { deadlineMs, attemptMs: deadlineMs / 2, signals: [closing] };
     await attempts(limits, async (signal) => {
@@ -63,7 +63,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       if (saysSomethingBefore(columns, clock() - SHORTEST_RETENTION_MS)) await bucket.seenNow(signal);
       refuseExpired(columns, 0);
       try {
-        for (const text of lineTexts(columns)) await send(text, signal);
+        for (const text of lineTexts(plane, columns)) await send(text, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
         // The bucket may keep less than it did, or the server's clock be ahead of ours.
@@ -94,7 +94,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     }
   }
 
-  async function read(windows: readonly SeriesWindow[]): Promise<Float64Array[]> {
+  async function read(windows: readonly SeriesWindow[], plane: Plane | undefined): Promise<Float64Array[]> {
     const targets = new Map<string, SlotTarget[]>();
     const filled = windows.map(({ series, from, to }) => {
       const { slotMs, name } = series.dimension;
@@ -112,7 +112,9 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       for (let query = queries.shift(); query !== undefined; query = queries.shift()) {
         const { dimension } = query;
         const targetsOf = (id: string, type: string) => targets.get(`${dimension.name}\0${id}\0${type}`) ?? [];
-        await attempts(limits, (signal) => inBucket(signal, () => readInto(query, targetsOf, signal)));
+        await attempts(limits, (signal) =>
+          inBucket(signal, () => readInto(fluxScript(bucketName, query, plane), targetsOf, signal)),
+        );
       }
     };
     try {
@@ -122,16 +124,16 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       throw error;
     }
     const empty = new Map<number, Float64Array>();
-    return filled.map(({ length, values }) => values ?? emptyColumn(length, empty));
+    return filled.map((target) => target.merged() ?? emptyColumn(target.length, empty));
   }
 
   async function readInto(
-    query: SlotQuery,
+    script: string,
     targetsOf: (id: string, type: string) => readonly SlotTarget[],
     signal: AbortSignal,
   ): Promise<void> {
     const slots = new CsvSlots(targetsOf);
-    for await (const piece of client.query(fluxScript(bucketName, query), signal)) slots.take(piece);
+    for await (const piece of client.query(script, signal)) slots.take(piece);
     slots.end();
   }
 

@@ -1,13 +1,6 @@
 import type { Db } from "mongodb";
 import type { Experience } from "../../catalogue/experience.js";
-import {
-  type ClaimState,
-  type CopyRecords,
-  compositeId,
-  type PartTarget,
-  type SegmentRecord,
-  type SlotClaimRecord,
-} from "../copy.js";
+import type { CopyRecords, PartTarget, SegmentRecord } from "../copy.js";
 import {
   type ExperienceDocument,
   experienceOf,
@@ -19,11 +12,10 @@ import {
 import { byIds } from "./collection.js";
 import { duplicatesOf } from "./failure.js";
 import { importPart, inBatches } from "./import-part.js";
-import { type ClaimDocument, claimIdOf } from "./slot-claim-documents.js";
 
-/** Segments, experiences, and the slots that the recorder claimed. */
+/** Segments and experiences. */
 export function catalogueParts(db: Db): {
-  readonly [P in "segments" | "experiences" | "slot claims"]: PartTarget<CopyRecords[P]>;
+  readonly [P in "segments" | "experiences"]: PartTarget<CopyRecords[P]>;
 } {
   return {
     segments: segmentPart(db),
@@ -31,32 +23,6 @@ export function catalogueParts(db: Db): {
       collection: experiencesOf(db),
       documentOf: ({ id, ...experience }) => ({ _id: id, ...experience }),
       recordOf: experienceOf,
-    }),
-    "slot claims": importPart<ClaimDocument, SlotClaimRecord>({
-      collection: db.collection<ClaimDocument>("slot_claims"),
-      documentOf: ({ dimension, dimensionId, type, slot, value, state }) => ({
-        _id: claimIdOf(dimension, type, slot, dimensionId),
-        dimension,
-        type,
-        id: dimensionId,
-        slot,
-        value,
-        ...flagsOf[state],
-        mark: "copied",
-      }),
-      recordOf: ({ dimension, id: dimensionId, type, slot, value, ...flags }) => ({
-        id: compositeId(dimension, dimensionId, type, slot),
-        dimension,
-        dimensionId,
-        type,
-        slot,
-        value,
-        state: stateOf(flags),
-      }),
-      keyOf: (id) => {
-        const [dimension, dimensionId, type, slot] = JSON.parse(id) as [string, string, string, number];
-        return claimIdOf(dimension, type, slot, dimensionId);
-      },
     }),
   };
 }
@@ -99,20 +65,4 @@ function segmentPart(db: Db): PartTarget<SegmentRecord> {
       await removed.deleteMany(byIds(ids));
     },
   };
-}
-
-type Flags = Pick<ClaimDocument, "confirmed" | "given" | "open">;
-
-const flagsOf: Readonly<Record<ClaimState, Flags>> = {
-  "not confirmed": { confirmed: false, given: false, open: true },
-  claimed: { confirmed: true, given: false, open: true },
-  settled: { confirmed: true, given: false, open: false },
-  "given away": { confirmed: true, given: true, open: false },
-  "given away, not settled": { confirmed: true, given: true, open: true },
-};
-
-function stateOf({ confirmed, given, open }: Flags): ClaimState {
-  if (given) return open ? "given away, not settled" : "given away";
-  if (!confirmed) return "not confirmed";
-  return open ? "claimed" : "settled";
 }

@@ -13,8 +13,6 @@ export interface ImportedCollection<D extends Document & { _id: string }, R exte
   readonly recordOf: (document: D) => R;
   /** Documents that are records; all when absent. */
   readonly only?: Filter<D>;
-  /** `_id` of the document of a record, where it is not its id. */
-  readonly keyOf?: (id: string) => string;
 }
 
 /** Fills a collection and reads it back, whole. No other process uses it meanwhile. */
@@ -23,7 +21,6 @@ export function importPart<D extends Document & { _id: string }, R extends CopyR
   documentOf,
   recordOf,
   only = {},
-  keyOf = (id) => id,
 }: ImportedCollection<D, R>): PartTarget<R> {
   return {
     all: () =>
@@ -37,7 +34,7 @@ export function importPart<D extends Document & { _id: string }, R extends CopyR
 
     async remove(ids) {
       for (let from = 0; from < ids.length; from += IMPORT_BATCH) {
-        await collection.deleteMany(byIds<D>(ids.slice(from, from + IMPORT_BATCH).map(keyOf)));
+        await collection.deleteMany(byIds<D>(ids.slice(from, from + IMPORT_BATCH)));
       }
     },
   };

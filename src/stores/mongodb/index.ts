@@ -15,12 +15,11 @@ import { mongoFailure } from "./failure.js";
 import { historyCollections, mongoHistory, mongoSlotCounts, slotCountCollections } from "./history.js";
 import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
 import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
+import { leaseCollections, mongoLease } from "./lease.js";
 import { ledgerCollections, mongoLedger, mongoSuppression } from "./ledger.js";
 import { marks, marksOf, mongoErasureWatermark, mongoSharedEra } from "./marks.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
-import { slotClaimsCollections } from "./slot-claim-documents.js";
-import { mongoSlotClaims } from "./slot-claims.js";
 
 /** Every collection. */
 export const plans: Plans = {
@@ -30,7 +29,7 @@ export const plans: Plans = {
     ...slotCountCollections,
     ...idempotencyCollections,
     ...catalogueCollections,
-    ...slotClaimsCollections,
+    ...leaseCollections,
     marks,
   ],
   ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections],
@@ -52,7 +51,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     catalogue: mongoCatalogueStore(data, transact),
     keys: mongoKeyStore(ledger),
     counts: mongoSlotCounts(data, transact),
-    claims: mongoSlotClaims(data),
+    lease: mongoLease(data),
     watermark: mongoErasureWatermark(data),
     sharedEra: mongoSharedEra(data),
     ledger: mongoLedger({ data, ledger, transact, wrapping, deadlineMs }),

@@ -62,7 +62,7 @@ export async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void>
 
 /** In the database of the profiles: how documents lie in both databases. */
 const LAYOUT = "layout";
-const OUR_LAYOUT = "2";
+const OUR_LAYOUT = "3";
 
 /** Refuses databases that another version of this service uses, whose documents lie in another way. */
 async function matchLayout(data: Db): Promise<void> {

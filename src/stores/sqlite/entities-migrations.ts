@@ -4,7 +4,7 @@ import type { Migration } from "./schema.js";
 
 /** What brings an older `entities.db` up to the newest schema, from version 1 on. `dir` is its folder, for words. */
 export function entitiesMigrations(dir: string): readonly Migration[] {
-  return [(db) => toOneCommit(db, dir)];
+  return [(db) => toOneCommit(db, dir), (db) => toPlanes(db, dir)];
 }
 
 /**
@@ -33,4 +33,17 @@ function toOneCommit(db: Database, dir: string): void {
     DROP TABLE pending_identity;
     ALTER TABLE message DROP COLUMN pending;
     ALTER TABLE membership_floor RENAME TO membership_full;`);
+}
+
+/**
+ * From 2 to 3: the recorder writes a plane of its own, so no slot is claimed any more. What it saved before lies in `metrics.db` among the values of clients:
+ * see `seriesMigrations`.
+ */
+function toPlanes(db: Database, dir: string): void {
+  if (db.prepare("SELECT 1 FROM slot_claim LIMIT 1").get() !== undefined) {
+    throw new StartError(
+      `entities.db in ${dir} was written by an earlier version of entity-metrics, which kept the recorder's values among those of clients: name an empty folder`,
+    );
+  }
+  db.exec("DROP TABLE slot_claim");
 }

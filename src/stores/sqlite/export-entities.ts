@@ -2,7 +2,6 @@ import type { Experience } from "../../catalogue/experience.js";
 import type { HistoryMessage } from "../../entities/history.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import {
-  type ClaimState,
   type CopyRecords,
   compositeId,
   type EntityRecord,
@@ -11,7 +10,6 @@ import {
   type Part,
   type PartSource,
   type SegmentRecord,
-  type SlotClaimRecord,
   type StreamCountRecord,
 } from "../copy.js";
 import type { Database } from "./database.js";
@@ -39,7 +37,6 @@ export function entityParts(
       records: (rows) => rows.map((row) => ({ ...row, sealed: new Uint8Array(row.sealed) })),
     }),
     "stream counts": streamCounts(db),
-    "slot claims": slotClaims(db),
     segments: segments(db),
     experiences: exportTable<Omit<Experience, "group"> & { group: string | null }, Experience>(db, {
       from: "experience",
@@ -96,41 +93,6 @@ function streamCounts(db: Database): PartSource<StreamCountRecord> {
         slot,
         count,
         unsaved: saved !== count,
-      })),
-  });
-}
-
-/** By `slot_claim.state`. */
-const claimStates: readonly ClaimState[] = [
-  "claimed",
-  "settled",
-  "given away",
-  "not confirmed",
-  "given away, not settled",
-];
-
-interface ClaimRow {
-  readonly dimension: string;
-  readonly dimension_id: string;
-  readonly type: string;
-  readonly slot: number;
-  readonly value: number;
-  readonly state: number;
-}
-
-function slotClaims(db: Database): PartSource<SlotClaimRecord> {
-  return exportTable<ClaimRow, SlotClaimRecord>(db, {
-    from: "slot_claim",
-    keys: ["dimension", "dimension_id", "type", "slot"],
-    records: (rows) =>
-      rows.map(({ dimension, dimension_id: dimensionId, type, slot, value, state }) => ({
-        id: compositeId(dimension, dimensionId, type, slot),
-        dimension,
-        dimensionId,
-        type,
-        slot,
-        value,
-        state: claimStates[state] as ClaimState,
       })),
   });
 }

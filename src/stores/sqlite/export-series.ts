@@ -3,7 +3,7 @@ import { dimensionNamed } from "../../metrics/dimensions/index.js";
 import type { Series } from "../../metrics/series.js";
 import type { SeriesWindow } from "../../metrics/series-store.js";
 import type { Database } from "./database.js";
-import { CHUNKS } from "./series-store.js";
+import { chunkOf, rowOf } from "./series-store.js";
 import { CHUNK_SLOTS } from "./slot-row.js";
 
 /** Series that are read at once, and slots of each of them: half a year of hours. */
@@ -39,15 +39,17 @@ function extentsOf(db: Database): Extent[] {
   const rows = db.prepare("SELECT id, dimension, dimension_id, type FROM series ORDER BY dimension, id").all();
   const chunks = db.prepare("SELECT min(id) AS first, max(id) AS last FROM chunk WHERE id >= ? AND id < ?");
   return (rows as { id: number; dimension: string; dimension_id: string; type: string }[]).flatMap((row) => {
-    const start = row.id * CHUNKS;
-    const { first, last } = chunks.get(start, start + CHUNKS) as { first: number | null; last: number | null };
+    const { first, last } = chunks.get(rowOf(row.id, 0), rowOf(row.id + 1, 0)) as {
+      first: number | null;
+      last: number | null;
+    };
     if (first === null || last === null) return [];
     const dimension = dimensionNamed(row.dimension);
     if (dimension === undefined) {
       throw new StartError("metrics.db holds series of a dimension that this version does not know");
     }
     const series = { dimension, id: row.dimension_id, type: row.type };
-    return [{ series, first: (first - start) * CHUNK_SLOTS, end: (last - start + 1) * CHUNK_SLOTS }];
+    return [{ series, first: chunkOf(first, row.id) * CHUNK_SLOTS, end: (chunkOf(last, row.id) + 1) * CHUNK_SLOTS }];
   });
 }
 

@@ -13,7 +13,7 @@ import { entitiesSchema, ledgerFileSchema, metricsSchema } from "./index.js";
 import { matchLedger } from "./ledger-mark.js";
 import { ledgerMigrations } from "./ledger-migrations.js";
 import type { Migration } from "./schema.js";
-import { sqliteSeriesStore } from "./series-store.js";
+import { seriesMigrations, sqliteSeriesStore } from "./series-store.js";
 
 /** An embedded folder that no service can use until it is closed. */
 export interface LockedFolder {
@@ -62,7 +62,7 @@ export function lockSource(dir: string): LockedFolder {
     },
 
     series() {
-      const db = opened("metrics.db", metricsSchema);
+      const db = opened("metrics.db", metricsSchema, seriesMigrations(folder));
       return {
         mark: seriesMark(db),
         series: sqliteSeriesStore(db),

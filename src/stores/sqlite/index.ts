@@ -18,14 +18,14 @@ import { foldersOf } from "./folders.js";
 import { historySchema, sqliteHistory } from "./history.js";
 import { idempotencySchema, sqliteIdempotency } from "./idempotency.js";
 import { dropOldKeys, keySchema, sqliteKeyStore } from "./key-store.js";
+import { leaseSchema, sqliteLease } from "./lease.js";
 import { ledgerSchema, sqliteLedger } from "./ledger.js";
 import { ledgerMarkSchema, matchLedger } from "./ledger-mark.js";
 import { ledgerMigrations } from "./ledger-migrations.js";
 import { membershipSchema, sqliteMembershipIndex } from "./membership-index.js";
 import { openPepper, pepperSchema } from "./pepper.js";
 import type { Migration } from "./schema.js";
-import { seriesSchema, sqliteSeriesStore } from "./series-store.js";
-import { claimsSchema, sqliteSlotClaims } from "./slot-claims.js";
+import { seriesMigrations, seriesSchema, sqliteSeriesStore } from "./series-store.js";
 import { slotCountSchema, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
 
@@ -46,7 +46,7 @@ export const entitiesSchema: readonly string[] = [
   idempotencySchema,
   erasureWatermarkSchema,
   catalogueSchema,
-  claimsSchema,
+  leaseSchema,
 ];
 export const metricsSchema: readonly string[] = [seriesSchema];
 
@@ -69,7 +69,7 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
       catalogue: sqliteCatalogueStore(entitiesDb),
       keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),
-      claims: sqliteSlotClaims(entitiesDb),
+      lease: sqliteLease(entitiesDb),
       watermark: sqliteErasureWatermark(entitiesDb),
       ledger: sqliteLedger(ledgerDb, entitiesDb),
       suppression: sqliteSuppression(ledgerDb),
@@ -94,7 +94,7 @@ export async function openSqliteMetrics(settings: Settings): Promise<MetricEngin
   try {
     const locked = settings.entities.url.startsWith("sqlite:") ? [data, entities] : [];
     if (!locked.includes(metrics)) files.lock(metrics);
-    const db = files.open(metrics, "metrics.db", metricsSchema);
+    const db = files.open(metrics, "metrics.db", metricsSchema, seriesMigrations(metrics));
     return {
       series: sqliteSeriesStore(db),
       retentionMs: () => undefined,

@@ -1,22 +1,42 @@
 import { setImmediate } from "node:timers/promises";
+import { StartError } from "../../errors.js";
 import type { SlotColumn } from "../../metrics/series.js";
-import type { SeriesStore, SeriesWindow } from "../../metrics/series-store.js";
+import { type Plane, planes, type SeriesStore, type SeriesWindow } from "../../metrics/series-store.js";
 import { type Database, inTransaction } from "./database.js";
+import type { Migration } from "./schema.js";
 import { type SeriesIds, seriesIdSchema, seriesIds } from "./series-ids.js";
 import { CHUNK_SLOTS, layOver, type SlotRow, slotsOf } from "./slot-row.js";
 
 /**
- * A row of `chunk` holds those of CHUNK_SLOTS slots that lie between the first and the last saved one: `first` says where they
- * begin, `slots` are little-endian doubles, NaN where nothing is saved. Its id is the series' id × CHUNKS + the number of the
- * chunk, counted from 1970, so that the chunks of a series lie together.
+ * A row of `chunk` holds those of CHUNK_SLOTS slots of one plane that lie between the first and the last saved one: `first` says where
+ * they begin, `slots` are little-endian doubles, NaN where nothing is saved. Its id is (the series' id × CHUNKS + the number of the chunk,
+ * counted from 1970) × PLANES + the number of the plane, so that the chunks of a series lie together, and both planes of a chunk.
  */
 const chunkSchema =
   "CREATE TABLE IF NOT EXISTS chunk (id INTEGER PRIMARY KEY, first INTEGER NOT NULL, slots BLOB NOT NULL)";
 
 export const seriesSchema = `${seriesIdSchema}; ${chunkSchema}`;
 
+/**
+ * What brings an older `metrics.db` up to the newest schema, from version 1 on. `dir` is its folder, for words. From 1 to 2: rows hold a plane each. Rows of
+ * before hold values of the recorder and of clients alike, and which is whose is not known.
+ */
+export function seriesMigrations(dir: string): readonly Migration[] {
+  const toPlanes = (db: Database) => {
+    if (db.prepare("SELECT 1 FROM chunk LIMIT 1").get() === undefined) return;
+    throw new StartError(
+      `metrics.db in ${dir} was written by an earlier version of entity-metrics, which kept the recorder's values among those of clients: name an empty folder`,
+    );
+  };
+  return [toPlanes];
+}
+
 /** Room for the chunks of one series: a thousand years of them at the least. */
-export const CHUNKS = 2 ** 20;
+const CHUNKS = 2 ** 20;
+
+/** The recorder's row of a chunk comes first, and the clients' is laid over it. */
+const PLANES = planes.length;
+const planeNumber: Readonly<Record<Plane, number>> = { recorder: 0, clients: 1 };
 
 /** Rows removed in one transaction, so that nobody waits for long. */
 const EXPIRED_AT_ONCE = 2_000;
@@ -37,20 +57,22 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
   return {
     chunkSlots: CHUNK_SLOTS,
 
-    async write(columns) {
+    async write(plane, columns) {
       try {
-        inTransaction(db, () => columns.forEach(writeColumn));
+        inTransaction(db, () => {
+          for (const column of columns) writeColumn(plane, column);
+        });
       } catch (error) {
         ids.forget();
         throw error;
       }
     },
 
-    async read(windows) {
+    async read(windows, plane) {
       const columns: Float64Array[] = [];
       let work = 0;
       for (const window of windows) {
-        const column = readWindow(window);
+        const column = readWindow(window, plane);
         columns.push(column);
         work += column.length + WINDOW_COST;
         if (work > READ_AT_ONCE) {
@@ -68,7 +90,7 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
         const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
         let removed: number;
         do {
-          removed = Number(expireChunks.run(id * CHUNKS, id * CHUNKS + end, EXPIRED_AT_ONCE).changes);
+          removed = Number(expireChunks.run(rowOf(id, 0), rowOf(id, end), EXPIRED_AT_ONCE).changes);
           await setImmediate();
         } while (removed === EXPIRED_AT_ONCE);
       }
@@ -76,44 +98,58 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
   };
 }
 
-/** Reads the slots of one window into a column. */
-function windowReader(db: Database, ids: SeriesIds): (window: SeriesWindow) => Float64Array {
-  const readChunks = db.prepare("SELECT id, first, slots FROM chunk WHERE id BETWEEN ? AND ?");
+/** Reads the slots of one window into a column: of one plane, or of both. */
+function windowReader(db: Database, ids: SeriesIds): (window: SeriesWindow, plane?: Plane) => Float64Array {
+  const readChunks = db.prepare("SELECT id, first, slots FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id");
 
-  return (window) => {
+  return (window, plane) => {
     const { series, from, to } = window;
     const column = new Float64Array((to - from) / series.dimension.slotMs).fill(Number.NaN);
     const id = ids.find(series);
     if (id === undefined || column.length === 0) return column;
     const { first, last } = chunksOf(window);
-    for (const row of readChunks.all(id * CHUNKS + first, id * CHUNKS + last) as (SlotRow & { id: number })[]) {
+    let laid = -1;
+    for (const row of readChunks.all(rowOf(id, first), rowOf(id, last + 1) - 1) as (SlotRow & { id: number })[]) {
+      if (plane !== undefined && row.id % PLANES !== planeNumber[plane]) continue;
+      const chunk = chunkOf(row.id, id);
       const slots = slotsOf(row);
-      const start = (row.id - id * CHUNKS) * CHUNK_SLOTS + row.first - from / series.dimension.slotMs;
+      const start = chunk * CHUNK_SLOTS + row.first - from / series.dimension.slotMs;
       const skip = Math.max(0, -start);
-      if (skip < slots.length && start < column.length) {
-        column.set(slots.subarray(skip, column.length - start), start + skip);
-      }
+      if (skip >= slots.length || start >= column.length) continue;
+      const part = slots.subarray(skip, column.length - start);
+      if (chunk === laid) layValues(part, column, start + skip);
+      else column.set(part, start + skip);
+      laid = chunk;
     }
     return column;
   };
 }
 
+/** Lays values over those of a column from `at` on; NaN leaves a slot as it is. */
+function layValues(values: Float64Array, column: Float64Array, at: number): void {
+  for (let i = 0; i < values.length; i += 1) {
+    const value = values[i] as number;
+    if (!Number.isNaN(value)) column[at + i] = value;
+  }
+}
+
 /** Lays a column over the chunks that it touches, inside the caller's transaction. */
-function columnWriter(db: Database, ids: SeriesIds): (column: SlotColumn) => void {
+function columnWriter(db: Database, ids: SeriesIds): (plane: Plane, column: SlotColumn) => void {
   const readChunk = db.prepare("SELECT first, slots FROM chunk WHERE id = ?");
   const writeChunk = db.prepare(
     "INSERT INTO chunk VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET first = excluded.first, slots = excluded.slots",
   );
 
-  return ({ series, from, values }) => {
+  return (plane, { series, from, values }) => {
     const { slotMs } = series.dimension;
     const { first, last } = chunksOf({ series, from, to: from + values.length * slotMs });
-    const base = ids.findOrAdd(series) * CHUNKS;
+    const id = ids.findOrAdd(series);
     for (let chunk = first; chunk <= last; chunk += 1) {
       const start = chunk * CHUNK_SLOTS - from / slotMs;
       const part = values.subarray(Math.max(0, start), start + CHUNK_SLOTS);
-      const row = layOver(() => readChunk.get(base + chunk) as SlotRow | undefined, part, Math.max(0, -start));
-      if (row !== undefined) writeChunk.run(base + chunk, row.first, row.slots);
+      const rowId = rowOf(id, chunk) + planeNumber[plane];
+      const row = layOver(() => readChunk.get(rowId) as SlotRow | undefined, part, Math.max(0, -start));
+      if (row !== undefined) writeChunk.run(rowId, row.first, row.slots);
     }
   };
 }
@@ -122,4 +158,14 @@ function columnWriter(db: Database, ids: SeriesIds): (column: SlotColumn) => voi
 function chunksOf({ series, from, to }: SeriesWindow): { first: number; last: number } {
   const length = CHUNK_SLOTS * series.dimension.slotMs;
   return { first: Math.max(0, Math.floor(from / length)), last: Math.min(CHUNKS, Math.ceil(to / length)) - 1 };
+}
+
+/** Id of the first row of a chunk of a series. */
+export function rowOf(series: number, chunk: number): number {
+  return (series * CHUNKS + chunk) * PLANES;
+}
+
+/** Number of the chunk, counted from 1970, that a row of a series holds a plane of. */
+export function chunkOf(row: number, series: number): number {
+  return Math.floor(row / PLANES) - series * CHUNKS;
 }
