@@ -3,13 +3,15 @@ import {
   type ClientSession,
   type Db,
   type MongoClient,
+  MongoError,
+  MongoNetworkError,
   MongoOperationTimeoutError,
   ReadConcern,
   type UUID,
 } from "mongodb";
 import type { Log } from "../../log.js";
 import { withTimeLimit } from "../../time-limit.js";
-import { isDuplicate } from "./failure.js";
+import { isDuplicate, mongoFailure } from "./failure.js";
 
 /** Runs `work` in a multi-document transaction: all that it writes with the session is kept, or nothing. */
 export type Transact = <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
@@ -29,6 +31,8 @@ export class Conflict extends Error {
 export function transactions(client: MongoClient, deadlineMs: number): Transact {
   async function once<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
     const session = client.startSession();
+    const commit = session.commitTransaction.bind(session);
+    session.commitTransaction = () => commit().catch(unknownIfCut);
     const unlessLate = async () => {
       deadline.throwIfAborted();
       return work(session);
@@ -63,6 +67,14 @@ export function transactions(client: MongoClient, deadlineMs: number): Transact 
 }
 
 const PAUSE_MS = 50;
+
+/** The driver hands on some errors of a connection that is cut at a commit as they are, and then fails to see that the commit is to be sent again. */
+function unknownIfCut(error: Error): never {
+  if (error instanceof MongoError || mongoFailure(error) === undefined) throw error;
+  const unknown = new MongoNetworkError("The connection was cut at a commit", { cause: error });
+  unknown.addErrorLabel("UnknownTransactionCommitResult");
+  throw unknown;
+}
 
 /** The same for work that may meet what it does not expect: false, with nothing kept, when it throws `Conflict` or writes a unique value twice. */
 export async function unlessConflict(
