@@ -35,8 +35,10 @@ import { openMeters } from "./meters.js";
 import { countCached, seriesCounters } from "./metrics/count-cached.js";
 import { dimensions } from "./metrics/dimensions/index.js";
 import { parseDuration } from "./metrics/duration.js";
+import { Epochs } from "./metrics/epochs.js";
 import { fetchBatch } from "./metrics/fetch-batch.js";
 import { fetchSeries } from "./metrics/fetch-series.js";
+import { OtherProcesses } from "./metrics/other-processes.js";
 import { ReadMemory } from "./metrics/read-memory.js";
 import { recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
@@ -75,18 +77,21 @@ export async function compose(
   const api = settings.roles.includes("api") ? all : new Api();
   const meters = openMeters();
   const tables = readTables(settings);
-  const record = recordPoints({ store: stores.series, changes: stores.changes, failpoint });
+  const others = othersOver(stores, settings.limits.store_deadline_ms);
+  const epochs = new Epochs(stores.series.chunkSlots, others);
+  const record = recordPoints({ store: stores.series, epochs, failpoint });
   const keepMs = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
   const keep = () => shortest(keepMs, stores.retentionMs());
   pointRoutes(api, { version, record: (columns) => record("clients", columns), limits: settings.limits, keep, clock });
   const deadlineMs = settings.limits.store_deadline_ms;
-  const fetching = fetchSeries({ store: stores.series, changes: stores.changes, cache: settings.cache, deadlineMs });
+  const fetching = fetchSeries({ store: stores.series, epochs, cache: settings.cache, deadlineMs });
   const memory = new ReadMemory(settings.limits.read_bytes);
   meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
   const count = seriesCounters(meters);
   const fetch = countCached(fetching, count);
   metricRoutes(api, {
     fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits: settings.limits, keep, deadlineMs }),
+    epochs,
     limits: settings.limits,
     memory,
     clock,
@@ -178,19 +183,17 @@ export async function compose(
       maintenance = maintainHistory({ ...stores, arrivals: arrivalClock, keepMs: historyKeepMs, log });
       if (settings.roles.includes("worker")) erasure.start();
       if (settings.roles.includes("worker")) {
-        const running = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);
-        stores.ticks.listen(running.tick);
-        recording = running;
+        recording = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);
       }
       return address;
     },
     async stop() {
       await port.stop();
-      await stores.ticks.close();
       await recording?.stop();
       await maintenance?.stop();
       stopping.abort();
       await erasure.stop();
+      others?.close();
       await stores.close();
     },
   };
@@ -199,6 +202,15 @@ export async function compose(
 /** Ms. Where several processes use the same stores, each look is a question to a server, and wake-up calls make up for the pause. */
 function sweepEvery({ shared, wakeUpOutlives }: Stores): number {
   return shared && wakeUpOutlives ? 30_000 : 1_000;
+}
+
+/** What a store may add to its own deadline before a write is there or never will be, ms. */
+const WRITE_MARGIN_MS = 2_000;
+
+/** Other processes that may write the same series; undefined where this one has them, or the profiles, for itself. */
+function othersOver({ sharedEpochs, exclusive }: Stores, deadlineMs: number): OtherProcesses | undefined {
+  if (sharedEpochs === undefined || exclusive) return undefined;
+  return new OtherProcesses({ shared: sharedEpochs, writeLifeMs: deadlineMs + WRITE_MARGIN_MS });
 }
 
 /** The shorter of two lengths of time; undefined is for ever. */

@@ -1,10 +1,11 @@
 import { LRUCache } from "lru-cache";
+import type { Epochs, ReadToken } from "../metrics/epochs.js";
 import type { FetchedBatch } from "../metrics/fetch-batch.js";
-import type { FetchedSeries } from "../metrics/fetch-series.js";
 
 interface Answer {
   readonly body: Buffer;
-  readonly series: readonly FetchedSeries[];
+  /** One a series. */
+  readonly tokens: readonly ReadToken[];
   /** The same question has this answer in [since, until), Unix ms, as long as every series in it is current. */
   readonly since: number;
   readonly until: number;
@@ -21,14 +22,16 @@ const ENTRY_BYTES = 300;
  * answers for which no store was read, so that one that is found says the truth with `is_cached`.
  */
 export class AnswerCache {
+  readonly #epochs: Pick<Epochs, "areCurrent">;
   readonly #answers: LRUCache<string, Answer>;
 
   /** At most `bytes` of them. */
-  constructor(bytes: number) {
+  constructor(epochs: Pick<Epochs, "areCurrent">, bytes: number) {
+    this.#epochs = epochs;
     this.#answers = new LRUCache<string, Answer>({
       maxSize: Math.max(1, bytes),
-      sizeCalculation: ({ body, series }, question) =>
-        body.byteLength + question.length + ENTRY_BYTES * (1 + series.length),
+      sizeCalculation: ({ body, tokens }, question) =>
+        body.byteLength + question.length + ENTRY_BYTES * (1 + tokens.length),
     });
   }
 
@@ -36,7 +39,7 @@ export class AnswerCache {
   get(question: string, now: number): Answer | undefined {
     const answer = this.#answers.get(question);
     if (answer === undefined) return undefined;
-    if (now >= answer.since && now < answer.until && answer.series.every((one) => one.isCurrent())) return answer;
+    if (now >= answer.since && now < answer.until && this.#epochs.areCurrent(answer.tokens)) return answer;
     this.#answers.delete(question);
     return undefined;
   }
@@ -45,12 +48,12 @@ export class AnswerCache {
   keep(question: string, body: Buffer, batch: FetchedBatch, now: number): void {
     if (body.byteLength > LARGEST_BODY) return;
     let until = batch.standsUntil;
-    const series: FetchedSeries[] = [];
+    const tokens: ReadToken[] = [];
     for (const answer of batch.series) {
       if ("problem" in answer || !answer.isCached) return;
       until = Math.min(until, answer.plan.standsUntil, answer.scheduledUntil);
-      series.push(answer);
+      tokens.push(answer.token);
     }
-    if (until > now) this.#answers.set(question, { body, series, since: now, until });
+    if (until > now) this.#answers.set(question, { body, tokens, since: now, until });
   }
 }

@@ -1,69 +1,37 @@
 import { LRUCache } from "lru-cache";
-import { seriesKey } from "./series.js";
+import type { Epochs, ReadToken } from "./epochs.js";
 import type { SeriesFragment } from "./series-fragment.js";
 import type { SeriesPlan } from "./series-plan.js";
-import type { SeriesWindow } from "./series-store.js";
-import type { Look, SeriesHolder, SeriesWatch } from "./series-watch.js";
 
-interface Entry {
+/** Values of a plan, as of this token. */
+export interface KeptFragment {
   readonly fragment: SeriesFragment;
-  readonly plan: SeriesPlan;
+  readonly token: ReadToken;
 }
 
 /** What an entry takes besides its JSON and its key, roughly, bytes. */
 const ENTRY_BYTES = 1000;
 
-/** Values that were made lately, at most `bytes` of them; each as long as nothing of its series in its window is written. */
-export class FragmentCache implements SeriesHolder {
-  readonly #watch: SeriesWatch;
-  readonly #fragments: LRUCache<string, Entry>;
-  /** Keys of the fragments made of each series. */
-  readonly #bySeries = new Map<string, Set<string>>();
+/** Values that were made lately, at most `bytes` of them. Exact under writes: see `Epochs`. */
+export class FragmentCache {
+  readonly #epochs: Epochs;
+  readonly #fragments: LRUCache<string, KeptFragment>;
 
-  constructor(watch: SeriesWatch, bytes: number) {
-    this.#watch = watch;
-    this.#fragments = new LRUCache<string, Entry>({
+  constructor(epochs: Epochs, bytes: number) {
+    this.#epochs = epochs;
+    this.#fragments = new LRUCache<string, KeptFragment>({
       maxSize: Math.max(1, bytes),
       sizeCalculation: ({ fragment }, key) => fragment.json.byteLength + 4 * key.length + ENTRY_BYTES,
-      dispose: ({ plan }, key) => this.#forget(plan, key),
     });
-    watch.addHolder(this);
   }
 
-  get(plan: SeriesPlan): SeriesFragment | undefined {
-    return this.#fragments.get(plan.key)?.fragment;
+  get({ key }: SeriesPlan): KeptFragment | undefined {
+    const kept = this.#fragments.get(key);
+    return kept !== undefined && this.#epochs.isCurrent(kept.token) ? kept : undefined;
   }
 
-  /** Keeps the fragment, if no series that it was made of was written since these looks were opened. */
-  keep(plan: SeriesPlan, fragment: SeriesFragment, looks: readonly Look[]): void {
-    if (!looks.every((look) => this.#watch.isFresh(look))) return;
-    this.#fragments.set(plan.key, { fragment, plan });
-    if (!this.#fragments.has(plan.key)) return;
-    for (const part of plan.parts) {
-      const key = seriesKey(part);
-      const keys = this.#bySeries.get(key);
-      if (keys === undefined) this.#bySeries.set(key, new Set([plan.key]));
-      else keys.add(plan.key);
-    }
-  }
-
-  drop(key: string, { from, to }: SeriesWindow): void {
-    for (const fragment of this.#bySeries.get(key) ?? []) {
-      const plan = this.#fragments.peek(fragment)?.plan;
-      if (plan !== undefined && plan.readFrom < to && from < plan.to) this.#fragments.delete(fragment);
-    }
-  }
-
-  dropAll(): void {
-    this.#fragments.clear();
-  }
-
-  #forget(plan: SeriesPlan, key: string): void {
-    for (const part of plan.parts) {
-      const series = seriesKey(part);
-      const keys = this.#bySeries.get(series);
-      keys?.delete(key);
-      if (keys?.size === 0) this.#bySeries.delete(series);
-    }
+  /** Keeps the fragment, unless it may be out of date already. */
+  keep({ key }: SeriesPlan, kept: KeptFragment): void {
+    if (this.#epochs.isCurrent(kept.token)) this.#fragments.set(key, kept);
   }
 }

@@ -1,30 +1,27 @@
 import { ServiceError } from "../errors.js";
 import { type Failpoint, noFailpoint } from "../failpoint.js";
-import type { Changes } from "./changes.js";
+import type { Epochs } from "./epochs.js";
 import type { SlotColumn } from "./series.js";
 import type { Plane, SeriesStore, SeriesWindow } from "./series-store.js";
 
 export interface RecordPointsParts {
   readonly store: Pick<SeriesStore, "write">;
-  readonly changes: Pick<Changes, "announce">;
+  readonly epochs: Pick<Epochs, "write">;
   readonly failpoint?: Failpoint;
 }
 
 /** Keeps slots: once it resolves all of them survive a crash and every read sees them. Safe to repeat. */
 export type RecordPoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
 
-export function recordPoints({ store, changes, failpoint = noFailpoint }: RecordPointsParts): RecordPoints {
+export function recordPoints({ store, epochs, failpoint = noFailpoint }: RecordPointsParts): RecordPoints {
   return async (plane, columns) => {
     const windows = columns.flatMap(windowsOf);
     if (windows.length === 0) return;
     try {
-      await changes.announce("begin", windows);
-      try {
+      await epochs.write(windows, async () => {
         await store.write(plane, columns);
         failpoint("W1");
-      } finally {
-        await changes.announce("end", windows);
-      }
+      });
     } catch (error) {
       throw error instanceof ServiceError ? error : unavailable(error);
     }

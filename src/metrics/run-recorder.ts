@@ -6,8 +6,6 @@ const LONGEST_WAIT_MS = 5_000;
 
 /** A recorder at work. */
 export interface RunningRecorder {
-  /** Ticks at once, unless a tick is under way. */
-  tick(): void;
   /** Resolves when no tick is under way and none will follow. */
   stop(): Promise<void>;
 }
@@ -19,10 +17,7 @@ export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Runni
   let failures = 0;
   let running: Promise<void> = Promise.resolve();
 
-  let ticking = false;
-
   async function tick(): Promise<void> {
-    ticking = true;
     let wait = tickMs;
     try {
       if (await recorder.tick()) wait = 0;
@@ -32,7 +27,6 @@ export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Runni
       wait = Math.max(tickMs, Math.min(tickMs * 2 ** failures, LONGEST_WAIT_MS));
       log.error({ err: error, failures }, "the recorder failed and will try again");
     }
-    ticking = false;
     if (!stopped) schedule(wait);
   }
 
@@ -46,12 +40,6 @@ export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Runni
 
   schedule(0);
   return {
-    tick() {
-      if (stopped || ticking) return;
-      clearTimeout(timer);
-      start();
-    },
-
     async stop() {
       stopped = true;
       clearTimeout(timer);

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { type Chunk, type ChunkStore, chunksOf, joinChunks, readChunks } from "./chunks.js";
+import type { Epochs, ReadToken } from "./epochs.js";
 import type { SlotColumn } from "./series.js";
 import type { SeriesWindow } from "./series-store.js";
-import type { Look, SeriesHolder, SeriesWatch } from "./series-watch.js";
 import type { Turns } from "./turns.js";
 
 /** The slots of a window. */
@@ -16,6 +16,12 @@ export interface CachedSlots {
 /** A read of the store that is under way. */
 type Load = Promise<Map<string, Float64Array>>;
 
+/** Something about a chunk, as of this token. */
+interface Kept<T> {
+  readonly value: T;
+  readonly token: ReadToken;
+}
+
 /** Chunks kept before others get their turn. */
 const KEPT_AT_ONCE = 5_000;
 
@@ -23,31 +29,30 @@ const KEPT_AT_ONCE = 5_000;
 const ENTRY_BYTES = 300;
 
 /**
- * Chunks of slots that were read lately, at most `bytes` of them. Exact under writes: see `SeriesWatch`. Readers of one
+ * Chunks of slots that were read lately, at most `bytes` of them. Exact under writes: see `Epochs`. Readers of one
  * chunk at one time share one read of the store; a read that fails is forgotten.
  */
-export class SlotCache implements SeriesHolder {
+export class SlotCache {
   readonly #store: ChunkStore;
-  readonly #watch: SeriesWatch;
+  readonly #epochs: Epochs;
   readonly #turns: Turns;
-  readonly #chunks: LRUCache<string, Float64Array>;
-  readonly #loads = new Map<string, Load>();
+  readonly #chunks: LRUCache<string, Kept<Float64Array>>;
+  readonly #loads = new Map<string, Kept<Load>>();
   /** Stands for every chunk without a saved slot. */
   readonly #empty: Float64Array;
 
-  constructor(store: ChunkStore, watch: SeriesWatch, bytes: number, turns: Turns) {
+  constructor(store: ChunkStore, epochs: Epochs, bytes: number, turns: Turns) {
     this.#store = store;
-    this.#watch = watch;
+    this.#epochs = epochs;
     this.#turns = turns;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
-    const sizeCalculation = (slots: Float64Array) => (slots === this.#empty ? 0 : slots.byteLength) + ENTRY_BYTES;
+    const sizeCalculation = ({ value }: Kept<Float64Array>) =>
+      (value === this.#empty ? 0 : value.byteLength) + ENTRY_BYTES;
     this.#chunks = new LRUCache({ maxSize: Math.max(1, bytes), sizeCalculation });
-    watch.addHolder(this);
   }
 
   /** The slots of each window, in the order asked, by at most one read of the store. Rejects rather than hand out a part. */
   async read(windows: readonly SeriesWindow[]): Promise<CachedSlots[]> {
-    const trusted = this.#watch.trusted();
     const wanted = windows.map((window) => chunksOf(window, this.#store.chunkSlots));
     const found = new Map<string, Float64Array>();
     const loads = new Map<string, Load>();
@@ -55,14 +60,14 @@ export class SlotCache implements SeriesHolder {
     for (const chunk of wanted.flat()) {
       const { key } = chunk;
       if (found.has(key) || loads.has(key) || missing.has(key)) continue;
-      const slots = trusted ? this.#chunks.get(key) : undefined;
-      const load = trusted ? this.#loads.get(key) : undefined;
+      const slots = this.#current(this.#chunks.get(key));
+      const load = this.#current(this.#loads.get(key));
       if (slots !== undefined) found.set(key, slots);
       else if (load !== undefined) loads.set(key, load);
       else missing.set(key, chunk);
     }
     if (missing.size > 0) {
-      const load = this.#load([...missing.values()], trusted);
+      const load = this.#load([...missing.values()]);
       for (const key of missing.keys()) loads.set(key, load);
     }
     const loaded = new Map(
@@ -79,40 +84,31 @@ export class SlotCache implements SeriesHolder {
     });
   }
 
-  drop(key: string, window: SeriesWindow): void {
-    for (const chunk of chunksOf(window, this.#store.chunkSlots, key)) {
-      this.#chunks.delete(chunk.key);
-      this.#loads.delete(chunk.key);
-    }
-  }
-
-  dropAll(): void {
-    this.#chunks.clear();
-    this.#loads.clear();
+  #current<T>(kept: Kept<T> | undefined): T | undefined {
+    return kept !== undefined && this.#epochs.isCurrent(kept.token) ? kept.value : undefined;
   }
 
   /** Starts to read these chunks; others may join until one of them is written. Keeps what is still true at the end. */
-  #load(chunks: readonly Chunk[], shared: boolean): Load {
-    const looks = new Map<string, Look>();
-    for (const { seriesKey } of chunks) if (!looks.has(seriesKey)) looks.set(seriesKey, this.#watch.open(seriesKey));
-    const load = this.#finish(chunks, looks, () => load);
-    if (shared) for (const { key } of chunks) this.#loads.set(key, load);
+  #load(chunks: readonly Chunk[]): Load {
+    const tokens = chunks.map((chunk) => this.#epochs.tokenOf(chunk));
+    const load = this.#finish(chunks, tokens, () => load);
+    for (const [i, { key }] of chunks.entries()) this.#loads.set(key, { value: load, token: tokens[i] as ReadToken });
     return load;
   }
 
-  async #finish(chunks: readonly Chunk[], looks: ReadonlyMap<string, Look>, self: () => Load): Load {
+  async #finish(chunks: readonly Chunk[], tokens: readonly ReadToken[], self: () => Load): Load {
     try {
       const slots = await readChunks(this.#store, chunks);
-      for (const [i, { key, seriesKey }] of chunks.entries()) {
-        const own = this.#compact(slots.get(key) as Float64Array);
-        slots.set(key, own);
-        if (this.#watch.isFresh(looks.get(seriesKey) as Look)) this.#chunks.set(key, own);
+      for (const [i, { key }] of chunks.entries()) {
+        const value = this.#compact(slots.get(key) as Float64Array);
+        const token = tokens[i] as ReadToken;
+        slots.set(key, value);
+        if (this.#epochs.isCurrent(token)) this.#chunks.set(key, { value, token });
         if ((i + 1) % KEPT_AT_ONCE === 0) await this.#turns.next();
       }
       return slots;
     } finally {
-      for (const look of looks.values()) this.#watch.close(look);
-      for (const { key } of chunks) if (this.#loads.get(key) === self()) this.#loads.delete(key);
+      for (const { key } of chunks) if (this.#loads.get(key)?.value === self()) this.#loads.delete(key);
     }
   }
 

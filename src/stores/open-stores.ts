@@ -1,7 +1,6 @@
 import type { Settings } from "../config.js";
 import { StartError } from "../errors.js";
 import type { KeyStore } from "../keys/key-store.js";
-import type { SharedEra } from "../metrics/shared-era.js";
 import type { Engine, EntityEngine, JobEngine, MetricEngine, OpenParts, Stores } from "./stores.js";
 
 /** Opens the engines that the URLs name. Each engine is loaded only when a URL asks for it. */
@@ -17,7 +16,7 @@ export async function openStores(parts: OpenParts): Promise<Stores> {
   try {
     const entities = opened(await openEntities(parts));
     const metrics = opened(await openMetrics(parts));
-    const jobs = opened(await openJobs(parts, entities.sharedEra));
+    const jobs = opened(await openJobs(parts));
     const engines = [entities, metrics, jobs];
     return {
       ...entities,
@@ -52,9 +51,9 @@ async function openMetrics(parts: OpenParts): Promise<MetricEngine> {
   return (await import("./sqlite/index.js")).openSqliteMetrics(parts.settings);
 }
 
-async function openJobs(parts: OpenParts, sharedEra: SharedEra): Promise<JobEngine> {
+async function openJobs(parts: OpenParts): Promise<JobEngine> {
   const engine = engineOf("JOBS_URL", parts.settings.jobs.url, ["sqlite", "redis"]);
-  if (engine === "redis") return (await import("./bullmq/index.js")).openBullmq(parts, sharedEra);
+  if (engine === "redis") return (await import("./bullmq/index.js")).openBullmq(parts);
   return (await import("./in-process/index.js")).openInProcess();
 }
 

@@ -13,12 +13,10 @@ import type { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/key-store.js";
 import type { Log } from "../log.js";
-import type { Changes } from "../metrics/changes.js";
 import type { Lease } from "../metrics/lease.js";
 import type { SeriesStore } from "../metrics/series-store.js";
-import type { SharedEra } from "../metrics/shared-era.js";
+import type { SharedEpochs } from "../metrics/shared-epochs.js";
 import type { SlotCounts } from "../metrics/slot-counts.js";
-import type { Ticks } from "../metrics/ticks.js";
 import type { Probe } from "../probe.js";
 
 /** What an engine is opened with. */
@@ -50,7 +48,8 @@ export interface EntityStores {
   readonly ledger: Ledger;
   readonly suppression: Suppression;
   readonly entityKeys: EntityKeys;
-  readonly sharedEra: SharedEra;
+  /** Absent where no other process may use the same stores. */
+  readonly sharedEpochs?: SharedEpochs;
 }
 
 /** What ENTITIES_URL names. */
@@ -64,6 +63,8 @@ export interface EntityEngine extends EntityStores, Engine {
 /** What METRICS_URL names. */
 export interface MetricEngine extends Engine {
   readonly series: SeriesStore;
+  /** Whether this process alone has the series. */
+  readonly exclusive: boolean;
   /** How long the store itself keeps points, ms; undefined: for ever, or not known yet. */
   retentionMs(): number | undefined;
 }
@@ -73,8 +74,6 @@ export interface JobEngine extends Engine {
   readonly wakeUp: WakeUp;
   /** Whether wake-up calls are kept outside this process, so that another one hears them after its death. */
   readonly wakeUpOutlives: boolean;
-  readonly ticks: Ticks;
-  readonly changes: Changes;
 }
 
 /** Every port, whichever engines serve them. */

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
-import type { Changes } from "../../src/metrics/changes.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { AskedSeries } from "../../src/metrics/series-request.js";
@@ -118,39 +117,26 @@ describe("fetching series", () => {
     const reader = await openReader();
     const fetchCached = async () => (await reader.fetch([asked], now))[0]?.isCached;
     const windows = [{ series: views, from: now - 90 * 60_000, to: now - 30 * 60_000 }];
-    const { changes } = reader.stores;
+    const writes = [held(), held()];
     expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
-    await changes.announce("begin", windows);
-    await changes.announce("begin", windows);
-    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, false]);
-    await changes.announce("end", windows);
-    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, false]);
-    await changes.announce("end", windows);
+    const ended = writes.map(({ untilReleased }) => reader.epochs.write(windows, untilReleased));
+    for (const [index, { release }] of writes.entries()) {
+      expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, false]);
+      release();
+      await ended[index];
+    }
     expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
-  });
-
-  it("uses nothing that was cached while news of writes may have been missed, or before", async () => {
-    let era: number | undefined = 1;
-    const changes = (own: Changes): Changes => ({
-      announce: (phase, windows) => own.announce(phase, windows),
-      listen: (listener) => own.listen(listener),
-      era: () => era,
-    });
-    const reader = await openReader({ changes });
-    const fetchCached = async () => (await reader.fetch([asked], now))[0]?.isCached;
-    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
-    era = undefined;
-    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, false]);
-    era = 2;
-    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
-    era = 3;
-    expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
-    era = undefined;
-    expect(await fetchCached()).to.equal(false);
-    era = 3;
-    expect(await fetchCached(), "nothing was missed in between").to.equal(true);
   });
 });
+
+/** Work that lasts until it is released. */
+function held(): { untilReleased(): Promise<void>; release(): void } {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { untilReleased: () => released, release };
+}
 
 function slow(store: SeriesStore): SeriesStore {
   return {

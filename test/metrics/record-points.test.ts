@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
+import { Epochs } from "../../src/metrics/epochs.js";
 import { type RecordPointsParts, recordPoints } from "../../src/metrics/record-points.js";
 import type { Series } from "../../src/metrics/series.js";
 import { planes, type SeriesWindow } from "../../src/metrics/series-store.js";
@@ -17,7 +18,8 @@ describe("recording points", () => {
 
   beforeEach(async () => {
     open = await temporaryStores();
-    const { series, changes } = open.stores;
+    const { series } = open.stores;
+    const epochs = new Epochs(series.chunkSlots);
     steps = [];
     const note = (step: string, windows: readonly Omit<SeriesWindow, "series">[]) => {
       const slots = windows.map(({ from, to }) => `${(from - START) / HOUR}-${(to - START) / HOUR}`);
@@ -30,10 +32,10 @@ describe("recording points", () => {
           return series.write(plane, columns);
         },
       },
-      changes: {
-        announce(phase, windows) {
-          note(phase, windows);
-          return changes.announce(phase, windows);
+      epochs: {
+        async write(windows, work) {
+          note("begin", windows);
+          await epochs.write(windows, work).finally(() => note("end", windows));
         },
       },
     };

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { ServiceError, StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
 import { openBullmq } from "../../src/stores/bullmq/index.js";
-import { openLoneJobs } from "../support/redis-jobs.js";
+import { openRedisJobs } from "../support/redis-jobs.js";
 import { startRedis } from "../support/redis-server.js";
 import { onServers } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
@@ -16,7 +16,7 @@ onServers(["bullmq"], "the server of the jobs", () => {
   ] as const) {
     it(`is ${word === undefined ? "up" : "degraded"} with ${options.join(" ")}`, async () => {
       const redis = await startRedis(...options);
-      const { probes, close } = await openLoneJobs({ server: redis.url });
+      const { probes, close } = await openRedisJobs({ server: redis.url });
       expect(probes).to.have.length(1);
       expect(probes[0]).to.include({ name: "jobs", required: false });
       expect(await probes[0]?.check()).to.equal(word);
@@ -32,7 +32,7 @@ onServers(["bullmq"], "the server of the jobs", () => {
     url.password = "a-secret";
     url.pathname = "/3";
     url.searchParams.set("connectionName", "named-by-a-test");
-    const { wakeUp, close } = await openLoneJobs({ server: url.href, prefix: "jobs" });
+    const { wakeUp, close } = await openRedisJobs({ server: url.href, prefix: "jobs" });
     const ran = new Promise<string>((resolve) => wakeUp.listen(async (requestId) => resolve(requestId)));
     wakeUp.hint("one");
     expect(await ran).to.equal("one");
@@ -46,7 +46,7 @@ onServers(["bullmq"], "the server of the jobs", () => {
 
   it("fails in words of its own, and knows no other failures", async () => {
     const redis = await startRedis();
-    const { failureOf, close } = await openLoneJobs({ server: redis.url });
+    const { failureOf, close } = await openRedisJobs({ server: redis.url });
     const client = new Redis(redis.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
     client.on("error", () => {});
     const refused = await client.call("NO-SUCH-COMMAND").catch((error: unknown) => error);
@@ -71,8 +71,7 @@ onServers(["bullmq"], "the server of the jobs", () => {
   ] as const) {
     it(`is not looked for at ${url}`, async () => {
       const settings = settingsFor("unused", { jobs: { url } });
-      const era = { read: async () => 0, raise: async () => {} };
-      const error = await openBullmq({ settings, log: openLog("silent") }, era).catch((reason: unknown) => reason);
+      const error = await openBullmq({ settings, log: openLog("silent") }).catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(StartError);
       expect((error as StartError).message).to.match(reason);
     });

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import type { JobEngine } from "../../src/stores/stores.js";
 import { wakeUpContract } from "../contracts/wake-up.contract.js";
-import { openLoneJobs } from "../support/redis-jobs.js";
+import { openRedisJobs } from "../support/redis-jobs.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
 
 onServers(["bullmq"], "wake-up calls as jobs", () => {
   wakeUpContract("bullmq", async () => {
-    const { wakeUp, close } = await openLoneJobs();
+    const { wakeUp, close } = await openRedisJobs();
     return { wakeUp, close };
   });
 
@@ -16,7 +16,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
     let redis: RedisServer;
     const open: JobEngine[] = [];
     const jobs = async () => {
-      const engine = await openLoneJobs({ server: redis.url, prefix: "jobs" });
+      const engine = await openRedisJobs({ server: redis.url, prefix: "jobs" });
       open.push(engine);
       return engine;
     };

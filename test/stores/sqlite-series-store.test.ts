@@ -1,11 +1,9 @@
 import { expect } from "chai";
 import { stream } from "../../src/metrics/dimensions/stream.js";
-import { changesContract } from "../contracts/changes.contract.js";
 import { seriesStoreContract } from "../contracts/series-store.contract.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
 seriesStoreContract("embedded", temporaryStores);
-changesContract("embedded", temporaryStores);
 
 describe("series on the embedded engine", () => {
   it("writes all columns of a call or none", async () => {

@@ -105,8 +105,9 @@ export async function compareHistory(cache: Caches, steps: number, seed: number)
 
 /** Asks with and without a cache; hands out whether the cache answered. */
 function comparison(reader: MetricReader): (asked: AskedSeries, now: number) => Promise<boolean> {
-  const { series: store, changes } = reader.stores;
-  const plain = fetchSeries({ store, changes, cache: noCaches, deadlineMs: 5_000 });
+  const { epochs } = reader;
+  const { series: store } = reader.stores;
+  const plain = fetchSeries({ store, epochs, cache: noCaches, deadlineMs: 5_000 });
 
   return async (asked, now) => {
     const reads = reader.reads();

@@ -1,5 +1,6 @@
-import type { Changes } from "../../src/metrics/changes.js";
+import { Epochs } from "../../src/metrics/epochs.js";
 import { type FetchedSeries, fetchSeries } from "../../src/metrics/fetch-series.js";
+import type { OtherProcesses } from "../../src/metrics/other-processes.js";
 import { type Reading, ReadMemory } from "../../src/metrics/read-memory.js";
 import { recordPoints } from "../../src/metrics/record-points.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
@@ -20,6 +21,7 @@ export const noCaches: Caches = { columns_bytes: 1, answers_bytes: 1 };
 /** Series read and written as the service does it, with a count of the reads that reach the store. */
 export interface MetricReader {
   readonly stores: Stores;
+  readonly epochs: Epochs;
   /** How often the store was read so far. */
   reads(): number;
   fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
@@ -35,13 +37,14 @@ export interface ReaderOptions {
   readonly deadlineMs?: number;
   /** Puts something between the reader and the embedded store. */
   readonly between?: (store: SeriesStore) => SeriesStore;
-  readonly changes?: (changes: Changes) => Changes;
+  /** Other processes that write the same series. */
+  readonly others?: OtherProcesses;
 }
 
 export async function openMetricReader(options: ReaderOptions = {}): Promise<MetricReader> {
   const stores = await temporaryStores();
   const between = options.between?.(stores.series) ?? stores.series;
-  const changes = options.changes?.(stores.changes) ?? stores.changes;
+  const epochs = new Epochs(between.chunkSlots, options.others);
   let reads = 0;
   const store: SeriesStore = {
     ...between,
@@ -57,10 +60,11 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
     },
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
-  const fetch = fetchSeries({ store, changes, cache, deadlineMs });
-  const record = recordPoints({ store, changes });
+  const fetch = fetchSeries({ store, epochs, cache, deadlineMs });
+  const record = recordPoints({ store, epochs });
   return {
     stores,
+    epochs,
     reads: () => reads,
     fetch: (asked, now) =>
       fetch(

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { catalogueCensus } from "../../src/catalogue/census.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
+import { Epochs } from "../../src/metrics/epochs.js";
 import { recordCounts } from "../../src/metrics/record-counts.js";
 import { recordPoints } from "../../src/metrics/record-points.js";
 import { sizeRecorder } from "../../src/metrics/record-sizes.js";
@@ -74,7 +75,7 @@ export class SlotRace {
   writer(...values: number[]): this {
     return this.#actor(async (name) => {
       const store = this.#interleaving.guard(name, this.#stores.series);
-      const record = recordPoints({ store, changes: { announce: async () => {} } });
+      const record = recordPoints({ store, epochs: new Epochs(store.chunkSlots) });
       for (const value of values) {
         await record("clients", [{ series: this.#series, from: SLOT, values: Float64Array.of(value) }]);
         const [seen] = await store.read([this.#window]);

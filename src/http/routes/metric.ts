@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.js";
 import type { CountSeries } from "../../metrics/count-cached.js";
+import type { Epochs } from "../../metrics/epochs.js";
 import type { FetchBatch } from "../../metrics/fetch-batch.js";
 import type { ReadMemory } from "../../metrics/read-memory.js";
 import { AnswerCache } from "../answer-cache.js";
@@ -12,6 +13,7 @@ import { fieldNames, type MetricReadLimits, readMetricBody, readMetricQuery } fr
 
 export interface MetricParts {
   readonly fetch: FetchBatch;
+  readonly epochs: Pick<Epochs, "areCurrent">;
   readonly limits: MetricReadLimits;
   /** What reads under way may take in memory. */
   readonly memory: ReadMemory;
@@ -23,8 +25,11 @@ export interface MetricParts {
 }
 
 /** Reading of metrics, by query or by body. */
-export function metricRoutes(api: Api, { fetch, limits, memory, clock, count, answerBytes }: MetricParts): void {
-  const cache = new AnswerCache(answerBytes);
+export function metricRoutes(
+  api: Api,
+  { fetch, epochs, limits, memory, clock, count, answerBytes }: MetricParts,
+): void {
+  const cache = new AnswerCache(epochs, answerBytes);
   const readingOf = ({ res }: ApiContext) => memory.open((then) => whenOut(res, then));
 
   const get = async (ctx: ApiContext) => {
@@ -44,7 +49,7 @@ export function metricRoutes(api: Api, { fetch, limits, memory, clock, count, an
     const now = clock();
     const known = cache.get(question, now);
     if (known !== undefined) {
-      count(known.series.length, known.series.length);
+      count(known.tokens.length, known.tokens.length);
       send(ctx, known.body);
       return;
     }

@@ -1,11 +1,9 @@
 import type { Redis } from "ioredis";
-import type { Changes } from "../../metrics/changes.js";
 import type { Probe } from "../../probe.js";
 
 /** Whether the server is there, and set up so that it loses nothing by itself. The service works without it, later. */
 export function redisProbe(
   client: Redis,
-  changes: Pick<Changes, "era">,
   /** Why connections are refused, where that is known. */
   trouble: () => string | undefined,
 ): Probe {
@@ -20,7 +18,6 @@ export function redisProbe(
       const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
       if (policy !== undefined && policy !== "noeviction") return `maxmemory-policy is ${policy}, not noeviction`;
       if (/^aof_enabled:0/m.test(info)) return "appendonly is off";
-      if (changes.era() === undefined) return "news of writes may be missed, so nothing is answered from the cache";
       return undefined;
     },
   };

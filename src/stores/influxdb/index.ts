@@ -45,6 +45,7 @@ export async function openInflux({ settings, log }: OpenParts): Promise<MetricEn
       log,
       closing: closing.signal,
     }),
+    exclusive: false,
     retentionMs: () => bucket.retentionMs,
     probes: [probe(bucket)],
     failureOf: influxFailure,

@@ -17,9 +17,10 @@ import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
 import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
 import { leaseCollections, mongoLease } from "./lease.js";
 import { ledgerCollections, mongoLedger, mongoSuppression } from "./ledger.js";
-import { marks, marksOf, mongoErasureWatermark, mongoSharedEra } from "./marks.js";
+import { marks, marksOf, mongoErasureWatermark } from "./marks.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
+import { epochs, mongoSharedEpochs } from "./shared-epochs.js";
 
 /** Every collection. */
 export const plans: Plans = {
@@ -30,6 +31,7 @@ export const plans: Plans = {
     ...idempotencyCollections,
     ...catalogueCollections,
     ...leaseCollections,
+    epochs,
     marks,
   ],
   ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections],
@@ -53,7 +55,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     counts: mongoSlotCounts(data, transact),
     lease: mongoLease(data),
     watermark: mongoErasureWatermark(data),
-    sharedEra: mongoSharedEra(data),
+    sharedEpochs: mongoSharedEpochs(data, deadlineMs),
     ledger: mongoLedger({ data, ledger, transact, wrapping, deadlineMs }),
     suppression: mongoSuppression(ledger),
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),

@@ -1,6 +1,5 @@
 import type { ClientSession, Collection, Db } from "mongodb";
 import type { ErasureWatermark } from "../../deletions/erasure-watermark.js";
-import type { SharedEra } from "../../metrics/shared-era.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import { isDuplicate } from "./failure.js";
 
@@ -70,14 +69,4 @@ export async function seenBy(db: Db) {
     .toArray();
   const numberOfMark = (name: string) => found.find(({ _id }) => _id === name)?.number ?? 0;
   return { erased: numberOfMark(ERASED), accepted: numberOfMark(ACCEPTED), forgotten: numberOfMark(FORGOTTEN) };
-}
-
-/** The era, in the database of the profiles. */
-export function mongoSharedEra(db: Db): SharedEra {
-  return {
-    read: () => numberIn(db, "era"),
-    async raise() {
-      await marksOf(db).updateOne({ _id: "era" }, { $inc: { number: 1 } }, { upsert: true });
-    },
-  };
 }

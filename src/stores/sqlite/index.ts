@@ -74,7 +74,6 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
       ledger: sqliteLedger(ledgerDb, entitiesDb),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
-      sharedEra: { read: async () => 0, raise: async () => {} },
       shared: false,
       probes: [probe("ledger", ledgerDb), probe("entities", entitiesDb)],
       pepper,
@@ -97,6 +96,7 @@ export async function openSqliteMetrics(settings: Settings): Promise<MetricEngin
     const db = files.open(metrics, "metrics.db", metricsSchema, seriesMigrations(metrics));
     return {
       series: sqliteSeriesStore(db),
+      exclusive: true,
       retentionMs: () => undefined,
       probes: [probe("metrics", db)],
       failureOf: sqliteFailure,

@@ -1,0 +1,108 @@
+import { type Chunk, chunksOf } from "./chunks.js";
+import type { OtherProcesses } from "./other-processes.js";
+import type { SeriesWindow } from "./series-store.js";
+
+/** The epochs of some chunks at one moment: what is read from the store after it is current for as long as they are. */
+export interface ReadToken {
+  readonly at: readonly number[];
+  readonly epochs: readonly number[];
+}
+
+/**
+ * Chunks share epochs, by their place in time and by series. A write to an open chunk raises the epoch of chunks that are a multiple of 16 older or
+ * younger besides, and of no others in time.
+ */
+const PHASES = 16;
+/** Series are spread over so many epochs of each phase, where all processes share them and where this one has them alone. */
+const SHARED_NAMES = 256;
+const OWN_NAMES = 4_096;
+
+/** Stands for the epoch of a chunk that is being written. */
+const NEVER = -1;
+
+/**
+ * Numbers that go up at the beginning and at the end of each write. There is one rule for everything that is kept in memory: an entry is
+ * valid while the epochs of its chunks are those that it was made under. Chunks of one epoch invalidate each other, which costs a read.
+ */
+export class Epochs {
+  readonly #chunkSlots: number;
+  readonly #others: OtherProcesses | undefined;
+  readonly #names: number;
+  readonly #epochs: Float64Array;
+  /** Writes of this process that are under way. */
+  readonly #writes: Uint32Array;
+
+  /** `others`: processes that may write the same series; undefined where this one is alone. */
+  constructor(chunkSlots: number, others?: OtherProcesses) {
+    this.#chunkSlots = chunkSlots;
+    this.#others = others;
+    this.#names = others === undefined ? OWN_NAMES : SHARED_NAMES;
+    this.#epochs = new Float64Array(PHASES * this.#names);
+    this.#writes = new Uint32Array(PHASES * this.#names);
+    others?.listen((at) => this.#raise(at));
+  }
+
+  /** The token of these windows now. One of a chunk that is being written is never current. */
+  token(windows: readonly SeriesWindow[]): ReadToken {
+    return this.#tokenAt([...this.#indexes(windows)]);
+  }
+
+  tokenOf(chunk: Chunk): ReadToken {
+    return this.#tokenAt([this.#index(chunk)]);
+  }
+
+  /** Whether every reader would read the same as the one that got these tokens did. */
+  areCurrent(tokens: Iterable<ReadToken>): boolean {
+    if (this.#others !== undefined && !this.#others.areHeard(performance.now())) return false;
+    for (const { at, epochs } of tokens) {
+      for (let i = 0; i < at.length; i += 1) if (this.#epochs[at[i] as number] !== epochs[i]) return false;
+    }
+    return true;
+  }
+
+  isCurrent(token: ReadToken): boolean {
+    return this.areCurrent([token]);
+  }
+
+  /**
+   * Does `work`, which writes these windows. No entry that was made before it ends is valid afterwards: in this process from then on, in others
+   * within a second. Rejects as `work` does, and when the other processes cannot be told.
+   */
+  async write(windows: readonly SeriesWindow[], work: () => Promise<void>): Promise<void> {
+    const at = [...this.#indexes(windows)];
+    for (const i of at) this.#writes[i] = (this.#writes[i] as number) + 1;
+    this.#raise(at);
+    try {
+      await (this.#others === undefined ? work() : this.#others.whileTold(at, work));
+    } finally {
+      for (const i of at) this.#writes[i] = (this.#writes[i] as number) - 1;
+      this.#raise(at);
+    }
+  }
+
+  #raise(at: Iterable<number>): void {
+    for (const i of at) this.#epochs[i] = (this.#epochs[i] as number) + 1;
+  }
+
+  #tokenAt(at: readonly number[]): ReadToken {
+    const isWritten = (i: number) => (this.#writes[i] as number) > 0 || this.#others?.isWriting(i) === true;
+    return { at, epochs: at.map((i) => (isWritten(i) ? NEVER : (this.#epochs[i] as number))) };
+  }
+
+  #indexes(windows: readonly SeriesWindow[]): Set<number> {
+    const at = new Set<number>();
+    for (const window of windows) for (const chunk of chunksOf(window, this.#chunkSlots)) at.add(this.#index(chunk));
+    return at;
+  }
+
+  #index({ seriesKey, index }: Chunk): number {
+    return (((index % PHASES) + PHASES) % PHASES) * this.#names + (hashOf(seriesKey) % this.#names);
+  }
+}
+
+/** FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}

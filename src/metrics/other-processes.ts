@@ -1,0 +1,151 @@
+import { groupedCalls } from "../grouped-calls.js";
+import { withTimeLimit } from "../time-limit.js";
+import type { EpochNumbers, SharedEpochs } from "./shared-epochs.js";
+
+/** The shared numbers are read this often, ms, and a read may take so long before another one is tried. */
+const READ_EVERY_MS = 400;
+const LONGEST_READ_MS = 1_000;
+
+/** What a read says is relied on for so long from its start, ms. */
+const HEARD_MS = 900;
+
+/** A writer answers without waiting until the end of its write is told, unless the write took so long, ms. */
+const SOON_MS = 3_000;
+
+export interface OtherProcessesParts {
+  readonly shared: SharedEpochs;
+  /**
+   * How long a write may be under way, ms. One that is not ended by then belongs to a process that has died: what it left behind is counted as ended.
+   */
+  readonly writeLifeMs: number;
+}
+
+/** A number of writes that have begun and not ended, as it was first seen. */
+interface OpenWrites {
+  readonly begun: number;
+  readonly ended: number;
+  /** ms of `performance.now` */
+  readonly since: number;
+}
+
+/**
+ * Writes of all processes over the same stores, by index of their epoch. A writer adds to the shared numbers before it writes and after it, every process reads
+ * them: so each knows within a second of every write, or that it knows nothing. Writes of this process are among them.
+ */
+export class OtherProcesses {
+  readonly #shared: SharedEpochs;
+  readonly #writeLifeMs: number;
+  readonly #tell: (adding: readonly Adding[]) => Promise<void>;
+  #raise: (at: readonly number[]) => void = () => {};
+  #version = 0;
+  readonly #begun = new Map<number, number>();
+  readonly #ended = new Map<number, number>();
+  readonly #open = new Map<number, OpenWrites>();
+  /** By how much more writes have begun than ended where processes have died. */
+  readonly #dead = new Map<number, number>();
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor({ shared, writeLifeMs }: OtherProcessesParts) {
+    this.#shared = shared;
+    this.#writeLifeMs = writeLifeMs;
+    // Concurrent writes share one update.
+    this.#tell = groupedCalls((adding: readonly Adding[]) => this.#add(adding), { most: 10_000, atOnce: 1 });
+    void this.#look();
+  }
+
+  /** Calls `raise` with the indexes of writes that have begun or ended. */
+  listen(raise: (at: readonly number[]) => void): void {
+    this.#raise = raise;
+  }
+
+  /** Whether every write that began to be answered a second ago is known at `now` (`performance.now`). */
+  areHeard(now: number): boolean {
+    return now - this.#heardAt <= HEARD_MS;
+  }
+
+  /** Whether a write at this index is under way, as far as is known. */
+  isWriting(index: number): boolean {
+    return this.#open.has(index);
+  }
+
+  /** Does `work` between telling the others that it begins and that it has ended. Rejects as it does, and without doing it when they cannot be told. */
+  async whileTold(at: readonly number[], work: () => Promise<void>): Promise<void> {
+    await this.#tell([{ at, begun: 1, ended: 0 }]);
+    const begunAt = performance.now();
+    try {
+      await work();
+    } finally {
+      const told = this.#tell([{ at, begun: 0, ended: 1 }]);
+      // Until it is told the others take nothing from memory, up to the end of the write's life.
+      told.catch(() => {});
+      if (performance.now() - begunAt > SOON_MS) await told;
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #add(adding: readonly Adding[]): Promise<void> {
+    const more = { begun: new Map<number, number>(), ended: new Map<number, number>() };
+    for (const { at, begun, ended } of adding) {
+      for (const index of at) {
+        if (begun > 0) more.begun.set(index, (more.begun.get(index) ?? 0) + begun);
+        if (ended > 0) more.ended.set(index, (more.ended.get(index) ?? 0) + ended);
+      }
+    }
+    this.#hear(await this.#shared.add(more));
+  }
+
+  async #look(): Promise<void> {
+    const startedAt = performance.now();
+    await withTimeLimit(LONGEST_READ_MS, [], () => this.#read(startedAt)).catch(() => {});
+    this.#forgetDead(performance.now());
+    if (this.#closed) return;
+    const rest = Math.max(0, startedAt + READ_EVERY_MS - performance.now());
+    this.#timer = setTimeout(() => void this.#look(), rest).unref();
+  }
+
+  /** A read that comes back late still says what was true when it started. */
+  async #read(startedAt: number): Promise<void> {
+    const changed = await this.#shared.read(this.#version);
+    if (changed !== undefined) {
+      this.#hear(changed);
+      this.#version = changed.version;
+    }
+    this.#heardAt = Math.max(this.#heardAt, startedAt);
+  }
+
+  /** Raises the epochs whose numbers differ from those that were known. */
+  #hear({ begun, ended }: EpochNumbers): void {
+    const raised: number[] = [];
+    for (const index of new Set([...begun.keys(), ...ended.keys()])) {
+      const now = { begun: begun.get(index) ?? 0, ended: ended.get(index) ?? 0, since: performance.now() };
+      if (now.begun === (this.#begun.get(index) ?? 0) && now.ended === (this.#ended.get(index) ?? 0)) continue;
+      raised.push(index);
+      this.#begun.set(index, now.begun);
+      this.#ended.set(index, now.ended);
+      if (now.begun - now.ended === (this.#dead.get(index) ?? 0)) this.#open.delete(index);
+      else this.#open.set(index, now);
+    }
+    this.#raise(raised);
+  }
+
+  #forgetDead(now: number): void {
+    for (const [index, { begun, ended, since }] of this.#open) {
+      if (now - since <= this.#writeLifeMs) continue;
+      this.#dead.set(index, begun - ended);
+      this.#open.delete(index);
+      this.#raise([index]);
+    }
+  }
+}
+
+interface Adding {
+  readonly at: readonly number[];
+  readonly begun: number;
+  readonly ended: number;
+}

@@ -1,0 +1,153 @@
+import { expect } from "chai";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { stream } from "../../src/metrics/dimensions/stream.js";
+import { Epochs } from "../../src/metrics/epochs.js";
+import { OtherProcesses } from "../../src/metrics/other-processes.js";
+import type { SharedEpochs } from "../../src/metrics/shared-epochs.js";
+import { epochs, mongoSharedEpochs } from "../../src/stores/mongodb/shared-epochs.js";
+import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
+import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
+import { onServers } from "../support/servers.js";
+import { until } from "../support/until.js";
+
+const CHUNK_SLOTS = 168;
+const DEADLINE_MS = 5_000;
+const windowOf = (id: string) => [{ series: { dimension: stream, id, type: "size" }, from: 0, to: HOUR }];
+const nothing = async () => {};
+
+onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
+  let database: TestDatabase;
+  const closing: (() => unknown)[] = [];
+  beforeEach(async () => {
+    database = await openTestDatabase([epochs]);
+    closing.push(database.close);
+  });
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  /** One of several processes. */
+  async function open({ writeLifeMs = 60_000, db = database.db } = {}): Promise<Epochs> {
+    const others = new OtherProcesses({ shared: mongoSharedEpochs(db, DEADLINE_MS), writeLifeMs });
+    closing.push(() => others.close());
+    await until("it has heard of the others", () => others.areHeard(performance.now()));
+    return new Epochs(CHUNK_SLOTS, others);
+  }
+
+  /** A write that is under way until `end`. */
+  async function begin(writer: Epochs, id: string): Promise<{ end(): Promise<void> }> {
+    let end = (): void => {};
+    let written = Promise.resolve();
+    await new Promise<void>((begun) => {
+      const work = () => {
+        begun();
+        return new Promise<void>((resolve) => {
+          end = resolve;
+        });
+      };
+      written = writer.write(windowOf(id), work);
+    });
+    return {
+      end() {
+        end();
+        return written;
+      },
+    };
+  }
+
+  it("are raised in every process within a second by a write in one of them, and in no other chunk", async () => {
+    const [writer, reader] = [await open(), await open()];
+    const [token, other] = [reader.token(windowOf("a")), reader.token(windowOf("b"))];
+    expect(reader.isCurrent(token)).to.equal(true);
+    await writer.write(windowOf("a"), nothing);
+    const written = performance.now();
+    await until("it is raised", () => {
+      const asked = performance.now();
+      const isRaised = !reader.isCurrent(token);
+      if (!isRaised) expect(asked - written).to.be.below(1_000);
+      return isRaised;
+    });
+    await until("the others are current", () => reader.isCurrent(other));
+    await until("a new one is current", () => reader.isCurrent(reader.token(windowOf("a"))));
+  });
+
+  it("are never current in any process while a write is under way", async () => {
+    const [writer, reader] = [await open(), await open()];
+    const { end } = await begin(writer, "a");
+    await until("the reader knows of it", () => !reader.isCurrent(reader.token(windowOf("a"))));
+    expect(writer.isCurrent(writer.token(windowOf("a")))).to.equal(false);
+    const during = reader.token(windowOf("a"));
+    await end();
+    await until("the reader knows of its end", () => reader.isCurrent(reader.token(windowOf("a"))));
+    expect(reader.isCurrent(during)).to.equal(false);
+  });
+
+  it("are current again once the life of a write is over whose process has died, and after it a write counts as before", async () => {
+    const reader = await open({ writeLifeMs: 500 });
+    const dead = await open();
+    await begin(dead, "a");
+    await until("the reader knows of it", () => !reader.isCurrent(reader.token(windowOf("a"))));
+    await until("it is over", () => reader.isCurrent(reader.token(windowOf("a"))));
+    const late = await open({ writeLifeMs: 500 });
+    await until("one that has started since knows it too", () => late.isCurrent(late.token(windowOf("a"))));
+    const tokens = [reader, late].map((process) => ({ process, token: process.token(windowOf("a")) }));
+    await (await open()).write(windowOf("a"), nothing);
+    for (const { process, token } of tokens) await until("it is raised", () => !process.isCurrent(token));
+    await until("it is current again", () => reader.isCurrent(reader.token(windowOf("a"))));
+  });
+
+  it("count the writes of several processes at once, and of many in one", async () => {
+    const processes = await Promise.all([open(), open(), open()]);
+    const reader = await open();
+    const token = reader.token(windowOf("a"));
+    await Promise.all(
+      processes.flatMap((writer) => Array.from({ length: 30 }, () => writer.write(windowOf("a"), nothing))),
+    );
+    await until("it is raised", () => !reader.isCurrent(token));
+    const shared: SharedEpochs = mongoSharedEpochs(database.db, DEADLINE_MS);
+    await until("all have ended", async () => {
+      const { begun, ended } = (await shared.read(0)) ?? {};
+      const [number] = begun?.values() ?? [];
+      expect(number).to.equal(90);
+      return number === [...(ended?.values() ?? [])][0];
+    });
+  });
+
+  it("are told to nobody by a write that fails, and it rejects as the store did", async () => {
+    const writer = await open();
+    const failure = await writer
+      .write(windowOf("a"), () => Promise.reject(new Error("the disk is full")))
+      .catch(String);
+    expect(failure).to.equal("Error: the disk is full");
+    await until("it counts as ended", () => writer.isCurrent(writer.token(windowOf("a"))));
+  });
+
+  describe("while the server is away", () => {
+    let proxy: FaultProxy;
+    beforeEach(async () => {
+      proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
+      closing.push(() => proxy.close());
+    });
+
+    for (const fault of ["refuse", "blackhole"] as const) {
+      it(`are not current, and nothing is written: the line is set to ${fault}`, async () => {
+        const away = await openTestDatabase([], proxy.url(process.env.TEST_MONGODB_URL));
+        closing.push(() => away.client.close());
+        const process_ = await open({ db: away.client.db(database.db.databaseName) });
+        const token = process_.token(windowOf("a"));
+        await proxy.set(fault);
+        await until("nothing is relied on any more", () => !process_.isCurrent(token));
+        let isWritten = false;
+        const writing = process_
+          .write(windowOf("b"), async () => {
+            isWritten = true;
+          })
+          .catch(() => "refused");
+        expect(isWritten).to.equal(false);
+        await proxy.set("pass");
+        await writing;
+        await until("what was not written meanwhile is current again", () => process_.isCurrent(token));
+      });
+    }
+  });
+});
