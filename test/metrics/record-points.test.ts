@@ -48,7 +48,7 @@ describe("recording points", () => {
     (await open.stores.series.read([{ series: orders, from: START, to: START + slots * HOUR }]))[0];
 
   for (const plane of planes) {
-    it(`announces, writes and announces the end, in this order: ${plane}`, async () => {
+    it(`begins to write, writes and ends, in this order: ${plane}`, async () => {
       await recordPoints(parts)(plane, [column(1, 2)]);
       expect(steps).to.deep.equal(["begin 0-2", `write ${plane} 1,2`, "end 0-2"]);
       expect(await read(2)).to.deep.equal(Float64Array.of(1, 2));
@@ -65,7 +65,7 @@ describe("recording points", () => {
     expect(steps).to.deep.equal([]);
   });
 
-  it("announces the end of a write that failed, and tells the caller to come again", async () => {
+  it("ends a write that failed, and tells the caller to come again", async () => {
     const failing = { ...parts, store: { write: () => Promise.reject(new Error("the disk is on fire")) } };
     const failure = await recordPoints(failing)("clients", [column(1)]).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(ServiceError).with.property("kind", "unavailable");

@@ -57,7 +57,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     for (const api of apis) await until("it is answered from memory", async () => (await read(api, "quiet")).is_cached);
   });
 
-  it("show a point whose writer died before it could announce the end of its write", async () => {
+  it("show a point whose writer died before it could tell the others of the end of its write", async () => {
     for (let round = 0; round < 2; round += 1) {
       const dying = await set.start("api", { FAILPOINT: "W1" });
       await until("it is answered from memory", async () => (await read(apis[0], "orphan")).is_cached);
