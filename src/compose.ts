@@ -210,7 +210,7 @@ const WRITE_MARGIN_MS = 2_000;
 /** Other processes that may write the same series; undefined where this one has them, or the profiles, for itself. */
 function othersOver({ sharedEpochs, exclusive }: Stores, deadlineMs: number): OtherProcesses | undefined {
   if (sharedEpochs === undefined || exclusive) return undefined;
-  return new OtherProcesses({ shared: sharedEpochs, writeLifeMs: deadlineMs + WRITE_MARGIN_MS });
+  return new OtherProcesses({ shared: sharedEpochs, writeLifeMs: deadlineMs + WRITE_MARGIN_MS, deadlineMs });
 }
 
 /** The shorter of two lengths of time; undefined is for ever. */

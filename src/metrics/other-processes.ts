@@ -18,6 +18,8 @@ export interface OtherProcessesParts {
    * How long a write may be under way, ms. One that is not ended by then belongs to a process that has died: what it left behind is counted as ended.
    */
   readonly writeLifeMs: number;
+  /** How long a write waits for its turn to be told of, ms. */
+  readonly deadlineMs: number;
 }
 
 /** A number of writes that have begun and not ended, as it was first seen. */
@@ -47,11 +49,18 @@ export class OtherProcesses {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor({ shared, writeLifeMs }: OtherProcessesParts) {
+  constructor({ shared, writeLifeMs, deadlineMs }: OtherProcessesParts) {
     this.#shared = shared;
     this.#writeLifeMs = writeLifeMs;
     // Concurrent writes share one update.
-    this.#tell = groupedCalls((adding: readonly Adding[]) => this.#add(adding), { most: 10_000, atOnce: 1 });
+    this.#tell = groupedCalls((adding: readonly Adding[]) => this.#add(adding), {
+      most: 10_000,
+      atOnce: 1,
+      deadline: {
+        ms: deadlineMs,
+        error: () => new Error("The other processes could not be told of the write in time"),
+      },
+    });
     void this.#look();
   }
 

@@ -28,7 +28,11 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
 
   /** One of several processes. */
   async function open({ writeLifeMs = 60_000, db = database.db } = {}): Promise<Epochs> {
-    const others = new OtherProcesses({ shared: mongoSharedEpochs(db, DEADLINE_MS), writeLifeMs });
+    const others = new OtherProcesses({
+      shared: mongoSharedEpochs(db, DEADLINE_MS),
+      writeLifeMs,
+      deadlineMs: DEADLINE_MS,
+    });
     closing.push(() => others.close());
     await until("it has heard of the others", () => others.areHeard(performance.now()));
     return new Epochs(CHUNK_SLOTS, others);
