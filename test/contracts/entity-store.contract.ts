@@ -157,6 +157,20 @@ export function entityStoreContract(
       expect((await stores.entities.find([hash])).owners).to.deep.equal(new Map([[hash, next.id]]));
     });
 
+    it("takes no identity from its holder when another one, which was free, got a profile meanwhile", async () => {
+      const [held, taken] = [newHash(), newHash()];
+      const doomed = await keep(stores.entities, freshEntity([held]));
+      const owner = await keep(stores.entities, freshEntity([taken]));
+      expect(await accept({ hashes: [held], entities: [doomed], cutOff: 5 })).to.equal(true);
+      const owners = new Map([
+        [held, doomed.id],
+        [taken, undefined],
+      ]);
+      const next = changeOf(freshEntity([held, taken]));
+      expect(await commit([next], { owners, cutOffs: new Map([[held, 5]]) })).to.equal(false);
+      expect((await stores.entities.find([taken])).owners.get(taken)).to.equal(owner.id);
+    });
+
     it("merges: absorbed profiles are gone, and their identities lead to the one that absorbed them", async () => {
       const [a, b, other] = [newHash(), newHash(), newHash()];
       const root = await keep(stores.entities, freshEntity([a]), { said: [{ add: ["merged here"] }] });

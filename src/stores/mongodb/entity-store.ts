@@ -144,37 +144,38 @@ async function expectCutOffs(
 
 async function writeProfiles({ data }: CommitParts, { profiles }: Commit, session: ClientSession): Promise<void> {
   if (profiles.length === 0) return;
-  const writes: AnyBulkWriteOperation<EntityDocument>[] = [];
-  let updates = 0;
-  let removals = 0;
+  const inserts: AnyBulkWriteOperation<EntityDocument>[] = [];
+  const updates: AnyBulkWriteOperation<EntityDocument>[] = [];
+  const removals: AnyBulkWriteOperation<EntityDocument>[] = [];
   for (const { entity, changedSegments, absorbs } of profiles) {
-    if (entity.revision === 0) writes.push({ insertOne: { document: entityDocument(entity, 1) } });
+    if (entity.revision === 0) inserts.push({ insertOne: { document: entityDocument(entity, 1) } });
     else {
-      updates += 1;
       const { _id, table, fullSince, statements, segments, ...changed } = entityDocument(
         entity,
         revisionAfter(entity.revision),
       );
       const memberships = changedSegments.size > 0 ? { fullSince, statements, segments } : { fullSince };
-      writes.push({
+      updates.push({
         updateOne: {
           filter: { _id, revision: entity.revision, erased: { $exists: false } },
           update: { $set: { ...changed, ...memberships } },
         },
       });
     }
-    for (const { id, revision } of absorbs) {
-      removals += 1;
-      writes.push({ deleteOne: { filter: { _id: id, revision, erased: { $exists: false } } } });
-    }
+    for (const { id, revision } of absorbs)
+      removals.push({ deleteOne: { filter: { _id: id, revision, erased: { $exists: false } } } });
   }
-  const { matchedCount, deletedCount } = await entityCollectionsOf(data).entities.bulkWrite(writes, {
-    session,
-    ordered: false,
-  });
-  if (matchedCount !== updates || deletedCount !== removals) throw new Conflict();
+  const { matchedCount, deletedCount } = await entityCollectionsOf(data).entities.bulkWrite(
+    [...inserts, ...updates, ...removals],
+    { session },
+  );
+  if (matchedCount !== updates.length || deletedCount !== removals.length) throw new Conflict();
 }
 
+/**
+ * Writes of a transaction are ordered, and one kind follows the other. Without an order the driver goes on when one has failed, and reports
+ * that the server has aborted the transaction in place of why: that one is to be run again, though it would fail for ever.
+ */
 async function writeIdentities(
   { data }: CommitParts,
   { profiles, owners }: Commit,
@@ -182,8 +183,8 @@ async function writeIdentities(
 ): Promise<void> {
   const { identities } = entityCollectionsOf(data);
   const holders = new Map<IdentityHash, EntityId>();
-  const writes: AnyBulkWriteOperation<IdentityDocument>[] = [];
-  let moved = 0;
+  const inserts: AnyBulkWriteOperation<IdentityDocument>[] = [];
+  const moves: AnyBulkWriteOperation<IdentityDocument>[] = [];
   for (const { entity, absorbs } of profiles) {
     for (const { hash } of entity.bindings) holders.set(hash, entity.id);
     const absorbed = absorbs.map(({ id }) => id);
@@ -194,15 +195,12 @@ async function writeIdentities(
   for (const [hash, owner] of owners) {
     const holder = holders.get(hash);
     if (holder === undefined || owner === holder || (owner !== undefined && absorbed.has(owner))) continue;
-    if (owner === undefined) writes.push({ insertOne: { document: { _id: hash, entity: holder } } });
-    else {
-      moved += 1;
-      writes.push({ replaceOne: { filter: { _id: hash, entity: owner }, replacement: { entity: holder } } });
-    }
+    if (owner === undefined) inserts.push({ insertOne: { document: { _id: hash, entity: holder } } });
+    else moves.push({ replaceOne: { filter: { _id: hash, entity: owner }, replacement: { entity: holder } } });
   }
-  if (writes.length === 0) return;
-  const { matchedCount } = await identities.bulkWrite(writes, { session, ordered: false });
-  if (matchedCount !== moved) throw new Conflict();
+  if (inserts.length + moves.length === 0) return;
+  const { matchedCount } = await identities.bulkWrite([...inserts, ...moves], { session });
+  if (matchedCount !== moves.length) throw new Conflict();
 }
 
 async function registerSegments({ data }: CommitParts, { segments }: Commit, session: ClientSession): Promise<void> {
