@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { Argument, Command } from "commander";
 import { StartError } from "../errors.js";
-import { streamNamePattern } from "../http/schemas/collect.js";
+import { streamNamePattern } from "../metrics/dimensions/stream.js";
 import { readMessages } from "./collect/read-messages.js";
 import { type Sent, sendMessages } from "./collect/send-messages.js";
 import { megabytes, Progress } from "./progress.js";

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from "commander";
 import { systemClock } from "../clock.js";
-import { type Precision, precisions } from "../http/line-points.js";
+import { type Precision, precisions } from "../formats/metric-line.js";
 import { dimensionNames } from "../metrics/dimensions/index.js";
 import { batches } from "./ingest/batches.js";
 import { readFiles } from "./ingest/read-files.js";

@@ -1,11 +1,11 @@
 import { invalid, type Problem } from "../errors.js";
+import { parseLine } from "../formats/line-protocol.js";
+import { lineFaults } from "../formats/line-splitter.js";
+import { metricLine, type Precision, precisions } from "../formats/metric-line.js";
 import { isSeries } from "../metrics/writable-series.js";
 import { isInWindow, momentRefusal, type WriteWindow } from "../metrics/write-window.js";
 import type { ApiContext } from "./api-router.js";
 import type { PointReader } from "./flat-points.js";
-import { metricLine, type Precision, precisions } from "./line-points.js";
-import { parseLine } from "./line-protocol.js";
-import { lineFaults } from "./line-splitter.js";
 import { readLines } from "./lines.js";
 import { mediaType } from "./media-type.js";
 import { readQuery } from "./query.js";

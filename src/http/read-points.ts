@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Limits } from "../config.js";
 import { invalid, ServiceError } from "../errors.js";
+import { lineFaults } from "../formats/line-splitter.js";
 import type { SlotColumn } from "../metrics/series.js";
 import { PointFold } from "../metrics/slot-columns.js";
 import { WritableSeries } from "../metrics/writable-series.js";
@@ -8,7 +9,6 @@ import type { WriteWindow } from "../metrics/write-window.js";
 import type { ApiContext } from "./api-router.js";
 import { type PointReader, readFlatPoint } from "./flat-points.js";
 import { unknownFields } from "./known-fields.js";
-import { lineFaults } from "./line-splitter.js";
 import { readLines } from "./lines.js";
 import { mediaType } from "./media-type.js";
 import { readPointBlock } from "./point-block.js";

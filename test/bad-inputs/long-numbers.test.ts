@@ -3,7 +3,7 @@ import { CsvRecords, csvRows } from "../../src/commands/ingest/csv-rows.js";
 import { lineRows } from "../../src/commands/ingest/line-rows.js";
 import { momentReader } from "../../src/commands/ingest/moment.js";
 import type { Row, RowReader } from "../../src/commands/ingest/row.js";
-import { parseLine } from "../../src/http/line-protocol.js";
+import { parseLine } from "../../src/formats/line-protocol.js";
 import { runBounded } from "../support/run-bounded.js";
 
 /** As many digits as a line of 64 KiB holds, and sixteen times as many: quadratic work on these takes most of an hour. */

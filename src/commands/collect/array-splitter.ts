@@ -1,4 +1,4 @@
-import type { Line } from "../../http/line-splitter.js";
+import type { Line } from "../../formats/line-splitter.js";
 
 /**
  * Cuts a JSON array into its elements, as its text comes in, in memory of one element. Each comes as one line of JSON, with

@@ -1,5 +1,5 @@
 import { StartError } from "../../errors.js";
-import { type Line, LineSplitter } from "../../http/line-splitter.js";
+import { type Line, LineSplitter } from "../../formats/line-splitter.js";
 import { fileChunks } from "../ingest/file-lines.js";
 import { ArraySplitter } from "./array-splitter.js";
 

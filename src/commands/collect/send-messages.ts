@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "../../errors.js";
-import { type Line, lineFaults } from "../../http/line-splitter.js";
+import { type Line, lineFaults } from "../../formats/line-splitter.js";
 import type { Fault } from "../rejections.js";
 import type { ServiceAnswer, ServiceClient } from "../service-client.js";
 

@@ -1,4 +1,4 @@
-import type { Line } from "../../http/line-splitter.js";
+import type { Line } from "../../formats/line-splitter.js";
 import { momentReader } from "./moment.js";
 import { BAD_TIME, BAD_VALUE, numberIn, type RowDefaults, type RowReader } from "./row.js";
 

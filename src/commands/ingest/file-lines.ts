@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { StartError } from "../../errors.js";
-import { type Line, LineSplitter } from "../../http/line-splitter.js";
+import { type Line, LineSplitter } from "../../formats/line-splitter.js";
 
 const LINE_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;

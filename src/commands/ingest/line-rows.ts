@@ -1,5 +1,5 @@
-import { metricLine, type Precision } from "../../http/line-points.js";
-import { parseLine } from "../../http/line-protocol.js";
+import { parseLine } from "../../formats/line-protocol.js";
+import { metricLine, type Precision } from "../../formats/metric-line.js";
 import type { RowDefaults, RowReader } from "./row.js";
 
 /** A reader of line protocol; a line without a timestamp means `now` (Unix ms). */

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { StartError } from "../../errors.js";
-import type { Precision } from "../../http/line-points.js";
-import { type Line, lineFaults } from "../../http/line-splitter.js";
+import { type Line, lineFaults } from "../../formats/line-splitter.js";
+import type { Precision } from "../../formats/metric-line.js";
 import type { Series } from "../../metrics/series.js";
 import { momentRefusal, writeWindow } from "../../metrics/write-window.js";
 import { megabytes, Progress } from "../progress.js";

@@ -1,4 +1,4 @@
-import { decimal } from "../../http/decimal.js";
+import { decimal } from "../../formats/decimal.js";
 import type { Fault } from "../rejections.js";
 
 /** One point as a line of a file names it; a reader writes each line into the same object. */

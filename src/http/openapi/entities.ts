@@ -1,4 +1,5 @@
-import { collectBodySchema, collectQuery, collectTallySchema, streamNamePattern } from "../schemas/collect.js";
+import { streamNamePattern } from "../../metrics/dimensions/stream.js";
+import { collectBodySchema, collectQuery, collectTallySchema } from "../schemas/collect.js";
 import { deletionRecordSchema, openDeletionSchema, requestIdPattern } from "../schemas/deletion.js";
 import { entityMetaSchema, entityQuery, entitySchema } from "../schemas/entity.js";
 import { answerSchema } from "../schemas/envelope.js";

@@ -1,4 +1,4 @@
-import { precisions } from "../line-points.js";
+import { precisions } from "../../formats/metric-line.js";
 import { answerSchema } from "../schemas/envelope.js";
 import {
   metricAnswerSchema,

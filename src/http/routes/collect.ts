@@ -5,13 +5,13 @@ import type { MessageRules } from "../../entities/parse-message.js";
 import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/dimension-id.js";
+import { streamNamePattern } from "../../metrics/dimensions/stream.js";
 import { parseMoment } from "../../metrics/moment.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
 import { readFlag, readQuery } from "../query.js";
 import { RESERVED_SEGMENT_IDS } from "../read-catalogue.js";
 import { type MessageLimits, readMessages } from "../read-messages.js";
-import { streamNamePattern } from "../schemas/collect.js";
 
 export interface CollectRouteParts {
   collect(request: CollectRequest): Promise<CollectTally>;

@@ -46,8 +46,6 @@ export const collectQuery = {
   },
 } as const;
 
-export const streamNamePattern = "^[A-Za-z0-9_.-]{1,128}$";
-
 /** `data` of the answer to a request. */
 export const collectTallySchema = {
   title: "CollectTally",

@@ -11,3 +11,6 @@ export const stream: Dimension = {
   defaultAggregation: "sum",
   due: "end",
 };
+
+/** What a stream may be called, as a regular expression. */
+export const streamNamePattern = "^[A-Za-z0-9_.-]{1,128}$";

@@ -1,3 +1,4 @@
+import { writeNumber, writeTags } from "../../formats/line-protocol.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
 import type { Plane } from "../../metrics/series-store.js";
 
@@ -16,12 +17,12 @@ export function* lineTexts(plane: Plane, columns: readonly SlotColumn[]): Genera
   let text = "";
   let lines = 0;
   for (const { series, from, values } of columns) {
-    const start = `${lineStart(series)} ${fieldOf[plane]}=`;
+    const start = `${lineStart(series)}${fieldOf[plane]}=`;
     const { slotMs } = series.dimension;
     for (let slot = 0; slot < values.length; slot += 1) {
       const value = values[slot] as number;
       if (Number.isNaN(value)) continue;
-      text += `${start}${value === 0 && Object.is(value, -0) ? "-0" : value} ${from + slot * slotMs}\n`;
+      text += `${start}${writeNumber(value)} ${from + slot * slotMs}\n`;
       lines += 1;
       if (lines < MOST_LINES && text.length < MOST_CHARACTERS) continue;
       yield text;
@@ -39,15 +40,7 @@ export function halves(text: string): [string, string] | undefined {
   return at > 0 ? [text.slice(0, at), text.slice(at)] : undefined;
 }
 
-/** Measurement and tags of a series. The names of dimensions and types need no escaping. */
+/** What the lines of a series begin with. The names of dimensions and types need no escaping. */
 function lineStart({ dimension, id, type }: Series): string {
-  return `${dimension.name},dimension_id=${escapedTag(id)},dimension_type=${type}`;
-}
-
-/**
- * A tag value as line protocol has it. A backslash stands for itself, and only before a comma, a blank or an equals sign does
- * it make them part of the value; so a value cannot end in one.
- */
-function escapedTag(value: string): string {
-  return value.replace(/[, =]/g, "\\$&");
+  return writeTags(dimension.name, { dimension_id: id, dimension_type: type });
 }

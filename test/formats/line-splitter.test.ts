@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { type Line, LineSplitter } from "../../src/http/line-splitter.js";
+import { type Line, LineSplitter } from "../../src/formats/line-splitter.js";
 
 describe("cutting bytes into lines", () => {
   const cases: { name: string; text: string | Buffer; lines: Line[] }[] = [

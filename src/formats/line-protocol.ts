@@ -53,6 +53,20 @@ export function parseLine(text: string): LinePoint | LineFault {
   return { measurement, tags, fields, timestamp };
 }
 
+/**
+ * What a line begins with, up to its fields. Names hold nothing that needs escaping. A value is not empty and does not end in a
+ * backslash, which stands for itself unless a comma, a blank or an equals sign follows.
+ */
+export function writeTags(measurement: string, tags: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(tags).map(([name, value]) => `,${name}=${value.replace(/[, =]/g, "\\$&")}`);
+  return `${measurement}${pairs.join("")} `;
+}
+
+/** A finite number as the value of a field; the zero below zero keeps its sign. */
+export function writeNumber(value: number): string {
+  return Object.is(value, -0) ? "-0" : String(value);
+}
+
 const SPACE = 32;
 const QUOTE = 34;
 const COMMA = 44;

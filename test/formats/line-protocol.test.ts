@@ -1,6 +1,7 @@
 import { expect } from "chai";
-import { metricLine } from "../../src/http/line-points.js";
-import { type LinePoint, parseLine } from "../../src/http/line-protocol.js";
+import fc from "fast-check";
+import { type LinePoint, parseLine, writeNumber, writeTags } from "../../src/formats/line-protocol.js";
+import { metricLine } from "../../src/formats/metric-line.js";
 
 describe("line protocol", () => {
   const good: [line: string, tags: Record<string, string>, fields: Record<string, unknown>, timestamp?: string][] = [
@@ -112,6 +113,19 @@ describe("line protocol", () => {
       expect(parseLine(text)).to.have.property("fault").that.is.a("string").and.not.contains(text);
     });
   }
+
+  it("reads what it writes", () => {
+    const part = fc.constantFrom(..."ab\\,= \"'é🦉#\t".split(""), "\\\\");
+    const id = fc.array(part, { minLength: 1, maxLength: 12 }).map((parts) => `${parts.join("")}.`);
+    fc.assert(
+      fc.property(id, id, fc.double({ noNaN: true, noDefaultInfinity: true }), (a, b, value) => {
+        const line = parseLine(`${writeTags("stream", { a, b })}value=${writeNumber(value)} 17`) as LinePoint;
+        expect(Object.fromEntries(line.tags)).to.deep.equal({ a, b });
+        expect(Object.is(line.fields.get("value"), value)).to.equal(true);
+        expect(line.timestamp).to.equal("17");
+      }),
+    );
+  });
 
   it("keeps a backslash in a measurement but before a comma and a blank", () => {
     expect(parseLine("a\\=b\\,c\\ d\\\\ e f=1")).to.have.property("measurement", "a\\=b,c d\\ e");
