@@ -19,6 +19,7 @@ import { readEntity } from "./entities/read-entity.js";
 import { sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
+import { keepMs } from "./formats/duration.js";
 import { Api } from "./http/api-router.js";
 import { openServer } from "./http/open-server.js";
 import { catalogueRoutes } from "./http/routes/catalogue.js";
@@ -34,7 +35,6 @@ import type { Log } from "./log.js";
 import { openMeters } from "./meters.js";
 import { countCached, seriesCounters } from "./metrics/count-cached.js";
 import { dimensions } from "./metrics/dimensions/index.js";
-import { parseDuration } from "./metrics/duration.js";
 import { Epochs } from "./metrics/epochs.js";
 import { fetchBatch } from "./metrics/fetch-batch.js";
 import { fetchSeries } from "./metrics/fetch-series.js";
@@ -80,8 +80,8 @@ export async function compose(
   const others = othersOver(stores, settings.limits.store_deadline_ms);
   const epochs = new Epochs(stores.series.chunkSlots, others);
   const record = recordPoints({ store: stores.series, epochs, failpoint });
-  const keepMs = settings.metrics.keep === null ? undefined : parseDuration(settings.metrics.keep)?.ms;
-  const keep = () => shortest(keepMs, stores.retentionMs());
+  const keepSetting = keepMs(settings.metrics.keep);
+  const keep = () => shortest(keepSetting, stores.retentionMs());
   pointRoutes(api, { version, record: (columns) => record("clients", columns), limits: settings.limits, keep, clock });
   const deadlineMs = settings.limits.store_deadline_ms;
   const fetching = fetchSeries({ store: stores.series, epochs, cache: settings.cache, deadlineMs });
@@ -124,7 +124,7 @@ export async function compose(
     log,
     observer: observeDeletions(meters, stores.ledger),
     failpoint,
-    keepMs: settings.deletions.keep === null ? undefined : parseDuration(settings.deletions.keep)?.ms,
+    keepMs: keepMs(settings.deletions.keep),
     sweepEveryMs: sweepEvery(stores),
     deadlineMs,
   });
@@ -153,12 +153,11 @@ export async function compose(
     limits: settings.limits,
     clock,
   });
-  const historyKeepMs = settings.history.keep === null ? undefined : parseDuration(settings.history.keep)?.ms;
   let maintenance: { stop(): Promise<void> } | undefined;
   const recorder = createRecorder({
     dimensions,
     clock,
-    keep: keepMs,
+    keep: keepSetting,
     owner: randomUUID(),
     census: catalogueCensus(stores.catalogue, stores.memberships),
     counts: stores.counts,
@@ -180,7 +179,7 @@ export async function compose(
       await patiently(erasure.eraseAgain, stores.failureOf, log);
       await patiently(stores.catalogue.endMemberships, stores.failureOf, log);
       const address = await port.listen();
-      maintenance = maintainHistory({ ...stores, arrivals: arrivalClock, keepMs: historyKeepMs, log });
+      maintenance = maintainHistory({ ...stores, arrivals: arrivalClock, keepMs: keepMs(settings.history.keep), log });
       if (settings.roles.includes("worker")) erasure.start();
       if (settings.roles.includes("worker")) {
         recording = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);

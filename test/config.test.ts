@@ -2,10 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import fc from "fast-check";
 import { settingList } from "../src/config/setting-schema.js";
 import { similarNames } from "../src/config/similar-names.js";
 import { readSettings } from "../src/config.js";
 import { StartError } from "../src/errors.js";
+import { keepMs } from "../src/formats/duration.js";
 
 type Environment = Record<string, string>;
 
@@ -120,6 +122,18 @@ describe("settings", () => {
         name,
       ).to.not.equal(undefined);
       expect(schema.description, name).to.match(/^[A-Za-z].*\.$/);
+    }
+  });
+
+  it("take no duration that is not understood where one is kept", () => {
+    const kept = settingList.filter(({ name }) => name.endsWith(".keep"));
+    expect(kept).to.have.length(3);
+    for (const { schema, name } of kept) {
+      fc.assert(
+        fc.property(fc.stringMatching(new RegExp(schema.pattern ?? "")), (text) => {
+          expect(keepMs(text), `${name} ${text}`).to.be.a("number");
+        }),
+      );
     }
   });
 

@@ -1,4 +1,4 @@
-import type { Duration } from "./duration.js";
+import type { Duration } from "../formats/duration.js";
 
 /** Buckets are counted from here: 1970-01-01T00:00Z, and Monday 1970-01-05 for weeks. */
 const FIRST_MONDAY = 4 * 86_400_000;

@@ -1,10 +1,10 @@
 import { invalid } from "../errors.js";
+import { durationRule, parseDuration } from "../formats/duration.js";
 import { type BucketGrid, bucketGrid } from "./bucket-grid.js";
 import { aggregations } from "./buckets.js";
 import { dimensionIdRule, isDimensionId } from "./dimension-id.js";
 import type { Aggregation, Dimension } from "./dimensions/dimension.js";
 import { dimensionNamed, dimensionNames } from "./dimensions/index.js";
-import { durationRule, parseDuration } from "./duration.js";
 import { type AskedWindow, type TimeWindow, timeWindow } from "./time-window.js";
 
 /** A series as somebody asked for it: texts and flags whose meaning nobody has looked at yet. */

@@ -1,9 +1,9 @@
 import { invalid } from "../errors.js";
+import { type Duration, durationRule, formatDuration, parseDuration } from "../formats/duration.js";
+import { type Instant, instantRule, parseInstant } from "../formats/instant.js";
 import { type BucketGrid, bucketStart } from "./bucket-grid.js";
-import { type Duration, durationRule, formatDuration, parseDuration } from "./duration.js";
-import { type Moment, momentRule, parseMoment } from "./moment.js";
 
-/** The window as somebody asked for it, in the words of the wire. */
+/** The window asked for, in the words of the wire. */
 export interface AskedWindow {
   readonly start?: string | number | undefined;
   readonly end?: string | number | undefined;
@@ -15,7 +15,7 @@ export interface TimeWindow {
   readonly from: number;
   readonly to: number;
   readonly range: string;
-  /** From this moment on (Unix ms) the same words may mean buckets or a range that differ; each moment may be the last for some. */
+  /** From this instant on (Unix ms) the same words may mean buckets or a range that differ; each instant may be the last for some. */
   readonly standsUntil: number;
 }
 
@@ -23,7 +23,7 @@ const DEFAULT_RANGE: Duration = { text: "2d", unit: "d", ms: 2 * 86_400_000 };
 
 /**
  * The window asked for. Without an end it ends now; without a start it is 2 days long. A relative start is moved down to a
- * bucket boundary, so that the first bucket is whole; an absolute moment is exact. Throws when the words contradict.
+ * bucket boundary, so that the first bucket is whole; an absolute instant is exact. Throws when the words contradict.
  */
 export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): TimeWindow {
   if (asked.range !== undefined) {
@@ -33,9 +33,9 @@ export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): T
     const from = bucketStart(grid, now - range.ms);
     return { from, to: now, range: range.text, standsUntil: from + grid.step + range.ms };
   }
-  const end = asked.end === undefined ? undefined : readMoment(asked.end, "enddate", now);
+  const end = asked.end === undefined ? undefined : readInstant(asked.end, "enddate", now);
   const to = end?.at ?? now;
-  const start = asked.start === undefined ? back(to) : readMoment(asked.start, "startdate", now);
+  const start = asked.start === undefined ? back(to) : readInstant(asked.start, "startdate", now);
   if (to < start.at) throw invalid("end_before_start", "enddate", "The end of the window is before its start");
   if (to === start.at) return { from: to, to, range: formatDuration(0), standsUntil: 0 };
   const from = start.relative ? bucketStart(grid, start.at) : start.at;
@@ -43,13 +43,13 @@ export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): T
   return { from, to, range, standsUntil: standsUntil(start, end, from, grid, now) };
 }
 
-/** A window between fixed moments stands for ever, one that is counted back from now until it takes its next step. */
-function standsUntil(start: Moment, end: Moment | undefined, from: number, grid: BucketGrid, now: number): number {
+/** A window between fixed instants stands for ever, one that is counted back from now until it takes its next step. */
+function standsUntil(start: Instant, end: Instant | undefined, from: number, grid: BucketGrid, now: number): number {
   if (!start.relative && end !== undefined && !end.relative) return Number.POSITIVE_INFINITY;
   return start.ago !== undefined && end === undefined ? from + grid.step + (now - start.at) : 0;
 }
 
-function back(to: number): Moment {
+function back(to: number): Instant {
   return { at: to - DEFAULT_RANGE.ms, relative: true, ago: DEFAULT_RANGE.text };
 }
 
@@ -59,8 +59,8 @@ function parseRange(text: string): Duration {
   return range;
 }
 
-function readMoment(written: string | number, field: string, now: number): Moment {
-  const moment = parseMoment(written, now);
-  if (moment === undefined) throw invalid("bad_date", field, `${momentRule} is expected`);
-  return moment;
+function readInstant(written: string | number, field: string, now: number): Instant {
+  const instant = parseInstant(written, now);
+  if (instant === undefined) throw invalid("bad_date", field, `${instantRule} is expected`);
+  return instant;
 }

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { CsvRecords, csvRows } from "../../src/commands/ingest/csv-rows.js";
 import { lineRows } from "../../src/commands/ingest/line-rows.js";
-import { momentReader } from "../../src/commands/ingest/moment.js";
 import type { Row, RowReader } from "../../src/commands/ingest/row.js";
+import { instantReader } from "../../src/formats/instant.js";
 import { parseLine } from "../../src/formats/line-protocol.js";
 import { runBounded } from "../support/run-bounded.js";
 
@@ -39,7 +39,7 @@ describe("the work on a number grows with its length, not with the square of it:
       for (const length of LENGTHS) {
         runBounded(() => lineRows(defaults, "ns", 0)(`m value=${number(length)}`, row));
         runBounded(() => csv(`2024-06-01,${number(length)}`, row));
-        expect(runBounded(() => momentReader()(number(length)))).to.be.NaN;
+        expect(runBounded(() => instantReader()(number(length)))).to.be.NaN;
       }
     });
   }

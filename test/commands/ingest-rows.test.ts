@@ -1,44 +1,10 @@
 import { expect } from "chai";
 import { CsvRecords, csvRows, isCsvHeader } from "../../src/commands/ingest/csv-rows.js";
-import { momentReader } from "../../src/commands/ingest/moment.js";
 import type { Row, RowReader } from "../../src/commands/ingest/row.js";
 import type { Fault } from "../../src/commands/rejections.js";
 
 const nothingNamed = { dimension: undefined, dimensionId: undefined, dimensionType: undefined };
 const JUNE = Date.UTC(2024, 5, 1);
-
-describe("times in files", () => {
-  const times: [written: unknown, ms: number][] = [
-    ["2024-06-01T00:00:00Z", JUNE],
-    ["2024-06-01T02:00:00+02:00", JUNE],
-    ["2024-06-01T00:00:00.250Z", JUNE + 250],
-    ["2024-06-01T00:00:00", JUNE],
-    ["2024-06-01 00:00:00", JUNE],
-    ["2024-06-01 00:00", JUNE],
-    ["2024-06-01", JUNE],
-    [" 2024-06-01 ", JUNE],
-    [String(JUNE), JUNE],
-    [JUNE, JUNE],
-    [String(JUNE / 1000), JUNE],
-    [JUNE / 1000, JUNE],
-    [`${JUNE / 1000}.25`, JUNE + 250],
-    ["2024-02-30", Number.NaN],
-    ["06/01/2024", Number.NaN],
-    ["now", Number.NaN],
-    ["now-1d", Number.NaN],
-    ["", Number.NaN],
-    [null, Number.NaN],
-    [true, Number.NaN],
-    [Number.POSITIVE_INFINITY, Number.NaN],
-  ];
-
-  for (const [written, ms] of times) {
-    it(`reads ${JSON.stringify(written)} as ${Number.isNaN(ms) ? "none" : new Date(ms).toISOString()}`, () => {
-      const read = momentReader();
-      expect([read(written), read(written)]).to.deep.equal([ms, ms]);
-    });
-  }
-});
 
 describe("rows of CSV", () => {
   for (const [header, known] of [

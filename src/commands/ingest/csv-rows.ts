@@ -1,5 +1,5 @@
+import { instantReader } from "../../formats/instant.js";
 import type { Line } from "../../formats/line-splitter.js";
-import { momentReader } from "./moment.js";
 import { BAD_TIME, BAD_VALUE, numberIn, type RowDefaults, type RowReader } from "./row.js";
 
 const TIME_COLUMNS = ["ts", "time", "timestamp"];
@@ -30,7 +30,7 @@ export function csvRows(header: string, defaults: RowDefaults): RowReader | stri
   const [value, time] = [column("value"), names.findIndex((name) => TIME_COLUMNS.includes(name))];
   if (defaults.dimension === undefined && dimension < 0) return "no column dimension, and no --dimension";
   if (defaults.dimensionId === undefined && id < 0) return "no column dimension_id, and no --dimension-id";
-  const readMoment = momentReader();
+  const readInstant = instantReader();
 
   return (text, row) => {
     const cells = splitRow(text);
@@ -41,7 +41,7 @@ export function csvRows(header: string, defaults: RowDefaults): RowReader | stri
     row.dimension_id = defaults.dimensionId ?? cells[id];
     row.dimension_type = defaults.dimensionType ?? (cells[type]?.trim() || "size");
     row.value = numberIn((cells[value] as string).trim());
-    row.ms = readMoment(cells[time]);
+    row.ms = readInstant(cells[time]);
     if (Number.isNaN(row.ms)) return BAD_TIME;
     return Number.isNaN(row.value) ? BAD_VALUE : undefined;
   };

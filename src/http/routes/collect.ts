@@ -4,9 +4,9 @@ import type { CollectRequest, CollectTally } from "../../entities/collect-reques
 import type { MessageRules } from "../../entities/parse-message.js";
 import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
 import { invalid, ServiceError } from "../../errors.js";
+import { parseInstant } from "../../formats/instant.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/dimension-id.js";
 import { streamNamePattern } from "../../metrics/dimensions/stream.js";
-import { parseMoment } from "../../metrics/moment.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
 import { readFlag, readQuery } from "../query.js";
@@ -67,8 +67,8 @@ function rulesOf(
       inWords: `${dimensionIdRule}, not ${RESERVED_SEGMENT_IDS.join(" or ")}`,
     },
     eventTime(written) {
-      const moment = parseMoment(written, now);
-      return moment === undefined || moment.relative ? undefined : moment.at;
+      const instant = parseInstant(written, now);
+      return instant === undefined || instant.relative ? undefined : instant.at;
     },
   };
 }

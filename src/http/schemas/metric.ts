@@ -1,9 +1,10 @@
+import { durationPattern } from "../../formats/duration.js";
 import { aggregations } from "../../metrics/buckets.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/series-request.js";
 import { answerSchema, problemSchema } from "./envelope.js";
 
-const duration = { pattern: "^[1-9][0-9]{0,8}[mhdw]$" } as const;
+const duration = { pattern: `^${durationPattern}$` } as const;
 
 const moment = {
   title: "Moment",
@@ -58,7 +59,7 @@ export const metricRequestProperties = {
   },
   range: {
     type: ["string", "null"],
-    pattern: "^(?:now-)?[1-9][0-9]{0,8}[mhdw]$",
+    pattern: `^(?:now-)?${durationPattern}$`,
     description: "The window, counted back from now. Not together with a start or an end. 2d when all are absent.",
   },
   startdate: moment,

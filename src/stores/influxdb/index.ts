@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../clock.js";
+import { keepMs } from "../../formats/duration.js";
 import type { Probe } from "../../probe.js";
 import type { MetricEngine, OpenParts } from "../stores.js";
 import { influxAddress } from "./address.js";
@@ -22,9 +23,8 @@ export async function openInflux({ settings, log }: OpenParts): Promise<MetricEn
   const address = influxAddress(settings);
   const deadlineMs = settings.limits.store_deadline_ms;
   const client = influxClient(address, deadlineMs);
-  const keepMs = keptMs(settings.metrics.keep);
   const bucket = new KnownBucket({
-    find: (signal) => findBucket(client, address, keepMs, signal),
+    find: (signal) => findBucket(client, address, keepMs(settings.metrics.keep), signal),
     log,
     host: new URL(address.url).host,
     lookMs: Math.min(LOOK_MS, deadlineMs / 2),
@@ -72,11 +72,4 @@ function probe(bucket: KnownBucket): Probe {
       }
     },
   };
-}
-
-/** `metrics.keep` in ms: whole hours, days or weeks. */
-function keptMs(keep: string | null): number | undefined {
-  if (keep === null) return undefined;
-  const hours = { h: 1, d: 24, w: 168 }[keep.slice(-1)] ?? Number.NaN;
-  return Number.parseInt(keep, 10) * hours * 3_600_000;
 }

@@ -1,14 +1,22 @@
 const MINUTE = 60_000;
 
 /** The units of a duration, ms. */
-const units: Readonly<Record<string, number>> = { m: MINUTE, h: 60 * MINUTE, d: 1440 * MINUTE, w: 7 * 1440 * MINUTE };
+const units: Readonly<Record<Duration["unit"], number>> = {
+  m: MINUTE,
+  h: 60 * MINUTE,
+  d: 1440 * MINUTE,
+  w: 7 * 1440 * MINUTE,
+};
 
 /** The longest duration that is understood: 1,000 years of 365 days. */
 const LONGEST = 365_000 * 1440 * MINUTE;
 
-const DURATION = /^([1-9][0-9]{0,8})([mhdw])$/;
+/** What a duration looks like, as a part of a regular expression. */
+export const durationPattern = "[1-9][0-9]{0,8}[mhdw]";
 
-/** A stretch of time as somebody wrote it, and its length. */
+const DURATION = new RegExp(`^${durationPattern}$`);
+
+/** A length of time as it was written, and in ms. */
 export interface Duration {
   readonly text: string;
   readonly unit: "m" | "h" | "d" | "w";
@@ -17,11 +25,15 @@ export interface Duration {
 
 /** The duration that `<n><unit>` stands for, or undefined when the text is none or is longer than 1,000 years. */
 export function parseDuration(text: string): Duration | undefined {
-  const match = DURATION.exec(text);
-  if (match === null) return undefined;
-  const unit = match[2] as Duration["unit"];
-  const ms = Number(match[1]) * (units[unit] as number);
+  if (!DURATION.test(text)) return undefined;
+  const unit = text.at(-1) as Duration["unit"];
+  const ms = Number(text.slice(0, -1)) * units[unit];
   return ms > LONGEST ? undefined : { text, unit, ms };
+}
+
+/** How long something is kept, ms: a setting that has been checked; undefined for `null`, which is for ever. */
+export function keepMs(setting: string | null): number | undefined {
+  return setting === null ? undefined : parseDuration(setting)?.ms;
 }
 
 /** A length of time in the largest of days, hours and minutes that divides it, rounded up to the minute. */

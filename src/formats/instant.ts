@@ -1,26 +1,30 @@
 import { parseDuration } from "./duration.js";
 
-/** A moment as somebody wrote it. A relative one was counted back from now, by `ago` (absent: `now` itself). */
-export interface Moment {
+/** An instant as it was written. A relative one was counted back from now, by `ago` (absent: `now` itself). */
+export interface Instant {
   /** Unix ms. */
   readonly at: number;
   readonly relative: boolean;
   readonly ago?: string;
 }
 
+/** What an instant looks like, in words for error messages. */
+export const instantRule =
+  "An RFC 3339 time, a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), now, or now-<n><unit>";
+
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+\- ])(\d\d):(\d\d))?$/;
 const EPOCH = /^(?:\d{10}|\d{13})$/;
 
-/** No moment is written longer than this. */
+/** No instant is written longer than this. */
 const LONGEST_TEXT = 64;
 
 /**
- * The moment that a text or a JSON number stands for: RFC 3339 (UTC where it names no offset; a blank in the place of an
+ * The instant that a text or a JSON number stands for: RFC 3339 (UTC where it names no offset; a blank in the place of an
  * offset's sign is a `+` that a URL swallowed), a date (its 00:00 UTC), epoch ms (13 digits) or s (10 digits), `now`, or
  * `now-<n><unit>`. Undefined when it is none of these.
  */
-export function parseMoment(written: string | number, now: number): Moment | undefined {
+export function parseInstant(written: string | number, now: number): Instant | undefined {
   const text = String(written);
   if (text.length > LONGEST_TEXT) return undefined;
   if (EPOCH.test(text)) return { at: Number(text) * (text.length === 10 ? 1000 : 1), relative: false };
@@ -59,6 +63,35 @@ function midnight(year: number, month: number, day: number): number | undefined 
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? at : undefined;
 }
 
-/** What a moment looks like, in words for error messages. */
-export const momentRule =
-  "An RFC 3339 time, a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), now, or now-<n><unit>";
+/** Numbers below this are seconds since 1970 (until the year 5138), others are ms (from 1973 on). */
+const SECONDS_BELOW = 1e11;
+
+/**
+ * Reads times as files hold them: RFC 3339, `YYYY-MM-DD HH:MM:SS` (UTC), a date, epoch seconds or ms as text or number.
+ * Returns Unix ms, or NaN for what is none of these. The same text twice in a row costs nothing.
+ */
+export function instantReader(): (written: unknown) => number {
+  let lastText = "";
+  let lastMs = Number.NaN;
+  return (written) => {
+    if (typeof written === "number") return epoch(written);
+    if (typeof written !== "string") return Number.NaN;
+    if (written !== lastText) {
+      lastText = written;
+      lastMs = parseLoosely(written.trim());
+    }
+    return lastMs;
+  };
+}
+
+function parseLoosely(text: string): number {
+  if (/^\d{1,16}(\.\d{1,9})?$/.test(text)) return epoch(Number(text));
+  if (text.startsWith("now")) return Number.NaN;
+  const rfc = text[10] === " " ? `${text.slice(0, 10)}T${text.slice(11)}` : text;
+  return (parseInstant(rfc, 0) ?? parseInstant(`${rfc}:00`, 0))?.at ?? Number.NaN;
+}
+
+function epoch(value: number): number {
+  if (!Number.isFinite(value)) return Number.NaN;
+  return Math.floor(value < SECONDS_BELOW ? value * 1000 : value);
+}
