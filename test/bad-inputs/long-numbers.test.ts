@@ -1,7 +1,8 @@
 import { expect } from "chai";
-import { CsvRecords, csvRows } from "../../src/commands/ingest/csv-rows.js";
+import { csvRows } from "../../src/commands/ingest/csv-rows.js";
 import { lineRows } from "../../src/commands/ingest/line-rows.js";
 import type { Row, RowReader } from "../../src/commands/ingest/row.js";
+import { CsvReader, type CsvRecord, csvCells } from "../../src/formats/csv.js";
 import { instantReader } from "../../src/formats/instant.js";
 import { parseLine } from "../../src/formats/line-protocol.js";
 import { runBounded } from "../support/run-bounded.js";
@@ -35,10 +36,10 @@ describe("the work on a number grows with its length, not with the square of it:
     });
 
     it(`${name} in a file of line protocol, and as a value or a time in CSV`, () => {
-      const csv = csvRows("ts,value", defaults) as RowReader;
+      const csv = csvRows("ts,value", defaults) as RowReader<CsvRecord["cells"]>;
       for (const length of LENGTHS) {
         runBounded(() => lineRows(defaults, "ns", 0)(`m value=${number(length)}`, row));
-        runBounded(() => csv(`2024-06-01,${number(length)}`, row));
+        runBounded(() => csv(csvCells(`2024-06-01,${number(length)}`), row));
         expect(runBounded(() => instantReader()(number(length)))).to.be.NaN;
       }
     });
@@ -49,8 +50,8 @@ describe("the work on a number grows with its length, not with the square of it:
       number: index + 2,
       text: index === 0 ? '"' : "1,",
     }));
-    const records = new CsvRecords();
-    const found = runBounded(() => [...lines.flatMap((line) => records.push([line])), ...records.end()]);
+    const reader = new CsvReader();
+    const found = runBounded(() => [...lines.flatMap((line) => reader.push([line])), ...reader.end()]);
     expect(found[0]).to.have.property("number", 2);
   });
 });

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { StartError } from "../../errors.js";
+import { CsvReader, type CsvRecord } from "../../formats/csv.js";
 import { type Line, lineFaults } from "../../formats/line-splitter.js";
 import type { Precision } from "../../formats/metric-line.js";
 import type { Series } from "../../metrics/series.js";
@@ -7,7 +8,7 @@ import { momentRefusal, writeWindow } from "../../metrics/write-window.js";
 import { megabytes, Progress } from "../progress.js";
 import { origin, type Rejections } from "../rejections.js";
 import { InterruptedError, UsageError } from "../run-command.js";
-import { CsvRecords, csvRows, isCsvHeader, otherSeparator } from "./csv-rows.js";
+import { csvRows, isCsvHeader, otherSeparator } from "./csv-rows.js";
 import { fileLines } from "./file-lines.js";
 import { jsonRows } from "./json-rows.js";
 import { lineRows } from "./line-rows.js";
@@ -79,15 +80,17 @@ function openReader(first: Line, file: string, index: number, parts: ReadFilesPa
   if (isCsvHeader(first.text)) {
     const rows = csvRows(first.text, defaults);
     if (typeof rows === "string") throw new UsageError(`${file}: ${rows}`);
-    const records = new CsvRecords();
+    const reader = new CsvReader();
+    const take = (records: readonly CsvRecord[]) =>
+      takeRows(records, ({ cells }, row) => rows(cells, row), index, parts);
     let header = 1;
     return {
       take(lines) {
-        const points = takeLines(records.push(lines.slice(header)), rows, index, parts);
+        const points = take(reader.push(lines.slice(header)));
         header = 0;
         return points;
       },
-      end: () => takeLines(records.end(), rows, index, parts),
+      end: () => take(reader.end()),
     };
   }
   const separator = otherSeparator(first.text);
@@ -98,27 +101,31 @@ function openReader(first: Line, file: string, index: number, parts: ReadFilesPa
   const rows = isJson ? jsonRows(defaults) : lineRows(defaults, precision, now);
   const isComment = (line: Line) => !isJson && line.text.trimStart().startsWith("#");
   return {
-    take: (lines) => takeLines(lines, rows, index, parts, isComment),
+    take: (lines) =>
+      takeRows(
+        lines.filter((line) => !isComment(line)),
+        ({ text }, row) => rows(text, row),
+        index,
+        parts,
+      ),
     end: () => 0,
   };
 }
 
-/** Folds the points that these lines are; answers how many. */
-function takeLines(
-  lines: readonly Line[],
-  rows: RowReader,
+/** Folds the points that these lines or records are; returns how many. */
+function takeRows<Source extends Pick<Line, "number" | "fault">>(
+  sources: readonly Source[],
+  read: RowReader<Source>,
   file: number,
   { numbers, fold, rejections, now }: ReadFilesParts,
-  skip: (line: Line) => boolean = () => false,
 ): number {
   const row: Row = { dimension: undefined, dimension_id: undefined, dimension_type: undefined, value: 0, ms: 0 };
   const window = writeWindow(now, undefined);
   let points = 0;
-  for (const line of lines) {
-    if (skip(line)) continue;
-    const at = origin(file, line.number);
+  for (const source of sources) {
+    const at = origin(file, source.number);
     const fault =
-      line.fault === undefined ? rows(line.text, row) : { code: line.fault, message: lineFaults[line.fault] };
+      source.fault === undefined ? read(source, row) : { code: source.fault, message: lineFaults[source.fault] };
     if (fault !== undefined) {
       rejections.add(at, fault);
       continue;

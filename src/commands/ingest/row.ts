@@ -18,8 +18,8 @@ export interface RowDefaults {
   readonly dimensionType: string | undefined;
 }
 
-/** Reads one line into `row`; answers what is wrong with it, or undefined when nothing is. */
-export type RowReader = (text: string, row: Row) => Fault | undefined;
+/** Reads one line, or its cells, into `row`; returns what is wrong with it, or undefined when nothing is. */
+export type RowReader<Source = string> = (source: Source, row: Row) => Fault | undefined;
 
 export const BAD_TIME: Fault = { code: "invalid_time", message: "its time is none that is understood" };
 export const BAD_VALUE: Fault = { code: "invalid_value", message: "its value is not a finite number" };

@@ -1,0 +1,73 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { CsvReader, csvCells } from "../../src/formats/csv.js";
+import { LineSplitter } from "../../src/formats/line-splitter.js";
+
+describe("records of CSV", () => {
+  const records: [text: string, cells: readonly string[] | undefined][] = [
+    ["a,b,", ["a", "b", ""]],
+    ['"a, b",c', ["a, b", "c"]],
+    ['a,"say ""hi""",""', ["a", 'say "hi"', ""]],
+    ['a,5" pipe', ["a", '5" pipe']],
+    ['a,5" by 6", "b"', ["a", '5" by 6"', ' "b"']],
+    ['a,"b', undefined],
+    ['"a"b,c', undefined],
+    ['"a" ,c', undefined],
+  ];
+  for (const [text, cells] of records) {
+    it(`are ${cells === undefined ? "none in" : `the cells of`} ${text}`, () => {
+      expect(csvCells(text)).to.deep.equal(cells);
+      expect(read([`before\n${text}`, "\n"])).to.deep.equal([
+        { number: 1, cells: ["before"] },
+        { number: 2, cells },
+      ]);
+    });
+  }
+
+  it("are put together when a quoted cell spreads over lines and pieces, and have the number of their first line", () => {
+    expect(read(['a,1\n"b\n', 'c",2\n\n"d\r\ne"\n"f'])).to.deep.equal([
+      { number: 1, cells: ["a", "1"] },
+      { number: 2, cells: ["b\nc", "2"] },
+      { number: 5, cells: ["d\ne"] },
+      { number: 7, cells: undefined },
+    ]);
+  });
+
+  it("that are broken leave the others whole", () => {
+    expect(read(['"a"\n"b"x,"\n"\n"c""",1\nd\n'])).to.deep.equal([
+      { number: 1, cells: ["a"] },
+      { number: 2, cells: undefined },
+      { number: 4, cells: ['c"', "1"] },
+      { number: 5, cells: ["d"] },
+    ]);
+  });
+
+  it("end where a line cannot be read, which is named too", () => {
+    expect(read(['"a\n', Buffer.from([0xff, 0x0a]), "b\n"])).to.deep.equal([
+      { number: 1, cells: undefined },
+      { number: 2, cells: undefined, fault: "not_utf8" },
+      { number: 3, cells: ["b"] },
+    ]);
+  });
+
+  it("are read as they were written, wherever the pieces are cut", () => {
+    const cell = fc.string({ unit: fc.constantFrom("a", ",", '"', "\n", "é", " "), maxLength: 6 });
+    const rows = fc.array(fc.tuple(cell, cell, cell), { maxLength: 8 });
+    fc.assert(
+      fc.property(rows, fc.integer({ min: 1, max: 20 }), (cells, size) => {
+        // The splitter leaves blank lines out, also within a cell.
+        const kept = cells.map((row) => row.map((text) => text.replace(/\n\s*(?=\n)/g, "")));
+        const text = kept.map((row) => row.map((one) => `"${one.replaceAll('"', '""')}"`).join(",")).join("\n");
+        const pieces = text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+        expect(read(pieces).map((record) => record.cells)).to.deep.equal(kept);
+      }),
+    );
+  });
+});
+
+function read(pieces: readonly (string | Buffer)[]) {
+  const splitter = new LineSplitter(1000);
+  const reader = new CsvReader();
+  const records = pieces.flatMap((piece) => reader.push(splitter.push(Buffer.from(piece as string))));
+  return [...records, ...reader.push(splitter.end()), ...reader.end()];
+}
