@@ -1,4 +1,5 @@
 import { ServiceError, StartError } from "../errors.js";
+import { RESERVED_IDENTITY_FIELDS, RESERVED_TABLES } from "../reserved-names.js";
 
 /** How values of an identity field are made equal: `text` is NFC and trimmed, `email` is lower-cased too. */
 export type NormalForm = "text" | "email";
@@ -23,7 +24,6 @@ export interface Table {
 
 export type Tables = ReadonlyMap<string, Table>;
 
-const RESERVED = new Set(["deletestatus", "segments"]);
 const MAX_VALUES = 100;
 const NOBODY = ["anonymous", "null", "undefined", "none", "unknown", "n/a"];
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
@@ -53,8 +53,8 @@ export function tableNamed(tables: Tables, name: string): Table {
 
 function tableOf(entry: unknown, path: string): Table {
   const { name, identities, default_identity, max_values = MAX_VALUES, nobody = NOBODY } = fieldsOf(entry, path);
-  if (typeof name !== "string" || !NAME.test(name) || RESERVED.has(name)) {
-    throw new StartError(`${path}.name: must be letters, digits, _ . - (not deletestatus or segments)`);
+  if (typeof name !== "string" || !NAME.test(name) || RESERVED_TABLES.includes(name)) {
+    throw new StartError(`${path}.name: must be letters, digits, _ . - (not ${RESERVED_TABLES.join(" or ")})`);
   }
   if (!Array.isArray(identities) || identities.length === 0) {
     throw new StartError(`${path}.identities: must be a list of at least one field`);
@@ -83,7 +83,7 @@ function tableOf(entry: unknown, path: string): Table {
 
 function identityFieldOf(entry: unknown, path: string): IdentityField {
   const { name, normal_form } = typeof entry === "string" ? { name: entry } : fieldsOf(entry, path);
-  if (typeof name !== "string" || !NAME.test(name) || name === "segments" || name === "__proto__") {
+  if (typeof name !== "string" || !NAME.test(name) || RESERVED_IDENTITY_FIELDS.includes(name)) {
     throw new StartError(`${path}: must be letters, digits, _ . - (not segments)`);
   }
   const normalForm = normal_form ?? (name === "email" ? "email" : "text");

@@ -1,14 +1,12 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { invalid } from "../errors.js";
+import { RESERVED_SEGMENT_IDS } from "../reserved-names.js";
 import type { ApiContext } from "./api-router.js";
 import { readJson } from "./body.js";
 import { unknownFields } from "./known-fields.js";
 import { Problems } from "./problems.js";
 import { readQuery } from "./query.js";
 import { experienceBodySchema, idSchema, segmentBodySchema } from "./schemas/catalogue.js";
-
-/** Ids that mean something else where segments are named: a route, and all segments at once. */
-export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", "all_segments"];
 
 export interface BodyLimits {
   readonly body_bytes: number;

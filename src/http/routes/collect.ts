@@ -7,10 +7,10 @@ import { invalid, ServiceError } from "../../errors.js";
 import { parseInstant } from "../../formats/instant.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/dimension-id.js";
 import { streamNamePattern } from "../../metrics/dimensions/stream.js";
+import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
 import { readFlag, readQuery } from "../query.js";
-import { RESERVED_SEGMENT_IDS } from "../read-catalogue.js";
 import { type MessageLimits, readMessages } from "../read-messages.js";
 
 export interface CollectRouteParts {

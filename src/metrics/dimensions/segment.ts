@@ -1,3 +1,4 @@
+import { EVERY_SEGMENT } from "../../reserved-names.js";
 import type { Dimension } from "./dimension.js";
 import { HOUR } from "./dimension.js";
 
@@ -9,7 +10,7 @@ export const segment: Dimension = {
   storedTypes: ["size"],
   ratios: {},
   defaultAggregation: "max",
-  everyId: "all_segments",
+  everyId: EVERY_SEGMENT,
   due: "start",
   sampling: {
     ids: (census) => census.segments(),
