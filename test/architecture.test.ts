@@ -9,7 +9,7 @@ const files = sourceFiles();
 const imports = files.flatMap((file) => file.imports);
 
 const leaves =
-  /^(errors|clock|log|failpoint|meters|probe|time-limit|nearest-word|reserved-names|grouped-calls|formats\/.+)$/;
+  /^(errors|clock|log|failpoint|meters|probe|async\/.+|nearest-word|reserved-names|grouped-calls|formats\/.+)$/;
 const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
 /** Domain files that say what something is, or what an engine promises: all that engines and targets see of a domain. */
 const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);
@@ -21,6 +21,7 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     may: (to) => /^(errors$|formats\/)/.test(to),
     words: "formats are text: they import each other and errors",
   },
+  { who: /^async\//, may: (to) => to.startsWith("async/"), words: "async imports nothing of ours" },
   { who: leaves, may: () => false, words: "a leaf imports nothing of ours" },
   { who: /^config(\/|$)/, may: (to) => /^config\//.test(to) || leaves.test(to), words: "config imports leaves alone" },
   { who: /^compose(\/|$)/, may: (to) => !/^(main|commands\/)/.test(to), words: "compose knows every part" },

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { withTimeLimit } from "../async/time-limit.js";
 import type { Clock } from "../clock.js";
 import type { EntityKeys } from "../entities/entity-keys.js";
 import type { EntityStore } from "../entities/entity-store.js";
@@ -8,7 +9,6 @@ import { Turns } from "../entities/turns.js";
 import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
-import { withTimeLimit } from "../time-limit.js";
 import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget } from "./downstream-target.js";
 import { eraseAgain } from "./erase-again.js";

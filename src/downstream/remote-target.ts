@@ -1,7 +1,7 @@
+import { withTimeLimit } from "../async/time-limit.js";
 import type { DownstreamTarget, ErasureSubject } from "../deletions/downstream-target.js";
 import { StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
-import { withTimeLimit } from "../time-limit.js";
 
 /** Another system that holds data about entities, told to erase over HTTP. */
 export interface RemoteTarget {

@@ -1,5 +1,5 @@
+import { withTimeLimit } from "../async/time-limit.js";
 import { ServiceError } from "../errors.js";
-import { withTimeLimit } from "../time-limit.js";
 
 /** What `work` resolves with, if it does within `ms`; whatever else happens is told as a store that is away. */
 export async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {

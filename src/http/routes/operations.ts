@@ -1,7 +1,7 @@
+import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import type { Meters } from "../../meters.js";
 import type { Probe } from "../../probe.js";
-import { withTimeLimit } from "../../time-limit.js";
 import type { Api, ApiContext } from "../api-router.js";
 import { succeed } from "../envelope.js";
 import { answerKept, type KeptBody, keepBody } from "../kept-body.js";

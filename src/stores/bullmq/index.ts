@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { withTimeLimit } from "../../async/time-limit.js";
 import type { JobEngine, OpenParts } from "../stores.js";
 import { connections } from "./connection.js";
 import { connectionTrouble, redisFailure } from "./failure.js";
@@ -61,11 +62,5 @@ export async function openBullmq({ settings, log }: OpenParts): Promise<JobEngin
 /** Resolves when the server is there, or after `OPEN_MS`. */
 async function ready(client: Redis): Promise<void> {
   if (client.status === "ready") return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, OPEN_MS);
-    client.once("ready", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+  await withTimeLimit(OPEN_MS, [], () => new Promise((resolve) => client.once("ready", resolve))).catch(() => {});
 }

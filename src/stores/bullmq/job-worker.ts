@@ -1,6 +1,6 @@
 import { type Job, WaitingError, Worker } from "bullmq";
 import type { Redis } from "ioredis";
-import { within } from "./within.js";
+import { withTimeLimit } from "../../async/time-limit.js";
 
 export interface JobWorkerParts {
   readonly queue: string;
@@ -63,7 +63,7 @@ export function jobWorker({ queue, prefix, client, concurrency, work }: JobWorke
       const closed = worker.close();
       closed.catch(() => {});
       await Promise.all(running);
-      await within(CLOSE_MS, closed).catch(() => {});
+      await withTimeLimit(CLOSE_MS, [], () => closed).catch(() => {});
     },
   };
 }

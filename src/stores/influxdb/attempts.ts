@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { withTimeLimit } from "../../time-limit.js";
+import { withTimeLimit } from "../../async/time-limit.js";
 import { waitAfter } from "./failure.js";
 
 export interface AttemptLimits {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
+import { withTimeLimit } from "../../async/time-limit.js";
 import { systemClock } from "../../clock.js";
 import { keepMs } from "../../formats/duration.js";
 import type { Probe } from "../../probe.js";
@@ -32,8 +32,7 @@ export async function openInflux({ settings, log }: OpenParts): Promise<MetricEn
   const closing = new AbortController();
   // Every call under way listens to it.
   setMaxListeners(0, closing.signal);
-  const first = bucket.look().catch(() => {});
-  await Promise.race([first, sleep(FIRST_LOOK_MS, undefined, { ref: false })]);
+  await withTimeLimit(FIRST_LOOK_MS, [], () => bucket.look()).catch(() => {});
 
   return {
     series: influxSeriesStore({

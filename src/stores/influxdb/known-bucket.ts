@@ -1,3 +1,4 @@
+import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import type { Bucket } from "./bucket.js";
 import { BucketTrouble } from "./failure.js";
@@ -43,10 +44,7 @@ export class KnownBucket {
 
   /** Resolves when it has been looked at. */
   async seenNow(signal: AbortSignal): Promise<void> {
-    const ended = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
-    await Promise.race([this.look(), ended]);
+    await withTimeLimit(this.#parts.lookMs, [signal], () => this.look());
   }
 
   /** The bucket was not where it was. */
@@ -71,7 +69,7 @@ export class KnownBucket {
   async #lookNow(): Promise<Bucket> {
     const { host } = this.#parts;
     try {
-      const bucket = await this.#parts.find(AbortSignal.timeout(this.#parts.lookMs));
+      const bucket = await withTimeLimit(this.#parts.lookMs, [], this.#parts.find);
       this.#say("up", () => this.#parts.log.info(bucket, "The bucket of the series is there"));
       this.#bucket = bucket;
       this.#retentionMs = bucket.retentionMs;

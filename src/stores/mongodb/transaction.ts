@@ -9,8 +9,8 @@ import {
   ReadConcern,
   type UUID,
 } from "mongodb";
+import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
-import { withTimeLimit } from "../../time-limit.js";
 import { isDuplicate, mongoFailure } from "./failure.js";
 
 /** Runs `work` in a multi-document transaction: all that it writes with the session is kept, or nothing. */

@@ -1,0 +1,64 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { expect } from "chai";
+import { withTimeLimit } from "../../src/async/time-limit.js";
+
+describe("a time limit", () => {
+  it("hands on what the work resolves with, or rejects with", async () => {
+    expect(await withTimeLimit(60_000, [], async () => 1)).to.equal(1);
+    expect(await reasonOf(withTimeLimit(60_000, [], async () => Promise.reject("no")))).to.equal("no");
+  });
+
+  it("rejects work that never ends, and tells it to stop", async () => {
+    let given: AbortSignal | undefined;
+    const reason = await reasonOf(withTimeLimit(1, [], (signal) => never(() => (given = signal))));
+    expect(reason).to.have.property("name", "TimeoutError");
+    expect(given?.reason).to.equal(reason);
+  });
+
+  it("ends with the first signal that aborts, and for its reason, before the work begins too", async () => {
+    const [one, other] = [new AbortController(), new AbortController()];
+    const limited = withTimeLimit(60_000, [one.signal, other.signal], () => never(() => {}));
+    other.abort("stopped");
+    expect(await reasonOf(limited)).to.equal("stopped");
+    const late = withTimeLimit(60_000, [one.signal, other.signal], () => expect.fail("the work began"));
+    expect(await reasonOf(late)).to.equal("stopped");
+  });
+
+  it("counts a response that came while this process was too busy to read it", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    let client: Socket | undefined;
+    try {
+      await once(server, "listening");
+      const own = connect((server.address() as AddressInfo).port, "127.0.0.1");
+      client = own;
+      const [accepted] = (await once(server, "connection")) as [Socket];
+      const response = await withTimeLimit(1, [], () => {
+        accepted.write("here");
+        spend(20);
+        return once(own, "data");
+      });
+      expect(String(response)).to.equal("here");
+    } finally {
+      client?.destroy();
+      server.close();
+    }
+  });
+});
+
+function spend(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+function never(begun: () => void): Promise<never> {
+  begun();
+  return new Promise(() => {});
+}
+
+async function reasonOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => expect.fail("it did not reject"),
+    (reason: unknown) => reason,
+  );
+}
