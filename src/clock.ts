@@ -1,5 +1,3 @@
-import { setImmediate } from "node:timers/promises";
-
 /** The time now, Unix ms. Handed to whoever needs it, so that only this file asks the machine. */
 export type Clock = () => number;
 
@@ -14,19 +12,5 @@ export function arrivals(clock: Clock): Clock {
   return () => {
     last = Math.max(clock(), last + 1 / 1024);
     return last;
-  };
-}
-
-/**
- * Splits long work into parts: awaited between two steps, it lets other requests run whenever `ms` have passed since they last
- * could. Each piece of work has a pacer of its own.
- */
-export function pacer(ms = 20): () => Promise<void> | undefined {
-  let since = performance.now();
-  return () => {
-    if (performance.now() - since < ms) return undefined;
-    return setImmediate().then(() => {
-      since = performance.now();
-    });
   };
 }

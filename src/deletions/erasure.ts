@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { KeyedMutex } from "../async/keyed-mutex.js";
 import { withTimeLimit } from "../async/time-limit.js";
 import type { Clock } from "../clock.js";
 import type { EntityKeys } from "../entities/entity-keys.js";
 import type { EntityStore } from "../entities/entity-store.js";
 import type { HashIdentity, Identity } from "../entities/identity.js";
 import type { Sealing } from "../entities/sealed.js";
-import { Turns } from "../entities/turns.js";
 import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
@@ -77,7 +77,7 @@ export function openErasure(parts: ErasureParts): Erasure {
     newToken: () => randomBytes(10).toString("hex"),
   };
   const runParts = { ...common, newRunner: () => randomUUID() };
-  const turns = new Turns();
+  const mutex = new KeyedMutex();
   const remote = new Set(targets.flatMap(({ name, remote }) => (remote ? [name] : [])));
   const runIn = async (queue: string, requestId: string, keepsWaits: boolean): Promise<string | undefined> => {
     try {
@@ -102,7 +102,7 @@ export function openErasure(parts: ErasureParts): Erasure {
     request: (table, identity) =>
       withTimeLimit(parts.deadlineMs, [], (late) =>
         // Of two requests at once for the same identity the second is a repeat.
-        turns.take([parts.hashIdentity(table, identity)], async () => {
+        mutex.run([parts.hashIdentity(table, identity)], async () => {
           late.throwIfAborted();
           return requestDeletion(requestParts, table, identity, parts.arrivals());
         }),

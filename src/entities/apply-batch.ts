@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { pacer } from "../clock.js";
+import { pacer } from "../async/yielding.js";
 import { ServiceError } from "../errors.js";
 import type { BatchMessage } from "./batch-message.js";
 import type { EntityId } from "./entity.js";

@@ -1,4 +1,5 @@
-import { pacer } from "../clock.js";
+import { KeyedMutex } from "../async/keyed-mutex.js";
+import { pacer } from "../async/yielding.js";
 import type { BatchParts } from "./apply-batch.js";
 import type { BatchMessage } from "./batch-message.js";
 import type { EntityId } from "./entity.js";
@@ -6,7 +7,6 @@ import type { PlanLimits } from "./limit-check.js";
 import { segmentsNamedIn } from "./message.js";
 import type { RefusedMessage } from "./plan-batch.js";
 import { Room } from "./room.js";
-import { Turns } from "./turns.js";
 
 /** What is done with a part of a batch: `applyBatch`, or what only looks. */
 export type PartWork = (
@@ -35,13 +35,13 @@ export function applyInParts(
   parts: BatchParts,
   work: PartWork,
 ): (batch: readonly BatchMessage[], limits: PlanLimits) => Promise<readonly RefusedMessage[]> {
-  const turns = new Turns();
+  const mutex = new KeyedMutex();
   const room = new Room(ALL_PARTS_BYTES);
 
   return (batch, limits) =>
-    turns.take(new Set(batch.flatMap(({ hashes }) => hashes)), async () => {
+    mutex.run(new Set(batch.flatMap(({ hashes }) => hashes)), async () => {
       const weights = await weigh(parts, batch);
-      return turns.take(weights.entities, async () => {
+      return mutex.run(weights.entities, async () => {
         const refused: RefusedMessage[] = [];
         const pace = pacer();
         for (const part of split(batch, weights, refused)) {

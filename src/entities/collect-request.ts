@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { type Clock, pacer } from "../clock.js";
+import { pacer } from "../async/yielding.js";
+import type { Clock } from "../clock.js";
 import { invalid, type Problem, ServiceError } from "../errors.js";
 import type { CollectMessages, NewMessage } from "./collect-messages.js";
 import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";

@@ -1,4 +1,4 @@
-import { pacer } from "../clock.js";
+import { pacer } from "../async/yielding.js";
 import type { EntityId, StoredEntity } from "./entity.js";
 import { decodeDocument, type OpenedDocument } from "./entity-document.js";
 import type { EntityStore } from "./entity-store.js";

@@ -1,4 +1,4 @@
-import { pacer } from "../clock.js";
+import { pacer } from "../async/yielding.js";
 import type { BatchMessage } from "./batch-message.js";
 import { Component } from "./component.js";
 import type { EntityId } from "./entity.js";

@@ -1,3 +1,4 @@
+import { YieldBudget } from "../async/yielding.js";
 import type { ChunkStore } from "./chunks.js";
 import { withDeadline } from "./deadline.js";
 import type { Epochs, ReadToken } from "./epochs.js";
@@ -9,7 +10,6 @@ import { type SeriesFragment, seriesFragment } from "./series-fragment.js";
 import { type SeriesPlan, windowsOf } from "./series-plan.js";
 import type { SeriesStore } from "./series-store.js";
 import { SlotCache } from "./slot-cache.js";
-import { Turns } from "./turns.js";
 
 export interface FetchSeriesParts {
   readonly store: Pick<SeriesStore, "chunkSlots" | "read" | "mayHold">;
@@ -41,8 +41,8 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
     chunkSlots: store.chunkSlots,
     read: (windows) => withDeadline(deadlineMs, () => store.read(windows)),
   };
-  const turns = new Turns();
-  const slots = new SlotCache(patient, epochs, cache.columns_bytes, turns);
+  const budget = new YieldBudget();
+  const slots = new SlotCache(patient, epochs, cache.columns_bytes, budget);
   const fragments = new FragmentCache(epochs, cache.answers_bytes);
 
   return async (plans, now, reading) => {
@@ -63,7 +63,7 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
     reading.take(answerBytes(plans, mayHold));
     const made: Made[] = [];
     for (const part of readParts(plans)) {
-      if (!part.isSmall) await turns.next();
+      if (!part.isSmall) await budget.next();
       reading.refuseIfOver();
       const bytes = slotBytes(part.plans, mayHold);
       reading.take(bytes);

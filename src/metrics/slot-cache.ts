@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
+import type { YieldBudget } from "../async/yielding.js";
 import { type Chunk, type ChunkStore, chunksOf, joinChunks, readChunks } from "./chunks.js";
 import type { Epochs, ReadToken } from "./epochs.js";
 import type { SlotColumn } from "./series.js";
 import type { SeriesWindow } from "./series-store.js";
-import type { Turns } from "./turns.js";
 
 /** The slots of a window. */
 export interface CachedSlots {
@@ -35,16 +35,16 @@ const ENTRY_BYTES = 300;
 export class SlotCache {
   readonly #store: ChunkStore;
   readonly #epochs: Epochs;
-  readonly #turns: Turns;
+  readonly #budget: Turns;
   readonly #chunks: LRUCache<string, Kept<Float64Array>>;
   readonly #loads = new Map<string, Kept<Load>>();
   /** Stands for every chunk without a saved slot. */
   readonly #empty: Float64Array;
 
-  constructor(store: ChunkStore, epochs: Epochs, bytes: number, turns: Turns) {
+  constructor(store: ChunkStore, epochs: Epochs, bytes: number, budget: YieldBudget) {
     this.#store = store;
     this.#epochs = epochs;
-    this.#turns = turns;
+    this.#budget = budget;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
     const sizeCalculation = ({ value }: Kept<Float64Array>) =>
       (value === this.#empty ? 0 : value.byteLength) + ENTRY_BYTES;
@@ -104,7 +104,7 @@ export class SlotCache {
         const token = tokens[i] as ReadToken;
         slots.set(key, value);
         if (this.#epochs.isCurrent(token)) this.#chunks.set(key, { value, token });
-        if ((i + 1) % KEPT_AT_ONCE === 0) await this.#turns.next();
+        if ((i + 1) % KEPT_AT_ONCE === 0) await this.#budget.next();
       }
       return slots;
     } finally {

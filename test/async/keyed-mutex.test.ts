@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { Turns } from "../../src/entities/turns.js";
+import { KeyedMutex } from "../../src/async/keyed-mutex.js";
 
-describe("turns", () => {
+describe("a keyed mutex", () => {
   /** Work that ends when it is told to. */
   function work(log: string[], name: string) {
     let end = () => {};
@@ -17,12 +17,12 @@ describe("turns", () => {
   }
   const soon = () => new Promise((resolve) => setImmediate(resolve));
 
-  it("are taken in order by work that shares a name, at once by the rest", async () => {
-    const turns = new Turns();
+  it("lets work that shares a key in one after the other, in order, and the rest at once", async () => {
+    const mutex = new KeyedMutex();
     const log: string[] = [];
     const [a, b, c] = [work(log, "a"), work(log, "b"), work(log, "c")];
-    const all = [turns.take(["x", "y"], a.run), turns.take(["y", "z"], b.run), turns.take(["w"], c.run)];
-    const last = turns.take(["x", "z"], async () => {
+    const all = [mutex.run(["x", "y"], a.run), mutex.run(["y", "z"], b.run), mutex.run(["w"], c.run)];
+    const last = mutex.run(["x", "z"], async () => {
       log.push("last");
     });
     await soon();
@@ -40,10 +40,10 @@ describe("turns", () => {
     ]);
   });
 
-  it("go on after work that failed", async () => {
-    const turns = new Turns();
-    const failed = turns.take(["x"], () => Promise.reject(new Error("no")));
-    const next = turns.take(["x"], async () => "done");
+  it("goes on after work that failed", async () => {
+    const mutex = new KeyedMutex();
+    const failed = mutex.run(["x"], () => Promise.reject(new Error("no")));
+    const next = mutex.run(["x"], async () => "done");
     expect(await failed.catch((error: Error) => error.message)).to.equal("no");
     expect(await next).to.equal("done");
   });

@@ -2,7 +2,7 @@
  * Long work of all requests, one part after another: between any two parts the process looks at the network, however many
  * requests have work left.
  */
-export class Turns {
+export class YieldBudget {
   readonly #waiting: (() => void)[] = [];
   #isServing = false;
 
@@ -23,4 +23,21 @@ export class Turns {
       this.#serve();
     });
   }
+}
+
+/**
+ * Splits long work into parts: awaited between two steps, it lets other requests run whenever `ms` have passed since they last
+ * could. Each piece of work has a pacer of its own.
+ */
+export function pacer(ms = 20): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < ms) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        since = performance.now();
+        resolve();
+      });
+    });
+  };
 }

@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { Turns } from "../../src/metrics/turns.js";
+import { YieldBudget } from "../../src/async/yielding.js";
 
-describe("turns of long work", () => {
-  it("are one in each round of the event loop, however many wait, in the order in which they came", async () => {
-    const turns = new Turns();
+describe("a yield budget for long work", () => {
+  it("lets one part go on in each round of the event loop, however many wait, in the order in which they came", async () => {
+    const budget = new YieldBudget();
     const log: (number | "round")[] = [];
     let isDone = false;
     const rounds = (async () => {
@@ -15,7 +15,7 @@ describe("turns of long work", () => {
     })();
     const work = async (number: number) => {
       for (let part = 0; part < 3; part += 1) {
-        await turns.next();
+        await budget.next();
         log.push(number);
       }
     };
@@ -26,12 +26,12 @@ describe("turns of long work", () => {
     expect(log.some((entry, i) => entry !== "round" && log[i + 1] !== "round" && i + 1 < log.length)).to.equal(false);
   });
 
-  it("go on when work that had its turn ends in an error, and after a rest", async () => {
-    const turns = new Turns();
-    const failed = turns.next().then(() => Promise.reject(new Error("failed")));
-    const next = turns.next();
+  it("goes on when a part ended in an error, and after a rest", async () => {
+    const budget = new YieldBudget();
+    const failed = budget.next().then(() => Promise.reject(new Error("failed")));
+    const next = budget.next();
     await failed.catch(() => {});
     await next;
-    await turns.next();
+    await budget.next();
   });
 });

@@ -1,0 +1,26 @@
+/** Lets work that shares a key run one after the other, in the order in which it came. */
+export class KeyedMutex {
+  readonly #last = new Map<string, Promise<void>>();
+
+  /** Runs `work` once everything that came earlier under one of these keys has ended. */
+  async run<T>(keys: Iterable<string>, work: () => Promise<T>): Promise<T> {
+    const mine = new Set(keys);
+    const before = new Set<Promise<void>>();
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    for (const key of mine) {
+      const last = this.#last.get(key);
+      if (last !== undefined) before.add(last);
+      this.#last.set(key, ended);
+    }
+    try {
+      await Promise.all(before);
+      return await work();
+    } finally {
+      for (const key of mine) if (this.#last.get(key) === ended) this.#last.delete(key);
+      end();
+    }
+  }
+}
