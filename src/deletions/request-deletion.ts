@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { againstWriters } from "../entities/against-writers.js";
 import type { Identity, IdentityHash } from "../entities/identity.js";
-import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
 import { type ErasureScope, expandScope, idsOf, type ScopeParts } from "./erasure-scope.js";
@@ -15,10 +14,6 @@ export interface RequestParts extends ScopeParts {
   readonly failpoint: Failpoint;
 }
 
-/** Each attempt but the first needs a write to one of the profiles, or another request for one of them, at that very moment. */
-const ATTEMPTS = 30;
-const LONGEST_PAUSE_MS = 100;
-
 /**
  * Accepts the deletion of the profile that has this identity, and resolves with its request id. When it resolves the request survives
  * a crash, no read returns the profile by any of its identities, and no write that is not newer than `now` (Unix ms,
@@ -32,17 +27,13 @@ export async function requestDeletion(
   now: number,
 ): Promise<string> {
   const hash = parts.hashIdentity(table, identity);
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+  return againstWriters(async () => {
     const scope = await expandScope(parts, hash, now);
     const open = scope.profiles.length > 0 ? undefined : await repeatable(parts, hash);
-    const requestId =
-      open === undefined
-        ? await accept(parts, { table, identity, hash, now }, scope)
-        : await repeat(parts, { identity, hash, now }, open, scope);
-    if (requestId !== undefined) return requestId;
-    await sleep(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS));
-  }
-  throw new ServiceError("unavailable", "Too much is written to the same entities at once", { retryAfter: 1 });
+    return open === undefined
+      ? accept(parts, { table, identity, hash, now }, scope)
+      : repeat(parts, { identity, hash, now }, open, scope);
+  });
 }
 
 /** The open request of this identity, unless a profile has been built since under one of the identities that it names. */

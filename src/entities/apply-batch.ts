@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { pacer } from "../async/yielding.js";
-import { ServiceError } from "../errors.js";
+import { againstWriters } from "./against-writers.js";
 import type { BatchMessage } from "./batch-message.js";
 import type { EntityId } from "./entity.js";
 import { encodeDocument } from "./entity-document.js";
@@ -26,10 +25,6 @@ export interface BatchParts {
   newId(): EntityId;
 }
 
-/** A batch meets another one, or a deletion, that changes the same profiles at the same moment. Each attempt but the first needs that. */
-const ATTEMPTS = 30;
-const LONGEST_PAUSE_MS = 100;
-
 /**
  * Brings messages into the history, the profiles and the counts, by one commit: all of them, or none when it rejects. Messages that an erasure
  * suppresses are left out, as are those that are kept already. Resolves with those over a limit, which were not kept. Rejects with `unavailable`
@@ -42,12 +37,12 @@ export async function applyBatch(
 ): Promise<readonly RefusedMessage[]> {
   const hashes = [...new Set(batch.flatMap((message) => message.hashes))];
   let left = batch;
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+  return againstWriters(async () => {
     const seals = batchSealing(parts.entityKeys);
     const found = await findProfiles(parts, seals, hashes);
     if (found.unreadable.length > 0) {
       await eraseUnreadable(parts, found.unreadable);
-      continue;
+      return undefined;
     }
     left = left.filter((message) => !isSuppressed(message, found));
     if (left.length === 0) return [];
@@ -57,9 +52,8 @@ export async function applyBatch(
     }
     const kept = await parts.history.kept(left.map(({ id }) => id));
     left = left.filter(({ id }) => !kept.has(id));
-    await sleep(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS));
-  }
-  throw new ServiceError("unavailable", "Too much is written to the same entities at once", { retryAfter: 1 });
+    return undefined;
+  });
 }
 
 /** Those of the messages that `applyBatch` would refuse now. Nothing is kept, and nothing changes. */

@@ -1,0 +1,70 @@
+import { expect } from "chai";
+import { backoff, jittered, repeat, retry } from "../../src/async/retry.js";
+
+describe("work that can be repeated", () => {
+  it("is done again while it fails and a pause is given, and its last error stands", async () => {
+    const seen: [unknown, number][] = [];
+    let done = 0;
+    const failing = retry(
+      async () => Promise.reject(`error ${++done}`),
+      (error, attempt) => {
+        seen.push([error, attempt]);
+        return attempt < 3 ? 0 : undefined;
+      },
+    );
+    expect(await reasonOf(failing)).to.equal("error 3");
+    expect(seen).to.deep.equal([
+      ["error 1", 1],
+      ["error 2", 2],
+      ["error 3", 3],
+    ]);
+  });
+
+  it("resolves with the first success", async () => {
+    let done = 0;
+    const work = async () => (++done < 3 ? Promise.reject(new Error("not yet")) : done);
+    expect(await retry(work, () => 0)).to.equal(3);
+  });
+
+  it("rejects with what stands in the place of its error", async () => {
+    const other = retry(
+      async () => Promise.reject("its own"),
+      () => {
+        throw "another";
+      },
+    );
+    expect(await reasonOf(other)).to.equal("another");
+  });
+
+  it("is done again while its result says so, and an error ends it", async () => {
+    let done = 0;
+    const work = async () => (++done === 4 ? Promise.reject("error") : done);
+    expect(await repeat(work, (result) => (result < 3 ? 0 : undefined))).to.equal(3);
+    expect(await reasonOf(repeat(work, () => 0))).to.equal("error");
+  });
+
+  it("ends in its pause when it is told to", async () => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    const pausing = [retry(() => Promise.reject("error"), pause, { signal }), repeat(async () => 1, pause, { signal })];
+    function pause() {
+      stop.abort();
+      return 60_000;
+    }
+    for (const each of pausing) expect(await reasonOf(each)).to.have.property("name", "AbortError");
+  });
+
+  it("waits twice as long each time, up to a longest pause, and a random part of it", () => {
+    expect([1, 2, 3, 4, 5, 1e9].map((attempt) => backoff(attempt, 250, 1_500))).to.deep.equal([
+      250, 500, 1_000, 1_500, 1_500, 1_500,
+    ]);
+    for (let i = 0; i < 100; i += 1) expect(jittered(20)).to.be.within(0, 20);
+  });
+});
+
+async function reasonOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => expect.fail("it did not reject"),
+    (reason: unknown) => reason,
+  );
+}
