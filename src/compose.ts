@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
+import { retry } from "./async/retry.js";
 import { catalogueCensus } from "./catalogue/census.js";
 import { segmentIds } from "./catalogue/segment-ids.js";
 import { segmentNames } from "./catalogue/segment-names.js";
@@ -47,7 +48,6 @@ import { keptColumns } from "./metrics/slot-columns.js";
 import { watchRecorder } from "./metrics/watch-recorder.js";
 
 import { openStores } from "./stores/open-stores.js";
-import { patiently } from "./stores/patiently.js";
 import type { Stores } from "./stores/stores.js";
 
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
@@ -176,8 +176,8 @@ export async function compose(
     server: port.server,
     api: all,
     async listen() {
-      await patiently(erasure.eraseAgain, stores.failureOf, log);
-      await patiently(stores.catalogue.endMemberships, stores.failureOf, log);
+      await patiently(erasure.eraseAgain, stores, log);
+      await patiently(stores.catalogue.endMemberships, stores, log);
       const address = await port.listen();
       maintenance = maintainHistory({ ...stores, arrivals: arrivalClock, keepMs: keepMs(settings.history.keep), log });
       if (settings.roles.includes("worker")) erasure.start();
@@ -196,6 +196,20 @@ export async function compose(
       await stores.close();
     },
   };
+}
+
+/** How long a start waits for a store that is unreachable, and between two attempts, ms. */
+const START_WAIT_MS = 60_000;
+const START_PAUSE_MS = 1_000;
+
+/** Runs work that can be repeated, again and again while it fails for a store that is unreachable. */
+function patiently(work: () => Promise<void>, { failureOf }: Stores, log: Log): Promise<void> {
+  const until = performance.now() + START_WAIT_MS;
+  return retry(work, (error) => {
+    if (failureOf(error)?.kind !== "unavailable" || performance.now() > until) return undefined;
+    log.warn({ err: error }, "a store is away: the start goes on when it is back");
+    return START_PAUSE_MS;
+  });
 }
 
 /** Ms. Where several processes use the same stores, each look is a question to a server, and wake-up calls make up for the pause. */

@@ -51,7 +51,7 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: `${domain} imports leaves and itself`,
   })),
   {
-    who: /^stores\/(stores|open-stores|pepper|copy|open-copies|patiently|tls-trouble)$/,
+    who: /^stores\/(stores|open-stores|pepper|copy|open-copies|tls-trouble)$/,
     may: (to) => /^(stores\/|config$)/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "the stores are ports",
   },

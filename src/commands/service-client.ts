@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { backoff, retry } from "../async/retry.js";
 import { StartError } from "../errors.js";
 
 /** How often a request is tried, and the longest wait between two tries. */
 const TRIES = 8;
 const LONGEST_WAIT_MS = 30_000;
+const FIRST_WAIT_MS = 500;
 
 /** An answer of a running service. */
 export interface ServiceAnswer {
@@ -42,24 +43,39 @@ export function serviceClient({ url, key, say = () => {}, signal }: ServiceClien
 
   return {
     async post(path, body, headers) {
-      for (let tried = 1; ; tried += 1) {
-        const result = await attempt(`${url}${path}`, key, body, headers, signal);
+      const attempt = async () => {
+        const result = await send(`${url}${path}`, key, body, headers, signal);
         if (result === "refused" && !reached) {
           throw new StartError(
             `There is no service at ${origin}: start it, or name another address (--url or ENTITY_METRICS_URL)`,
           );
         }
         reached ||= result !== "refused";
-        const answer = typeof result === "object" ? result : undefined;
-        if (answer !== undefined && answer.status !== 429 && answer.status !== 503) return checkKey(answer, origin);
-        const problem = answer === undefined ? `${origin} does not answer` : `${origin} is busy (${answer.status})`;
-        if (tried === TRIES) throw new StartError(`${problem}; gave up after ${TRIES} tries`);
-        const wait = Math.min(LONGEST_WAIT_MS, answer?.retryAfterMs ?? 250 * 2 ** tried);
-        if (wait >= 1000) say(`${problem}; trying again in ${Math.ceil(wait / 1000)} s`);
-        await sleep(wait, undefined, signal === undefined ? {} : { signal });
-      }
+        if (typeof result === "string") throw new Busy(`${origin} does not answer`);
+        const { status, retryAfterMs } = result;
+        if (status === 429 || status === 503) throw new Busy(`${origin} is busy (${status})`, retryAfterMs);
+        return checkKey(result, origin);
+      };
+      const pauseAfter = (error: unknown, tried: number) => {
+        if (!(error instanceof Busy)) return undefined;
+        if (tried === TRIES) throw new StartError(`${error.message}; gave up after ${TRIES} tries`);
+        const wait = Math.min(LONGEST_WAIT_MS, error.retryAfterMs ?? backoff(tried, FIRST_WAIT_MS, LONGEST_WAIT_MS));
+        if (wait >= 1000) say(`${error.message}; trying again in ${Math.ceil(wait / 1000)} s`);
+        return wait;
+      };
+      return retry(attempt, pauseAfter, signal === undefined ? {} : { signal });
     },
   };
+}
+
+/** The service may answer otherwise later. */
+class Busy extends Error {
+  readonly retryAfterMs: number | undefined;
+
+  constructor(problem: string, retryAfterMs?: number) {
+    super(problem);
+    this.retryAfterMs = retryAfterMs;
+  }
 }
 
 interface Attempt extends ServiceAnswer {
@@ -67,7 +83,7 @@ interface Attempt extends ServiceAnswer {
 }
 
 /** One try: the answer; `refused` when no connection was accepted or the name is unknown, `broken` when there was no whole answer. */
-async function attempt(
+async function send(
   url: string,
   key: string,
   body: string | Uint8Array,

@@ -1,9 +1,9 @@
+import { backoff } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import type { EntityKeys } from "../entities/entity-keys.js";
 import type { EntityStore } from "../entities/entity-store.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
-import { retryDelay } from "./backoff.js";
 import { type Deletion, dataIdsOf, isStuck, stageOf } from "./deletion.js";
 import type { DeletionObserver } from "./deletion-observer.js";
 import type { DownstreamTarget, ErasureSubject } from "./downstream-target.js";
@@ -203,7 +203,17 @@ const WAIT_MS = 1000;
 
 /** Nothing that fails is told to wait longer, ms: a longer wait means that the clock was set back since, and is over. */
 function longestWait(parts: RunParts, deletion: Deletion): number {
-  return Math.max(WAIT_MS, retryDelay(deletion.attempts, isRemote(parts, stageOf(deletion))));
+  return Math.max(WAIT_MS, retryDelay(parts, stageOf(deletion), deletion.attempts));
+}
+
+const FIRST_DELAY_MS = 250;
+const LONGEST_OWN_DELAY_MS = 30_000;
+const LONGEST_REMOTE_DELAY_MS = 15 * 60_000;
+
+/** Ms to wait after that many failed attempts in a row at a stage: doubling, our own stores at most 30 s, a remote target at most 15 min. */
+function retryDelay(parts: RunParts, stage: string, attempts: number): number {
+  const longestMs = isRemote(parts, stage) ? LONGEST_REMOTE_DELAY_MS : LONGEST_OWN_DELAY_MS;
+  return backoff(attempts + 1, FIRST_DELAY_MS, longestMs);
 }
 
 async function stage<T>(name: string, deletion: Deletion, work: () => Promise<T>): Promise<T> {
@@ -254,7 +264,7 @@ async function noteFailure(parts: RunParts, failure: StageFailure): Promise<void
   if (failure.cause instanceof EarlierOpen) return noteWait(parts, deletion, WAIT_MS);
   const attempts = deletion.attempts + 1;
   const done = deletion.done.filter((stage) => stage !== name);
-  await noteWait(parts, { ...deletion, done, attempts }, retryDelay(attempts, isRemote(parts, name)));
+  await noteWait(parts, { ...deletion, done, attempts }, retryDelay(parts, name, attempts));
   observer.failed(name);
   log.warn(
     { request: deletion.requestId, stage: name, attempts, stuck: isStuck({ attempts }) },

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
+import { retry } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import { ServiceError } from "../errors.js";
 import type { Idempotency, IdempotentRequest } from "./idempotency.js";
@@ -113,13 +113,11 @@ export class RepeatableRun {
   }
 }
 
-/** Tries a few times; what fails then ends with the lease. */
+/** Resolves after the first attempt; others follow in the background. What they cannot release ends with the lease. */
 async function letGo(idempotency: Idempotency, id: string, owner: string): Promise<void> {
-  const tries = async (left: number): Promise<void> => {
-    await sleep(RELEASE_PAUSE_MS, undefined, { ref: false });
-    await idempotency.release(id, owner).catch(() => (left > 0 ? tries(left - 1) : undefined));
-  };
-  await idempotency.release(id, owner).catch(() => void tries(RELEASE_TRIES));
+  const release = () => idempotency.release(id, owner);
+  const pauseAfter = (_: unknown, attempt: number) => (attempt > RELEASE_TRIES ? undefined : RELEASE_PAUSE_MS);
+  await release().catch(() => void retry(release, pauseAfter, { ref: false }).catch(() => {}));
 }
 
 function anotherBody(): ServiceError {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
+import { repeat } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
 import { type Line, lineFaults } from "../../formats/line-splitter.js";
 import type { Fault } from "../rejections.js";
@@ -86,13 +86,11 @@ interface Tally {
   readonly errors: readonly (Fault & { readonly path: string })[];
 }
 
-async function post(path: string, body: string, key: string, { client, signal }: SendOptions): Promise<ServiceAnswer> {
+function post(path: string, body: string, key: string, { client, signal }: SendOptions): Promise<ServiceAnswer> {
   const headers = { "Content-Type": "application/x-ndjson", "Idempotency-Key": key };
-  for (let tried = 1; ; tried += 1) {
-    const answer = await client.post(path, body, headers);
-    if (answer.status !== 409 || tried === BUSY_TRIES) return answer;
-    await sleep(BUSY_WAIT_MS, undefined, { signal });
-  }
+  const pauseAfter = ({ status }: ServiceAnswer, attempt: number) =>
+    status === 409 && attempt < BUSY_TRIES ? BUSY_WAIT_MS : undefined;
+  return repeat(() => client.post(path, body, headers), pauseAfter, { signal });
 }
 
 function messageOf({ body }: ServiceAnswer): string {

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Db, MongoClient, MongoServerError, MongoServerSelectionError, ReadConcern } from "mongodb";
+import { retry } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { tlsTrouble } from "../tls-trouble.js";
@@ -42,8 +42,11 @@ export async function connect(
   prepare: (connection: Connection) => Promise<void>,
 ): Promise<Connection> {
   const until = performance.now() + waitMs;
-  for (let tries = 1; ; tries += 1) {
+  let hosts = "";
+
+  async function once(): Promise<Connection> {
     const client = openClient(url, deadlineMs);
+    hosts = hostsOf(client);
     try {
       await client.connect();
       const connection = await databasesOf(client, { url, deadlineMs, log });
@@ -59,17 +62,18 @@ export async function connect(
       };
     } catch (error) {
       await client.close();
-      const refusal = refusalOf(error, hostsOf(client));
-      if (refusal !== undefined) throw refusal;
-      if (mongoFailure(error)?.kind !== "unavailable" && !isNameFailure(error)) throw error;
-      if (performance.now() > until) {
-        const words = `ENTITIES_URL: MongoDB at ${hostsOf(client)} is not there, or has no primary`;
-        throw new StartError(words, { cause: error });
-      }
-      if (tries === 1) log.warn({ hosts: hostsOf(client) }, "MongoDB is away: waiting for it");
-      await sleep(PAUSE_MS);
+      throw refusalOf(error, hosts) ?? error;
     }
   }
+
+  return retry(once, (error, attempt) => {
+    if (mongoFailure(error)?.kind !== "unavailable" && !isNameFailure(error)) return undefined;
+    if (performance.now() > until) {
+      throw new StartError(`ENTITIES_URL: MongoDB at ${hosts} is not there, or has no primary`, { cause: error });
+    }
+    if (attempt === 1) log.warn({ hosts }, "MongoDB is away: waiting for it");
+    return PAUSE_MS;
+  });
 }
 
 /**

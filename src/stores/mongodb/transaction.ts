@@ -9,6 +9,7 @@ import {
   ReadConcern,
   type UUID,
 } from "mongodb";
+import { retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import { isDuplicate, mongoFailure } from "./failure.js";
@@ -48,16 +49,11 @@ export function transactions(client: MongoClient, deadlineMs: number): Transact 
     }
   }
 
-  async function untilDone<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
-    for (;;) {
-      try {
-        return await once(work, deadline);
-      } catch (error) {
-        // The driver itself runs nothing again that found its connections closed, though nothing of it was sent.
-        if (!(error instanceof Error && error.name === "MongoPoolClearedError") || deadline.aborted) throw error;
-        await sleep(PAUSE_MS);
-      }
-    }
+  function untilDone<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
+    // The driver itself runs nothing again that found its connections closed, though nothing of it was sent.
+    const pauseAfter = (error: unknown) =>
+      error instanceof Error && error.name === "MongoPoolClearedError" && !deadline.aborted ? PAUSE_MS : undefined;
+    return retry(() => once(work, deadline), pauseAfter, { signal: deadline });
   }
 
   return (work) =>
