@@ -1,6 +1,6 @@
 import { systemClock } from "./clock.js";
 import { compose, type Service } from "./compose.js";
-import { similarNames } from "./config/similar-names.js";
+import { similarNames } from "./config/environment.js";
 import { readSettings, type Settings } from "./config.js";
 import { dieAt } from "./failpoint.js";
 import { type FirstKey, firstLines, keepInFile } from "./first-key.js";

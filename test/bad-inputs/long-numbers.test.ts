@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { csvRows } from "../../src/commands/ingest/csv-rows.js";
-import { lineRows } from "../../src/commands/ingest/line-rows.js";
-import type { Row, RowReader } from "../../src/commands/ingest/row.js";
+import type { Row, RowReader } from "../../src/commands/ingest/rows.js";
+import { lineRows } from "../../src/commands/ingest/rows.js";
 import { CsvReader, type CsvRecord, csvCells } from "../../src/formats/csv.js";
 import { instantReader } from "../../src/formats/instant.js";
 import { parseLine } from "../../src/formats/line-protocol.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { csvRows, isCsvHeader } from "../../src/commands/ingest/csv-rows.js";
-import type { Row, RowReader } from "../../src/commands/ingest/row.js";
+import type { Row, RowReader } from "../../src/commands/ingest/rows.js";
 import type { Fault } from "../../src/commands/rejections.js";
 import { type CsvRecord, csvCells } from "../../src/formats/csv.js";
 

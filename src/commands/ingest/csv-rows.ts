@@ -1,6 +1,6 @@
 import { type CsvRecord, csvCells } from "../../formats/csv.js";
 import { instantReader } from "../../formats/instant.js";
-import { BAD_TIME, BAD_VALUE, numberIn, type RowDefaults, type RowReader } from "./row.js";
+import { BAD_TIME, BAD_VALUE, numberIn, type RowDefaults, type RowReader } from "./rows.js";
 
 const TIME_COLUMNS = ["ts", "time", "timestamp"];
 

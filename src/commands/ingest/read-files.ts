@@ -10,9 +10,7 @@ import { origin, type Rejections } from "../rejections.js";
 import { InterruptedError, UsageError } from "../run-command.js";
 import { csvRows, isCsvHeader, otherSeparator } from "./csv-rows.js";
 import { fileLines } from "./file-lines.js";
-import { jsonRows } from "./json-rows.js";
-import { lineRows } from "./line-rows.js";
-import type { Row, RowDefaults, RowReader } from "./row.js";
+import { jsonRows, lineRows, type Row, type RowDefaults, type RowReader } from "./rows.js";
 import type { SeriesNumbers } from "./series-numbers.js";
 import type { SlotFold } from "./slot-fold.js";
 
