@@ -71,7 +71,7 @@ export async function compose(
   log: Log,
   failpoint: Failpoint = noFailpoint,
 ): Promise<Service> {
-  const stores = await openStores({ settings, log, failpoint });
+  const stores = await openStores({ settings, log, clock, failpoint });
   const all = new Api();
   // A process that only works in the background says how it is, and serves nothing else.
   const api = settings.roles.includes("api") ? all : new Api();

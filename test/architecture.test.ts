@@ -104,6 +104,10 @@ describe("the architecture", () => {
       ({ path, code }) => /Date\.now\(|new Date\(\)/.test(code) && !/^(clock$|commands\/)/.test(path),
     );
     expect(asking.map(({ path }) => path)).to.deep.equal([]);
+    const holding = files.filter(
+      ({ path, code }) => /\bsystemClock\b/.test(code) && !/^(clock$|main$|commands\/)/.test(path),
+    );
+    expect(holding.map(({ path }) => path)).to.deep.equal([]);
   });
 
   it("names an engine only in stores, config and compose", () => {

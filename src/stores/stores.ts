@@ -1,4 +1,5 @@
 import type { CatalogueStore } from "../catalogue/catalogue-store.js";
+import type { Clock } from "../clock.js";
 import type { Settings } from "../config.js";
 import type { ErasureWatermark } from "../deletions/erasure-watermark.js";
 import type { Ledger } from "../deletions/ledger.js";
@@ -23,6 +24,7 @@ import type { Probe } from "../probe.js";
 export interface OpenParts {
   readonly settings: Settings;
   readonly log: Log;
+  readonly clock: Clock;
   readonly failpoint?: Failpoint | undefined;
 }
 

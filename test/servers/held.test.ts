@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
+import { systemClock } from "../../src/clock.js";
 import { openLog } from "../../src/log.js";
 import { openStores } from "../../src/stores/open-stores.js";
 import {
@@ -79,7 +80,11 @@ function isHeld(pid: number): boolean {
 
 /** Which ports still hold something of what each of these deletions erases. */
 async function whatIsLeft(name: string, requestIds: readonly string[]): Promise<string[]> {
-  const stores = await openStores({ settings: settingsFor("unused", onServersOnly(name)), log: openLog("silent") });
+  const stores = await openStores({
+    settings: settingsFor("unused", onServersOnly(name)),
+    log: openLog("silent"),
+    clock: systemClock,
+  });
   try {
     const left: string[] = [];
     for (const requestId of requestIds) {

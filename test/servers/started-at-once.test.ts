@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
+import { systemClock } from "../../src/clock.js";
 import { openLog } from "../../src/log.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { dimensionNamed } from "../../src/metrics/dimensions/index.js";
@@ -70,7 +71,11 @@ const SIZES = [
 
 /** What recorders have written for these hours: series, slot and value, oldest slot first. */
 async function savedBy(name: string): Promise<[string, number, number][]> {
-  const stores = await openStores({ settings: settingsFor("unused", onServersOnly(name)), log: openLog("silent") });
+  const stores = await openStores({
+    settings: settingsFor("unused", onServersOnly(name)),
+    log: openLog("silent"),
+    clock: systemClock,
+  });
   try {
     const windows = SIZES.map((series) => {
       const { slotMs } = series.dimension;

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
+import { systemClock } from "../../src/clock.js";
 import { ServiceError, StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
 import { openBullmq } from "../../src/stores/bullmq/index.js";
@@ -71,7 +72,9 @@ onServers(["bullmq"], "the server of the jobs", () => {
   ] as const) {
     it(`is not looked for at ${url}`, async () => {
       const settings = settingsFor("unused", { jobs: { url } });
-      const error = await openBullmq({ settings, log: openLog("silent") }).catch((reason: unknown) => reason);
+      const error = await openBullmq({ settings, log: openLog("silent"), clock: systemClock }).catch(
+        (reason: unknown) => reason,
+      );
       expect(error).to.be.instanceOf(StartError);
       expect((error as StartError).message).to.match(reason);
     });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
+import { systemClock } from "../../src/clock.js";
 import { StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
 import { type ShardedCollection, shardingFault } from "../../src/stores/mongodb/collection.js";
@@ -87,7 +88,7 @@ onServers(["mongod"], "a MongoDB that is no replica set", function () {
 
   it("is refused in one line, as it has no transactions", async () => {
     const settings = settingsFor("/nowhere", { pepper: testPepper, entities: { url: `mongodb://${host}/alone` } });
-    const error = await openMongo({ settings, log: openLog("silent") }).then(
+    const error = await openMongo({ settings, log: openLog("silent"), clock: systemClock }).then(
       (engine) => engine.close(),
       (reason: unknown) => reason,
     );

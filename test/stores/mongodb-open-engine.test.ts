@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { systemClock } from "../../src/clock.js";
 import { StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
 import { openMongo, openMongoKeys } from "../../src/stores/mongodb/index.js";
@@ -26,7 +27,7 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
   const settings = (url = mongodbUrl(name)) =>
     settingsFor("/nowhere", { pepper: testPepper, entities: { url }, limits: { store_deadline_ms: 2000 } });
   const open = async (url?: string) => {
-    engine = await openMongo({ settings: settings(url), log: openLog("silent") });
+    engine = await openMongo({ settings: settings(url), log: openLog("silent"), clock: systemClock });
     return engine;
   };
 

@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { systemClock } from "../../src/clock.js";
 import { openLog } from "../../src/log.js";
 import { openStores } from "../../src/stores/open-stores.js";
 import { settingsFor, startService, type TestService } from "../support/service.js";
@@ -50,7 +51,7 @@ describe("data and its ledger", () => {
 
   async function refusal(): Promise<string> {
     try {
-      await (await openStores({ settings: settingsFor(dir), log: openLog("silent") })).close();
+      await (await openStores({ settings: settingsFor(dir), log: openLog("silent"), clock: systemClock })).close();
       return "";
     } catch (error) {
       return (error as Error).message;

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { gunzipSync } from "node:zlib";
+import { systemClock } from "../../src/clock.js";
 import type { Log } from "../../src/log.js";
 import { openInflux } from "../../src/stores/influxdb/index.js";
 import type { MetricEngine } from "../../src/stores/stores.js";
@@ -59,7 +60,7 @@ export async function influxAnswers(deadlineMs: number): Promise<InfluxAnswers> 
     metrics: { url: `influxdb://127.0.0.1:${port}/?org=o&bucket=b`, token: "secret" },
     limits: { store_deadline_ms: deadlineMs },
   });
-  const engine = await openInflux({ settings, log });
+  const engine = await openInflux({ settings, log, clock: systemClock });
   return {
     engine,
     bodies,

@@ -1,5 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "../../src/clock.js";
 import { type Log, openLog } from "../../src/log.js";
 import { openInflux } from "../../src/stores/influxdb/index.js";
 import type { MetricEngine } from "../../src/stores/stores.js";
@@ -26,7 +27,7 @@ export async function influxSeries(options: InfluxOptions = {}): Promise<InfluxS
   const { bucket = ownName(), server, log = openLog("silent") } = options;
   const metrics = { url: influxdbUrl(bucket, server), token: influxdbToken(), ...options.settings?.metrics };
   const settings = settingsFor(join(tmpdir(), "nothing-is-kept-here"), { ...options.settings, metrics });
-  const engine = await openInflux({ settings, log });
+  const engine = await openInflux({ settings, log, clock: systemClock });
   return {
     ...engine,
     bucket,

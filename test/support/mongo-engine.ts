@@ -1,4 +1,5 @@
 import { MongoClient } from "mongodb";
+import { systemClock } from "../../src/clock.js";
 import { openLog } from "../../src/log.js";
 import { openMongo } from "../../src/stores/mongodb/index.js";
 import type { EntityEngine } from "../../src/stores/stores.js";
@@ -23,7 +24,7 @@ export async function openTestEngine(server?: string): Promise<TestEngine> {
   const name = ownName();
   const url = mongodbUrl(name, server);
   const settings = settingsFor("unused", { entities: { url }, pepper: "a-pepper-for-tests-only-0123456789abcdef" });
-  const open = () => openMongo({ settings, log: openLog("silent") });
+  const open = () => openMongo({ settings, log: openLog("silent"), clock: systemClock });
   const client = new MongoClient(mongodbUrl(name), { writeConcern: { w: "majority", journal: true } });
   const engines = [await open()];
   const [stores] = engines as [EntityEngine];

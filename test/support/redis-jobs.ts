@@ -1,4 +1,5 @@
 import { tmpdir } from "node:os";
+import { systemClock } from "../../src/clock.js";
 import { openLog } from "../../src/log.js";
 import { openBullmq } from "../../src/stores/bullmq/index.js";
 import type { JobEngine } from "../../src/stores/stores.js";
@@ -14,5 +15,5 @@ export interface RedisJobsOptions {
 /** Jobs in Redis, under a prefix of their own. */
 export function openRedisJobs({ server, prefix = ownName() }: RedisJobsOptions = {}): Promise<JobEngine> {
   const settings = settingsFor(tmpdir(), { jobs: { url: redisUrl(prefix, server) } });
-  return openBullmq({ settings, log: openLog("silent") });
+  return openBullmq({ settings, log: openLog("silent"), clock: systemClock });
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "../../src/clock.js";
 import type { Failpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import { openStores } from "../../src/stores/open-stores.js";
@@ -40,6 +41,6 @@ export async function storesOf(
   onServers: boolean = storesOnServers,
 ): Promise<OpenStores> {
   const settings = settingsFor(dir, onServers ? { ...onServersOnly(nameOf(dir)), ...PATIENT } : {});
-  const stores = await openStores({ settings, log: openLog("silent"), failpoint });
+  const stores = await openStores({ settings, log: openLog("silent"), clock: systemClock, failpoint });
   return { stores, dir, close: () => stores.close() };
 }

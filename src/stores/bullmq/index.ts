@@ -16,7 +16,7 @@ const ANSWER_MS = 1_000;
 const WORKER_SILENCE_MS = 25_000;
 
 /** Opens jobs in Redis, or, while it is away, without it: everything then comes later, and nothing is lost. */
-export async function openBullmq({ settings, log }: OpenParts): Promise<JobEngine> {
+export async function openBullmq({ settings, log, clock }: OpenParts): Promise<JobEngine> {
   const redis = connections(settings.jobs.url);
   const producer = redis.open({
     enableOfflineQueue: false,
@@ -42,7 +42,7 @@ export async function openBullmq({ settings, log }: OpenParts): Promise<JobEngin
     said = words;
   });
   const consumer = () => redis.open({ maxRetriesPerRequest: null, socketTimeout: WORKER_SILENCE_MS });
-  const wakeUp = bullmqWakeUp({ prefix: redis.prefix, producer, consumer });
+  const wakeUp = bullmqWakeUp({ prefix: redis.prefix, producer, consumer, clock });
   await ready(producer);
 
   return {

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { systemClock } from "../../clock.js";
+import type { Clock } from "../../clock.js";
 import type { WakeUp } from "../../deletions/wake-up.js";
 import { JobQueue } from "./job-queue.js";
 import { jobWorker } from "./job-worker.js";
@@ -23,6 +23,7 @@ export interface WakeUpParts {
   readonly producer: Redis;
   /** Opens a connection that waits for the server. */
   consumer(): Redis;
+  readonly clock: Clock;
 }
 
 /**
@@ -30,13 +31,13 @@ export interface WakeUpParts {
  * this id; one that is doubled or late does no harm either. The ledger says what is open, and the next look of the sweeper finds every
  * request whose hint was lost; so nothing is kept here for a server that comes back.
  */
-export function bullmqWakeUp({ prefix, producer, consumer }: WakeUpParts): WakeUp {
+export function bullmqWakeUp({ prefix, producer, consumer, clock }: WakeUpParts): WakeUp {
   const queue = new JobQueue(QUEUE, prefix, producer);
   let worker: { close(): Promise<void> } | undefined;
 
   return {
     hint(requestId, delayMs = 0) {
-      const options = delayMs > 0 ? optionsForLater(requestId, delayMs, systemClock()) : { jobId: requestId };
+      const options = delayMs > 0 ? optionsForLater(requestId, delayMs, clock()) : { jobId: requestId };
       queue
         .get()
         ?.add("deletion", {}, options)

@@ -1,4 +1,3 @@
-import { systemClock } from "../../clock.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../probe.js";
 import type { SeriesTarget } from "../copy.js";
@@ -13,7 +12,7 @@ const DEADLINE_MS = 120_000;
 
 /** Opens the bucket, to fill it. */
 export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> {
-  const { settings } = parts;
+  const { settings, clock } = parts;
   const patient = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
   const engine = await openInflux({ ...parts, settings: patient });
   const { url, bucket, ...address } = influxAddress(settings);
@@ -25,9 +24,9 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
     async begin(mark) {
       source = mark;
       for (const probe of engine.probes) await refuseTrouble(probe, url);
-      return beginCopy(client, bucket, mark, systemClock());
+      return beginCopy(client, bucket, mark, clock());
     },
-    finish: () => finishCopy(client, source, systemClock()),
+    finish: () => finishCopy(client, source, clock()),
     async close() {
       client.close();
       await engine.close();

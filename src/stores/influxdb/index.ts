@@ -1,6 +1,5 @@
 import { setMaxListeners } from "node:events";
 import { withTimeLimit } from "../../async/time-limit.js";
-import { systemClock } from "../../clock.js";
 import { keepMs } from "../../formats/duration.js";
 import type { Probe } from "../../probe.js";
 import type { MetricEngine, OpenParts } from "../stores.js";
@@ -19,7 +18,7 @@ const FIRST_LOOK_MS = 2_000;
  * Opens the series in InfluxDB 2, whose retention is that of the bucket. The server may be away: reads and writes then
  * say so, and find it when it is back. Throws a `StartError` when the URL or the token is missing or wrong in itself.
  */
-export async function openInflux({ settings, log }: OpenParts): Promise<MetricEngine> {
+export async function openInflux({ settings, log, clock }: OpenParts): Promise<MetricEngine> {
   const address = influxAddress(settings);
   const deadlineMs = settings.limits.store_deadline_ms;
   const client = influxClient(address, deadlineMs);
@@ -40,7 +39,7 @@ export async function openInflux({ settings, log }: OpenParts): Promise<MetricEn
       bucket,
       bucketName: address.bucket,
       deadlineMs,
-      clock: systemClock,
+      clock,
       log,
       closing: closing.signal,
     }),
