@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { checkSettings } from "./config/check.js";
 import { fromEnvironment } from "./config/environment.js";
 import { readJson } from "./config/read-json.js";
+import { defaultSettings } from "./config/setting-schema.js";
 import { StartError } from "./errors.js";
 
 /** Every setting, as `config/schema.json` describes it. Times are ms, sizes bytes, `keep` a duration or null for ever. */
@@ -63,11 +63,10 @@ export interface RemoteTargetSettings {
   readonly token: string;
 }
 
-/** The settings of this process: `config/default.json`, the file named by `CONFIG`, then the environment. Throws a `StartError`. */
+/** The settings of this process: the defaults of `config/schema.json`, the file named by `CONFIG`, then the environment. Throws a `StartError`. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
-  const shipped = JSON.parse(readFileSync(new URL("../config/default.json", import.meta.url), "utf8")) as Tree;
   const own = environment.CONFIG === undefined || environment.CONFIG === "" ? {} : readFile(environment.CONFIG);
-  const settings = laidOver(laidOver(shipped, own), fromEnvironment(environment));
+  const settings = laidOver(laidOver(defaultSettings(), own), fromEnvironment(environment));
   checkSettings(settings);
   const known = settings as unknown as Settings;
   if (known.pepper !== null && Buffer.byteLength(known.pepper) < 32) {

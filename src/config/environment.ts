@@ -1,24 +1,18 @@
 import { StartError } from "../errors.js";
 import { nearestWord } from "../nearest-word.js";
-import { allowedWords, type Setting, settingList } from "./setting-schema.js";
+import { allowedWords, type Setting, settingList, settingTree } from "./setting-schema.js";
 
 /**
  * The settings that the environment names, as an object to lay over the others. Lists of words are separated by commas,
  * lists of objects are JSON, an empty value of a setting that may be null is null.
  */
 export function fromEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
-  const settings: Record<string, unknown> = {};
-  for (const setting of settingList) {
-    const text = environment[setting.environment];
-    if (text === undefined) continue;
-    let place = settings;
-    for (const name of setting.path.slice(0, -1)) {
-      place[name] ??= {};
-      place = place[name] as Record<string, unknown>;
-    }
-    place[setting.path.at(-1) as string] = parsed(setting, text);
-  }
-  return settings;
+  return settingTree(
+    settingList.flatMap((setting) => {
+      const text = environment[setting.environment];
+      return text === undefined ? [] : [[setting, parsed(setting, text)] as const];
+    }),
+  );
 }
 
 function parsed(setting: Setting, text: string): unknown {

@@ -5,6 +5,7 @@ export interface SettingSchema {
   readonly description?: string;
   readonly type?: string | readonly string[];
   readonly enum?: readonly string[];
+  readonly default?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
@@ -41,6 +42,25 @@ function leavesOf(schema: SettingSchema, path: readonly string[]): Setting[] {
   if (schema.properties !== undefined)
     return Object.entries(schema.properties).flatMap(([name, child]) => leavesOf(child, [...path, name]));
   return [{ path, name: path.join("."), environment: schema.environment ?? path.join("_").toUpperCase(), schema }];
+}
+
+/** The settings where nothing else is said. */
+export function defaultSettings(): Record<string, unknown> {
+  return settingTree(settingList.map((setting) => [setting, setting.schema.default]));
+}
+
+/** An object that holds each value where its setting has its place. */
+export function settingTree(values: readonly (readonly [setting: Setting, value: unknown])[]): Record<string, unknown> {
+  const settings: Record<string, unknown> = {};
+  for (const [{ path }, value] of values) {
+    let place = settings;
+    for (const name of path.slice(0, -1)) {
+      place[name] ??= {};
+      place = place[name] as Record<string, unknown>;
+    }
+    place[path.at(-1) as string] = value;
+  }
+  return settings;
 }
 
 /** What a setting may be, in words. */

@@ -29,9 +29,8 @@ export function commandBlocks(): CommandBlock[] {
 
 /** The table of all settings, as README has to show it. */
 export function settingsTable(): string {
-  const shipped = JSON.parse(readFileSync(join(root, "config/default.json"), "utf8"));
-  const rows = settingList.map(({ path, name, environment, schema }) => {
-    const value: unknown = path.reduce((tree, step) => tree[step], shipped);
+  const rows = settingList.map(({ name, environment, schema }) => {
+    const value = schema.default;
     const shown = Array.isArray(value) ? value.join(",") || "none" : String(value);
     return `| \`${environment}\` | \`${name}\` | \`${shown}\` | ${schema.description?.replaceAll("|", "\\|")} |`;
   });

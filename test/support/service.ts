@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/clock.js";
 import { compose, type Service } from "../../src/compose.js";
+import { defaultSettings } from "../../src/config/setting-schema.js";
 import type { Settings } from "../../src/config.js";
 import { type Log, openLog } from "../../src/log.js";
 import { dropFromServers } from "./drop-from-servers.js";
@@ -85,9 +86,8 @@ export async function startService(overrides: Overrides = {}, options: StartOpti
 
 /** The shipped settings on a free port of this machine, with data in `dir`. */
 export function settingsFor(dir: string, overrides: Overrides = {}): Settings {
-  const shipped = JSON.parse(readFileSync(new URL("../../config/default.json", import.meta.url), "utf8"));
   const own = { http: { host: "127.0.0.1", port: 0 }, data_dir: dir, admin_key: adminKey, log: { level: "silent" } };
-  return merge(merge(shipped, own), overrides) as unknown as Settings;
+  return merge(merge(defaultSettings(), own), overrides) as unknown as Settings;
 }
 
 function merge(under: object, over: object): Record<string, unknown> {
