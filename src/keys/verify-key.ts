@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.js";
 import { type ApiKey, keyIdOf, type Scope, scopes } from "./api-key.js";
 import type { KeyStore } from "./key-store.js";
@@ -24,7 +25,7 @@ const REMEMBERED = 10_000;
  * by digest in constant time. `adminKey` is valid with every scope.
  */
 export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock): VerifyKey {
-  const remembered = new Map<string, { caller: Caller; until: number }>();
+  const remembered = new LRUCache<string, { caller: Caller; until: number }>({ max: REMEMBERED });
   const adminDigest = adminKey === null ? undefined : digestOf(adminKey);
   const admin: Caller = { keyId: "admin", scopes: new Set(scopes) };
 
@@ -34,18 +35,8 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
     const digest = digestOf(key);
     const isAdmin = adminDigest !== undefined && timingSafeEqual(digest, adminDigest);
     const caller = isAdmin ? admin : callerOf(await store.find(id), digest);
-    if (caller !== undefined) remember(key, { caller, until: now + BELIEVED_MS });
+    if (caller !== undefined) remembered.set(key, { caller, until: now + BELIEVED_MS });
     return caller;
-  }
-
-  function remember(key: string, entry: { caller: Caller; until: number }): void {
-    remembered.delete(key);
-    remembered.set(key, entry);
-    if (remembered.size <= REMEMBERED) return;
-    for (const oldest of remembered.keys()) {
-      remembered.delete(oldest);
-      return;
-    }
   }
 
   return (key) => {
