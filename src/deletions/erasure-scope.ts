@@ -51,11 +51,6 @@ export async function expandScope(parts: ScopeParts, hash: IdentityHash, now: nu
   return { profiles: [...profiles.values()], hashes: [...hashes], identities, free };
 }
 
-/** Every id that a profile's data stands under. */
-export function idsOf({ id, joined }: StoredEntity): EntityId[] {
-  return [id, ...joined];
-}
-
 function isSince({ bindings }: StoredEntity, hash: IdentityHash, now: number): boolean {
   return bindings.some((binding) => binding.hash === hash && binding.since <= now);
 }

@@ -1,8 +1,9 @@
 import { againstWriters } from "../entities/against-writers.js";
+import { idsOf } from "../entities/entity.js";
 import type { Identity, IdentityHash } from "../entities/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
-import { type ErasureScope, expandScope, idsOf, type ScopeParts } from "./erasure-scope.js";
+import { type ErasureScope, expandScope, type ScopeParts } from "./erasure-scope.js";
 import type { Ledger } from "./ledger.js";
 
 export interface RequestParts extends ScopeParts {

@@ -51,3 +51,8 @@ export interface StoredEntity {
   /** Attributes and identities as written, sealed under the entity's key (see `sealed`). */
   readonly sealed: Uint8Array;
 }
+
+/** Every id that a profile's data stands under: its own, and those that were merged into it. */
+export function idsOf({ id, joined }: Pick<StoredEntity, "id" | "joined">): EntityId[] {
+  return [id, ...joined];
+}

@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.js";
-import type { StoredEntity } from "./entity.js";
+import { idsOf, type StoredEntity } from "./entity.js";
 import type { EntityKeys } from "./entity-keys.js";
 import type { EntityStore } from "./entity-store.js";
 import type { History } from "./history.js";
@@ -22,7 +22,7 @@ export async function eraseUnreadable(parts: EraseUnreadableParts, profiles: rea
   if (profiles.some(({ id }) => !destroyed.has(id))) {
     throw new ServiceError("unavailable", "The ledger has no key of a profile");
   }
-  const ids = profiles.flatMap(({ id, joined }) => [id, ...joined]);
+  const ids = profiles.flatMap(idsOf);
   await memberships.erase(ids);
   await history.erase(ids);
   await entityKeys.destroy(ids);

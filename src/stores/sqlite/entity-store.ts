@@ -1,10 +1,11 @@
-import type {
-  Binding,
-  EntityId,
-  MembershipStatement,
-  Memberships,
-  Stamp,
-  StoredEntity,
+import {
+  type Binding,
+  type EntityId,
+  idsOf,
+  type MembershipStatement,
+  type Memberships,
+  type Stamp,
+  type StoredEntity,
 } from "../../entities/entity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/entity-store.js";
 import { type Database, inTransaction } from "./database.js";
@@ -120,8 +121,8 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
     }
     const known = memberships.of(wanted);
     const profiles = rows.map((row) => entityOf(row, bindings.get(row.id) ?? [], known.get(row.id)));
-    const erased = suppression.erased(profiles.flatMap(({ id, joined }) => [id, ...joined]));
-    const live = profiles.filter(({ id, joined }) => ![id, ...joined].some((one) => erased.has(one)));
+    const erased = suppression.erased(profiles.flatMap(idsOf));
+    const live = profiles.filter((profile) => !idsOf(profile).some((id) => erased.has(id)));
     return new Map(live.map((profile) => [profile.id, profile]));
   }
 
