@@ -110,6 +110,14 @@ describe("the architecture", () => {
     expect(holding.map(({ path }) => path)).to.deep.equal([]);
   });
 
+  it("pauses before another attempt in one place", () => {
+    const pausing = files.filter(
+      ({ path, code }) =>
+        /\bsetTimeout\b[^;]*from "node:timers\/promises"|\bscheduler\.wait\(/.test(code) && !path.startsWith("async/"),
+    );
+    expect(pausing.map(({ path }) => path)).to.deep.equal([]);
+  });
+
   it("names an engine only in stores, config and compose", () => {
     const elsewhere = files.filter(({ path }) => !/^(stores|config|compose|commands)(\/|$)/.test(path));
     expect(

@@ -35,7 +35,7 @@ const ENTRY_BYTES = 300;
 export class SlotCache {
   readonly #store: ChunkStore;
   readonly #epochs: Epochs;
-  readonly #budget: Turns;
+  readonly #budget: YieldBudget;
   readonly #chunks: LRUCache<string, Kept<Float64Array>>;
   readonly #loads = new Map<string, Kept<Load>>();
   /** Stands for every chunk without a saved slot. */
