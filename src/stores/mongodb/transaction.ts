@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   type ClientSession,
   type Db,
@@ -9,7 +8,7 @@ import {
   ReadConcern,
   type UUID,
 } from "mongodb";
-import { retry } from "../../async/retry.js";
+import { repeat, retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import { isDuplicate, mongoFailure } from "./failure.js";
@@ -108,9 +107,13 @@ export async function abortAbandoned(
     await admin.command({ killSessions: found.map(({ lsid }) => ({ id: lsid.id })) });
     log.warn({ transactions: found.length }, "transactions that another process had left open were aborted");
   };
-  while (!stop.aborted) {
-    // A server that is away is reported by what needs it.
-    await look().catch(() => {});
-    await sleep(LOOK_MS, undefined, { ref: false, signal: stop }).catch(() => {});
-  }
+  // A server that is away is reported by what needs it.
+  const lookAgain = repeat(
+    () => look().catch(() => {}),
+    () => LOOK_MS,
+    { ref: false, signal: stop },
+  );
+  await lookAgain.catch((error: unknown) => {
+    if (!stop.aborted) throw error;
+  });
 }
