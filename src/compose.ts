@@ -21,16 +21,17 @@ import { sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { keepMs } from "./formats/duration.js";
-import { Api } from "./http/api-router.js";
+import { experienceRoutes } from "./http/catalogue/experiences.js";
+import { segmentRoutes } from "./http/catalogue/segments.js";
+import { collectRoutes } from "./http/collect/index.js";
+import { deletionRoutes } from "./http/deletions/index.js";
+import { entityRoutes } from "./http/entities/index.js";
+import { metricRoutes } from "./http/metrics/index.js";
 import { openServer } from "./http/open-server.js";
-import { catalogueRoutes } from "./http/routes/catalogue.js";
-import { collectRoutes } from "./http/routes/collect.js";
-import { addDeletionRoutes } from "./http/routes/deletion.js";
-import { entityRoutes } from "./http/routes/entity.js";
-import { metricRoutes } from "./http/routes/metric.js";
-import { operationRoutes } from "./http/routes/operations.js";
-import { pageRoutes } from "./http/routes/pages.js";
-import { pointRoutes } from "./http/routes/points.js";
+import { operationRoutes } from "./http/operations/index.js";
+import { pageRoutes } from "./http/pages/index.js";
+import { pointRoutes } from "./http/points/index.js";
+import type { Route } from "./http/route.js";
 import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { openMeters } from "./meters.js";
@@ -57,7 +58,7 @@ export interface Service {
   readonly stores: Stores;
   readonly server: Server;
   /** Every route. */
-  readonly api: Api;
+  readonly routes: readonly Route[];
   /** Opens the port; the address is a URL without a path. */
   listen(): Promise<string>;
   /** Lets requests under way finish, then closes everything. */
@@ -72,9 +73,6 @@ export async function compose(
   failpoint: Failpoint = noFailpoint,
 ): Promise<Service> {
   const stores = await openStores({ settings, log, clock, failpoint });
-  const all = new Api();
-  // A process that only works in the background says how it is, and serves nothing else.
-  const api = settings.roles.includes("api") ? all : new Api();
   const meters = openMeters();
   const tables = readTables(settings);
   const others = othersOver(stores, settings.limits.store_deadline_ms);
@@ -82,14 +80,20 @@ export async function compose(
   const record = recordPoints({ store: stores.series, epochs, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);
   const keep = () => shortest(keepSetting, stores.retentionMs());
-  pointRoutes(api, { version, record: (columns) => record("clients", columns), limits: settings.limits, keep, clock });
+  const pointWriting = pointRoutes({
+    version,
+    record: (columns) => record("clients", columns),
+    limits: settings.limits,
+    keep,
+    clock,
+  });
   const deadlineMs = settings.limits.store_deadline_ms;
   const fetching = fetchSeries({ store: stores.series, epochs, cache: settings.cache, deadlineMs });
   const memory = new ReadMemory(settings.limits.read_bytes);
   meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
   const count = seriesCounters(meters);
   const fetch = countCached(fetching, count);
-  metricRoutes(api, {
+  const metricReading = metricRoutes({
     fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits: settings.limits, keep, deadlineMs }),
     epochs,
     limits: settings.limits,
@@ -97,12 +101,6 @@ export async function compose(
     clock,
     count,
     answerBytes: 0.75 * settings.cache.answers_bytes,
-  });
-  catalogueRoutes(api, {
-    catalogue: stores.catalogue,
-    members: stores.memberships,
-    tables: new Set(tables.keys()),
-    limits: settings.limits,
   });
   const arrivalClock = arrivals(clock);
   const hashIdentity = identityHashing(stores.pepper);
@@ -128,7 +126,7 @@ export async function compose(
     sweepEveryMs: sweepEvery(stores),
     deadlineMs,
   });
-  addDeletionRoutes(api, {
+  const deletion = deletionRoutes({
     ledger: stores.ledger,
     tables,
     identityBytes: settings.limits.identity_bytes,
@@ -137,7 +135,6 @@ export async function compose(
     hint: stores.wakeUp.hint,
     failpoint,
   });
-  entityRoutes(api, { read: readEntity(profiles), tables, identityBytes: settings.limits.identity_bytes });
   const { entity_segments: mostSegments } = settings.limits;
   const collecting = {
     ...stores,
@@ -147,7 +144,7 @@ export async function compose(
     collect: collectMessages(profiles, { segments: mostSegments, deadlineMs }),
     check: checkMessages(profiles, mostSegments),
   };
-  collectRoutes(api, {
+  const collection = collectRoutes({
     collect: (request) => collectRequest(collecting, request),
     tables,
     limits: settings.limits,
@@ -166,15 +163,26 @@ export async function compose(
     write: (columns) => record("recorder", keptColumns(columns, clock(), keep())),
   });
   let recording: RunningRecorder | undefined;
-  pageRoutes(api);
-  operationRoutes(all, { probes: stores.probes, meters, version, clock });
+  const served = [
+    ...pointWriting,
+    ...metricReading,
+    ...segmentRoutes({ catalogue: stores.catalogue, members: stores.memberships, tables: new Set(tables.keys()) }),
+    ...experienceRoutes(stores.catalogue),
+    ...deletion,
+    ...entityRoutes({ read: readEntity(profiles), tables, identityBytes: settings.limits.identity_bytes }),
+    ...collection,
+    ...pageRoutes(),
+  ];
+  // A process that only works in the background says how it is, and serves nothing else.
+  const routes: Route[] = settings.roles.includes("api") ? served : [];
+  routes.push(...operationRoutes({ probes: stores.probes, meters, version, clock, routes: () => routes }));
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
-  const port = openServer({ api: all, settings, verify, log, meters, failureOf: stores.failureOf });
+  const port = openServer({ routes, settings, verify, log, meters, failureOf: stores.failureOf });
 
   return {
     stores,
     server: port.server,
-    api: all,
+    routes,
     async listen() {
       await patiently(erasure.eraseAgain, stores, log);
       await patiently(stores.catalogue.endMemberships, stores, log);

@@ -4,20 +4,20 @@ import type { Settings } from "../config.js";
 import { ServiceError } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
-import type { Api, ApiContext, ApiState } from "./api-router.js";
 import { checkedHead } from "./checked-head.js";
 import { compressed } from "./compressed.js";
 import { corsHeaders } from "./cors.js";
 import { errorResponse } from "./error-response.js";
 import { isNotModified } from "./not-modified.js";
-import { checkQuery } from "./query.js";
+import { queryCheck } from "./query.js";
 import { canonicalPath } from "./raw-path.js";
 import { describeError, noteAnswer } from "./request-log.js";
+import type { ApiContext, ApiState, Route } from "./route.js";
 import { type Routed, routerOf } from "./router.js";
 import { type ServeParts, serve } from "./serve.js";
 
 export interface AppParts extends ServeParts {
-  readonly api: Api;
+  readonly routes: readonly Route[];
   readonly log: Log;
   readonly meters: Meters;
   readonly settings: Pick<Settings, "http" | "limits">;
@@ -31,7 +31,7 @@ type App = Koa<ApiState, Koa.DefaultContextExtends>;
 
 /** The application: middleware in the order in which a request meets it. */
 export function createApp(parts: AppParts): App {
-  const { api, settings } = parts;
+  const { routes, settings } = parts;
   const app: App = new Koa({ proxy: settings.http.trust_proxy, maxIpsCount: 1 });
   app.silent = true;
   app.use(answerAll(parts));
@@ -42,11 +42,15 @@ export function createApp(parts: AppParts): App {
     return next();
   });
   app.use(
-    routerOf(api, async (ctx, route) => {
-      ctx.state.route = route;
-      checkQuery(ctx.querystring, route, settings.limits.query_parameters);
-      await serve(ctx, route, parts);
-      if (isNotModified(ctx)) ctx.status = 304;
+    routerOf(routes, (route) => {
+      const checkQuery = queryCheck(route, settings.limits.query_parameters);
+      const answer = serve(route, parts, settings.limits);
+      return async (ctx) => {
+        ctx.state.route = route;
+        checkQuery(ctx.querystring);
+        await answer(ctx);
+        if (isNotModified(ctx)) ctx.status = 304;
+      };
     }),
   );
   return app;

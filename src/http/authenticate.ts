@@ -2,7 +2,7 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { ServiceError } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
 import type { VerifyKey } from "../keys/verify-key.js";
-import type { ApiContext, Route } from "./api-router.js";
+import type { ApiContext, Route } from "./route.js";
 
 export interface AuthenticateParts {
   readonly verify: VerifyKey;
@@ -12,14 +12,14 @@ export interface AuthenticateParts {
   readonly keyInQuery: boolean;
 }
 
-export type Authenticate = (ctx: ApiContext, access: Route["access"]) => Promise<void>;
+export type Authenticate = (ctx: ApiContext, scopes: Route["scopes"]) => Promise<void>;
 
 /** Lets a request through to a route, or throws: 401 without a valid key, 403 with one that has none of the scopes. */
 export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: AuthenticateParts): Authenticate {
   const wrongKeys = new RateLimiterMemory({ points: wrongKeysPerMinute, duration: 60 });
 
-  return async (ctx, access) => {
-    if (access === "keyless") return;
+  return async (ctx, scopes) => {
+    if (scopes === "keyless") return;
     const key = presentedKey(ctx) ?? (keyInQuery ? queryKey(ctx) : undefined);
     if (key === undefined) throw unauthenticated();
     const found = verify(key);
@@ -28,7 +28,7 @@ export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: Authen
       await wrongKeys.consume(ctx.ip).catch(refuseGuessing);
       throw unauthenticated();
     }
-    if (!access.some((scope) => caller.scopes.has(scope))) throw lacksScope(access);
+    if (!scopes.some((scope) => caller.scopes.has(scope))) throw lacksScope(scopes);
     ctx.state.keyId = caller.keyId;
     ctx.state.scopes = caller.scopes;
   };
@@ -51,8 +51,8 @@ function unauthenticated(): ServiceError {
   return new ServiceError("unauthenticated", "Not authorized", { problems });
 }
 
-function lacksScope(access: readonly Scope[]): ServiceError {
-  const words = access.length === 1 ? `scope ${access[0]}` : `scopes ${access.join(" and ")}, of which one is needed`;
+function lacksScope(scopes: readonly Scope[]): ServiceError {
+  const words = scopes.length === 1 ? `scope ${scopes[0]}` : `scopes ${scopes.join(" and ")}, of which one is needed`;
   return new ServiceError("forbidden", `The key lacks the ${words}`);
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { invalid, ServiceError } from "../errors.js";
-import type { ApiContext } from "./api-router.js";
+import type { ApiContext } from "./route.js";
 
 /** What is read and thrown away of a body that was refused half-way, so that its sender lives to read why. */
 const DISCARDED_BYTES = 64 * 1024 * 1024;
@@ -17,7 +17,7 @@ const SMALL_BYTES = 65_536;
  */
 export async function* bodyChunks(ctx: ApiContext, inflation = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
   const { req } = ctx;
-  const source = inflated(req, ctx.get("Content-Encoding"));
+  const source = encodingOf(ctx) === "gzip" ? inflated(req) : req;
   try {
     let bytes = 0;
     for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -43,28 +43,34 @@ function readOf(source: Readable, bytes: number): number {
   return "bytesWritten" in source && typeof source.bytesWritten === "number" ? source.bytesWritten : bytes;
 }
 
-function inflated(req: IncomingMessage, encoding: string): Readable {
-  const name = encoding.trim().toLowerCase();
-  if (name === "" || name === "identity") return req;
-  if (name !== "gzip" && name !== "x-gzip") {
-    throw new ServiceError("unsupported-media", "The body must be plain or gzip");
-  }
+/** How the body is encoded; another encoding is refused. */
+export function encodingOf(ctx: ApiContext): "identity" | "gzip" {
+  const name = ctx.get("Content-Encoding").trim().toLowerCase();
+  if (name === "" || name === "identity") return "identity";
+  if (name === "gzip" || name === "x-gzip") return "gzip";
+  throw new ServiceError("unsupported-media", "The body must be plain or gzip");
+}
+
+function inflated(req: IncomingMessage): Readable {
   const gunzip = createGunzip();
   req.once("error", (error) => gunzip.destroy(error));
   return req.pipe(gunzip);
 }
 
+const BROKEN_OFF = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
+
 /** The sender's mistakes in words; what is none of them as it is. */
-function bodyError(error: unknown): unknown {
+export function bodyError(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code.startsWith("Z_")) return invalid("not_gzip", "", "The body is not whole, valid gzip");
-  if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE") {
+  if (BROKEN_OFF.includes(code)) {
     return invalid("incomplete", "", "The body ended before its end");
   }
   return error;
 }
 
-function discard(req: IncomingMessage): void {
+/** Reads and throws away the rest of a body, up to a bound. */
+export function discard(req: IncomingMessage): void {
   let left = DISCARDED_BYTES;
   req.on("error", () => {});
   req.on("data", (chunk: Buffer) => {

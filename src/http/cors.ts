@@ -1,6 +1,6 @@
 import cors from "@koa/cors";
 import type Koa from "koa";
-import type { ApiState } from "./api-router.js";
+import type { ApiState } from "./route.js";
 
 /** Lets browsers of these origins call; `*` is every origin. Keys travel in a header, so no cookie is ever wanted. */
 export function corsHeaders(origins: readonly string[]): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {

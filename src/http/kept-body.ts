@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
-import type { ApiContext } from "./api-router.js";
 import { takesGzip } from "./compressed.js";
+import type { ApiContext } from "./route.js";
 
 /** A body that is the same for every request: made and compressed once, and shared by all responses. */
 export interface KeptBody {

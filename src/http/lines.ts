@@ -1,7 +1,7 @@
 import { ServiceError } from "../errors.js";
 import { type Line, LineSplitter } from "../formats/line-splitter.js";
-import type { ApiContext } from "./api-router.js";
 import { bodyChunks } from "./body-chunks.js";
+import type { ApiContext } from "./route.js";
 
 /**
  * The lines of a body (plain or gzip), in batches as they arrive, blank ones left out: a body of any length in constant

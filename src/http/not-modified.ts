@@ -1,4 +1,4 @@
-import type { ApiContext } from "./api-router.js";
+import type { ApiContext } from "./route.js";
 
 /**
  * Whether a GET or HEAD names the ETag of the answer that is about to go out: then 304 is due (RFC 9110, 13.1.2). The request's

@@ -6,20 +6,20 @@ import type { VerifyKey } from "../keys/verify-key.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
 import { openAdmission } from "./admission.js";
-import type { Api } from "./api-router.js";
 import { createApp } from "./app.js";
 import { authenticator } from "./authenticate.js";
 import { answerClientErrors } from "./client-error.js";
 import { followConnections } from "./exchanges.js";
 import { holdBack } from "./expect-continue.js";
 import { stopGracefully } from "./graceful-stop.js";
+import type { Route } from "./route.js";
 import { closeSlowReaders } from "./slow-readers.js";
 import { closeSlowSenders, headOptions } from "./slow-senders.js";
 import { boundUnsent } from "./unsent-bytes.js";
 
 export interface ServerParts {
-  /** With every route in it. */
-  readonly api: Api;
+  /** Every route. */
+  readonly routes: readonly Route[];
   readonly settings: Pick<Settings, "http" | "limits">;
   readonly verify: VerifyKey;
   readonly log: Log;
@@ -38,7 +38,7 @@ export interface ApiServer {
 }
 
 /** Puts the parts of the HTTP edge together. */
-export function openServer({ api, settings, verify, log, meters, failureOf }: ServerParts): ApiServer {
+export function openServer({ routes, settings, verify, log, meters, failureOf }: ServerParts): ApiServer {
   const { http, limits } = settings;
   const admission = openAdmission(limits);
   const authenticate = authenticator({
@@ -48,7 +48,7 @@ export function openServer({ api, settings, verify, log, meters, failureOf }: Se
   });
   let stopping = false;
   const serving = { admission, authenticate, boundUnsent: boundUnsent(limits.unsent_bytes) };
-  const app = createApp({ api, log, meters, settings, ...serving, failureOf, stopping: () => stopping });
+  const app = createApp({ routes, log, meters, settings, ...serving, failureOf, stopping: () => stopping });
   const answer = app.callback();
   const server = createServer({
     maxHeaderSize: limits.header_bytes,

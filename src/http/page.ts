@@ -1,23 +1,39 @@
-import { invalid } from "../errors.js";
-import type { ApiContext } from "./api-router.js";
-import { readQuery } from "./query.js";
-import type { PageSizes } from "./schemas/page.js";
+import { Type } from "@sinclair/typebox";
+import type { Refusal } from "./route.js";
+
+/** How many items a page of a list has when no limit is given, and at most. */
+export interface PageSizes {
+  readonly usual: number;
+  readonly most: number;
+}
+
+/** Query parameters of a list. */
+export function pageQuery({ usual, most }: PageSizes) {
+  const refusal: Refusal = { code: "bad_limit", message: `limit is a whole number from 1 to ${most}` };
+  const description = "Most items of the page.";
+  return {
+    after: Type.Optional(Type.String({ description: "`meta.next` of the page before." })),
+    limit: Type.Integer({ minimum: 1, maximum: most, default: usual, description, refusal }),
+  };
+}
+
+export const listQuery = pageQuery({ usual: 100, most: 1_000 });
+
+/** `meta` of a list. */
+export const PageMeta = Type.Object(
+  {
+    next: Type.Unsafe<string | null>({
+      type: ["string", "null"],
+      description: "What to give as `after` for the next page; null on the last one.",
+    }),
+  },
+  { title: "PageMeta" },
+);
 
 /** A page of a list: up to `limit` items after the one of id `after`. */
 export interface Page {
-  readonly after: string | undefined;
+  readonly after?: string;
   readonly limit: number;
-}
-
-/** The query parameters of a list. */
-export const PAGE_QUERY = ["after", "limit"] as const;
-
-/** The page that the query parameters `after` and `limit` ask for. */
-export function readPage(ctx: ApiContext, { usual, most }: PageSizes): Page {
-  const { after, limit } = readQuery(ctx, PAGE_QUERY);
-  const count = limit === undefined ? usual : /^[0-9]{1,6}$/.test(limit) ? Number(limit) : 0;
-  if (count < 1 || count > most) throw invalid("bad_limit", "limit", `limit is a whole number from 1 to ${most}`);
-  return { after, limit: count };
 }
 
 /** The items of a page and, when more follow, what to give as `after` for the next one. */

@@ -4,8 +4,8 @@ import { isSeries, WritableSeries } from "../metrics/writable-series.js";
 import type { WriteWindow } from "../metrics/write-window.js";
 import { unknownFields } from "./known-fields.js";
 import { readMoment } from "./point-values.js";
+import type { PointBlock } from "./points/schemas.js";
 import type { Problems } from "./problems.js";
-import type { PointBlock } from "./schemas/points.js";
 
 const SERIES_FIELDS = ["dimension", "dimension_id", "dimension_type"];
 

@@ -1,6 +1,8 @@
+import type { TSchema } from "@sinclair/typebox";
 import { invalid } from "../errors.js";
 import { nearestWord } from "../nearest-word.js";
-import type { ApiContext, Route } from "./api-router.js";
+import type { Route, Schemas } from "./route.js";
+import { parameterCheck } from "./schema-check.js";
 
 /** The parameter that may carry the API key, on every route. */
 const KEY = "key";
@@ -9,24 +11,26 @@ const KEY = "key";
  * Refuses a query of more than `most` parameters, one that gives a parameter twice, and, on a route that does not ignore
  * them, parameters that are not known: a typing error would otherwise be answered with the default in silence.
  */
-export function checkQuery(
-  querystring: string,
-  { query, openQuery }: Pick<Route, "query" | "openQuery">,
+export function queryCheck(
+  { method, query, openQuery = method === "GET" && query === undefined }: Pick<Route, "method" | "query" | "openQuery">,
   most: number,
-): void {
-  if (querystring === "") return;
-  const pairs = querystring.split("&").filter((pair) => pair !== "");
-  if (pairs.length > most) throw invalid("too_many_parameters", "", `A query has at most ${most} parameters`);
-  const seen = new Set<string>();
-  for (const pair of pairs) {
-    const { name } = partsOf(pair);
-    const known = name === KEY || query.includes(name);
-    if (!known && !openQuery) throw unknownParameter(name, query);
-    if (seen.has(name)) {
-      throw invalid("given_twice", known ? name : "", `${known ? name : "A parameter"} is given more than once`);
+): (querystring: string) => void {
+  const names = Object.keys(query ?? {});
+  return (querystring) => {
+    if (querystring === "") return;
+    const pairs = querystring.split("&").filter((pair) => pair !== "");
+    if (pairs.length > most) throw invalid("too_many_parameters", "", `A query has at most ${most} parameters`);
+    const seen = new Set<string>();
+    for (const pair of pairs) {
+      const name = nameOf(pair);
+      const known = name === KEY || names.includes(name);
+      if (!known && !openQuery) throw unknownParameter(name, names);
+      if (seen.has(name)) {
+        throw invalid("given_twice", known ? name : "", `${known ? name : "A parameter"} is given more than once`);
+      }
+      seen.add(name);
     }
-    seen.add(name);
-  }
+  };
 }
 
 function unknownParameter(name: string, known: readonly string[]): Error {
@@ -35,42 +39,71 @@ function unknownParameter(name: string, known: readonly string[]): Error {
 }
 
 /**
- * The values of these query parameters, as far as they are given. One that is not percent-encoded UTF-8 is refused. As in
- * forms, `+` stands for a blank.
+ * Reads the values of these query parameters, in the types of their schemas: those that are given, and those that have a default. One
+ * that is not percent-encoded UTF-8 is refused. As in forms, `+` stands for a blank.
  */
-export function readQuery<Name extends string>(
-  ctx: Pick<ApiContext, "querystring">,
-  names: readonly Name[],
-): Partial<Record<Name, string>> {
-  const values: Partial<Record<Name, string>> = {};
-  for (const pair of ctx.querystring.split("&")) {
-    const { name: written, value } = partsOf(pair);
-    const name = names.find((known) => known === written);
-    if (name === undefined) continue;
-    if (value === undefined) throw invalid("bad_encoding", name, `${name} is not percent-encoded UTF-8`);
-    values[name] = value;
-  }
-  return values;
+export function queryReader(schemas: Schemas): (querystring: string) => Record<string, unknown> {
+  const named = Object.entries(schemas);
+  const readers = new Map(named.map(([name, schema]) => [name, valueReader(name, schema)]));
+  const defaults = Object.fromEntries(
+    named.flatMap(([name, { default: value }]) => (value === undefined ? [] : [[name, value]])),
+  );
+  return (querystring) => {
+    const values: Record<string, unknown> = { ...defaults };
+    if (querystring === "" || readers.size === 0) return values;
+    for (const pair of querystring.split("&")) {
+      const name = nameOf(pair);
+      const read = readers.get(name);
+      if (read !== undefined) values[name] = read(valueIn(pair, name));
+    }
+    return values;
+  };
 }
 
-/** A flag in a query: exactly `true` or `false`; undefined when it is not given. */
-export function readFlag(value: string | undefined, name: string): boolean | undefined {
-  if (value === undefined) return undefined;
-  if (value === "true" || value === "false") return value === "true";
+/** Makes the value of a parameter from its text. */
+function valueReader(name: string, schema: TSchema): (text: string) => unknown {
+  if (schema.type === "boolean") return (text) => readFlag(text, name);
+  const check = parameterCheck(name, schema);
+  return (text) => {
+    const value = schema.type === "integer" ? wholeNumber(text) : text;
+    check?.(value);
+    return value;
+  };
+}
+
+/** A flag in a query: exactly `true` or `false`. */
+export function readFlag(text: string, name: string): boolean {
+  if (text === "true" || text === "false") return text === "true";
   throw invalid("bad_flag", name, `${name} is either true or false`);
 }
 
-/** Name and value of a parameter; a name that cannot be decoded stands as it came, such a value is undefined. */
-function partsOf(pair: string): { name: string; value: string | undefined } {
+/** The number that up to six digits are; any other text stays a text, which no schema of a number allows. */
+function wholeNumber(text: string): number | string {
+  return /^[0-9]{1,6}$/.test(text) ? Number(text) : text;
+}
+
+/** The name of a parameter; one that cannot be decoded stands as it came. */
+function nameOf(pair: string): string {
   const equals = pair.indexOf("=");
   const name = equals < 0 ? pair : pair.slice(0, equals);
-  return { name: decode(name) ?? name, value: decode(equals < 0 ? "" : pair.slice(equals + 1)) };
+  return decode(name) ?? name;
+}
+
+function valueIn(pair: string, name: string): string {
+  const equals = pair.indexOf("=");
+  const value = decode(equals < 0 ? "" : pair.slice(equals + 1));
+  if (value === undefined) throw invalid("bad_encoding", name, `${name} is not percent-encoded UTF-8`);
+  return value;
 }
 
 function decode(text: string): string | undefined {
+  if (PLAIN.test(text)) return text;
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
     return undefined;
   }
 }
+
+/** What stands for itself. */
+const PLAIN = /^[^%+]*$/;

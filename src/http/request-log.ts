@@ -1,6 +1,6 @@
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
-import type { ApiContext } from "./api-router.js";
+import type { ApiContext } from "./route.js";
 
 /** Notes an answer that is out: the route's pattern, never its URL, nor who asked. */
 export function noteAnswer(

@@ -1,7 +1,7 @@
 import Router from "@koa/router";
 import type Koa from "koa";
 import { ServiceError } from "../errors.js";
-import type { Api, ApiContext, ApiState, Route } from "./api-router.js";
+import type { ApiContext, ApiState, Route } from "./route.js";
 
 /** What the router looks at in the place of the path as it came: see `canonicalPath`. */
 export interface Routed {
@@ -15,20 +15,15 @@ type Answer = (ctx: ApiContext) => Promise<void> | void;
  * name always goes before a parameter: `/api/entity/deletestatus/…`, however it is escaped, is never a table called so.
  */
 export function routerOf(
-  api: Api,
-  serveRoute: (ctx: ApiContext, route: Route) => Promise<void>,
+  routes: readonly Route[],
+  serveRoute: (route: Route) => Answer,
 ): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
   const places = new Map<string, Answer>();
-  for (const path of reservedPaths(api)) places.set(path, notFound);
-  for (const { path } of api.routes) {
+  for (const path of reservedPaths(routes)) places.set(path, notFound);
+  for (const { path } of routes) {
     if (places.has(path)) continue;
-    places.set(
-      path,
-      answerAt(
-        api.routes.filter((route) => route.path === path),
-        serveRoute,
-      ),
-    );
+    const here = routes.filter((route) => route.path === path);
+    places.set(path, answerAt(new Map(here.map((route) => [route.method, serveRoute(route)]))));
   }
   const router = new Router({ sensitive: true, strict: true });
   const inOrder = [...places].sort(([a], [b]) => (rank(a) < rank(b) ? -1 : 1));
@@ -38,16 +33,13 @@ export function routerOf(
 }
 
 /** Answers for a path: by the route of the method, HEAD as GET. */
-function answerAt(
-  routes: readonly Route[],
-  serveRoute: (ctx: ApiContext, route: Route) => Promise<void>,
-): (ctx: ApiContext) => Promise<void> | void {
-  const methods = routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+function answerAt(byMethod: ReadonlyMap<string, Answer>): Answer {
+  const methods = [...byMethod.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   const allow = [...methods, "OPTIONS"].join(", ");
   return (ctx) => {
     const { method } = ctx;
-    const route = routes.find((route) => route.method === (method === "HEAD" ? "GET" : method));
-    if (route !== undefined) return serveRoute(ctx, route);
+    const answer = byMethod.get(method === "HEAD" ? "GET" : method);
+    if (answer !== undefined) return answer(ctx);
     ctx.set("Allow", allow);
     if (method !== "OPTIONS") throw new ServiceError("method-not-allowed", "Method Not Allowed");
     ctx.status = 204;
@@ -59,7 +51,7 @@ function notFound(): never {
 }
 
 /** All below a name that stands where another route has a parameter, so that it is never taken for that one's value. */
-function reservedPaths({ routes }: Api): Set<string> {
+function reservedPaths(routes: readonly Route[]): Set<string> {
   const reserved = new Set<string>();
   for (const { path } of routes) {
     const segments = path.split("/");

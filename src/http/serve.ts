@@ -1,8 +1,12 @@
+import type { Limits } from "../config.js";
 import type { Admission } from "./admission.js";
-import type { ApiContext, Route } from "./api-router.js";
 import type { Authenticate } from "./authenticate.js";
 import { whenOut } from "./exchanges.js";
 import { letBodyCome } from "./expect-continue.js";
+import { jsonBody } from "./json-body.js";
+import { queryReader } from "./query.js";
+import type { ApiContext, Reply, Route } from "./route.js";
+import { bodyCheck, parameterCheck } from "./schema-check.js";
 import type { BoundUnsent } from "./unsent-bytes.js";
 
 export interface ServeParts {
@@ -11,28 +15,33 @@ export interface ServeParts {
   readonly boundUnsent: BoundUnsent;
 }
 
+type Serve = (ctx: ApiContext) => Promise<void>;
+
 /**
- * Takes a request to its route: a place, the key, a place of the key, and only then the handler and the body. The places
+ * Takes requests to a route: a place, the key, a place of the key, and only then the handler and the body. The places
  * are kept until the response is out. Routes that need no key need no place either, and those with places of their own
  * none of the service's, so that `/health`, `/ready` and `/metrics` answer under any load.
  */
-export async function serve(ctx: ApiContext, route: Route, parts: ServeParts): Promise<void> {
-  if (route.access === "keyless") return route.handler(ctx);
-  const leave = await enter(ctx, route, parts);
-  try {
-    letBodyCome(ctx.req, ctx.res);
-    await route.handler(ctx);
-    parts.boundUnsent(ctx);
-  } finally {
-    whenOut(ctx.res, leave);
-  }
+export function serve(route: Route, parts: ServeParts, limits: Pick<Limits, "body_bytes" | "nesting">): Serve {
+  const answer = answerer(route, limits);
+  if (route.scopes === "keyless") return answer;
+  return async (ctx) => {
+    const leave = await enter(ctx, route, parts);
+    try {
+      letBodyCome(ctx.req, ctx.res);
+      await answer(ctx);
+      parts.boundUnsent(ctx);
+    } finally {
+      whenOut(ctx.res, leave);
+    }
+  };
 }
 
 /** Takes the places; hands out what gives them back. A request without a valid key keeps none while its refusal is sent. */
 async function enter(ctx: ApiContext, route: Route, { admission, authenticate }: ServeParts): Promise<() => void> {
   const leaveService = route.ownPlaces ? () => {} : admission.enter();
   try {
-    await authenticate(ctx, route.access);
+    await authenticate(ctx, route.scopes);
     const { keyId } = ctx.state;
     const leaveKey = await admission.enterKey(route.ownPlaces ? `${keyId} ${route.path}` : keyId);
     return () => {
@@ -43,4 +52,31 @@ async function enter(ctx: ApiContext, route: Route, { admission, authenticate }:
     leaveService();
     throw error;
   }
+}
+
+/** Reads and checks what the route has schemas for, calls its handler, and answers with what it returns. */
+function answerer(route: Route, limits: Pick<Limits, "body_bytes" | "nesting">): Serve {
+  const checks = Object.entries(route.params ?? {}).map(([name, schema]) => ({
+    name,
+    check: parameterCheck(name, schema),
+  }));
+  const readQuery = queryReader(route.query ?? {});
+  const readBody = route.body && { read: jsonBody(limits), check: bodyCheck(route.body.schema) };
+  return async (ctx) => {
+    const { params } = ctx;
+    for (const { name, check } of checks) check?.(params[name]);
+    const query = readQuery(ctx.querystring);
+    const answer = async (body: unknown) => succeed(ctx, await route.handler({ ctx, params, query, body }));
+    if (readBody === undefined) await answer(undefined);
+    else await readBody.read(ctx, () => answer(readBody.check(ctx.request.body)));
+  };
+}
+
+/** Answers 200 with the success envelope `{ status, message, data[, meta] }`; a handler that returns nothing has answered itself. */
+function succeed(ctx: ApiContext, reply: Reply | undefined): void {
+  if (reply === undefined) return;
+  const { data, meta, message = "success" } = reply;
+  ctx.status = 200;
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = { status: 200, message, data, ...(meta === undefined ? {} : { meta }) };
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors.js";
-import type { ApiContext } from "./api-router.js";
 import { whenOut } from "./exchanges.js";
+import type { ApiContext } from "./route.js";
 
 /** Bytes of a body below which it is neither counted nor refused: the number of requests at once bounds these. */
 const SMALL = 65_536;

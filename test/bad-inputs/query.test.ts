@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Route } from "../../src/http/api-router.js";
+import type { Route } from "../../src/http/route.js";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
 import { startService, type TestService } from "../support/service.js";
 
@@ -50,7 +50,7 @@ describe("bad queries", () => {
 
   it("on every route 33 parameters are 400, and so is one that is given twice, known or not, the key too", async () => {
     const many = Array.from({ length: 33 }, (_, i) => `p${i}=${canary}`).join("&");
-    for (const route of service.service.api.routes) {
+    for (const route of service.service.routes) {
       const name = `${route.method} ${route.path}`;
       expect(await codesOf(route, many), name).to.deep.equal(["too_many_parameters"]);
       for (const twice of [`key=${canary}&key=${canary}`, `${canary}=1&${canary}=1`, `${canary}=1&zqcanar%79qz=1`]) {
@@ -81,7 +81,7 @@ describe("bad queries", () => {
 
   it("a parameter that is not known is 400 where a default in its place would change what is answered or stored", async () => {
     const ignoring: string[] = [];
-    for (const route of service.service.api.routes) {
+    for (const route of service.service.routes) {
       const codes = await codesOf(route, `${canary}=1`);
       if (!codes.includes("unknown_parameter")) ignoring.push(`${route.method} ${route.path}`);
       expect(await codesOf(route, `key=${canary}`), route.path).to.not.include("unknown_parameter");

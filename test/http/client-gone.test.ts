@@ -11,17 +11,23 @@ describe("P16: callers who go", () => {
   });
   after(() => service.stop());
 
-  const bodies: [string, string][] = [
-    ["before their body is whole", "Content-Length: 5000\r\n\r\n[{"],
-    ["with a chunk half sent", "Transfer-Encoding: chunked\r\n\r\n100\r\n[{"],
+  const read = "POST /api/metric";
+  const put = "PUT /api/segment/a";
+  const bodies: [string, string, string][] = [
+    [read, "before their body is whole", "Content-Length: 5000\r\n\r\n[{"],
+    [read, "with a chunk half sent", "Transfer-Encoding: chunked\r\n\r\n100\r\n[{"],
     [
+      read,
       "with everything sent",
       'Content-Length: 66\r\n\r\n{"dimension":"segment","dimension_id":"a","dimension_type":"size"}',
     ],
+    [put, "before their body is whole", "Content-Length: 5000\r\n\r\n{"],
+    [put, "before their gzip is whole", "Content-Encoding: gzip\r\nContent-Length: 5000\r\n\r\n\x1f"],
+    [put, "with a chunk of gzip half sent", "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n\x1f"],
   ];
-  for (const [when, rest] of bodies) {
-    it(`${when} leave nothing behind`, async () => {
-      const head = `POST /api/metric HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json\r\n`;
+  for (const [route, when, rest] of bodies) {
+    it(`of ${route} ${when} leave nothing behind`, async () => {
+      const head = `${route} HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json\r\n`;
       const sockets = await Promise.all(Array.from({ length: CALLERS }, () => openSocket(service.port)));
       for (const socket of sockets) {
         socket.on("error", () => {});

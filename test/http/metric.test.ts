@@ -1,12 +1,12 @@
 import { get as httpGet } from "node:http";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
-import { metricBatchAnswerSchema } from "../../src/http/schemas/metric.js";
+import { metricBatchAnswer } from "../../src/http/metrics/schemas.js";
 import { startService, type TestService } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const now = Date.parse("2024-02-29T10:17:03.123Z");
-const isAnswer = new Ajv2020({ allErrors: true }).compile(metricBatchAnswerSchema);
+const isAnswer = new Ajv2020({ allErrors: true }).compile(metricBatchAnswer.content["application/json"] ?? {});
 
 interface Series {
   name?: string;

@@ -2,9 +2,8 @@ import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
 import { openAdmission } from "../../src/http/admission.js";
-import { Api } from "../../src/http/api-router.js";
 import { createApp } from "../../src/http/app.js";
-import { operationRoutes } from "../../src/http/routes/operations.js";
+import { operationRoutes } from "../../src/http/operations/index.js";
 import { openMeters } from "../../src/meters.js";
 import type { Probe } from "../../src/probe.js";
 import { settingsFor, startService, type TestService } from "../support/service.js";
@@ -109,12 +108,11 @@ interface Ready {
 
 /** What `/ready` answers over these stores. */
 async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready } }> {
-  const api = new Api();
   const meters = openMeters();
   const settings = settingsFor("unused");
-  operationRoutes(api, { probes, meters, version: "0.0.0", clock: Date.now });
+  const routes = operationRoutes({ probes, meters, version: "0.0.0", clock: Date.now, routes: () => [] });
   const app = createApp({
-    api,
+    routes,
     meters,
     settings,
     log: pino({ level: "silent" }),

@@ -1,8 +1,10 @@
+import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
-import { checkQuery, readFlag, readQuery } from "../../src/http/query.js";
+import { queryCheck, queryReader } from "../../src/http/query.js";
 
-const read = (querystring: string) => readQuery({ querystring }, ["a", "b"]);
+const texts = { a: Type.String(), b: Type.String() };
+const read = queryReader(texts);
 
 describe("a query", () => {
   for (const [query, values] of [
@@ -28,10 +30,10 @@ describe("a query", () => {
     it(`${JSON.stringify(query)} is refused as ${code}`, () => expect(codeOf(() => read(query))).to.equal(code));
   }
 
-  const closed = { query: ["a", "b"], openQuery: false };
-  const none = { query: [], openQuery: false };
-  const open = { query: ["a", "b"], openQuery: true };
-  const any = { query: [], openQuery: true };
+  const closed = { method: "GET", query: texts } as const;
+  const none = { method: "POST" } as const;
+  const open = { method: "GET", query: texts, openQuery: true } as const;
+  const any = { method: "GET" } as const;
   for (const [query, route, code] of [
     ["a=1&b=2&key=3", closed, undefined],
     ["&&a=1&", closed, undefined],
@@ -50,20 +52,42 @@ describe("a query", () => {
     ["1&2&3&4&5", any, "too_many_parameters"],
     ["1&2&3&4&5", closed, "too_many_parameters"],
   ] as const) {
-    it(`${JSON.stringify(query)} is ${code ?? "let through"} where ${JSON.stringify(route)} is known`, () => {
-      expect(codeOf(() => checkQuery(query, route, 4))).to.equal(code);
+    it(`${JSON.stringify(query)} is ${code ?? "let through"} on a ${route.method} of ${JSON.stringify(route)}`, () => {
+      expect(codeOf(() => queryCheck(route, 4)(query))).to.equal(code);
     });
   }
 
-  it("has flags that are exactly true or false", () => {
-    expect([readFlag("true", "a"), readFlag("false", "a"), readFlag(undefined, "a")]).to.deep.equal([
-      true,
-      false,
-      undefined,
-    ]);
-    for (const value of ["", "TRUE", "1", "yes", "true "])
-      expect(codeOf(() => readFlag(value, "a"))).to.equal("bad_flag");
+  const refusal = { code: "bad_limit", message: "limit is a whole number from 1 to 9" };
+  const typed = queryReader({
+    flag: Type.Boolean(),
+    limit: Type.Integer({ minimum: 1, maximum: 9, default: 5, refusal }),
+    unit: Type.String({ enum: ["s", "ms"], refusal: { code: "bad_unit", message: "s or ms" } }),
+    note: Type.String({ minLength: 1 }),
   });
+  for (const [query, values] of [
+    ["", { limit: 5 }],
+    ["flag=true&limit=9&unit=ms&note=", { flag: true, limit: 9, unit: "ms", note: "" }],
+    ["flag=false&limit=01", { flag: false, limit: 1 }],
+  ] as const) {
+    it(`${JSON.stringify(query)} is ${JSON.stringify(values)} in the types of its schemas, with their defaults`, () => {
+      expect(typed(query)).to.deep.equal(values);
+    });
+  }
+
+  const refused: [string, string][] = [
+    ...["", "TRUE", "1", "yes", "true%20"].map((value): [string, string] => [`flag=${value}`, "bad_flag"]),
+    ...["", "0", "10", "1.5", "1e0", "0x1", "-1", "%201", "1000000"].map((value): [string, string] => [
+      `limit=${value}`,
+      "bad_limit",
+    ]),
+    ["unit=", "bad_unit"],
+    ["unit=S", "bad_unit"],
+  ];
+  for (const [query, code] of refused) {
+    it(`${JSON.stringify(query)} is refused as ${code}, in the words of its schema`, () => {
+      expect(codeOf(() => typed(query))).to.equal(code);
+    });
+  }
 });
 
 function codeOf(work: () => unknown): string | undefined {

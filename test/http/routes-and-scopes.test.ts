@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Route } from "../../src/http/api-router.js";
+import type { Route } from "../../src/http/route.js";
 import { type Scope, scopes } from "../../src/keys/api-key.js";
 import { mintKey } from "../../src/keys/mint-key.js";
 import { rawRequest } from "../support/raw-request.js";
@@ -44,7 +44,7 @@ describe("routes and scopes", () => {
 
   before(async () => {
     service = await startService({ limits: { wrong_keys_per_minute: 100_000 } });
-    routes = service.service.api.routes;
+    routes = service.service.routes;
     for (const scope of scopes) {
       const { key, kept } = mintKey(scope, [scope], Date.now());
       await service.service.stores.keys.add(kept);
@@ -56,18 +56,18 @@ describe("routes and scopes", () => {
   const target = ({ path }: Route) => path.replaceAll(/:\w+/g, "x");
 
   it("are those that are expected, each once", () => {
-    const served = routes.map(({ method, path, access }) => [`${method} ${path}`, access]);
+    const served = routes.map(({ method, path, scopes }) => [`${method} ${path}`, scopes]);
     expect(Object.fromEntries(served)).to.deep.equal(expected);
     expect(served).to.have.length(Object.keys(expected).length);
   });
 
   it("let in the key with one of a route's scopes, and no other", async () => {
     for (const route of routes) {
-      if (route.access === "keyless") continue;
+      if (route.scopes === "keyless") continue;
       for (const [scope, key] of keys) {
         const { status } = await service.fetch(target(route), { method: route.method, key });
         const name = `${route.method} ${route.path} with ${scope}`;
-        if (route.access.includes(scope)) expect(status, name).to.not.be.oneOf([401, 403, 405]);
+        if (route.scopes.includes(scope)) expect(status, name).to.not.be.oneOf([401, 403, 405]);
         else expect(status, name).to.equal(403);
       }
     }
@@ -78,7 +78,7 @@ describe("routes and scopes", () => {
       const response = await service.fetch(target(route), { method: route.method, key: null });
       await response.arrayBuffer();
       const name = `${route.method} ${route.path}`;
-      if (route.access === "keyless") expect(response.status, name).to.not.be.oneOf([401, 403]);
+      if (route.scopes === "keyless") expect(response.status, name).to.not.be.oneOf([401, 403]);
       else expect(response.status, name).to.equal(401);
     }
   });

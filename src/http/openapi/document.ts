@@ -1,32 +1,17 @@
-import type { Api, Route } from "../api-router.js";
+import { type TSchema, Type } from "@sinclair/typebox";
 import { statusOf } from "../error-response.js";
-import { errorSchema } from "../schemas/envelope.js";
-import { catalogueOperations } from "./catalogue.js";
+import { ErrorBody } from "../responses.js";
+import { type Body, type ResponseSpec, type Route, type Schemas, tags } from "../route.js";
 import { Components } from "./components.js";
-import { entityOperations } from "./entities.js";
-import { metricOperations } from "./metrics.js";
-import { type Body, json, type Operation, type Operations, type Parameter, type Tag } from "./operation.js";
-import { operationsOperations } from "./operations.js";
 
-/** In the order in which pages list them: reading comes before writing. */
-const tags: readonly Tag[] = ["metrics", "entities", "catalogue", "collecting", "deletion", "operations"];
-
-/**
- * The OpenAPI 3.1 document of these routes. A route without a description is there too, with what it says itself. Examples
- * that need a time are of the hour that begins at `hour` (Unix ms).
- */
-export function openApiDocument(api: Api, version: string, hour: number): object {
-  const documented = operationsAt(hour);
+/** The OpenAPI 3.1 document of these routes. Examples that need a time are of the hour that begins at `hour` (Unix ms). */
+export function openApiDocument(routes: readonly Route[], version: string, hour: number): object {
   const components = new Components();
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of api.routes) {
+  for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationObject(
-      route,
-      documented[`${route.method} ${route.path}`],
-      components,
-    );
+    paths[path][route.method.toLowerCase()] = operationObject(route, hour, components);
   }
   return {
     openapi: "3.1.0",
@@ -57,53 +42,35 @@ export function openApiDocument(api: Api, version: string, hour: number): object
   };
 }
 
-/** Routes that are described but not served: none, or a description has outlived its route. */
-export function staleDescriptions(api: Api): string[] {
-  const served = new Set(api.routes.map(({ method, path }) => `${method} ${path}`));
-  return Object.keys(operationsAt(0)).filter((name) => !served.has(name));
-}
-
-function operationsAt(hour: number): Operations {
-  return { ...metricOperations(hour), ...entityOperations, ...catalogueOperations, ...operationsOperations };
-}
-
-function operationObject(route: Route, operation: Operation | undefined, components: Components): object {
-  const parameter =
-    (place: string) =>
-    ([name, parameter]: [string, Parameter | undefined]) =>
-      parameterObject(name, place, parameter, components);
-  const { access } = route;
-  const keyless = access === "keyless";
-  const { tag = "operations", summary = `${route.method} ${route.path}`, description, body, answer } = operation ?? {};
-  const success = answer === undefined && operation !== undefined ? 204 : 200;
-  const about = keyless ? description : [description, `Scope: ${access.join(" or ")}.`].filter(Boolean).join("\n\n");
-  const errors = [...(keyless ? [400, 404, 405] : forCallers(body !== undefined)), ...(operation?.errors ?? [])];
+function operationObject(route: Route, hour: number, components: Components): object {
+  const { scopes, docs, params = {}, query = {}, headers = {}, responses } = route;
+  const keyless = scopes === "keyless";
+  const scopeWords = keyless ? [] : [`Scope: ${scopes.join(" or ")}.`];
+  const description = [docs.description ?? [], scopeWords].flat().join("\n\n");
+  const bodies = route.body === undefined ? route.stream : { "application/json": route.body };
+  const errors = keyless ? [400, 404, 405] : forCallers(bodies !== undefined);
+  const inPath = Object.fromEntries(namesIn(route.path).map((name) => [name, params[name] ?? Type.String()]));
+  const parametersIn = (place: string, schemas: Schemas) =>
+    Object.entries(schemas).map(([name, schema]) => {
+      const required = place === "path" || docs.requiredQuery?.includes(name) === true;
+      return parameterObject(name, place, required, schema, components);
+    });
   return {
-    operationId: operation?.id ?? `${route.method} ${route.path}`,
-    tags: [tag],
-    summary,
-    ...(about === undefined ? {} : { description: about }),
+    operationId: docs.id,
+    tags: [docs.tag],
+    summary: docs.summary,
+    ...(description === "" ? {} : { description }),
     ...(keyless ? { security: [] } : {}),
-    parameters: [
-      ...pathNames(route).map((name) => parameter("path")([name, operation?.path?.[name]])),
-      ...Object.entries(operation?.query ?? {}).map(parameter("query")),
-      ...Object.entries(operation?.headers ?? {}).map(parameter("header")),
-    ],
-    ...(body === undefined ? {} : { requestBody: { required: true, content: bodyContent(body, components) } }),
+    parameters: [...parametersIn("path", inPath), ...parametersIn("query", query), ...parametersIn("header", headers)],
+    ...(bodies === undefined
+      ? {}
+      : { requestBody: { required: true, content: bodyContent(bodies, hour, components) } }),
     responses: {
-      [success]: { description: "Done.", ...(answer === undefined ? {} : { content: contentOf(answer, components) }) },
+      ...Object.fromEntries(errors.map((status) => [status, errorReference(status)])),
       ...Object.fromEntries(
-        [...new Set(errors)]
-          .sort()
-          .map((status) => [status, { $ref: `#/components/responses/${responseName(status)}` }]),
-      ),
-      ...Object.fromEntries(
-        Object.entries(operation?.others ?? {}).map(([status, { description, schema }]) => [
+        Object.entries(responses).map(([status, spec]) => [
           status,
-          {
-            description,
-            ...(schema === undefined ? {} : { content: contentOf(json(schema), components) }),
-          },
+          spec.isError ? errorReference(Number(status)) : responseObject(spec, components),
         ]),
       ),
     },
@@ -115,40 +82,57 @@ function forCallers(withBody: boolean): number[] {
   return [400, 401, 403, 404, 405, 414, 429, 431, 500, 503, ...(withBody ? [408, 413, 415, 507] : [])];
 }
 
-function pathNames({ path }: Route): string[] {
+function namesIn(path: string): string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
 }
 
 function parameterObject(
   name: string,
   place: string,
-  parameter: Parameter | undefined,
+  required: boolean,
+  { description, deprecated, examples, ...schema }: TSchema,
   components: Components,
 ): object {
-  const { schema = { type: "string" }, required = place === "path", ...more } = parameter ?? {};
-  return { name, in: place, required, ...more, schema: components.add(schema) };
+  return {
+    name,
+    in: place,
+    required,
+    ...(description === undefined ? {} : { description }),
+    ...(deprecated === undefined ? {} : { deprecated }),
+    ...(examples === undefined ? {} : { example: examples[0] }),
+    schema: components.add(schema),
+  };
 }
 
-function bodyContent(bodies: Readonly<Record<string, Body>>, components: Components): object {
+function bodyContent(bodies: Readonly<Record<string, Body>>, hour: number, components: Components): object {
   return Object.fromEntries(
     Object.entries(bodies).map(([type, { schema, examples }]) => [
       type,
-      { schema: components.add(schema), ...examplesOf(examples) },
+      { schema: components.add(schema), ...examplesOf(examples(hour)) },
     ]),
   );
 }
 
 /** A single example has no name: Swagger UI looks for the name that was chosen for another media type. */
-function examplesOf(examples: Body["examples"]): object {
+function examplesOf(examples: Readonly<Record<string, unknown>>): object {
   const entries = Object.entries(examples);
   if (entries.length === 1) return { example: entries[0]?.[1] };
   return { examples: Object.fromEntries(entries.map(([name, value]) => [name, { value }])) };
 }
 
-function contentOf(schemas: Readonly<Record<string, object>>, components: Components): object {
+function responseObject({ description, content }: ResponseSpec, components: Components): object {
+  if (Object.keys(content).length === 0) return { description };
+  return { description, content: contentOf(content, components) };
+}
+
+function contentOf(schemas: ResponseSpec["content"], components: Components): object {
   return Object.fromEntries(
     Object.entries(schemas).map(([type, schema]) => [type, { schema: components.add(schema) }]),
   );
+}
+
+function errorReference(status: number): object {
+  return { $ref: `#/components/responses/${responseName(status)}` };
 }
 
 const errorStatuses: ReadonlySet<number> = new Set(Object.values(statusOf));
@@ -167,6 +151,6 @@ function errorObject(status: number, components: Components): object {
     ...(status === 429 || status === 503
       ? { headers: { "Retry-After": { description: "Seconds.", schema: components.add(seconds) } } }
       : {}),
-    content: contentOf(json(errorSchema), components),
+    content: contentOf({ "application/json": ErrorBody }, components),
   };
 }

@@ -1,6 +1,9 @@
 import type { Dimension } from "./dimension.js";
 import { HOUR } from "./dimension.js";
 
+/** What the name of a stream must be. */
+export const streamNamePattern = "^[A-Za-z0-9_.-]{1,128}$";
+
 /** Messages received by each data stream, at the top of every hour. */
 export const stream: Dimension = {
   name: "stream",
@@ -11,6 +14,3 @@ export const stream: Dimension = {
   defaultAggregation: "sum",
   due: "end",
 };
-
-/** What a stream may be called, as a regular expression. */
-export const streamNamePattern = "^[A-Za-z0-9_.-]{1,128}$";

@@ -1,0 +1,125 @@
+import { Type } from "@sinclair/typebox";
+import type { Clock } from "../../clock.js";
+import type { Limits } from "../../config.js";
+import type { CollectRequest, CollectTally as Tally } from "../../entities/collect-request.js";
+import type { MessageRules } from "../../entities/parse-message.js";
+import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
+import { invalid, ServiceError } from "../../errors.js";
+import { parseInstant } from "../../formats/instant.js";
+import { dimensionIdRule, isDimensionId } from "../../metrics/dimension-id.js";
+import { streamNamePattern } from "../../metrics/dimensions/stream.js";
+import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
+import { exampleNames } from "../example-names.js";
+import { refusal, success } from "../responses.js";
+import { type ApiContext, type Route, route } from "../route.js";
+import { type MessageLimits, readMessages } from "./read-messages.js";
+import { CollectTally, collectQuery, MessagesBody } from "./schemas.js";
+
+export interface CollectRouteParts {
+  collect(request: CollectRequest): Promise<Tally>;
+  readonly tables: Tables;
+  readonly limits: MessageLimits & Pick<Limits, "identity_bytes" | "nesting">;
+  readonly clock: Clock;
+}
+
+const streamName = Type.String({
+  pattern: streamNamePattern,
+  description: "The stream they are counted for.",
+  examples: [exampleNames.stream],
+  refusal: { code: "invalid_stream", message: "A stream name is 1 to 128 of letters, digits, _ . -" },
+});
+
+/** Taking in messages about entities. When the answer goes out they are durable, applied and counted. */
+export function collectRoutes({ collect, tables, limits, clock }: CollectRouteParts): readonly Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/collect/json/:stream",
+      scopes: ["entity:write"],
+      docs: {
+        id: "collectMessages",
+        tag: "collecting",
+        summary: "Take in messages about entities",
+        description:
+          "One message, an array, or one on each line (then of any number). A message that is wrong is reported by position, the others stand. Durable, applied and counted when the answer comes.",
+      },
+      params: {
+        stream: streamName,
+      },
+      query: collectQuery,
+      headers: {
+        "Idempotency-Key": Type.String({
+          minLength: 1,
+          maxLength: 256,
+          description: "Makes the request safe to repeat for 24 hours: what was applied is skipped, the rest goes on.",
+        }),
+      },
+      stream: {
+        "application/json": { schema: MessagesBody, examples: () => messageExamples },
+        "application/x-ndjson": {
+          schema: Type.String({ description: "A message in JSON on each line." }),
+          examples: () => ({ lines: messageExamples.several.map((one) => JSON.stringify(one)).join("\n") }),
+        },
+      },
+      responses: { 200: success("CollectAnswer", CollectTally), 409: refusal, 422: refusal },
+      async handler({ ctx, params: { stream }, query: { table: name, timestamp_field, dryrun: dryRun } }) {
+        const table = tableNamed(tables, name);
+        const rules = rulesOf(table, timestamp_field, limits, clock());
+        const repeatName = repeatNameOf(ctx);
+        const { single, items } = await readMessages(ctx, rules, limits);
+        const tally = await collect({ stream, table, items, repeatName, dryRun });
+        if (single && tally.rejected_count > 0) {
+          throw new ServiceError("invalid", "The message was rejected", { problems: tally.errors });
+        }
+        return { data: tally };
+      },
+    }),
+  ];
+}
+
+function rulesOf(
+  table: Table,
+  timestampField: string | undefined,
+  limits: CollectRouteParts["limits"],
+  now: number,
+): MessageRules {
+  if (timestampField === "" || timestampField === "segments") {
+    throw invalid("invalid_timestamp_field", "timestamp_field", "Must be the name of an attribute");
+  }
+  return {
+    table,
+    timestampField,
+    identityBytes: limits.identity_bytes,
+    nesting: limits.nesting,
+    segmentId: {
+      allows: (id) => isDimensionId(id) && !RESERVED_SEGMENT_IDS.includes(id),
+      inWords: `${dimensionIdRule}, not ${RESERVED_SEGMENT_IDS.join(" or ")}`,
+    },
+    eventTime(written) {
+      const instant = parseInstant(written, now);
+      return instant === undefined || instant.relative ? undefined : instant.at;
+    },
+  };
+}
+
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,256}$/;
+
+/** What tells this request apart from others; undefined when it has no Idempotency-Key. */
+function repeatNameOf(ctx: ApiContext): string | undefined {
+  const key = ctx.headers["idempotency-key"];
+  if (key === undefined) return undefined;
+  if (typeof key !== "string" || !IDEMPOTENCY_KEY.test(key)) {
+    throw invalid("invalid_idempotency_key", "Idempotency-Key", "Must be 1 to 256 printable characters");
+  }
+  return JSON.stringify([ctx.state.keyId, ctx.path, ctx.querystring, key]);
+}
+
+const { field, value, defaultValue, audience, goal, spare } = exampleNames;
+
+const message = { _uid: defaultValue, [field]: value, plan: "trial", segments: [audience, goal, spare] };
+
+/** The others' examples build on the first. */
+const messageExamples = {
+  one: message,
+  several: [message, { [field]: "ben@example.com", plan: "paid", segments: [audience] }],
+};

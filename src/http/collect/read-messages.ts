@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import type { Limits } from "../../config.js";
+import type { RequestItem } from "../../entities/collect-request.js";
+import { type MessageRules, parseMessage } from "../../entities/parse-message.js";
+import { invalid, ServiceError } from "../../errors.js";
+import { type Line, lineFaults } from "../../formats/line-splitter.js";
+import { mediaType, readText } from "../body-text.js";
+import { readLines } from "../lines.js";
+import { parseExactly } from "../parse-exactly.js";
+import type { ApiContext } from "../route.js";
+
+/** The messages of a body, as they arrive. */
+export interface MessageBody {
+  /** Whether the body is one object: then it is refused as a whole. */
+  readonly single: boolean;
+  readonly items: AsyncIterable<readonly RequestItem[]>;
+}
+
+export type MessageLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "inflation">;
+
+const LINE_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
+
+/** Opens a body: JSON is read whole, within its limit, lines of JSON one by one. */
+export async function readMessages(ctx: ApiContext, rules: MessageRules, limits: MessageLimits): Promise<MessageBody> {
+  const type = mediaType(ctx);
+  if (LINE_TYPES.includes(type)) return { single: false, items: linesOf(ctx, rules, limits) };
+  if (type !== "application/json") {
+    throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
+  }
+  const text = await readText(ctx, limits.write_body_bytes);
+  const body = parseJson(text, "The body is not JSON");
+  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+  const digest = createHash("sha256").update(text).digest("hex");
+  const bytes = text.length / Math.max(1, messages.length);
+  const single = !Array.isArray(body);
+  const itemAt = (index: number): RequestItem => ({
+    text: `${digest} ${index}`,
+    bytes,
+    parse: (now) => parseMessage(messages[index], rules, now),
+    place: (path) => (single ? path : `[${index}]${path === "" ? "" : `.${path}`}`),
+  });
+  return { single, items: itemsOf(messages.length, itemAt) };
+}
+
+const SLICE = 500;
+
+/** Items made as they are wanted: a body may hold millions of tiny ones. */
+async function* itemsOf(count: number, itemAt: (index: number) => RequestItem): AsyncGenerator<readonly RequestItem[]> {
+  for (let from = 0; from < count; from += SLICE) {
+    yield Array.from({ length: Math.min(SLICE, count - from) }, (_, i) => itemAt(from + i));
+  }
+}
+
+async function* linesOf(
+  ctx: ApiContext,
+  rules: MessageRules,
+  { line_bytes: lineBytes, inflation }: MessageLimits,
+): AsyncGenerator<readonly RequestItem[]> {
+  for await (const lines of readLines(ctx, { lineBytes, inflation })) yield lines.map((line) => itemOf(line, rules));
+}
+
+function itemOf({ number, text, fault }: Line, rules: MessageRules): RequestItem {
+  return {
+    text: fault ?? text,
+    bytes: text.length,
+    parse(now) {
+      if (fault !== undefined) throw invalid(fault, "", lineFaults[fault]);
+      return parseMessage(parseJson(text, "The line is not JSON"), rules, now);
+    },
+    place: (path) => `line ${number}${path === "" ? "" : `, ${path}`}`,
+  };
+}
+
+function parseJson(text: string, message: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    throw invalid("not_json", "", message);
+  }
+}

@@ -1,0 +1,98 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { identityField, identityOf } from "../../entities/identity.js";
+import type { Profile, ReadEntity } from "../../entities/read-entity.js";
+import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
+import { ServiceError } from "../../errors.js";
+import { exampleNames } from "../example-names.js";
+import { type ApiContext, type Route, route } from "../route.js";
+import { entityAnswer, entityPath, entityQuery } from "./schemas.js";
+
+export interface EntityRouteParts {
+  readonly read: ReadEntity;
+  readonly tables: Tables;
+  /** `limits.identity_bytes`. */
+  readonly identityBytes: number;
+}
+
+const { table, fieldname, fieldval } = entityPath;
+
+/** Reading one entity. */
+export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/entity/:table/:fieldname/:fieldval",
+      scopes: ["entity:read"],
+      docs: { id: "readEntity", tag: "entities", summary: "Read an entity" },
+      params: { table, fieldname, fieldval },
+      query: entityQuery,
+      openQuery: true,
+      responses: { 200: entityAnswer },
+      handler: ({ ctx, params, query }) => readOne(ctx, parts, params, query),
+    }),
+    route({
+      method: "GET",
+      path: "/api/entity/:table/:fieldval",
+      scopes: ["entity:read"],
+      docs: {
+        id: "readEntityByDefaultIdentity",
+        tag: "entities",
+        summary: "Read an entity by the table's default identity",
+      },
+      params: { table, fieldval: { ...fieldval, examples: [exampleNames.defaultValue] } },
+      query: entityQuery,
+      openQuery: true,
+      responses: { 200: entityAnswer },
+      handler: ({ ctx, params, query }) => readOne(ctx, parts, params, query),
+    }),
+    route({
+      method: "GET",
+      path: "/api/me/:fieldname/:fieldval",
+      scopes: ["entity:read"],
+      docs: { id: "readUser", tag: "entities", summary: "Read a user" },
+      params: { fieldname, fieldval },
+      query: entityQuery,
+      openQuery: true,
+      responses: { 200: entityAnswer },
+      handler: ({ ctx, params, query }) => readOne(ctx, parts, { table: "user", ...params }, query),
+    }),
+  ];
+}
+
+interface EntityPlace {
+  readonly table: string;
+  /** The default identity of the table when it is absent. */
+  readonly fieldname?: string;
+  readonly fieldval: string;
+}
+
+const Query = Type.Object(entityQuery);
+
+async function readOne(
+  ctx: ApiContext,
+  { read, tables, identityBytes }: EntityRouteParts,
+  place: EntityPlace,
+  { fields, segments, meta, download }: Static<typeof Query>,
+) {
+  const table = tableNamed(tables, place.table);
+  const field = identityField(table, place.fieldname ?? table.defaultIdentity);
+  const identity = identityOf(table, field, place.fieldval, identityBytes);
+  const profile = await read(table, identity, { segments });
+  if (profile === undefined) throw new ServiceError("not-found", "Not Found");
+  if (download) {
+    ctx.attachment(`${table.name}.json`);
+    ctx.type = "application/json";
+  }
+  return { data: dataOf(profile, fields), ...(meta ? { meta: metaOf(table) } : {}) };
+}
+
+/** The attributes asked for, and the segments. Names are the sender's choice, so none is ever assigned. */
+function dataOf({ attributes, segments }: Profile, fields: string | undefined): object {
+  const wanted = fields === undefined || fields === "" ? undefined : new Set(fields.split(","));
+  const entries = [...attributes].filter(([name]) => wanted?.has(name) ?? true);
+  return Object.fromEntries(segments === undefined ? entries : [...entries, ["segments", segments]]);
+}
+
+function metaOf({ name, identities }: Table) {
+  return { by_fields: identities.map((field) => field.name), format: "json", name };
+}

@@ -1,0 +1,125 @@
+import { Type } from "@sinclair/typebox";
+import type { Clock } from "../../clock.js";
+import type { CountSeries } from "../../metrics/count-cached.js";
+import type { Epochs } from "../../metrics/epochs.js";
+import type { FetchBatch } from "../../metrics/fetch-batch.js";
+import type { ReadMemory } from "../../metrics/read-memory.js";
+import { readText, refuseUnlessJson } from "../body-text.js";
+import { exampleNames } from "../example-names.js";
+import { whenOut } from "../exchanges.js";
+import { isNotModified } from "../not-modified.js";
+import { empty } from "../responses.js";
+import { type ApiContext, type Route, route } from "../route.js";
+import { AnswerCache } from "./answer-cache.js";
+import { metricBody, metricTag } from "./metric-answer.js";
+import { type MetricReadLimits, readMetricBody, readMetricQuery } from "./read-metric.js";
+import { exampleSeries, metricAnswer, metricBatchAnswer, SeriesRequests, seriesQuery, whichSeries } from "./schemas.js";
+
+export interface MetricParts {
+  readonly fetch: FetchBatch;
+  readonly epochs: Pick<Epochs, "areCurrent">;
+  readonly limits: MetricReadLimits;
+  /** What reads under way may take in memory. */
+  readonly memory: ReadMemory;
+  readonly clock: Clock;
+  /** Told of series that were answered without being fetched. */
+  readonly count: CountSeries;
+  /** What whole answers that were sent may take in memory. */
+  readonly answerBytes: number;
+}
+
+/** Reading of metrics, by query or by body. */
+export function metricRoutes({
+  fetch,
+  epochs,
+  limits,
+  memory,
+  clock,
+  count,
+  answerBytes,
+}: MetricParts): readonly Route[] {
+  const cache = new AnswerCache(epochs, answerBytes);
+  const readingOf = ({ res }: ApiContext) => memory.open((then) => whenOut(res, then));
+
+  return [
+    route({
+      method: "GET",
+      path: "/api/metric",
+      scopes: ["metric:read"],
+      docs: {
+        id: "fetchMetric",
+        tag: "metrics",
+        summary: "Fetch one series",
+        description: "`dimension`, `dimension_id` and `dimension_type` say which; all others are optional.",
+        requiredQuery: whichSeries,
+      },
+      query: seriesQuery,
+      headers: { "If-None-Match": Type.String({ description: "An ETag: 304 while nothing has changed." }) },
+      responses: {
+        200: metricAnswer,
+        304: empty("Nothing has changed since the answer of `If-None-Match`."),
+      },
+      async handler({ ctx, query }) {
+        const { series } = await fetch([readMetricQuery(query)], clock(), readingOf(ctx));
+        ctx.status = 200;
+        ctx.set("Cache-Control", "private, no-cache");
+        ctx.vary(["Authorization", "Accept-Encoding"]);
+        ctx.set("ETag", metricTag(series));
+        if (isNotModified(ctx)) ctx.status = 304;
+        else send(ctx, metricBody(series));
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/api/metric",
+      scopes: ["metric:read"],
+      docs: {
+        id: "fetchMetrics",
+        tag: "metrics",
+        summary: "Fetch one series or many",
+        description:
+          "An object, or an array of up to 100. Answers come in the order of the requests; an item that is wrong comes back in its place with `errors`.",
+      },
+      stream: { "application/json": { schema: SeriesRequests, examples: () => requestExamples } },
+      responses: { 200: metricBatchAnswer },
+      async handler({ ctx }) {
+        ctx.set("Cache-Control", "no-store");
+        refuseUnlessJson(ctx);
+        // The text itself is what an answer is found by: only a text that is met for the first time is parsed.
+        const question = await readText(ctx, limits.body_bytes);
+        const now = clock();
+        const known = cache.get(question, now);
+        if (known !== undefined) {
+          count(known.tokens.length, known.tokens.length);
+          send(ctx, known.body);
+          return;
+        }
+        const batch = await fetch(readMetricBody(question, limits), now, readingOf(ctx));
+        const body = metricBody(batch.series);
+        cache.keep(question, body, batch, now);
+        send(ctx, body);
+      },
+    }),
+  ];
+}
+
+function send(ctx: ApiContext, body: Buffer): void {
+  ctx.status = 200;
+  ctx.type = "application/json";
+  ctx.body = body;
+}
+
+const requestExamples = {
+  one: { ...exampleSeries, range: "2d", interval: "2h" },
+  several: [
+    exampleSeries,
+    { dimension: "stream", dimension_id: exampleNames.stream, dimension_type: "size", range: "1d", interval: "1h" },
+    {
+      dimension: "experience",
+      dimension_id: exampleNames.experience,
+      dimension_type: "conversionrate",
+      range: "4w",
+      interval: "1d",
+    },
+  ],
+};

@@ -1,0 +1,95 @@
+import type { ErrorObject } from "ajv";
+import { invalid, type Problem, ServiceError } from "../../errors.js";
+import type { AskedItem } from "../../metrics/fetch-batch.js";
+import type { AskedSeries } from "../../metrics/series-request.js";
+import { nearestWord } from "../../nearest-word.js";
+import { parseJson } from "../body-text.js";
+import { compile } from "../schema-check.js";
+import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
+
+export interface MetricReadLimits {
+  readonly body_bytes: number;
+  readonly nesting: number;
+  readonly batch_series: number;
+}
+
+type Fields = Partial<Record<SeriesField, unknown>>;
+
+const hasShape = compile(SeriesShape);
+
+/** What the parameters of a query ask for: one item. */
+export function readMetricQuery(query: Fields): AskedItem {
+  return { asked: askedSeries(query), problem: twice(query), at: "" };
+}
+
+/** What the text of a body asks for: one object, or an array of them. */
+export function readMetricBody(text: string, limits: MetricReadLimits): AskedItem[] {
+  const body = parseJson(text, limits.nesting);
+  if (!Array.isArray(body)) return [readItem(body, "")];
+  if (body.length === 0) throw invalid("empty", "", "There is no series to fetch");
+  if (body.length > limits.batch_series) {
+    throw new ServiceError("too-large", `More than ${limits.batch_series} series in one batch`);
+  }
+  return body.map((item, i) => readItem(item, `[${i}]`));
+}
+
+function readItem(item: unknown, at: string): AskedItem {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) {
+    const problem = { code: "not_an_object", path: "", message: "A series to fetch is a JSON object" };
+    return { asked: {}, problem, at };
+  }
+  return { asked: askedSeries(item), problem: hasShape(item) ? twice(item) : problemOf(hasShape.errors?.[0]), at };
+}
+
+/** What is wrong with the shape of a request. What is wrong with its words is found where they are understood. */
+function problemOf(error: ErrorObject | undefined): Problem {
+  if (error?.keyword === "additionalProperties") return unknownField(error.params.additionalProperty);
+  const name = error?.instancePath.slice(1) ?? "";
+  const types: readonly string[] = error?.params.type ?? [];
+  return { code: "wrong_type", path: name, message: `${name} is of type ${types.slice(0, -1).join(" or ")}` };
+}
+
+function unknownField(name: string): Problem {
+  const message = `There is a field that is not known; the nearest known one is ${nearestWord(name, seriesFieldNames).word}`;
+  return { code: "unknown_field", path: "", message };
+}
+
+/** A parameter that is given under both of its names. */
+function twice({ startdate, start_date, enddate, end_date }: Fields): Problem | undefined {
+  const name = given(startdate) && given(start_date) ? "startdate" : given(enddate) && given(end_date) ? "enddate" : "";
+  return name === ""
+    ? undefined
+    : { code: "given_twice", path: name, message: `${name} is given under both of its names` };
+}
+
+/** The request in domain words; fields of another type than theirs are left out. */
+function askedSeries(fields: Fields): AskedSeries {
+  const standsIn =
+    (!given(fields.dimension) && given(fields.keyspace)) || (!given(fields.dimension_id) && given(fields.metric));
+  const asked = {
+    dimension: text(fields.dimension ?? fields.keyspace),
+    id: text(fields.dimension_id ?? fields.metric),
+    type: text(fields.dimension_type),
+    name: text(fields.name),
+    aggregation: text(fields.aggregation),
+    interval: text(fields.interval),
+    start: moment(fields.startdate ?? fields.start_date),
+    end: moment(fields.enddate ?? fields.end_date),
+    range: text(fields.range),
+    fillEmpty: fields.include_empty_rows === true,
+    smooth: fields.smooth === true,
+  };
+  return standsIn && !given(fields.dimension_type) ? { ...asked, type: "size" } : asked;
+}
+
+function given(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function moment(value: unknown): string | number | undefined {
+  return typeof value === "number" ? value : text(value);
+}

@@ -1,0 +1,128 @@
+import { Type } from "@sinclair/typebox";
+import { withTimeLimit } from "../../async/time-limit.js";
+import type { Clock } from "../../clock.js";
+import type { Meters } from "../../meters.js";
+import type { Probe } from "../../probe.js";
+import { answerKept, type KeptBody, keepBody } from "../kept-body.js";
+import { openApiDocument } from "../openapi/document.js";
+import { done, errorWith, json, success } from "../responses.js";
+import { type Route, route } from "../route.js";
+import { once, whileUnderWay } from "../shared-work.js";
+import { Health, Readiness, type StoreState } from "./schemas.js";
+
+export interface OperationParts {
+  readonly probes: readonly Probe[];
+  readonly meters: Meters;
+  /** Of this package. */
+  readonly version: string;
+  readonly clock: Clock;
+  /** Every route of the service. */
+  routes(): readonly Route[];
+}
+
+/** How long a store may take to say that it is there, ms. */
+const PROBE_MS = 2000;
+
+const HOUR_MS = 3_600_000;
+
+/** What an operator asks: is it alive, can it work, how is it doing. */
+export function operationRoutes({ probes, meters, version, clock, routes }: OperationParts): readonly Route[] {
+  const lookAtAll = whileUnderWay(() => Promise.all(probes.map(look)));
+  const metrics = whileUnderWay(async () => Buffer.from(await meters.text()));
+  let document: { hour: number; body(): Promise<KeptBody> } | undefined;
+
+  return [
+    route({
+      method: "GET",
+      path: "/health",
+      scopes: "keyless",
+      docs: {
+        id: "checkHealth",
+        tag: "operations",
+        summary: "Whether the service is alive",
+        description: "Reads no store.",
+      },
+      responses: { 200: success("HealthAnswer", Health) },
+      handler: () => ({ data: { alive: true } }),
+    }),
+    route({
+      method: "GET",
+      path: "/ready",
+      scopes: "keyless",
+      docs: {
+        id: "checkReadiness",
+        tag: "operations",
+        summary: "Whether the stores are there",
+        description: "Each store by name.",
+      },
+      responses: {
+        200: success("ReadinessAnswer", Readiness),
+        503: json(errorWith("NotReady", Readiness), "One that the service cannot work without is away."),
+      },
+      async handler({ ctx }) {
+        const stores = await lookAtAll();
+        const away = stores.filter(({ state, required }) => state === "down" && required);
+        const ready = away.length === 0;
+        const degraded = stores.some(({ state }) => state !== "up");
+        const data = { ready, degraded, stores };
+        if (ready) return { data, message: degraded ? "degraded" : "success" };
+        const errors = away.map(({ name }) => ({ code: "store_away", path: name, message: "The store is away" }));
+        ctx.set({ "Cache-Control": "no-store", "Retry-After": "5" });
+        ctx.status = 503;
+        ctx.body = { status: 503, message: "Not ready", data, errors };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/metrics",
+      scopes: ["metric:read"],
+      docs: { id: "readServiceMetrics", tag: "operations", summary: "How the service is doing" },
+      ownPlaces: true,
+      responses: { 200: done({ "text/plain": Type.String({ description: "Prometheus text." }) }) },
+      async handler({ ctx }) {
+        const text = await metrics();
+        ctx.set({ "Content-Type": meters.contentType, "Cache-Control": "no-store" });
+        ctx.body = text;
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/openapi.json",
+      scopes: "keyless",
+      docs: {
+        id: "readOpenApiDocument",
+        tag: "operations",
+        summary: "This document",
+        description: "OpenAPI 3.1, for tools.",
+      },
+      responses: {
+        200: json(
+          Type.Unsafe<object>({
+            type: "object",
+            additionalProperties: Type.Unknown({ description: "A part of the document." }),
+          }),
+        ),
+      },
+      async handler({ ctx }) {
+        const hour = Math.floor(clock() / HOUR_MS) * HOUR_MS;
+        if (document?.hour !== hour) {
+          const make = () => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(routes(), version, hour)));
+          document = { hour, body: once(make) };
+        }
+        answerKept(ctx, await document.body());
+      },
+    }),
+  ];
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** A store's state; one that does not answer in time is down. Why it is down is for the logs of the store. */
+async function look({ name, required, check }: Probe): Promise<StoreState> {
+  try {
+    const note = await withTimeLimit(PROBE_MS, [], () => check());
+    return note === undefined ? { name, required, state: "up" } : { name, required, state: "degraded", note };
+  } catch {
+    return { name, required, state: "down" };
+  }
+}

@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { Type } from "@sinclair/typebox";
+import helmet from "helmet";
+import { docsPage, docsScript, docsStyle } from "../../dashboard/docs-page.js";
+import { homePage } from "../../dashboard/home-page.js";
+import { pageStyle } from "../../dashboard/page-style.js";
+import { ServiceError } from "../../errors.js";
+import { answerKept, type KeptBody, keepBody } from "../kept-body.js";
+import { done } from "../responses.js";
+import { type ApiContext, type Route, route } from "../route.js";
+import { once } from "../shared-work.js";
+
+/** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
+export function pageRoutes(): readonly Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/",
+      scopes: "keyless",
+      docs: { id: "showHomePage", tag: "operations", summary: "What this is, for people", description: "A page." },
+      responses: { 200: html },
+      handler({ ctx }) {
+        answerPage(ctx, homePage, forHome);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/docs",
+      scopes: "keyless",
+      docs: { id: "showDocsPage", tag: "operations", summary: "Every route, for people", description: "A page." },
+      responses: { 200: html },
+      handler({ ctx }) {
+        answerPage(ctx, docsPage, forDocs);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/docs/:file",
+      scopes: "keyless",
+      docs: {
+        id: "readDocsFile",
+        tag: "operations",
+        summary: "What the pages are made of",
+        description: "Styles, scripts and images.",
+      },
+      params: { file: Type.String({ minLength: 1, examples: ["docs.css"] }) },
+      responses: {
+        200: done({
+          "text/css": Type.String(),
+          "text/javascript": Type.String(),
+          "image/png": Type.String({ format: "binary" }),
+        }),
+      },
+      async handler({ ctx, params: { file } }) {
+        const asset = assets.get(file);
+        if (asset === undefined) throw new ServiceError("not-found", "Not Found");
+        answerKept(ctx, await asset());
+      },
+    }),
+  ];
+}
+
+const html = done({ "text/html": Type.String() });
+
+type Protection = ReturnType<typeof helmet>;
+
+function answerPage(ctx: ApiContext, html: string, protect: Protection): void {
+  protect(ctx.req, ctx.res, () => {});
+  ctx.set({ "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache" });
+  ctx.status = 200;
+  ctx.body = html;
+}
+
+const forHome = protection({ styleSrc: [`'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'`] });
+
+/** Swagger UI sets styles on its elements and shows icons from data URLs. */
+const forDocs = protection({
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'", "'unsafe-inline'"],
+  imgSrc: ["'self'", "data:"],
+  connectSrc: ["'self'"],
+  fontSrc: ["'self'", "data:"],
+});
+
+/** A page may load what is named and nothing else. The service speaks plain HTTP behind whoever does TLS, so neither HSTS nor upgrades are ours to ask for. */
+function protection(allowed: Record<string, string[]>): Protection {
+  const directives = {
+    defaultSrc: ["'none'"],
+    baseUri: ["'none'"],
+    formAction: ["'none'"],
+    frameAncestors: ["'none'"],
+  };
+  return helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { ...directives, ...allowed } },
+    strictTransportSecurity: false,
+    referrerPolicy: { policy: "no-referrer" },
+  });
+}
+
+const assets = new Map<string, () => Promise<KeptBody>>([
+  ["docs.css", once(() => keepBody("text/css; charset=utf-8", docsStyle))],
+  ["docs.js", once(() => keepBody("text/javascript; charset=utf-8", docsScript))],
+  ["swagger-ui.css", ofSwagger("swagger-ui.css", "text/css; charset=utf-8")],
+  ["swagger-ui-bundle.js", ofSwagger("swagger-ui-bundle.js", "text/javascript; charset=utf-8")],
+  ["favicon-32x32.png", ofSwagger("favicon-32x32.png", "image/png")],
+]);
+
+/** A file of Swagger UI, read when it is first asked for. */
+function ofSwagger(name: string, type: string): () => Promise<KeptBody> {
+  return once(async () => {
+    const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+    return keepBody(type, await readFile(join(folder, name)));
+  });
+}

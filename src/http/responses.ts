@@ -1,0 +1,66 @@
+import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import type { ResponseSpec } from "./route.js";
+
+/** One of these texts. */
+export function oneOf<T extends string>(values: readonly T[], options: Readonly<Record<string, unknown>> = {}) {
+  return Type.Unsafe<T>({ type: "string", enum: values, ...options });
+}
+
+/** One thing that is wrong. */
+export const Problem = Type.Object(
+  {
+    code: Type.String({ description: "What is wrong, for programs." }),
+    path: Type.String({
+      description: "Where: a position, or the name of a field or parameter. Never what was sent.",
+    }),
+    message: Type.String({ description: "What is wrong, for people." }),
+  },
+  { title: "Problem", additionalProperties: false },
+);
+
+const errorProperties = {
+  status: Type.Integer({ minimum: 400, maximum: 599, description: "Repeats the HTTP status." }),
+  message: Type.String(),
+  data: Type.Unsafe<null>({ type: ["string", "null"], const: null, description: "Always null." }),
+  errors: Type.Array(Problem, { minItems: 1 }),
+};
+
+/** The body of every response that is not a success. */
+export const ErrorBody = Type.Object(errorProperties, { title: "Error" });
+
+/** The error envelope of this name whose `data` is not null. */
+export function errorWith<Data extends TSchema>(title: string, data: Data) {
+  return Type.Object({ ...errorProperties, data }, { title });
+}
+
+/** The success envelope of this name around `data`, with `meta` where there is one. */
+export function success<Data extends TSchema, Meta extends TProperties = Record<never, never>>(
+  title: string,
+  data: Data,
+  meta?: Meta,
+) {
+  const envelope = {
+    status: Type.Integer({ const: 200, description: "Repeats the HTTP status." }),
+    message: Type.String(),
+    data,
+  };
+  return json(Type.Object({ ...envelope, ...(meta as Meta) }, { title }));
+}
+
+/** A success in one of these media types. */
+export function done(content: ResponseSpec["content"]): ResponseSpec {
+  return { description: "Done.", content };
+}
+
+/** A response in JSON. */
+export function json<S extends TSchema>(schema: S, description = "Done."): ResponseSpec<S> {
+  return { description, content: { "application/json": schema } };
+}
+
+/** A response without a body. */
+export function empty(description = "Done."): ResponseSpec {
+  return { description, content: {} };
+}
+
+/** The error envelope, where a route can give an error that most cannot. */
+export const refusal: ResponseSpec = { ...json(ErrorBody), isError: true };

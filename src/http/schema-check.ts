@@ -1,0 +1,64 @@
+import type { Static, TSchema } from "@sinclair/typebox";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { invalid, type ServiceError } from "../errors.js";
+import { unknownFields } from "./known-fields.js";
+import { Problems } from "./problems.js";
+import type { Refusal } from "./route.js";
+
+const ajv = new Ajv2020({ allowUnionTypes: true }).addVocabulary(["refusal"]);
+
+/** Whether a value is what a schema describes. */
+export function compile<S extends TSchema>(schema: S): ValidateFunction<Static<S>> {
+  return ajv.compile<Static<S>>(schema);
+}
+
+/** A check of one parameter: throws in the words of its schema's `refusal`, if it has one and the value breaks the schema. */
+export function parameterCheck(name: string, schema: TSchema): ((value: unknown) => void) | undefined {
+  const refusal: Refusal | undefined = schema.refusal;
+  if (refusal === undefined) return undefined;
+  const isValid = compile(schema);
+  return (value) => {
+    if (!isValid(value)) throw invalid(refusal.code, name, refusal.message);
+  };
+}
+
+type Fields = Readonly<Record<string, TSchema>>;
+
+/** A check of a JSON body that is an object; a field that is null counts as absent. Throws, or returns what is given. */
+export function bodyCheck(schema: TSchema): (json: unknown) => object {
+  const isValid = compile(schema);
+  const fields: Fields = schema.properties;
+  return (json) => {
+    if (typeof json !== "object" || json === null || Array.isArray(json)) {
+      throw invalid("not_an_object", "", "The body must be a JSON object");
+    }
+    const problems = new Problems();
+    unknownFields(json, Object.keys(fields), "", problems);
+    problems.refuseIfAny("The body has fields that are not known");
+    const given: object = Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
+    if (!isValid(given)) throw bodyRefusal(isValid.errors?.[0], fields);
+    return given;
+  };
+}
+
+/** The first thing that is wrong, in words of ours. */
+function bodyRefusal(error: ErrorObject | undefined, fields: Fields): ServiceError {
+  if (error?.keyword === "required") {
+    const field = String(error.params.missingProperty);
+    return invalid("required", field, `${field} is required`);
+  }
+  const [field = ""] = error?.instancePath.slice(1).split("/") ?? [];
+  const schema = fields[field];
+  const expected = typeWords[schema?.type] ?? "Another value";
+  const rule = schema?.description ?? "The body is not as it should be";
+  return invalid(error?.keyword === "type" ? "bad_type" : "bad_value", field, `${expected} is expected. ${rule}`);
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: "A text",
+  integer: "A whole number",
+  number: "A number",
+  boolean: "True or false",
+  array: "A list",
+  object: "An object",
+};
