@@ -17,7 +17,10 @@ export type ErrorKind =
   | "out-of-space"
   | "internal";
 
-/** One thing that is wrong. `path` holds positions and names that we know; neither it nor `message` echoes input. */
+/**
+ * One thing that is wrong. `path` holds positions and names that we know; neither it nor `message` echoes input. A domain names its
+ * own fields there, in the message in braces; `http` puts the names of the wire in their place.
+ */
 export interface Problem {
   readonly code: string;
   readonly path: string;

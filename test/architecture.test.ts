@@ -136,6 +136,12 @@ describe("the architecture", () => {
     expect(eager.map(({ path }) => path)).to.deep.equal([]);
   });
 
+  it("describes the wire in http alone", () => {
+    const schemas = imports.filter(({ to }) => /^(@sinclair\/typebox|koa-bodyparser)$/.test(to));
+    expect(schemas).to.have.length.above(10);
+    expect(schemas.filter(({ from }) => !from.startsWith("http/"))).to.deep.equal([]);
+  });
+
   it("ships with every package that it imports", () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     const packages = imports.filter(({ ours, to }) => !ours && !to.startsWith("node:"));

@@ -34,8 +34,8 @@ export interface CollectRequest {
 /** What a request came to. */
 export interface CollectTally {
   /** Messages that were taken in; those of erased identities too. */
-  message_count: number;
-  rejected_count: number;
+  taken: number;
+  rejected: number;
   /** Of the first hundred that were rejected. */
   errors: Problem[];
 }
@@ -99,7 +99,7 @@ async function collectItems(
       messages.delete(message);
       rejected.set(source.position, { item: source.item, problem: { ...problem, path: "" } });
     }
-    tally.message_count += messages.size;
+    tally.taken += messages.size;
     note(tally, rejected);
   }
   if (position === 0) throw invalid("empty", "", "There is no message to collect");
@@ -108,7 +108,7 @@ async function collectItems(
 }
 
 function tallyOf(run: RepeatableRun | undefined): CollectTally {
-  if (run === undefined || run.tally === "") return { message_count: 0, rejected_count: 0, errors: [] };
+  if (run === undefined || run.tally === "") return { taken: 0, rejected: 0, errors: [] };
   return JSON.parse(run.tally) as CollectTally;
 }
 
@@ -138,7 +138,7 @@ function problemOf(error: unknown): Problem {
 }
 
 function note(tally: CollectTally, rejected: ReadonlyMap<number, { item: RequestItem; problem: Problem }>): void {
-  tally.rejected_count += rejected.size;
+  tally.rejected += rejected.size;
   for (const position of [...rejected.keys()].sort((a, b) => a - b)) {
     if (tally.errors.length >= NAMED_ERRORS) return;
     const { item, problem } = rejected.get(position) as { item: RequestItem; problem: Problem };

@@ -13,14 +13,9 @@ export interface Identity {
 
 export type HashIdentity = (table: string, identity: Identity) => IdentityHash;
 
-/** The identity field of that name; a name that is none is refused. */
-export function identityField(table: Table, name: string): IdentityField {
-  const field = table.identities.find((candidate) => candidate.name === name);
-  if (field === undefined) {
-    const known = table.identities.map((candidate) => candidate.name).join(", ");
-    throw invalid("not_an_identity", "fieldname", `Must be an identity field of the table: ${known}`);
-  }
-  return field;
+/** The identity field of that name; undefined when the table has none. */
+export function identityField(table: Table, name: string): IdentityField | undefined {
+  return table.identities.find((field) => field.name === name);
 }
 
 /**

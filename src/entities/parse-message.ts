@@ -32,7 +32,7 @@ const LONGEST_NAME = 256;
 /** More attributes would not fit into an entity, however small they are. */
 const MOST_NAMES = 25_000;
 
-/** The message that a JSON value stands for, at `now`. Refused with one problem, whose path is an identity field or empty. */
+/** The message that a JSON value stands for, at `now`. Refused with one problem, whose path is an identity field, `timestampField` or empty. */
 export function parseMessage(json: unknown, rules: MessageRules, now: number): ParsedMessage {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw invalid("not_an_object", "", "A message is an object");
@@ -87,10 +87,10 @@ function eventTimeOf(json: object, { timestampField, eventTime }: MessageRules, 
   if (written === undefined || written === null) return undefined;
   const time = typeof written === "string" || typeof written === "number" ? eventTime(written) : undefined;
   if (time === undefined || time < 0) {
-    throw invalid("invalid_time", "timestamp_field", `The event time must be ${TIME_RULE}`);
+    throw invalid("invalid_time", "timestampField", `The event time must be ${TIME_RULE}`);
   }
   if (time > now + AHEAD_MS) {
-    throw invalid("time_ahead", "timestamp_field", "The event time is more than 10 minutes ahead");
+    throw invalid("time_ahead", "timestampField", "The event time is more than 10 minutes ahead");
   }
   return time;
 }

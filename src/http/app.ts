@@ -83,7 +83,7 @@ const OF_SUCCESS = ["Content-Disposition", "Content-Encoding", "Content-Type", "
 function answerError(ctx: ApiContext, error: unknown, { log, failureOf }: AppParts): void {
   const { requestId, route } = ctx.state;
   const known = error instanceof ServiceError ? error : (failureOf(error) ?? error);
-  const { status, headers, body } = errorResponse(known, route?.errorCode);
+  const { status, headers, body } = errorResponse(known, route);
   if (status >= 500) log.error({ requestId, route: route?.path, status, ...describeError(error) }, "a request failed");
   for (const name of OF_SUCCESS) ctx.remove(name);
   ctx.status = status;

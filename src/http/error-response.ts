@@ -1,4 +1,6 @@
 import { type ErrorKind, ServiceError } from "../errors.js";
+import type { Route } from "./route.js";
+import { inWireNames, messageInWireNames } from "./wire-names.js";
 
 /** The status of each kind of error. */
 export const statusOf: Record<ErrorKind, number> = {
@@ -28,20 +30,24 @@ export interface ErrorResponse {
 
 /**
  * The error envelope, with its status and headers. An error that is not a `ServiceError` tells nothing of itself.
- * `errorCode` says what the protocol of the route calls the kind of error, where it has names of its own.
+ * The route says what its protocol calls the kind of error, and its wire the fields, where these have names of their own.
  */
-export function errorResponse(error: unknown, errorCode?: (kind: ErrorKind) => string): ErrorResponse {
+export function errorResponse(
+  error: unknown,
+  { errorCode, wireNames = {} }: Pick<Route, "errorCode" | "wireNames"> = {},
+): ErrorResponse {
   const known =
     error instanceof ServiceError ? error : new ServiceError("internal", "Internal error", { cause: error });
   const status = statusOf[known.kind];
-  const errors =
-    known.problems.length > 0 ? known.problems : [{ code: codeOf(known.kind), path: "", message: known.message }];
+  const message = messageInWireNames(known.message, wireNames);
+  const problems = known.problems.map((problem) => inWireNames(problem, wireNames));
+  const errors = problems.length > 0 ? problems : [{ code: codeOf(known.kind), path: "", message }];
   const headers: Record<string, string> = { "Cache-Control": "no-store" };
   if (known.kind === "unauthenticated") headers["WWW-Authenticate"] = 'Bearer realm="entity-metrics"';
   const retryAfter = known.retryAfter ?? (known.kind === "unavailable" ? 1 : undefined);
   if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
   const code = errorCode === undefined ? {} : { code: errorCode(known.kind) };
-  return { status, headers, body: { status, message: known.message, data: null, errors, ...code } };
+  return { status, headers, body: { status, message, data: null, errors, ...code } };
 }
 
 function codeOf(kind: ErrorKind): string {

@@ -2,6 +2,7 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type Koa from "koa";
 import type { ErrorKind } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
+import type { WireNames } from "./wire-names.js";
 
 /** What a request carries once it is through the door. */
 export interface ApiState {
@@ -48,6 +49,8 @@ export interface Route {
   readonly stream?: Readonly<Record<string, Body>>;
   /** By status. The success is 200 or 204; errors that every route can give are not named. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
+  /** What the wire calls fields that errors of the domain name. */
+  readonly wireNames?: WireNames;
   /** What the protocol that is spoken here calls a kind of error: goes out as `code` beside the envelope. */
   readonly errorCode?: (kind: ErrorKind) => string;
   /** Its requests take none of the places of the service, and those of the key are counted apart: it answers under any load. */

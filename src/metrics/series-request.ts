@@ -39,7 +39,7 @@ const DEFAULT_INTERVAL = "2h";
 /** The most characters of a name. */
 export const NAME_LENGTH = 256;
 
-/** Understands a request as of `now` (Unix ms). Throws `invalid` with the path of the first field that is wrong. */
+/** Understands a request as of `now` (Unix ms). Throws `invalid` with the name of the first field that is wrong as its path. */
 export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
   const dimension = readDimension(asked.dimension);
   const id = readId(asked.id);
@@ -86,16 +86,16 @@ function readDimension(name: string | undefined): Dimension {
 }
 
 function readId(id: string | undefined): string {
-  if (id === undefined) throw required("dimension_id");
-  if (!isDimensionId(id)) throw invalid("bad_dimension_id", "dimension_id", `${dimensionIdRule}, is expected`);
+  if (id === undefined) throw required("id");
+  if (!isDimensionId(id)) throw invalid("bad_dimension_id", "id", `${dimensionIdRule}, is expected`);
   return id;
 }
 
 function readType(type: string | undefined, dimension: Dimension): string {
-  if (type === undefined) throw required("dimension_type");
+  if (type === undefined) throw required("type");
   const types = typesOf(dimension);
   if (types.includes(type)) return type;
-  throw invalid("unknown_type", "dimension_type", `For ${dimension.name}, one of ${types.join(", ")} is expected`);
+  throw invalid("unknown_type", "type", `For ${dimension.name}, one of ${types.join(", ")} is expected`);
 }
 
 function readAggregation(name: string | undefined, dimension: Dimension): Aggregation {
@@ -112,5 +112,5 @@ function isName(name: string | undefined): boolean {
 }
 
 function required(field: string): Error {
-  return invalid("required", field, `${field} is required`);
+  return invalid("required", field, `{${field}} is required`);
 }

@@ -3,7 +3,7 @@ import { type Duration, durationRule, formatDuration, parseDuration } from "../f
 import { type Instant, instantRule, parseInstant } from "../formats/instant.js";
 import { type BucketGrid, bucketStart } from "./bucket-grid.js";
 
-/** The window asked for, in the words of the wire. */
+/** The window as it was asked for. */
 export interface AskedWindow {
   readonly start?: string | number | undefined;
   readonly end?: string | number | undefined;
@@ -27,16 +27,16 @@ const DEFAULT_RANGE: Duration = { text: "2d", unit: "d", ms: 2 * 86_400_000 };
  */
 export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): TimeWindow {
   if (asked.range !== undefined) {
-    const field = asked.start !== undefined ? "startdate" : asked.end !== undefined ? "enddate" : undefined;
-    if (field !== undefined) throw invalid("range_with_date", "range", `range cannot be combined with ${field}`);
+    const field = asked.start !== undefined ? "start" : asked.end !== undefined ? "end" : undefined;
+    if (field !== undefined) throw invalid("range_with_date", "range", `range cannot be combined with {${field}}`);
     const range = parseRange(asked.range);
     const from = bucketStart(grid, now - range.ms);
     return { from, to: now, range: range.text, standsUntil: from + grid.step + range.ms };
   }
-  const end = asked.end === undefined ? undefined : readInstant(asked.end, "enddate", now);
+  const end = asked.end === undefined ? undefined : readInstant(asked.end, "end", now);
   const to = end?.at ?? now;
-  const start = asked.start === undefined ? back(to) : readInstant(asked.start, "startdate", now);
-  if (to < start.at) throw invalid("end_before_start", "enddate", "The end of the window is before its start");
+  const start = asked.start === undefined ? back(to) : readInstant(asked.start, "start", now);
+  if (to < start.at) throw invalid("end_before_start", "end", "The end of the window is before its start");
   if (to === start.at) return { from: to, to, range: formatDuration(0), standsUntil: 0 };
   const from = start.relative ? bucketStart(grid, start.at) : start.at;
   const range = end === undefined && start.ago !== undefined ? start.ago : formatDuration(to - from);

@@ -5,7 +5,7 @@ import type { Series } from "./series.js";
 
 /** Why points of a series cannot be written; `field` is the name that is at fault. */
 export interface SeriesRefusal {
-  readonly field: "dimension" | "dimension_id" | "dimension_type";
+  readonly field: "dimension" | "id" | "type";
   readonly code: string;
   readonly message: string;
 }
@@ -27,14 +27,14 @@ export class WritableSeries {
     }
     if (typeof id !== "string" || !isDimensionId(id)) {
       return {
-        field: "dimension_id",
+        field: "id",
         code: codeFor(id, "bad_dimension_id"),
         message: `${dimensionIdRule} is expected`,
       };
     }
     if (id === dimension.everyId) {
       return {
-        field: "dimension_id",
+        field: "id",
         code: "reserved_id",
         message: "This id stands for every one when series are read",
       };
@@ -63,13 +63,13 @@ export function isSeries(found: Series | SeriesRefusal): found is Series {
 function typeRefusal(dimension: Dimension, type: unknown): SeriesRefusal {
   if (typeof type === "string" && Object.hasOwn(dimension.ratios, type)) {
     return {
-      field: "dimension_type",
+      field: "type",
       code: "computed_type",
       message: "This type is computed from others, never written",
     };
   }
   const message = `One of ${dimension.storedTypes.join(", ")} is expected`;
-  return { field: "dimension_type", code: codeFor(type, "unknown_type"), message };
+  return { field: "type", code: codeFor(type, "unknown_type"), message };
 }
 
 function codeFor(value: unknown, code: string): string {

@@ -84,10 +84,10 @@ describe("a message", () => {
     ["a segment with a bad id", { _uid: "a", segments: { remove: ["sizes"] } }, "invalid_segments", "segments"],
     ["a segment both added and removed", { _uid: "a", segments: { add: ["a"], remove: ["a"] } }, "invalid_segments"],
     ["too many segments", { _uid: "a", segments: ids(1001) }, "invalid_segments", "segments"],
-    ["a time that is none", { _uid: "a", at: "Tue" }, "invalid_time", "timestamp_field"],
-    ["a time that is a list", { _uid: "a", at: [LONG_AGO] }, "invalid_time", "timestamp_field"],
-    ["a time before 1970", { _uid: "a", at: -1 }, "invalid_time", "timestamp_field"],
-    ["a time more than 10 minutes ahead", { _uid: "a", at: NOW + 600_001 }, "time_ahead", "timestamp_field"],
+    ["a time that is none", { _uid: "a", at: "Tue" }, "invalid_time", "timestampField"],
+    ["a time that is a list", { _uid: "a", at: [LONG_AGO] }, "invalid_time", "timestampField"],
+    ["a time before 1970", { _uid: "a", at: -1 }, "invalid_time", "timestampField"],
+    ["a time more than 10 minutes ahead", { _uid: "a", at: NOW + 600_001 }, "time_ahead", "timestampField"],
   ] as [string, unknown, string, string?][]) {
     it(`is refused with ${what}`, () => {
       const thrown = expect(() => parse(json)).to.throw();

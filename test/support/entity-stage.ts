@@ -7,7 +7,7 @@ import { type HashIdentity, identityField, identityHashing, identityOf } from ".
 import { type MessageRules, parseMessage } from "../../src/entities/parse-message.js";
 import { readEntity } from "../../src/entities/read-entity.js";
 import { sealing } from "../../src/entities/sealed.js";
-import { type Table, tableNamed, tablesOf } from "../../src/entities/tables.js";
+import { type IdentityField, type Table, tableNamed, tablesOf } from "../../src/entities/tables.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "./temporary-stores.js";
 
@@ -82,7 +82,7 @@ export async function entityStage(
       return batch.flatMap((message) => refused.get(message)?.code ?? []);
     },
     async read(field, value) {
-      const identity = identityOf(userTable, identityField(userTable, field), value, 1024);
+      const identity = identityOf(userTable, identityField(userTable, field) as IdentityField, value, 1024);
       const profile = await read(userTable, identity, { segments: true });
       return profile && { ...Object.fromEntries(profile.attributes), segments: profile.segments };
     },

@@ -68,10 +68,10 @@ export function collectRoutes({ collect, tables, limits, clock }: CollectRoutePa
         const repeatName = repeatNameOf(ctx);
         const { single, items } = await readMessages(ctx, rules, limits);
         const tally = await collect({ stream, table, items, repeatName, dryRun });
-        if (single && tally.rejected_count > 0) {
+        if (single && tally.rejected > 0) {
           throw new ServiceError("invalid", "The message was rejected", { problems: tally.errors });
         }
-        return { data: tally };
+        return { data: { message_count: tally.taken, rejected_count: tally.rejected, errors: tally.errors } };
       },
     }),
   ];

@@ -37,7 +37,7 @@ export async function readMessages(ctx: ApiContext, rules: MessageRules, limits:
     text: `${digest} ${index}`,
     bytes,
     parse: (now) => parseMessage(messages[index], rules, now),
-    place: (path) => (single ? path : `[${index}]${path === "" ? "" : `.${path}`}`),
+    place: (path) => (single ? wirePath(path) : `[${index}]${path === "" ? "" : `.${wirePath(path)}`}`),
   });
   return { single, items: itemsOf(messages.length, itemAt) };
 }
@@ -67,7 +67,7 @@ function itemOf({ number, text, fault }: Line, rules: MessageRules): RequestItem
       if (fault !== undefined) throw invalid(fault, "", lineFaults[fault]);
       return parseMessage(parseJson(text, "The line is not JSON"), rules, now);
     },
-    place: (path) => `line ${number}${path === "" ? "" : `, ${path}`}`,
+    place: (path) => `line ${number}${path === "" ? "" : `, ${wirePath(path)}`}`,
   };
 }
 
@@ -77,4 +77,9 @@ function parseJson(text: string, message: string): unknown {
   } catch {
     throw invalid("not_json", "", message);
   }
+}
+
+/** The path of a problem in a message: an identity field as it was sent, or a parameter of the request. */
+function wirePath(path: string): string {
+  return path === "timestampField" ? "timestamp_field" : path;
 }

@@ -2,10 +2,11 @@ import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ledger.js";
-import { type Identity, identityField, identityOf } from "../../entities/identity.js";
-import { type Tables, tableNamed } from "../../entities/tables.js";
+import type { Identity } from "../../entities/identity.js";
+import type { Tables } from "../../entities/tables.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
+import { namedIdentity } from "../entities/named-identity.js";
 import { entityPath } from "../entities/schemas.js";
 import { listQuery, PageMeta } from "../page.js";
 import { readFlag } from "../query.js";
@@ -74,8 +75,7 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
       params: entityPath,
       responses: { 200: deletionAnswer, 507: refusal },
       async handler({ ctx, params }) {
-        const table = tableNamed(tables, params.table);
-        const identity = identityOf(table, identityField(table, params.fieldname), params.fieldval, identityBytes);
+        const { table, identity } = namedIdentity(params, tables, identityBytes);
         const requestId = await requestDeletion(table.name, identity);
         ctx.res.once("close", () => {
           failpoint("K3");

@@ -1,10 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { identityField, identityOf } from "../../entities/identity.js";
 import type { Profile, ReadEntity } from "../../entities/read-entity.js";
-import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
+import type { Table, Tables } from "../../entities/tables.js";
 import { ServiceError } from "../../errors.js";
 import { exampleNames } from "../example-names.js";
 import { type ApiContext, type Route, route } from "../route.js";
+import { type NamedEntity, namedIdentity } from "./named-identity.js";
 import { entityAnswer, entityPath, entityQuery } from "./schemas.js";
 
 export interface EntityRouteParts {
@@ -59,24 +59,15 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
   ];
 }
 
-interface EntityPlace {
-  readonly table: string;
-  /** The default identity of the table when it is absent. */
-  readonly fieldname?: string;
-  readonly fieldval: string;
-}
-
 const Query = Type.Object(entityQuery);
 
 async function readOne(
   ctx: ApiContext,
   { read, tables, identityBytes }: EntityRouteParts,
-  place: EntityPlace,
+  named: NamedEntity,
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {
-  const table = tableNamed(tables, place.table);
-  const field = identityField(table, place.fieldname ?? table.defaultIdentity);
-  const identity = identityOf(table, field, place.fieldval, identityBytes);
+  const { table, identity } = namedIdentity(named, tables, identityBytes);
   const profile = await read(table, identity, { segments });
   if (profile === undefined) throw new ServiceError("not-found", "Not Found");
   if (download) {

@@ -10,6 +10,7 @@ import { whenOut } from "../exchanges.js";
 import { isNotModified } from "../not-modified.js";
 import { empty } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
+import { seriesNames } from "../wire-names.js";
 import { AnswerCache } from "./answer-cache.js";
 import { metricBody, metricTag } from "./metric-answer.js";
 import { type MetricReadLimits, readMetricBody, readMetricQuery } from "./read-metric.js";
@@ -55,6 +56,7 @@ export function metricRoutes({
       },
       query: seriesQuery,
       headers: { "If-None-Match": Type.String({ description: "An ETag: 304 while nothing has changed." }) },
+      wireNames: seriesNames,
       responses: {
         200: metricAnswer,
         304: empty("Nothing has changed since the answer of `If-None-Match`."),
@@ -81,6 +83,7 @@ export function metricRoutes({
           "An object, or an array of up to 100. Answers come in the order of the requests; an item that is wrong comes back in its place with `errors`.",
       },
       stream: { "application/json": { schema: SeriesRequests, examples: () => requestExamples } },
+      wireNames: seriesNames,
       responses: { 200: metricBatchAnswer },
       async handler({ ctx }) {
         ctx.set("Cache-Control", "no-store");

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { RefusedSeries } from "../../metrics/fetch-batch.js";
 import type { FetchedSeries } from "../../metrics/fetch-series.js";
 import { digestOf } from "../../metrics/series-fragment.js";
+import { inWireNames, seriesNames } from "../wire-names.js";
 
 /** The body of an answer, joined from parts that are serialised already: nothing is built point by point. */
 export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]): Buffer {
@@ -42,5 +43,12 @@ function head({ plan, isCached, completeUntil, nextSaveAt }: FetchedSeries): str
 
 function refused({ asked, problem }: RefusedSeries): string {
   const { name, dimension, id, type } = asked;
-  return JSON.stringify({ name, dimension, dimension_id: id, dimension_type: type, values: [], errors: [problem] });
+  return JSON.stringify({
+    name,
+    dimension,
+    dimension_id: id,
+    dimension_type: type,
+    values: [],
+    errors: [inWireNames(problem, seriesNames)],
+  });
 }

@@ -7,6 +7,7 @@ import { writeWindow } from "../../metrics/write-window.js";
 import { exampleNames } from "../example-names.js";
 import { empty, oneOf, success } from "../responses.js";
 import { type Route, route } from "../route.js";
+import { seriesNames } from "../wire-names.js";
 import { readLinePoints } from "./read-line-points.js";
 import { readPoints, type WriteLimits } from "./read-points.js";
 import { PointsBody, PointTally } from "./schemas.js";
@@ -53,6 +54,7 @@ export function pointRoutes({ version, record, limits, keep, clock }: PointParts
           }),
         },
       },
+      wireNames: seriesNames,
       responses: { 200: success("PointsAnswer", PointTally) },
       async handler({ ctx }) {
         const { count, columns } = await readPoints(ctx, writeWindow(clock(), keep()), limits);
@@ -81,6 +83,7 @@ export function pointRoutes({ version, record, limits, keep, clock }: PointParts
         "text/plain": { schema: lineText(), examples: lineExamples },
         "application/octet-stream": { schema: lineText({ format: "binary" }), examples: lineExamples },
       },
+      wireNames: seriesNames,
       responses: { 204: empty() },
       errorCode: (kind) => influxCodes[kind] ?? "internal error",
       async handler({ ctx, query: { precision } }) {

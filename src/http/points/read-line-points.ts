@@ -51,8 +51,8 @@ function firstFault({ path, message }: Problem): string {
 /** What line protocol calls the parts that a path names. */
 const partNames: Readonly<Record<string, string>> = {
   dimension: "measurement",
-  dimension_id: "tag dimension_id",
-  dimension_type: "tag dimension_type",
+  id: "tag dimension_id",
+  type: "tag dimension_type",
 };
 
 /** Takes one line; what is wrong with it, if anything, is noted. */
