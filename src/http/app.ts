@@ -1,17 +1,15 @@
 import { randomUUID } from "node:crypto";
+import cors from "@koa/cors";
 import Koa from "koa";
 import type { Settings } from "../config.js";
 import { ServiceError } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
-import { checkedHead } from "./checked-head.js";
 import { compressed } from "./compressed.js";
-import { corsHeaders } from "./cors.js";
 import { errorResponse } from "./error-response.js";
 import { isNotModified } from "./not-modified.js";
 import { queryCheck } from "./query.js";
-import { canonicalPath } from "./raw-path.js";
-import { describeError, noteAnswer } from "./request-log.js";
+import { routerPath } from "./request-head.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
 import { type Routed, routerOf } from "./router.js";
 import { type ServeParts, serve } from "./serve.js";
@@ -38,7 +36,7 @@ export function createApp(parts: AppParts): App {
   app.use(compressed);
   if (settings.http.cors.origins.length > 0) app.use(corsHeaders(settings.http.cors.origins));
   app.use((ctx: Routed & Koa.ParameterizedContext<ApiState>, next) => {
-    ctx.newRouterPath = canonicalPath(checkedHead(ctx.req, settings.limits.url_bytes));
+    ctx.newRouterPath = routerPath(ctx.req, settings.limits.url_bytes);
     return next();
   });
   app.use(
@@ -99,4 +97,43 @@ function lastWord(ctx: ApiContext, error: unknown, parts: AppParts): void {
   }
   answerError(ctx, error, parts);
   ctx.res.end(JSON.stringify(ctx.body));
+}
+
+/** Notes an answer that is out: the route's pattern, never its URL, nor who asked. */
+function noteAnswer(
+  ctx: ApiContext,
+  began: number,
+  { log, meters }: { readonly log: Log; readonly meters: Meters },
+): void {
+  const ms = performance.now() - began;
+  const route = ctx.state.route?.path ?? "none";
+  const method = ctx.state.route === undefined ? "other" : ctx.method;
+  meters.request(method, route, ctx.status, ms / 1000);
+  log.debug(
+    { method, route, status: ctx.status, ms: Math.round(ms * 10) / 10, requestId: ctx.state.requestId },
+    "answered",
+  );
+}
+
+/** What may be said of an error that nobody expected: kind and place. Its message could quote what somebody sent. */
+function describeError(error: unknown): { name: string; code: string | undefined; at: string[] } {
+  if (!(error instanceof Error)) return { name: typeof error, code: undefined, at: [] };
+  const at = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
+  const code = "code" in error ? String(error.code) : undefined;
+  return { name: error.name, code, at: at.slice(0, 8).map((line) => line.trim()) };
+}
+
+/** Lets browsers of these origins call; `*` is every origin. Keys travel in a header, so no cookie is ever wanted. */
+function corsHeaders(origins: readonly string[]): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
+  const allowed = new Set(origins);
+  return cors({
+    origin: (ctx) => {
+      const origin = ctx.get("Origin");
+      return allowed.has("*") ? "*" : allowed.has(origin) ? origin : "";
+    },
+    allowMethods: ["GET", "HEAD", "PUT", "POST", "DELETE"],
+    allowHeaders: ["Authorization", "Content-Type", "Content-Encoding", "Idempotency-Key", "If-None-Match"],
+    exposeHeaders: ["ETag", "Retry-After", "X-Request-Id", "Content-Disposition"],
+    maxAge: 600,
+  }) as Koa.Middleware<ApiState, Koa.DefaultContextExtends>;
 }

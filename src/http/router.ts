@@ -3,7 +3,7 @@ import type Koa from "koa";
 import { ServiceError } from "../errors.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
 
-/** What the router looks at in the place of the path as it came: see `canonicalPath`. */
+/** What the router looks at in the place of the path as it came: see `routerPath`. */
 export interface Routed {
   newRouterPath?: string;
 }

@@ -1,14 +1,13 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import type { Meters } from "../../meters.js";
 import type { Probe } from "../../probe.js";
 import { answerKept, type KeptBody, keepBody } from "../kept-body.js";
 import { openApiDocument } from "../openapi/document.js";
-import { done, errorWith, json, success } from "../responses.js";
+import { done, errorWith, json, oneOf, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { once, whileUnderWay } from "../shared-work.js";
-import { Health, Readiness, type StoreState } from "./schemas.js";
 
 export interface OperationParts {
   readonly probes: readonly Probe[];
@@ -24,6 +23,27 @@ export interface OperationParts {
 const PROBE_MS = 2000;
 
 const HOUR_MS = 3_600_000;
+
+const Health = Type.Object({ alive: Type.Boolean({ const: true }) }, { title: "Health" });
+
+const StoreState = Type.Object(
+  {
+    name: Type.String(),
+    required: Type.Boolean({ description: "Whether the service is of no use without it." }),
+    state: oneOf(["up", "degraded", "down"]),
+    note: Type.Optional(Type.String({ description: "What is not as it should be." })),
+  },
+  { title: "StoreState" },
+);
+
+const Readiness = Type.Object(
+  {
+    ready: Type.Boolean({ description: "Whether every store that the service cannot work without is there." }),
+    degraded: Type.Boolean({ description: "Whether something is not as it should be." }),
+    stores: Type.Array(StoreState),
+  },
+  { title: "Readiness" },
+);
 
 /** What an operator asks: is it alive, can it work, how is it doing. */
 export function operationRoutes({ probes, meters, version, clock, routes }: OperationParts): readonly Route[] {
@@ -118,7 +138,7 @@ export function operationRoutes({ probes, meters, version, clock, routes }: Oper
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** A store's state; one that does not answer in time is down. Why it is down is for the logs of the store. */
-async function look({ name, required, check }: Probe): Promise<StoreState> {
+async function look({ name, required, check }: Probe): Promise<Static<typeof StoreState>> {
   try {
     const note = await withTimeLimit(PROBE_MS, [], () => check());
     return note === undefined ? { name, required, state: "up" } : { name, required, state: "degraded", note };

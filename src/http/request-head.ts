@@ -1,0 +1,101 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { invalid, ServiceError } from "../errors.js";
+
+/** Looks at the head of a request, and returns its path in its one spelling, for the router. Throws when it has what a request must not have. */
+export function routerPath(req: IncomingMessage, urlBytes: number): string {
+  return canonicalPath(checkedHead(req, urlBytes));
+}
+
+/** Headers that must not come twice: whoever stands before us, or sent them, could mean the other one. */
+const ONCE = ["Host", "Authorization", "Content-Type", "Idempotency-Key"];
+
+/** Looks at what the parser lets through and a request must not have. Returns the raw path. */
+function checkedHead(req: IncomingMessage, urlBytes: number): string {
+  const url = req.url ?? "/";
+  if (url.length > urlBytes) throw new ServiceError("address-too-long", `The URL is longer than ${urlBytes} bytes`);
+  if (req.httpVersionMinor > 0 && req.headers.host === undefined) {
+    throw invalid("missing_header", "Host", "There is no Host header");
+  }
+  refuseRepeated(req.rawHeaders);
+  const coding = req.headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    throw invalid(
+      "bad_transfer_encoding",
+      "Transfer-Encoding",
+      "A body may be sent in chunks, and in no other encoding",
+    );
+  }
+  const { path, query } = targetOf(url);
+  if (!url.startsWith("/")) req.url = query === "" ? path : `${path}?${query}`;
+  return path;
+}
+
+/** `rawHeaders` holds names and values in turn. */
+function refuseRepeated(rawHeaders: readonly string[]): void {
+  let seen = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    const place = ONCE.findIndex((once) => once.length === name.length && once.toLowerCase() === name.toLowerCase());
+    if (place < 0) continue;
+    if ((seen & (1 << place)) !== 0) {
+      throw invalid("repeated_header", ONCE[place] as string, `There is more than one ${ONCE[place]} header`);
+    }
+    seen |= 1 << place;
+  }
+}
+
+/** A request's target as it came: path and query apart, both still encoded. */
+interface Target {
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+}
+
+/** Takes the target of a request line apart; of an absolute one (`http://host/path`) the part after the host counts. */
+function targetOf(url: string): Target {
+  const from = url.startsWith("/") ? 0 : pathStart(url);
+  const mark = url.indexOf("?", from);
+  if (mark < 0) return { path: url.slice(from), query: "" };
+  return { path: url.slice(from, mark), query: url.slice(mark + 1) };
+}
+
+function pathStart(url: string): number {
+  const host = /^https?:\/\/[^/?#]+/i.exec(url)?.[0].length;
+  if (host === undefined || url[host] !== "/") throw invalid("bad_target", "path", "The request target must be a path");
+  return host;
+}
+
+/**
+ * A path in its one spelling: each segment percent-decoded once and encoded again. `%2F` is part of a
+ * value, `+` stays `+`, nothing is resolved or folded. An empty segment, and so a slash too many, leads nowhere.
+ */
+function canonicalPath(path: string): string {
+  if (path === "/") return path;
+  if (path.endsWith("/") || path.includes("//")) throw new ServiceError("not-found", "Not Found");
+  if (PLAIN.test(path)) return path;
+  return path
+    .split("/")
+    .map((raw) => (PLAIN.test(raw) ? raw : encodeURIComponent(decode(raw))))
+    .join("/");
+}
+
+/** What stands for itself. */
+const PLAIN = /^[!-$&-~]*$/;
+
+const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
+
+const CONTROL = /\p{Cc}/u;
+
+/** `raw` holds one character for each byte of the request line. */
+function decode(raw: string): string {
+  if (MALFORMED.test(raw)) throw invalid("bad_escape", "path", "The path has a malformed percent escape");
+  const bytes = Buffer.from(
+    raw.replaceAll(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    "latin1",
+  );
+  if (!isUtf8(bytes)) throw invalid("not_utf8", "path", "The path is not valid UTF-8");
+  const text = bytes.toString("utf8");
+  if (CONTROL.test(text)) throw invalid("control_character", "path", "The path has a control character");
+  return text;
+}
