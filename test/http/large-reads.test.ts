@@ -40,7 +40,8 @@ describe("P28: large reads", () => {
       return read(asked);
     };
   });
-  beforeEach(() => {
+  beforeEach(async () => {
+    await until("what earlier reads took is given back", async () => (await gauge("metric_read_bytes")) === 0);
     windows = 0;
   });
   afterEach(() => release?.());
