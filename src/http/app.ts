@@ -115,7 +115,7 @@ function noteAnswer(
   );
 }
 
-/** What may be said of an error that nobody expected: kind and place. Its message could quote what somebody sent. */
+/** What may be said of an unexpected error: kind and place. Its message could quote what a caller sent. */
 function describeError(error: unknown): { name: string; code: string | undefined; at: string[] } {
   if (!(error instanceof Error)) return { name: typeof error, code: undefined, at: [] };
   const at = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));

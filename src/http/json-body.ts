@@ -13,7 +13,7 @@ export type JsonLimits = Pick<Limits, "body_bytes" | "nesting">;
  * nested at most `nesting` deep.
  */
 export function jsonBody({ body_bytes, nesting }: JsonLimits): (ctx: ApiContext, next: Koa.Next) => Promise<void> {
-  // As bytes: the parser itself would put other characters in the place of those that are not UTF-8.
+  // As bytes: the parser itself would put other characters in the place of bytes that are not UTF-8.
   const readBytes = bodyParser({
     enableTypes: ["text"],
     extendTypes: { text: ["application/json"] },

@@ -39,8 +39,8 @@ function unknownParameter(name: string, known: readonly string[]): Error {
 }
 
 /**
- * Reads the values of these query parameters, in the types of their schemas: those that are given, and those that have a default. One
- * that is not percent-encoded UTF-8 is refused. As in forms, `+` stands for a blank.
+ * Reads the values of these query parameters, in the types of their schemas: the ones that are given, and the ones that have a default. A
+ * value that is not percent-encoded UTF-8 is refused. As in forms, `+` stands for a blank.
  */
 export function queryReader(schemas: Schemas): (querystring: string) => Record<string, unknown> {
   const named = Object.entries(schemas);

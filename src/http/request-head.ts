@@ -7,7 +7,7 @@ export function routerPath(req: IncomingMessage, urlBytes: number): string {
   return canonicalPath(checkedHead(req, urlBytes));
 }
 
-/** Headers that must not come twice: whoever stands before us, or sent them, could mean the other one. */
+/** Headers that must not come twice: a proxy before us, or the sender, could mean the other one. */
 const ONCE = ["Host", "Authorization", "Content-Type", "Idempotency-Key"];
 
 /** Looks at what the parser lets through and a request must not have. Returns the raw path. */

@@ -12,7 +12,7 @@ export const seriesNames: WireNames = {
   end: "enddate",
 };
 
-/** A problem in the names of the wire: of the field at the end of its path, and of those that stand in braces in its message. */
+/** A problem in the names of the wire: of the field at the end of its path, and of the fields that stand in braces in its message. */
 export function inWireNames({ code, path, message }: Problem, names: WireNames): Problem {
   return {
     code,

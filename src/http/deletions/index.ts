@@ -21,14 +21,14 @@ export interface DeletionRouteParts {
   /** `limits.identity_bytes`. */
   readonly identityBytes: number;
   readonly clock: Clock;
-  /** Accepts the deletion of whoever has this identity, and answers its request id. */
+  /** Accepts the deletion of the entity with this identity, and returns its request id. */
   requestDeletion(table: string, identity: Identity): Promise<string>;
   /** Says that a request can be run; may be lost. */
   hint(requestId: string): void;
   readonly failpoint: Failpoint;
 }
 
-/** The same whoever was asked for, and whatever became of it. */
+/** The same for every entity, whether or not it exists, and however far its deletion is. */
 const message = "Delete request received";
 
 const deletionAnswer = success("DeletionAnswer", DeletionRequest);

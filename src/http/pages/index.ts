@@ -85,7 +85,7 @@ const forDocs = protection({
   fontSrc: ["'self'", "data:"],
 });
 
-/** A page may load what is named and nothing else. The service speaks plain HTTP behind whoever does TLS, so neither HSTS nor upgrades are ours to ask for. */
+/** A page may load what is named and nothing else. The service speaks plain HTTP behind a proxy that does TLS, so neither HSTS nor upgrades are ours to ask for. */
 function protection(allowed: Record<string, string[]>): Protection {
   const directives = {
     defaultSrc: ["'none'"],
