@@ -6,7 +6,6 @@ import { invalid, ServiceError } from "../../errors.js";
 import { type Line, lineFaults } from "../../formats/line-splitter.js";
 import { mediaType, readText } from "../body-text.js";
 import { readLines } from "../lines.js";
-import { parseExactly } from "../parse-exactly.js";
 import type { ApiContext } from "../route.js";
 
 /** The messages of a body, as they arrive. */
@@ -71,6 +70,11 @@ function itemOf({ number, text, fault }: Line, rules: MessageRules): RequestItem
   };
 }
 
+/** The path of a problem in a message: an identity field as it was sent, or a parameter of the request. */
+function wirePath(path: string): string {
+  return path === "timestampField" ? "timestamp_field" : path;
+}
+
 function parseJson(text: string, message: string): unknown {
   try {
     return parseExactly(text);
@@ -79,7 +83,32 @@ function parseJson(text: string, message: string): unknown {
   }
 }
 
-/** The path of a problem in a message: an identity field as it was sent, or a parameter of the request. */
-function wirePath(path: string): string {
-  return path === "timestampField" ? "timestamp_field" : path;
+/**
+ * The value of JSON text. An integer that a double would round (9007199254740993, say) comes as `Infinity`, so that it is refused
+ * instead of changed. A number with a fraction or an exponent is meant as a double. Throws when the text is not JSON.
+ */
+function parseExactly(json: string): unknown {
+  const value: unknown = JSON.parse(json);
+  if (!LONG_INTEGER.test(json)) return value;
+  const marked = json.replace(STRING_OR_NUMBER, (token) => (isRounded(token) ? NO_NUMBER : token));
+  return marked === json ? value : JSON.parse(marked);
+}
+
+/** A number that JSON allows and no double holds: what reads it as a value refuses it. */
+const NO_NUMBER = "1e999";
+
+/** Integers of fewer digits are held exactly by a double. */
+const LONG_INTEGER = /\d{16}/;
+
+/** In valid JSON. Strings are matched so that digits in them are left alone. */
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** Digits of the largest integers that a double can hold. */
+const MOST_DIGITS = 309;
+
+function isRounded(token: string): boolean {
+  if (token.length < 16 || !/^-?\d+$/.test(token)) return false;
+  const value = Number(token);
+  if (Number.isSafeInteger(value)) return false;
+  return token.length > MOST_DIGITS + 1 || BigInt(token) !== BigInt(value);
 }

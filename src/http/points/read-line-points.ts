@@ -5,9 +5,9 @@ import { metricLine, type Precision } from "../../formats/metric-line.js";
 import { isSeries } from "../../metrics/writable-series.js";
 import { isInWindow, momentRefusal, type WriteWindow } from "../../metrics/write-window.js";
 import { mediaType } from "../body-text.js";
-import type { PointReader } from "../flat-points.js";
 import { readLines } from "../lines.js";
 import type { ApiContext } from "../route.js";
+import type { PointReader } from "./flat-points.js";
 import { finishPoints, newPointReader, type PointsRead, refuseOver, type WriteLimits } from "./read-points.js";
 
 /** What the times of lines mean, and which are taken. */

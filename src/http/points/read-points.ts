@@ -6,13 +6,13 @@ import { PointFold } from "../../metrics/slot-columns.js";
 import { WritableSeries } from "../../metrics/writable-series.js";
 import type { WriteWindow } from "../../metrics/write-window.js";
 import { mediaType, readText } from "../body-text.js";
-import { type PointReader, readFlatPoint } from "../flat-points.js";
 import { unknownFields } from "../known-fields.js";
 import { readLines } from "../lines.js";
-import { readPointBlock } from "../point-block.js";
 import { Problems } from "../problems.js";
 import type { ApiContext } from "../route.js";
 import { compile } from "../schema-check.js";
+import { type PointReader, readFlatPoint } from "./flat-points.js";
+import { readPointBlock } from "./point-block.js";
 import { PointBlock } from "./schemas.js";
 
 export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points">;

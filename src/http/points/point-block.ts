@@ -1,11 +1,11 @@
-import type { Series, SlotColumn } from "../metrics/series.js";
-import { layOut, type SlotLayout, slotLayout } from "../metrics/slot-columns.js";
-import { isSeries, WritableSeries } from "../metrics/writable-series.js";
-import type { WriteWindow } from "../metrics/write-window.js";
-import { unknownFields } from "./known-fields.js";
+import type { Series, SlotColumn } from "../../metrics/series.js";
+import { layOut, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
+import { isSeries, WritableSeries } from "../../metrics/writable-series.js";
+import type { WriteWindow } from "../../metrics/write-window.js";
+import { unknownFields } from "../known-fields.js";
+import type { Problems } from "../problems.js";
 import { readMoment } from "./point-values.js";
-import type { PointBlock } from "./points/schemas.js";
-import type { Problems } from "./problems.js";
+import type { PointBlock } from "./schemas.js";
 
 const SERIES_FIELDS = ["dimension", "dimension_id", "dimension_type"];
 

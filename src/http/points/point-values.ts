@@ -1,5 +1,5 @@
-import { isInWindow, momentRefusal, type WriteWindow } from "../metrics/write-window.js";
-import type { Problems } from "./problems.js";
+import { isInWindow, momentRefusal, type WriteWindow } from "../../metrics/write-window.js";
+import type { Problems } from "../problems.js";
 
 const DIGITS = /^\d{1,16}$/;
 

@@ -1,9 +1,9 @@
-import type { PointFold } from "../metrics/slot-columns.js";
-import { isSeries, type WritableSeries } from "../metrics/writable-series.js";
-import { isInWindow, type WriteWindow } from "../metrics/write-window.js";
-import { unknownFields } from "./known-fields.js";
+import type { PointFold } from "../../metrics/slot-columns.js";
+import { isSeries, type WritableSeries } from "../../metrics/writable-series.js";
+import { isInWindow, type WriteWindow } from "../../metrics/write-window.js";
+import { unknownFields } from "../known-fields.js";
+import type { Problems } from "../problems.js";
 import { readMoment, readValue } from "./point-values.js";
-import type { Problems } from "./problems.js";
 
 const FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"] as const;
 
