@@ -1,9 +1,9 @@
 import type { Redis } from "ioredis";
 import { withTimeLimit } from "../../async/time-limit.js";
+import type { Probe } from "../../probe.js";
 import type { JobEngine, OpenParts } from "../stores.js";
 import { connections } from "./connection.js";
 import { connectionTrouble, redisFailure } from "./failure.js";
-import { redisProbe } from "./probe.js";
 import { bullmqWakeUp } from "./wake-up.js";
 
 /** How long opening waits for the server, which may be away, ms. */
@@ -63,4 +63,26 @@ export async function openBullmq({ settings, log, clock }: OpenParts): Promise<J
 async function ready(client: Redis): Promise<void> {
   if (client.status === "ready") return;
   await withTimeLimit(OPEN_MS, [], () => new Promise((resolve) => client.once("ready", resolve))).catch(() => {});
+}
+
+/** Whether the server is there, and set up so that it loses nothing by itself. The service works without it, later. */
+function redisProbe(
+  client: Redis,
+  /** Why connections are refused, where that is known. */
+  trouble: () => string | undefined,
+): Probe {
+  return {
+    name: "jobs",
+    required: false,
+    async check() {
+      const info = await client.info().catch((error: unknown) => {
+        if (trouble() === undefined) throw error;
+      });
+      if (info === undefined) return trouble();
+      const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+      if (policy !== undefined && policy !== "noeviction") return `maxmemory-policy is ${policy}, not noeviction`;
+      if (/^aof_enabled:0/m.test(info)) return "appendonly is off";
+      return undefined;
+    },
+  };
 }
