@@ -9,7 +9,7 @@ import { until } from "../support/until.js";
 
 const DELETIONS = 200;
 
-onServers(["bullmq"], "while the server of the jobs is away", () => {
+onServers(["bullmq"], "while Redis is away", () => {
   let redis: RedisServer;
   let proxy: FaultProxy;
   let service: TestService;

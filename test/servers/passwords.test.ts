@@ -109,7 +109,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
       }
       const said = (words: string) => until(words, () => running.log().includes(words), 60_000);
       await said(`InfluxDB at ${host ?? influx.host}${ofInflux.startsWith(":") ? "" : " "}${ofInflux}`);
-      await said(`the server of the jobs at ${host ?? redis.host} ${ofRedis}`);
+      await said(`Redis at ${host ?? redis.host} ${ofRedis}`);
       await running.stop();
       expectNone([...texts, running.log(), alone.out(), alone.err()]);
     });
@@ -134,7 +134,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     await setMongo("another");
     await mongod.program.restart();
     await setRedis(redisPassword, "another");
-    const away = `the server of the jobs at ${redis.host} is away: it refuses the user or the password`;
+    const away = `Redis at ${redis.host} is away: it refuses the user or the password`;
     await until("Redis is away", () => service.log().includes(away));
     const status = async () => {
       const answer = await service.fetch("/api/entity/user/_uid/u-1");
@@ -148,7 +148,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     await setMongo(USER.password);
     await setRedis("another", redisPassword);
     await until("it is served again", async () => (await status()) === 200, 60_000);
-    await until("Redis is back", () => service.log().includes(`the server of the jobs at ${redis.host} is back`));
+    await until("Redis is back", () => service.log().includes(`Redis at ${redis.host} is back`));
     await service.stop();
     expectNone([...texts, service.log()], [canary, redisPassword, servers.influx.token]);
   });

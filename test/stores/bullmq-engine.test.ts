@@ -9,7 +9,7 @@ import { startRedis } from "../support/redis-server.js";
 import { onServers } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
 
-onServers(["bullmq"], "the server of the jobs", () => {
+onServers(["bullmq"], "Redis", () => {
   for (const [options, word] of [
     [["--appendonly", "yes", "--maxmemory-policy", "noeviction"], undefined],
     [["--appendonly", "yes", "--maxmemory-policy", "allkeys-lru"], "maxmemory-policy is allkeys-lru, not noeviction"],

@@ -11,7 +11,7 @@ const words =
 export function redisFailure(error: unknown): ServiceError | undefined {
   if (!(error instanceof Error)) return undefined;
   if (!(error instanceof ReplyError) && !ours.test(error.name) && !words.test(error.message)) return undefined;
-  return new ServiceError("unavailable", "The server of the jobs is away", { retryAfter: 1, cause: error });
+  return new ServiceError("unavailable", "Redis is away", { retryAfter: 1, cause: error });
 }
 
 /** Why the server lets nobody in, in words for its operator: a sentence about "it". Undefined when it may do so later by itself. */

@@ -32,12 +32,12 @@ export async function openBullmq({ settings, log, clock }: OpenParts): Promise<J
     trouble = connectionTrouble(error);
   });
   producer.on("ready", () => {
-    if (said !== undefined) log.info(`the server of the jobs at ${redis.host} is back`);
+    if (said !== undefined) log.info(`Redis at ${redis.host} is back`);
     said = undefined;
     trouble = undefined;
   });
   producer.on("close", () => {
-    const words = `the server of the jobs at ${redis.host} is away${trouble === undefined ? "" : `: ${trouble}`}`;
+    const words = `Redis at ${redis.host} is away${trouble === undefined ? "" : `: ${trouble}`}`;
     if (said !== words && !closed) log.warn(words);
     said = words;
   });
