@@ -1,4 +1,4 @@
-/** A place in the code where a test build can be made to die. Does nothing otherwise. */
+/** A place in the code where a test can make the process die; docs/promises.md lists them. Does nothing otherwise. */
 export type Failpoint = (name: string) => void;
 
 export const noFailpoint: Failpoint = () => {};
