@@ -48,7 +48,7 @@ const columnNames = ["table", "_time", "_value", "_field", "dimension_id", "dime
 /**
  * Reads the CSV that a script answers, in pieces as they come, into columns. A point outside of them is left out; one that
  * another program wrote between two slots counts for the slot that it lies in, unless there is a point at the slot's start. By bytes, without
- * a text for each cell: csv-parse takes two to three times as long.
+ * a text for each cell: csv-parse takes about twice as long.
  */
 export class CsvSlots {
   readonly #targetsOf: (id: string, type: string) => readonly SlotTarget[];
