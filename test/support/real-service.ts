@@ -14,7 +14,14 @@ export interface RealService {
   readonly gone: Promise<NodeJS.Signals | number>;
   fetch(
     path: string,
-    init?: { method?: string; json?: unknown; body?: string; type?: string; key?: string },
+    init?: {
+      method?: string;
+      json?: unknown;
+      body?: string;
+      type?: string;
+      key?: string;
+      headers?: Record<string, string>;
+    },
   ): Promise<Response>;
   /** As `kill -9`. */
   kill(): Promise<void>;
@@ -53,13 +60,14 @@ export async function startReal(
     gone: process.ended,
     fetch: (
       path,
-      { method = "GET", json, body = json === undefined ? undefined : JSON.stringify(json), type, key } = {},
+      { method = "GET", json, body = json === undefined ? undefined : JSON.stringify(json), type, key, headers } = {},
     ) =>
       fetch(`${url}${path}`, {
         method,
         headers: {
           authorization: key ?? adminKey,
           ...(body === undefined ? {} : { "content-type": type ?? "application/json" }),
+          ...headers,
         },
         ...(body === undefined ? {} : { body }),
       }),

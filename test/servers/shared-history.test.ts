@@ -1,0 +1,17 @@
+import { expect } from "chai";
+import { onServers } from "../support/servers.js";
+import { checkSharedHistory } from "../support/shared-history-check.js";
+
+const STEPS = Number(process.env.HISTORY_STEPS ?? 2_000);
+/** A failure names it, so that the same requests can be made again. */
+const SEED = Number(process.env.HISTORY_SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+onServers(["mongodb", "influxdb", "bullmq"], "two processes that share everything", function () {
+  this.timeout(600_000);
+
+  it(`answer as one process would while one of them is killed, and leave nothing of erased profiles, over ${STEPS} steps`, async () => {
+    const { kills, deletions } = await checkSharedHistory(SEED, STEPS);
+    expect(kills).to.be.at.least(Math.floor(STEPS / 1_000));
+    expect(deletions).to.be.above(STEPS / 10);
+  });
+});

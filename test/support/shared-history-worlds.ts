@@ -1,0 +1,277 @@
+/**
+ * What reads may show while several clients write, erase and read at once through several processes: each request takes effect at one moment
+ * between its start and its answer. One without an answer takes effect once, later or never.
+ */
+
+/** Start and end of what is known of a moment, Unix ms. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** People are numbers here. */
+export interface SentMessage {
+  /** Equal numbers, equal messages. */
+  readonly number: number;
+  readonly who: readonly number[];
+  /** The event time it names; undefined: its arrival. */
+  readonly time: number | undefined;
+  /** Its count belongs to this slot. */
+  readonly slot: string;
+}
+
+/** What a read shows of an identity; undefined: no profile. */
+export type Shown = { readonly who: readonly number[]; readonly messages: readonly number[] } | undefined;
+
+export type Request =
+  | { readonly kind: "collect"; readonly messages: readonly SentMessage[] }
+  | { readonly kind: "delete"; readonly who: number }
+  | { readonly kind: "read"; readonly who: number; readonly shown: Shown };
+
+/** A request that was made. */
+export interface Operation {
+  readonly id: number;
+  readonly request: Request;
+  /** From its start until its answer, or until it was clear that none would come. */
+  readonly during: Span;
+  readonly answered: boolean;
+  /** The process that was asked; of two. */
+  readonly through: number;
+  /** The operation without an answer that this one repeats under the same idempotency key. */
+  readonly repeats?: Operation;
+}
+
+/** Bounds of a number. */
+export interface Count {
+  readonly least: number;
+  readonly most: number;
+}
+
+interface Entity {
+  readonly who: readonly number[];
+  readonly messages: readonly number[];
+  /** Both, to be compared. */
+  readonly text: string;
+}
+
+/** One state that the answers allow. */
+export interface World {
+  readonly entities: readonly Entity[];
+  /** Newest cut-off of each person. */
+  readonly cutOffs: ReadonlyMap<number, Span>;
+  /** Operations without an answer that have taken effect. */
+  readonly happened: ReadonlySet<number>;
+  readonly counts: ReadonlyMap<string, Count>;
+}
+
+/** An operation of the group that is looked at, with the operations that ended before it began. */
+interface Placed {
+  readonly operation: Operation;
+  readonly bit: bigint;
+  readonly after: bigint;
+}
+
+interface Node {
+  readonly done: bigint;
+  readonly world: World;
+}
+
+/** Every world that the operations may lead to, in any order that their times allow; they concern these people alone. */
+export function explained(
+  worlds: readonly World[],
+  operations: readonly Operation[],
+  people: ReadonlySet<number>,
+): World[] {
+  // What other people are shown is left aside: worlds that differ in it alone are one here.
+  const isInside = (entity: Entity) => entity.who.some((one) => people.has(one));
+  const own = new Set(operations.flatMap(({ id, repeats }) => [id, ...(repeats === undefined ? [] : [repeats.id])]));
+  const parts = worlds.map((world) => ({
+    inside: {
+      ...world,
+      entities: world.entities.filter(isInside),
+      happened: new Set([...world.happened].filter((id) => own.has(id))),
+      counts: new Map(),
+    },
+    outside: world,
+  }));
+  const found = new Map(
+    merged(parts.map(({ inside }) => inside)).map((inside) => [keyOf(inside), search(inside, operations)]),
+  );
+  return merged(
+    parts.flatMap(({ inside, outside }) =>
+      (found.get(keyOf(inside)) ?? []).map((one) => ({
+        entities: [...outside.entities.filter((entity) => !isInside(entity)), ...one.entities],
+        cutOffs: new Map([...outside.cutOffs, ...[...one.cutOffs].filter(([who]) => people.has(who))]),
+        happened: new Set([...outside.happened, ...one.happened]),
+        counts: united(outside.counts, one.counts, NONE, (a, b) => ({
+          least: a.least + b.least,
+          most: a.most + b.most,
+        })),
+      })),
+    ),
+  );
+}
+
+function search(world: World, operations: readonly Operation[]): World[] {
+  const ordered = [...operations].sort((one, other) => one.during.from - other.during.from);
+  const placed = ordered.map((operation, index): Placed => {
+    const isBefore = (other: Operation) => other.answered && other.during.to < operation.during.from;
+    const before = ordered.map((other, at) => (isBefore(other) ? 1n << BigInt(at) : 0n));
+    return { operation, bit: 1n << BigInt(index), after: before.reduce((all, bit) => all | bit, 0n) };
+  });
+  const reads = placed.filter(({ operation }) => operation.request.kind === "read");
+  const writes = placed.filter(({ operation }) => operation.request.kind !== "read");
+  const needed = placed.filter(({ operation }) => operation.answered).reduce((all, { bit }) => all | bit, 0n);
+  const found: World[] = [];
+  let layer: readonly Node[] = [{ done: 0n, world }];
+  while (layer.length > 0) {
+    const next: Node[] = [];
+    for (const node of layer) {
+      const { world } = node;
+      const done = withReads(node, reads);
+      if ((done & needed) === needed) found.push(world);
+      for (const { operation, bit, after } of writes) {
+        if ((done & bit) !== 0n || (after & ~done) !== 0n || world.happened.has(operation.id)) continue;
+        for (const changed of outcomes(world, operation)) next.push({ done: done | bit, world: changed });
+      }
+    }
+    layer = mergedNodes(next).filter((node) => mayBeShown(node, reads, writes));
+  }
+  return merged(found);
+}
+
+/** A read that shows this world may as well have been made now: it changes nothing. Reads come in the order of their starts. */
+function withReads({ done, world }: Node, reads: readonly Placed[]): bigint {
+  let taken = done;
+  for (const { operation, bit, after } of reads) {
+    if ((taken & bit) !== 0n || (after & ~taken) !== 0n || operation.request.kind !== "read") continue;
+    const { who, shown } = operation.request;
+    const text = shown === undefined ? undefined : textOf(shown);
+    if (shownIn(world, who) === text) taken |= bit;
+  }
+  return taken;
+}
+
+/** Whether what is still to be done may lead to what the reads that are left show; false spares the search of what cannot. */
+function mayBeShown({ done, world }: Node, reads: readonly Placed[], writes: readonly Placed[]): boolean {
+  const left = writes.filter(({ bit, operation }) => (done & bit) === 0n && !world.happened.has(operation.id));
+  const collects = left.flatMap(({ operation: { request } }) => (request.kind === "collect" ? request.messages : []));
+  const mayCome = new Set(collects.map(({ number }) => number));
+  const named = new Set(collects.flatMap(({ who }) => who));
+  const erased = left.flatMap(({ operation: { request } }) => (request.kind === "delete" ? [request.who] : []));
+  return reads.every(({ bit, operation: { request } }) => {
+    if ((done & bit) !== 0n || request.kind !== "read") return true;
+    const { who, shown } = request;
+    const now = entityOf(world, who);
+    const isTooMuch = now?.messages.some((number) => !shown?.messages.includes(number)) ?? false;
+    const mayMerge = now?.who.some((one) => named.has(one));
+    if (isTooMuch && !erased.some((one) => mayMerge || now?.who.includes(one))) return false;
+    if (shown === undefined) return true;
+    const near = shown.who.flatMap((one) => entityOf(world, one) ?? []).filter((one) => one !== now || !isTooMuch);
+    return shown.messages.every((number) => mayCome.has(number) || near.some((one) => one.messages.includes(number)));
+  });
+}
+
+function outcomes(world: World, operation: Operation): World[] {
+  const { id, request, during, answered, repeats } = operation;
+  if (request.kind === "read") return [world];
+  if (repeats !== undefined && world.happened.has(repeats.id)) return [world];
+  const marks = [...(answered ? [] : [id]), ...(repeats === undefined ? [] : [repeats.id])];
+  const marked = marks.length === 0 ? world : { ...world, happened: new Set([...world.happened, ...marks]) };
+  if (request.kind === "delete") return [erased(marked, request.who, during)];
+  const arrival = { from: repeats?.during.from ?? during.from, to: during.to };
+  return request.messages.reduce<World[]>(
+    (worlds, message) => worlds.flatMap((one) => collected(one, message, arrival)),
+    [marked],
+  );
+}
+
+/** A message that may be newer than the cut-offs of all its identities may be applied; one that may be older may be dropped. */
+function collected(world: World, message: SentMessage, arrival: Span): World[] {
+  const time = message.time === undefined ? arrival : { from: message.time, to: message.time };
+  const cutOffs = message.who.flatMap((who) => world.cutOffs.get(who) ?? []);
+  const mayBeDropped = cutOffs.some(({ to }) => time.from <= to);
+  const mayBeApplied = cutOffs.every(({ from }) => time.to > from);
+  return [...(mayBeDropped ? [world] : []), ...(mayBeApplied ? [applied(world, message)] : [])];
+}
+
+function applied(world: World, { number, who, slot }: SentMessage): World {
+  const named = world.entities.filter((entity) => entity.who.some((one) => who.includes(one)));
+  const shown = {
+    who: sorted([...who, ...named.flatMap((one) => one.who)]),
+    messages: sorted([number, ...named.flatMap((one) => one.messages)]),
+  };
+  const entity: Entity = { ...shown, text: textOf(shown) };
+  const { least, most } = world.counts.get(slot) ?? NONE;
+  return {
+    ...world,
+    entities: [...world.entities.filter((one) => !named.includes(one)), entity],
+    counts: new Map([...world.counts, [slot, { least: least + 1, most: most + 1 }]]),
+  };
+}
+
+function erased(world: World, who: number, during: Span): World {
+  const gone = entityOf(world, who);
+  const cutOffs = new Map(world.cutOffs);
+  for (const one of [who, ...(gone?.who ?? [])]) {
+    const known = cutOffs.get(one) ?? during;
+    cutOffs.set(one, { from: Math.max(known.from, during.from), to: Math.max(known.to, during.to) });
+  }
+  return { ...world, entities: world.entities.filter((entity) => entity !== gone), cutOffs };
+}
+
+export function entityOf({ entities }: World, who: number): Entity | undefined {
+  return entities.find((entity) => entity.who.includes(who));
+}
+
+export function shownIn(world: World, who: number): string | undefined {
+  return entityOf(world, who)?.text;
+}
+
+function textOf({ who, messages }: Pick<Entity, "who" | "messages">): string {
+  return `people ${who} messages ${messages}`;
+}
+
+function sorted(numbers: readonly number[]): number[] {
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}
+
+/** Worlds in which every read shows the same become one, with all that may be true of what is not shown. */
+export function merged(worlds: readonly World[]): World[] {
+  return mergedNodes(worlds.map((world) => ({ done: 0n, world }))).map(({ world }) => world);
+}
+
+function mergedNodes(nodes: readonly Node[]): Node[] {
+  const known = new Map<string, Node>();
+  for (const node of nodes) {
+    const key = `${node.done} ${keyOf(node.world)}`;
+    const same = known.get(key)?.world;
+    if (same === undefined) known.set(key, node);
+    else {
+      const counts = united(same.counts, node.world.counts, NONE, (one, other) => ({
+        least: Math.min(one.least, other.least),
+        most: Math.max(one.most, other.most),
+      }));
+      const cutOffs = united(same.cutOffs, node.world.cutOffs, NEVER, (one, other) => ({
+        from: Math.min(one.from, other.from),
+        to: Math.max(one.to, other.to),
+      }));
+      known.set(key, { done: node.done, world: { ...same, counts, cutOffs } });
+    }
+  }
+  return [...known.values()];
+}
+
+const NONE: Count = { least: 0, most: 0 };
+const NEVER: Span = { from: Number.NEGATIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
+
+function keyOf({ entities, happened }: World): string {
+  return `${entities
+    .map(({ text }) => text)
+    .sort()
+    .join("; ")} / ${[...happened].sort()}`;
+}
+
+function united<K, V>(a: ReadonlyMap<K, V>, b: ReadonlyMap<K, V>, none: V, unite: (one: V, other: V) => V): Map<K, V> {
+  return new Map([...a.keys(), ...b.keys()].map((key) => [key, unite(a.get(key) ?? none, b.get(key) ?? none)]));
+}
