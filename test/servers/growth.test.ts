@@ -1,0 +1,6 @@
+import { growthTests } from "../support/growth-tests.js";
+
+describe("what is kept", function () {
+  this.timeout(600_000);
+  growthTests(10, 100);
+});
