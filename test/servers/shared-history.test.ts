@@ -3,8 +3,8 @@ import { onServers } from "../support/servers.js";
 import { checkSharedHistory } from "../support/shared-history-check.js";
 
 const STEPS = Number(process.env.HISTORY_STEPS ?? 2_000);
-/** A failure names it, so that the same requests can be made again. */
-const SEED = Number(process.env.HISTORY_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** The same requests each time, in an order that the servers decide; `test/long` takes other ones. */
+const SEED = Number(process.env.HISTORY_SEED ?? 7);
 
 onServers(["mongodb", "influxdb", "bullmq"], "two processes that share everything", function () {
   this.timeout(600_000);
