@@ -2,5 +2,5 @@ import { growthTests } from "../support/growth-tests.js";
 
 describe("what is kept", function () {
   this.timeout(600_000);
-  growthTests(10, 100);
+  growthTests(5, 50);
 });
