@@ -47,7 +47,6 @@ import { createRecorder } from "./metrics/recorder.js";
 import { type RunningRecorder, runRecorder } from "./metrics/run-recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
 import { watchRecorder } from "./metrics/watch-recorder.js";
-
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 

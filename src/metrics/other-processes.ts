@@ -22,14 +22,6 @@ export interface OtherProcessesParts {
   readonly deadlineMs: number;
 }
 
-/** A number of writes that have begun and not ended, as it was first seen. */
-interface OpenWrites {
-  readonly begun: number;
-  readonly ended: number;
-  /** ms of `performance.now` */
-  readonly since: number;
-}
-
 /**
  * Writes of all processes over the same stores, by index of their epoch. A writer adds to the shared numbers before it writes and after it, every process reads
  * them: so each knows within a second of every write, or that it knows nothing. Writes of this process are among them.
@@ -42,7 +34,8 @@ export class OtherProcesses {
   #version = 0;
   readonly #begun = new Map<number, number>();
   readonly #ended = new Map<number, number>();
-  readonly #open = new Map<number, OpenWrites>();
+  /** Since when (ms of `performance.now`) the numbers at an index have said that writes are under way. */
+  readonly #open = new Map<number, number>();
   /** By how much more writes have begun than ended where processes have died. */
   readonly #dead = new Map<number, number>();
   #heardAt = Number.NEGATIVE_INFINITY;
@@ -81,12 +74,12 @@ export class OtherProcesses {
 
   /** Does `work` between telling the others that it begins and that it has ended. Rejects as it does, and without doing it when they cannot be told. */
   async whileTold(at: readonly number[], work: () => Promise<void>): Promise<void> {
-    await this.#tell([{ at, begun: 1, ended: 0 }]);
+    await this.#tell([{ at, what: "begun" }]);
     const begunAt = performance.now();
     try {
       await work();
     } finally {
-      const told = this.#tell([{ at, begun: 0, ended: 1 }]);
+      const told = this.#tell([{ at, what: "ended" }]);
       // Until it is told the others take nothing from memory, up to the end of the write's life.
       told.catch(() => {});
       if (performance.now() - begunAt > SOON_MS) await told;
@@ -100,11 +93,8 @@ export class OtherProcesses {
 
   async #add(adding: readonly Adding[]): Promise<void> {
     const more = { begun: new Map<number, number>(), ended: new Map<number, number>() };
-    for (const { at, begun, ended } of adding) {
-      for (const index of at) {
-        if (begun > 0) more.begun.set(index, (more.begun.get(index) ?? 0) + begun);
-        if (ended > 0) more.ended.set(index, (more.ended.get(index) ?? 0) + ended);
-      }
+    for (const { at, what } of adding) {
+      for (const index of at) more[what].set(index, (more[what].get(index) ?? 0) + 1);
     }
     this.#hear(await this.#shared.add(more));
   }
@@ -132,29 +122,33 @@ export class OtherProcesses {
   #hear({ begun, ended }: EpochNumbers): void {
     const raised: number[] = [];
     for (const index of new Set([...begun.keys(), ...ended.keys()])) {
-      const now = { begun: begun.get(index) ?? 0, ended: ended.get(index) ?? 0, since: performance.now() };
-      if (now.begun === (this.#begun.get(index) ?? 0) && now.ended === (this.#ended.get(index) ?? 0)) continue;
+      const [nowBegun, nowEnded] = [begun.get(index) ?? 0, ended.get(index) ?? 0];
+      if (nowBegun === (this.#begun.get(index) ?? 0) && nowEnded === (this.#ended.get(index) ?? 0)) continue;
       raised.push(index);
-      this.#begun.set(index, now.begun);
-      this.#ended.set(index, now.ended);
-      if (now.begun - now.ended === (this.#dead.get(index) ?? 0)) this.#open.delete(index);
-      else this.#open.set(index, now);
+      this.#begun.set(index, nowBegun);
+      this.#ended.set(index, nowEnded);
+      if (this.#underWay(index) === (this.#dead.get(index) ?? 0)) this.#open.delete(index);
+      else this.#open.set(index, performance.now());
     }
     this.#raise(raised);
   }
 
   #forgetDead(now: number): void {
-    for (const [index, { begun, ended, since }] of this.#open) {
+    for (const [index, since] of this.#open) {
       if (now - since <= this.#writeLifeMs) continue;
-      this.#dead.set(index, begun - ended);
+      this.#dead.set(index, this.#underWay(index));
       this.#open.delete(index);
       this.#raise([index]);
     }
+  }
+
+  /** By how much more writes have begun than ended, those of dead processes among them. */
+  #underWay(index: number): number {
+    return (this.#begun.get(index) ?? 0) - (this.#ended.get(index) ?? 0);
   }
 }
 
 interface Adding {
   readonly at: readonly number[];
-  readonly begun: number;
-  readonly ended: number;
+  readonly what: keyof EpochNumbers;
 }
