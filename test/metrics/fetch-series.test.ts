@@ -5,6 +5,7 @@ import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { AskedSeries } from "../../src/metrics/series-request.js";
 import type { SeriesStore } from "../../src/metrics/series-store.js";
+import { holdFirst } from "../support/held-database.js";
 import { type MetricReader, openMetricReader, type ReaderOptions, valuesOf } from "../support/metric-reader.js";
 
 const now = Date.parse("2024-02-29T10:30:00Z");
@@ -117,9 +118,9 @@ describe("fetching series", () => {
     const reader = await openReader();
     const fetchCached = async () => (await reader.fetch([asked], now))[0]?.isCached;
     const windows = [{ series: views, from: now - 90 * 60_000, to: now - 30 * 60_000 }];
-    const writes = [held(), held()];
+    const writes = [holdFirst("write"), holdFirst("write")];
     expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
-    const ended = writes.map(({ untilReleased }) => reader.epochs.write(windows, untilReleased));
+    const ended = writes.map(({ hook }) => reader.epochs.write(windows, async () => hook("write")));
     for (const [index, { release }] of writes.entries()) {
       expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, false]);
       release();
@@ -128,15 +129,6 @@ describe("fetching series", () => {
     expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
   });
 });
-
-/** Work that lasts until it is released. */
-function held(): { untilReleased(): Promise<void>; release(): void } {
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  return { untilReleased: () => released, release };
-}
 
 function slow(store: SeriesStore): SeriesStore {
   return {

@@ -6,6 +6,7 @@ import { OtherProcesses } from "../../src/metrics/other-processes.js";
 import type { SharedEpochs } from "../../src/metrics/shared-epochs.js";
 import { epochs, mongoSharedEpochs } from "../../src/stores/mongodb/shared-epochs.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
+import { holdFirst } from "../support/held-database.js";
 import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
@@ -40,20 +41,12 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
 
   /** A write that is under way until `end`. */
   async function begin(writer: Epochs, id: string): Promise<{ end(): Promise<void> }> {
-    let end = (): void => {};
-    let written = Promise.resolve();
-    await new Promise<void>((begun) => {
-      const work = () => {
-        begun();
-        return new Promise<void>((resolve) => {
-          end = resolve;
-        });
-      };
-      written = writer.write(windowOf(id), work);
-    });
+    const hold = holdFirst("write");
+    const written = writer.write(windowOf(id), async () => hold.hook("write"));
+    await hold.reached;
     return {
       end() {
-        end();
+        hold.release();
         return written;
       },
     };
