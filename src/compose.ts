@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import { retry } from "./async/retry.js";
-import { catalogueCensus } from "./catalogue/census.js";
+import { audienceCounts } from "./catalogue/audience-counts.js";
 import { segmentIds } from "./catalogue/segment-ids.js";
 import { segmentNames } from "./catalogue/segment-names.js";
 import { arrivals, type Clock } from "./clock.js";
@@ -155,7 +155,7 @@ export async function compose(
     clock,
     keep: keepSetting,
     owner: randomUUID(),
-    census: catalogueCensus(stores.catalogue, stores.memberships),
+    audiences: audienceCounts(stores.catalogue, stores.memberships),
     counts: stores.counts,
     lease: stores.lease,
     series: stores.series,

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../clock.js";
-import type { Census } from "./census.js";
+import type { AudienceCounts } from "./audience-counts.js";
 import type { Dimension, Sampling } from "./dimensions/dimension.js";
 import type { LeaseResult } from "./lease.js";
 import { type Series, type SlotColumn, slotStart } from "./series.js";
@@ -17,7 +17,7 @@ const MOST_UNWRITTEN = 100_000;
 
 export interface SizeParts {
   readonly clock: Clock;
-  readonly census: Census;
+  readonly audiences: AudienceCounts;
   readonly series: Pick<SeriesStore, "read">;
   /** Takes or renews the lease of the recorder that works. */
   lease(): Promise<LeaseResult>;
@@ -68,9 +68,9 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
     const { sampled, lookedAt } = progress;
     if (Math.abs(now - lookedAt) < LOOK_MS) return [];
 
-    const missing = new Set((await sampling.ids(parts.census)).filter((id) => !sampled.has(id)));
+    const missing = new Set((await sampling.ids(parts.audiences)).filter((id) => !sampled.has(id)));
     if (missing.size > 0 && (await parts.lease()) === "refused") return [];
-    const samples = missing.size === 0 ? [] : await sampling.sample(parts.census, missing);
+    const samples = missing.size === 0 ? [] : await sampling.sample(parts.audiences, missing);
     if (slotStart(dimension, parts.clock()) !== slot) return [];
     for (const { id } of samples) sampled.add(id);
     progress.lookedAt = now;

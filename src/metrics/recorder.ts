@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.js";
-import type { Census } from "./census.js";
+import type { AudienceCounts } from "./audience-counts.js";
 import type { Dimension } from "./dimensions/dimension.js";
 import type { Lease } from "./lease.js";
 import { recordCounts } from "./record-counts.js";
@@ -16,7 +16,7 @@ const EXPIRE_EVERY_MS = 3_600_000;
 export interface RecorderParts {
   readonly clock: Clock;
   readonly dimensions: readonly Dimension[];
-  readonly census: Census;
+  readonly audiences: AudienceCounts;
   readonly counts: SlotCounts;
   readonly lease: Lease;
   readonly series: Pick<SeriesStore, "read" | "expire">;

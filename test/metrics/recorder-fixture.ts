@@ -1,6 +1,6 @@
-import { catalogueCensus } from "../../src/catalogue/census.js";
+import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { Clock } from "../../src/clock.js";
-import type { Census } from "../../src/metrics/census.js";
+import type { AudienceCounts } from "../../src/metrics/audience-counts.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { dimensionNamed, dimensions } from "../../src/metrics/dimensions/index.js";
 import { createRecorder, type Recorder, type RecorderParts } from "../../src/metrics/recorder.js";
@@ -23,7 +23,7 @@ export function recorderOver(
     clock,
     owner,
     keep: undefined,
-    census: catalogueCensus(stores.catalogue, stores.memberships) satisfies Census,
+    audiences: audienceCounts(stores.catalogue, stores.memberships) satisfies AudienceCounts,
     counts: stores.counts,
     lease: stores.lease,
     series: stores.series,

@@ -1,4 +1,4 @@
-import { catalogueCensus } from "../../src/catalogue/census.js";
+import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { Clock } from "../../src/clock.js";
 import { type Dimension, HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { dimensions } from "../../src/metrics/dimensions/index.js";
@@ -100,7 +100,7 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
 
   const boot = (instance: Instance, owner: string) => {
     const clock = () => now + instance.offset;
-    const census = catalogueCensus(stores.catalogue, stores.memberships);
+    const audiences = audienceCounts(stores.catalogue, stores.memberships);
     const mortal = <T extends object>(port: T): T => mortalPort(port, instance);
     const { write, lease } = mortal({
       write(columns: readonly SlotColumn[]) {
@@ -112,7 +112,7 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
     const series = mortal({ read: stores.series.read, expire: stores.series.expire });
     instance.recorder = recorderOver(stores, clock, owner, {
       dimensions: dimensions.map((dimension) => observed(dimension, clock, sampled)),
-      census: mortal(census),
+      audiences: mortal(audiences),
       lease,
       counts: mortal(stores.counts),
       series,
@@ -190,9 +190,9 @@ function observed(dimension: Dimension, clock: Clock, sampled: Set<string>): Dim
     ...dimension,
     sampling: {
       ...sampling,
-      async sample(census, ids) {
+      async sample(audiences, ids) {
         const slot = slotStart(dimension, clock());
-        const samples = await sampling.sample(census, ids);
+        const samples = await sampling.sample(audiences, ids);
         for (const { id, type, value } of samples)
           sampled.add(`${seriesKey({ dimension, id, type })} ${slot} ${value}`);
         return samples;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { catalogueCensus } from "../../src/catalogue/census.js";
+import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import type { Recorder } from "../../src/metrics/recorder.js";
 import type { Stores } from "../../src/stores/stores.js";
@@ -75,13 +75,13 @@ describe("the recorder", () => {
   });
 
   it("drops a sample that was not ready before its slot ended", async () => {
-    const census = catalogueCensus(stores.catalogue, stores.memberships);
+    const audiences = audienceCounts(stores.catalogue, stores.memberships);
     const slow = recorderOver(stores, () => now, "slow", {
-      census: {
-        ...census,
+      audiences: {
+        ...audiences,
         async segmentSizes(ids) {
           now = START + 2 * HOUR;
-          return census.segmentSizes(ids);
+          return audiences.segmentSizes(ids);
         },
       },
     });
@@ -197,10 +197,10 @@ describe("the recorder", () => {
   });
 
   it("saves counts also while sizes cannot be taken", async () => {
-    const census = catalogueCensus(stores.catalogue, stores.memberships);
+    const audiences = audienceCounts(stores.catalogue, stores.memberships);
     const half = recorderOver(stores, () => now, "half", {
-      census: {
-        ...census,
+      audiences: {
+        ...audiences,
         segments: () => Promise.reject(new Error("the catalogue is away")),
       },
     });

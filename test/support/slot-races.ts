@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { catalogueCensus } from "../../src/catalogue/census.js";
+import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import { Epochs } from "../../src/metrics/epochs.js";
 import { recordCounts } from "../../src/metrics/record-counts.js";
@@ -57,8 +57,8 @@ export class SlotRace {
       const sampling = { ids: async () => [id], sample: async () => [{ id, type, value }] };
       const { lease, read } = guarded;
       const { write } = promptWrite ? ports : guarded;
-      const census = catalogueCensus(this.#stores.catalogue, this.#stores.memberships);
-      await sizeRecorder({ clock: () => SLOT, census, series: { read }, lease, write }, stream, sampling)();
+      const audiences = audienceCounts(this.#stores.catalogue, this.#stores.memberships);
+      await sizeRecorder({ clock: () => SLOT, audiences, series: { read }, lease, write }, stream, sampling)();
     });
   }
 

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
+import { sizesOf } from "../../catalogue/audience-counts.js";
 import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
-import { sizesOf } from "../../catalogue/census.js";
 import { deleteSegment } from "../../catalogue/delete-segment.js";
 import type { Segment as CatalogueSegment } from "../../catalogue/segment.js";
 import type { SegmentMembers } from "../../catalogue/segment-members.js";

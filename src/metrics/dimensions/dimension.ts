@@ -1,4 +1,4 @@
-import type { Census } from "../census.js";
+import type { AudienceCounts } from "../audience-counts.js";
 
 export const HOUR = 3_600_000;
 
@@ -34,7 +34,7 @@ export interface Dimension {
 /** How the values of a dimension are taken. */
 export interface Sampling {
   /** Ids that have values now: a cheap look at the catalogue. */
-  ids(census: Census): Promise<string[]>;
+  ids(audiences: AudienceCounts): Promise<string[]>;
   /** Values of all series of these ids now; ids that are gone are left out. */
-  sample(census: Census, ids: ReadonlySet<string>): Promise<Sample[]>;
+  sample(audiences: AudienceCounts, ids: ReadonlySet<string>): Promise<Sample[]>;
 }

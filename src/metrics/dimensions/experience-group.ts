@@ -1,4 +1,4 @@
-import type { Census } from "../census.js";
+import type { AudienceCounts } from "../audience-counts.js";
 import type { Dimension, Sample } from "./dimension.js";
 import { experience } from "./experience.js";
 
@@ -7,18 +7,18 @@ export const experienceGroup: Dimension = {
   ...experience,
   name: "experiencegroup",
   sampling: {
-    ids: async (census) => [...new Set((await census.experiences()).flatMap(({ group }) => group ?? []))],
+    ids: async (audiences) => [...new Set((await audiences.experiences()).flatMap(({ group }) => group ?? []))],
     sample: sampleGroups,
   },
 };
 
-async function sampleGroups(census: Census, groups: ReadonlySet<string>): Promise<Sample[]> {
+async function sampleGroups(audiences: AudienceCounts, groups: ReadonlySet<string>): Promise<Sample[]> {
   const groupOf = new Map<string, string>();
-  for (const { id, group } of await census.experiences()) {
+  for (const { id, group } of await audiences.experiences()) {
     if (group !== undefined && groups.has(group)) groupOf.set(id, group);
   }
   const totals = new Map<string, { potential: number; actual: number }>();
-  for (const { id, potential, actual } of await census.experienceReach(new Set(groupOf.keys()))) {
+  for (const { id, potential, actual } of await audiences.experienceReach(new Set(groupOf.keys()))) {
     const group = groupOf.get(id);
     if (group === undefined) continue;
     const total = totals.get(group) ?? { potential: 0, actual: 0 };

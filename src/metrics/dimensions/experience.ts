@@ -11,9 +11,9 @@ export const experience: Dimension = {
   defaultAggregation: "max",
   due: "start",
   sampling: {
-    ids: async (census) => (await census.experiences()).map(({ id }) => id),
-    sample: async (census, ids) =>
-      (await census.experienceReach(ids)).flatMap(({ id, potential, actual }) => [
+    ids: async (audiences) => (await audiences.experiences()).map(({ id }) => id),
+    sample: async (audiences, ids) =>
+      (await audiences.experienceReach(ids)).flatMap(({ id, potential, actual }) => [
         { id, type: "potentialreach", value: potential },
         { id, type: "actualreach", value: actual },
       ]),

@@ -13,8 +13,8 @@ export const segment: Dimension = {
   everyId: EVERY_SEGMENT,
   due: "start",
   sampling: {
-    ids: (census) => census.segments(),
-    sample: async (census, ids) =>
-      (await census.segmentSizes(ids)).map(({ id, members }) => ({ id, type: "size", value: members })),
+    ids: (audiences) => audiences.segments(),
+    sample: async (audiences, ids) =>
+      (await audiences.segmentSizes(ids)).map(({ id, members }) => ({ id, type: "size", value: members })),
   },
 };

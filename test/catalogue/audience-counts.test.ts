@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { catalogueCensus } from "../../src/catalogue/census.js";
+import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import { segmentIds } from "../../src/catalogue/segment-ids.js";
 import { segmentNames } from "../../src/catalogue/segment-names.js";
-import type { Census } from "../../src/metrics/census.js";
+import type { AudienceCounts } from "../../src/metrics/audience-counts.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { join } from "../metrics/recorder-fixture.js";
 import { commitOf } from "../support/commits.js";
@@ -10,10 +10,10 @@ import { temporaryStores } from "../support/temporary-stores.js";
 
 describe("what others ask of the catalogue", () => {
   let stores: Stores;
-  let census: Census;
+  let audiences: AudienceCounts;
   beforeEach(async () => {
     stores = await temporaryStores();
-    census = catalogueCensus(stores.catalogue, stores.memberships);
+    audiences = audienceCounts(stores.catalogue, stores.memberships);
   });
   afterEach(() => stores.close());
 
@@ -41,14 +41,14 @@ describe("what others ask of the catalogue", () => {
     await join(stores, "s0007", ["a", "b"]);
     await join(stores, "s2344", ["a"]);
     await join(stores, "not in the catalogue", ["a"]);
-    expect(await census.segments()).to.deep.equal(ids);
-    const sizes = await census.segmentSizes(new Set([...ids, "not in the catalogue"]));
+    expect(await audiences.segments()).to.deep.equal(ids);
+    const sizes = await audiences.segmentSizes(new Set([...ids, "not in the catalogue"]));
     expect(sizes.map(({ id }) => id)).to.deep.equal(ids);
     expect(sizes.filter(({ members }) => members > 0)).to.deep.equal([
       { id: "s0007", members: 2 },
       { id: "s2344", members: 1 },
     ]);
-    expect(await census.segmentSizes(new Set(["s0007"]))).to.deep.equal([{ id: "s0007", members: 2 }]);
+    expect(await audiences.segmentSizes(new Set(["s0007"]))).to.deep.equal([{ id: "s0007", members: 2 }]);
   });
 
   it("counts who could see an experience, and who of them did what it is for", async () => {
@@ -60,12 +60,12 @@ describe("what others ask of the catalogue", () => {
     await put("both", "seen", "bought", "g");
     await put("none", "nobody", "bought");
     await put("same", "seen", "seen", "g");
-    expect(await census.experiences()).to.deep.equal([
+    expect(await audiences.experiences()).to.deep.equal([
       { id: "both", group: "g" },
       { id: "none", group: undefined },
       { id: "same", group: "g" },
     ]);
-    expect(await census.experienceReach(new Set(["same", "both", "none", "unknown"]))).to.deep.equal([
+    expect(await audiences.experienceReach(new Set(["same", "both", "none", "unknown"]))).to.deep.equal([
       { id: "both", potential: 3, actual: 1 },
       { id: "none", potential: 0, actual: 0 },
       { id: "same", potential: 3, actual: 3 },

@@ -8,7 +8,7 @@ import type { SegmentMembers } from "./segment-members.js";
 const BATCH = 50;
 
 /** Counts the members of what the catalogue knows. Every list is in id order. */
-export function catalogueCensus(store: Pick<CatalogueStore, "segments" | "experiences">, members: SegmentMembers) {
+export function audienceCounts(store: Pick<CatalogueStore, "segments" | "experiences">, members: SegmentMembers) {
   const allSegments = () => everyItem((after, limit) => store.segments(after, limit));
   const allExperiences = () => everyItem((after, limit) => store.experiences(after, limit));
 

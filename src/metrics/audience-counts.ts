@@ -1,5 +1,5 @@
 /** PORT. How many entities are where, now. Every list is in id order. */
-export interface Census {
+export interface AudienceCounts {
   /** Ids of the segments of the catalogue. */
   segments(): Promise<string[]>;
   /** Number of members of each of these segments; those that are not in the catalogue are left out. */
