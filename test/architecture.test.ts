@@ -51,14 +51,14 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: `${domain} imports leaves and itself`,
   })),
   {
-    who: /^stores\/(stores|open-stores|pepper|copy|open-copies|tls-trouble)$/,
+    who: /^stores\/(stores|open-stores|pepper|copy|tls-errors)$/,
     may: (to) => /^(stores\/|config$)/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "the stores are ports",
   },
   {
     who: /^stores\/[^/]+\//,
     may: (to) =>
-      /^(stores\/(stores|pepper|copy|tls-trouble)|config)$/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
+      /^(stores\/(stores|pepper|copy|tls-errors)|config)$/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "an engine imports ports, types and leaves",
   },
   {

@@ -1,6 +1,8 @@
 import type { Settings } from "../config.js";
 import { StartError } from "../errors.js";
 import type { KeyStore } from "../keys/key-store.js";
+import type { ProfileTarget, SeriesTarget } from "./copy.js";
+import type { LockedFolder } from "./sqlite/export.js";
 import type { Engine, EntityEngine, JobEngine, MetricEngine, OpenParts, Stores } from "./stores.js";
 
 /** Opens the engines that the URLs name. Each engine is loaded only when a URL asks for it. */
@@ -37,6 +39,21 @@ export async function openKeys(settings: Settings): Promise<{ keys: KeyStore; cl
   const engine = engineOf("ENTITIES_URL", settings.entities.url, ["sqlite", "mongodb"]);
   if (engine === "mongodb") return (await import("./mongodb/index.js")).openMongoKeys(settings);
   return (await import("./sqlite/index.js")).openSqliteKeys(settings);
+}
+
+/** Keeps an embedded folder from being used, to copy it. */
+export async function lockSource(dir: string): Promise<LockedFolder> {
+  return (await import("./sqlite/export.js")).lockSource(dir);
+}
+
+/** Opens the server that ENTITIES_URL names, to be filled. */
+export async function openProfileTarget(parts: OpenParts): Promise<ProfileTarget> {
+  return (await import("./mongodb/import.js")).openMongoImport(parts);
+}
+
+/** Opens the server that METRICS_URL names, to be filled. */
+export async function openSeriesTarget(parts: OpenParts): Promise<SeriesTarget> {
+  return (await import("./influxdb/import.js")).openInfluxImport(parts);
 }
 
 async function openEntities(parts: OpenParts): Promise<EntityEngine> {

@@ -4,7 +4,7 @@ import { StartError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { Log } from "../../log.js";
 import type { ProfileSource, ProfileTarget, SeriesSource, SeriesTarget } from "../../stores/copy.js";
-import { lockSource, openProfileTarget, openSeriesTarget } from "../../stores/open-copies.js";
+import { lockSource, openProfileTarget, openSeriesTarget } from "../../stores/open-stores.js";
 import { pepperBytes, pepperFingerprint } from "../../stores/pepper.js";
 import { type Comparison, comparisonTable, isEqual } from "./comparison.js";
 import { compareProfiles, copyProfiles } from "./copy-profiles.js";

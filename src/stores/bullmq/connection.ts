@@ -1,15 +1,16 @@
-import { Redis, type RedisOptions } from "ioredis";
-import { StartError } from "../../errors.js";
+import { Redis, type RedisOptions, ReplyError } from "ioredis";
+import { ServiceError, StartError } from "../../errors.js";
+import { tlsError } from "../tls-errors.js";
 
-/** Connections to the server that JOBS_URL names. It may be away when they are opened, and at any time after. */
+/** Connections to the Redis that JOBS_URL names. It may be unreachable when they are opened, and at any time after. */
 export interface Connections {
   /** What all our keys and channels begin with. */
   readonly prefix: string;
   /** Host and port of the server. */
   readonly host: string;
-  /** A connection that comes back by itself. These options stand before those of the URL. */
+  /** A connection that reconnects by itself. These options override those of the URL. */
   open(options: RedisOptions): Redis;
-  /** Ends them all at once, also those that were made of one by `duplicate`. */
+  /** Ends them all at once, with the duplicates that BullMQ made of them. */
   close(): void;
 }
 
@@ -31,7 +32,7 @@ export function connections(jobsUrl: string): Connections {
   const all: Redis[] = [];
 
   function keep(client: Redis): Redis {
-    // Why a connection was lost is told by whoever misses it; without a listener it would be printed.
+    // The requests that fail say why a connection was lost. Without a listener Node would throw the event.
     client.on("error", () => {});
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (options) => keep(duplicate(options ?? {}));
@@ -54,7 +55,7 @@ export function connections(jobsUrl: string): Connections {
   };
 }
 
-/** Ends a connection, and whatever waits for it: one that is about to be tried again would never say that it has ended. */
+/** Ends a connection and the calls that wait for it. One that waits to reconnect would never emit `end` by itself. */
 function end(client: Redis): void {
   client.options.retryStrategy = () => null;
   client.disconnect();
@@ -80,4 +81,24 @@ function checkedUrl(jobsUrl: string): URL {
     throw new StartError("JOBS_URL has a keyPrefix, which the jobs cannot have. Use prefix instead");
   }
   return url;
+}
+
+/** Names and messages of the errors of ioredis, which has no class for most of them. */
+const clientErrors = /^(MaxRetriesPerRequestError|AbortError|ConnectionClosedError|ClusterAllFailedError)$/;
+const clientMessages =
+  /^(Connection is closed|Stream isn't writeable and enableOfflineQueue options is false|Command timed out)/;
+
+/** The `ServiceError` that an error of Redis or of its client stands for; undefined for any other error. */
+export function redisFailure(error: unknown): ServiceError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (!(error instanceof ReplyError) && !clientErrors.test(error.name) && !clientMessages.test(error.message))
+    return undefined;
+  return new ServiceError("unavailable", "Redis is away", { retryAfter: 1, cause: error });
+}
+
+/** Why Redis refuses the connection, as a sentence about "it" for the operator. Undefined for what may pass by itself. */
+export function connectionError(error: unknown): string | undefined {
+  const isRefused =
+    error instanceof ReplyError && /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test((error as Error).message);
+  return isRefused ? "it refuses the user or the password" : tlsError(error);
 }

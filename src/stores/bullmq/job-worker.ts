@@ -5,7 +5,7 @@ import { withTimeLimit } from "../../async/time-limit.js";
 export interface JobWorkerParts {
   readonly queue: string;
   readonly prefix: string;
-  /** Waits for the server however long it is away (`maxRetriesPerRequest: null`). Not closed by it. */
+  /** Waits for Redis however long it is unreachable (`maxRetriesPerRequest: null`). The caller closes it. */
   readonly client: Redis;
   readonly concurrency: number;
   /** May reject: a job is never tried again, nor kept. */
@@ -13,22 +13,22 @@ export interface JobWorkerParts {
 }
 
 /** Jobs that stalled are run again, however often. */
-const NEVER = 1_000_000;
+const NO_LIMIT = 1_000_000;
 
 /**
- * A job whose worker is not heard of for `LOCK_MS` has stalled. The first look of any other worker, `LOOK_MS` apart, that finds it a second time
- * gives it to another worker: within 10 s after its worker was killed. A worker that was only too busy to say so runs on; `work` can be run twice.
+ * A job whose worker does not renew its lock for `LOCK_MS` has stalled. Each worker checks every `CHECK_MS`; the second check that finds the job
+ * stalled gives it to another worker: within 10 s after its worker was killed. A worker that was only too busy runs on; `work` can be run twice.
  */
 const LOCK_MS = 6_000;
-const LOOK_MS = 2_000;
+const CHECK_MS = 2_000;
 
-/** After an answer that was an error (a server that loads its data, say) the worker asks again after this, ms. */
-const ASK_AGAIN_MS = 1_000;
+/** Pause of a worker after an error of Redis (one that loads its data, say), ms. */
+const RETRY_MS = 1_000;
 
-/** How long the server may take to let a worker go, ms. Without one it would be waited for as long as it is away. */
+/** Time limit of closing a worker, ms. Without it closing would wait for an unreachable Redis. */
 const CLOSE_MS = 1_000;
 
-/** Takes jobs. `close` resolves when none is under way, within a second or so after the last; a job that comes meanwhile is left to another worker. */
+/** Takes jobs. `close` resolves within about a second after the last running job ended; a job that arrives meanwhile goes to another worker. */
 export function jobWorker({ queue, prefix, client, concurrency, work }: JobWorkerParts): { close(): Promise<void> } {
   const running = new Set<Promise<void>>();
   let closing = false;
@@ -49,10 +49,10 @@ export function jobWorker({ queue, prefix, client, concurrency, work }: JobWorke
       connection: client,
       prefix,
       concurrency,
-      maxStalledCount: NEVER,
+      maxStalledCount: NO_LIMIT,
       lockDuration: LOCK_MS,
-      stalledInterval: LOOK_MS,
-      runRetryDelay: ASK_AGAIN_MS,
+      stalledInterval: CHECK_MS,
+      runRetryDelay: RETRY_MS,
     },
   );
   worker.on("error", () => {});

@@ -1,7 +1,7 @@
+import { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Clock } from "../../clock.js";
 import type { WakeUp } from "../../deletions/wake-up.js";
-import { JobQueue } from "./job-queue.js";
 import { jobWorker } from "./job-worker.js";
 
 const QUEUE = "deletions";
@@ -9,27 +9,27 @@ const QUEUE = "deletions";
 const RUNS_AT_ONCE = 16;
 
 /**
- * Jobs for later are due at multiples of this, ms. The moment is part of their id, so hints of one request for one moment are one job,
- * and a job that is due can add the next one while it is still kept itself.
+ * Delayed jobs are due at multiples of this, ms. The instant is part of their id, so hints of one request for one instant are one job,
+ * and a running job can add the next one while Redis still keeps it.
  */
 const STEP_MS = 250;
 
-/** Stands between the id of a request, which never has it, and the moment. */
+/** Separates the id of a request, which never contains it, from the instant. */
 const AT = "@";
 
 export interface WakeUpParts {
   readonly prefix: string;
-  /** Fails at once while the server is away. */
+  /** Fails at once while Redis is unreachable. */
   readonly producer: Redis;
-  /** Opens a connection that waits for the server. */
+  /** Opens a connection that waits for Redis. */
   consumer(): Redis;
   readonly clock: Clock;
 }
 
 /**
- * Hints as jobs that hold the id of the request alone. A hint is lost when the server is away, or when it still keeps a job of
- * this id; one that is doubled or late does no harm either. The ledger says what is open, and the next look of the sweeper finds every
- * request whose hint was lost; so nothing is kept here for a server that comes back.
+ * Hints as jobs that hold the id of the request alone. A hint is lost while Redis is unreachable, or when Redis still keeps a job of
+ * this id; one that comes twice or late does no harm. The ledger says what is open, and the sweeper finds every request whose hint
+ * was lost; so nothing is buffered here until Redis is back.
  */
 export function bullmqWakeUp({ prefix, producer, consumer, clock }: WakeUpParts): WakeUp {
   const queue = new JobQueue(QUEUE, prefix, producer);
@@ -66,4 +66,44 @@ export function bullmqWakeUp({ prefix, producer, consumer, clock }: WakeUpParts)
 function optionsForLater(requestId: string, delayMs: number, now: number): { jobId: string; delay: number } {
   const at = Math.ceil((now + delayMs) / STEP_MS) * STEP_MS;
   return { jobId: `${requestId}${AT}${at}`, delay: at - now };
+}
+
+/**
+ * Adds jobs to a queue. A BullMQ `Queue` whose connection breaks while it is being opened never works again, so it is
+ * opened only while Redis is connected, and once more when that failed.
+ */
+class JobQueue {
+  readonly #name: string;
+  readonly #prefix: string;
+  readonly #client: Redis;
+  #queue: Queue | undefined;
+
+  /** The caller closes `client`. */
+  constructor(name: string, prefix: string, client: Redis) {
+    this.#name = name;
+    this.#prefix = prefix;
+    this.#client = client;
+  }
+
+  /** The queue; undefined while Redis is known to be unreachable. */
+  get(): Queue | undefined {
+    if (this.#client.status !== "ready") return undefined;
+    this.#queue ??= this.#open();
+    return this.#queue;
+  }
+
+  #open(): Queue {
+    const queue = new Queue(this.#name, {
+      connection: this.#client,
+      prefix: this.#prefix,
+      // Nothing reads the stream of events.
+      streams: { events: { maxLen: 10 } },
+      defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
+    });
+    queue.on("error", () => {});
+    queue.waitUntilReady().catch(() => {
+      if (this.#queue === queue) this.#queue = undefined;
+    });
+    return queue;
+  }
 }

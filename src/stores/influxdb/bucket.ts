@@ -1,5 +1,5 @@
 import { HttpError } from "@influxdata/influxdb-client";
-import { tlsTrouble } from "../tls-trouble.js";
+import { tlsError } from "../tls-errors.js";
 import type { InfluxAddress } from "./address.js";
 import type { InfluxClient } from "./client.js";
 import { BucketTrouble } from "./failure.js";
@@ -72,7 +72,7 @@ async function call<T extends object>(client: InfluxClient, path: string, signal
     const status = statusOf(error);
     if (status === 404) return {};
     if (status === 401 || status === 403) throw new BucketTrouble("the token is refused");
-    const trouble = tlsTrouble(error);
+    const trouble = tlsError(error);
     if (trouble !== undefined) throw new BucketTrouble(trouble);
     throw error;
   }

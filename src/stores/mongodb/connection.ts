@@ -2,7 +2,7 @@ import { type Db, MongoClient, MongoServerError, MongoServerSelectionError, Read
 import { retry } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
-import { tlsTrouble } from "../tls-trouble.js";
+import { tlsError } from "../tls-errors.js";
 import { mongoFailure } from "./failure.js";
 import { abortAbandoned, type Transact, transactions } from "./transaction.js";
 
@@ -173,7 +173,7 @@ function refusalOf(error: unknown, hosts: string): StartError | undefined {
   if (code === UNAUTHORIZED) {
     return new StartError(`ENTITIES_URL: MongoDB at ${hosts} does not let this user use both databases`);
   }
-  const trouble = tlsTroubleOf(error);
+  const trouble = tlsErrorOf(error);
   if (trouble !== undefined) {
     return new StartError(`ENTITIES_URL: MongoDB at ${hosts} cannot be used: ${trouble}`, { cause: error });
   }
@@ -183,10 +183,10 @@ function refusalOf(error: unknown, hosts: string): StartError | undefined {
 }
 
 /** What is wrong with the TLS of every server that was tried. */
-function tlsTroubleOf(error: unknown): string | undefined {
-  if (!(error instanceof MongoServerSelectionError)) return tlsTrouble(error);
+function tlsErrorOf(error: unknown): string | undefined {
+  if (!(error instanceof MongoServerSelectionError)) return tlsError(error);
   const servers = [...(error.reason?.servers.values() ?? [])];
-  const troubles = servers.map((server) => tlsTrouble(server.error));
+  const troubles = servers.map((server) => tlsError(server.error));
   return troubles.every((trouble) => trouble !== undefined) ? troubles[0] : undefined;
 }
 

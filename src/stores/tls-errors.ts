@@ -2,7 +2,7 @@
  * What is wrong with the TLS of a server, in words for its operator: a sentence about "it". Undefined when neither the error nor
  * what caused it is about that.
  */
-export function tlsTrouble(error: unknown): string | undefined {
+export function tlsError(error: unknown): string | undefined {
   let each = error;
   for (let depth = 0; each instanceof Error && depth < DEEPEST; depth += 1) {
     const { code } = each as { code?: unknown };
