@@ -29,6 +29,7 @@ import { entityRoutes } from "./http/entities/index.js";
 import { metricRoutes } from "./http/metrics/index.js";
 import { openServer } from "./http/open-server.js";
 import { operationRoutes } from "./http/operations/index.js";
+import { keyRoutes } from "./http/operations/key.js";
 import { pageRoutes } from "./http/pages/index.js";
 import { pointRoutes } from "./http/points/index.js";
 import type { Route } from "./http/route.js";
@@ -170,6 +171,7 @@ export async function compose(
     ...deletion,
     ...entityRoutes({ read: readEntity(profiles), tables, identityBytes: settings.limits.identity_bytes }),
     ...collection,
+    ...keyRoutes(),
     ...pageRoutes(),
   ];
   // A process that only works in the background says how it is, and serves nothing else.

@@ -30,6 +30,7 @@ export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: Authen
     }
     if (!scopes.some((scope) => caller.scopes.has(scope))) throw lacksScope(scopes);
     ctx.state.keyId = caller.keyId;
+    ctx.state.keyName = caller.name;
     ctx.state.scopes = caller.scopes;
   };
 }

@@ -8,6 +8,8 @@ import type { WireNames } from "./wire-names.js";
 export interface ApiState {
   /** Id of the API key (or `admin` for the one of the configuration). */
   keyId: string;
+  /** What the key was called when it was made. */
+  keyName: string;
   scopes: ReadonlySet<Scope>;
   requestId: string;
   /** The route that serves it; absent when there is none. */

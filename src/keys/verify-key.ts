@@ -9,6 +9,7 @@ import { digestOf } from "./mint-key.js";
 export interface Caller {
   /** Id of the key; `admin` for the one of the configuration. */
   readonly keyId: string;
+  readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
 }
 
@@ -27,7 +28,7 @@ const REMEMBERED = 10_000;
 export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock): VerifyKey {
   const remembered = new LRUCache<string, { caller: Caller; until: number }>({ max: REMEMBERED });
   const adminDigest = adminKey === null ? undefined : digestOf(adminKey);
-  const admin: Caller = { keyId: "admin", scopes: new Set(scopes) };
+  const admin: Caller = { keyId: "admin", name: "admin", scopes: new Set(scopes) };
 
   async function lookUp(key: string, now: number): Promise<Caller | undefined> {
     const id = keyIdOf(key);
@@ -52,5 +53,5 @@ function callerOf(kept: ApiKey | undefined, digest: Buffer): Caller | undefined 
   if (kept === undefined || kept.revokedAt !== undefined) return undefined;
   const expected = Buffer.from(kept.digest, "hex");
   if (expected.length !== digest.length || !timingSafeEqual(digest, expected)) return undefined;
-  return { keyId: kept.id, scopes: new Set(kept.scopes) };
+  return { keyId: kept.id, name: kept.name, scopes: new Set(kept.scopes) };
 }

@@ -68,6 +68,7 @@ describe("bad queries", () => {
     "GET /api/entity/:table/:fieldval",
     "GET /api/entity/deletestatus/:request_id",
     "GET /api/experience/:id",
+    "GET /api/key",
     "GET /api/me/:fieldname/:fieldval",
     "GET /api/segment/:id",
     "GET /docs",

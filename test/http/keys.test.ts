@@ -96,6 +96,19 @@ describe("keys", () => {
     expect(answer.status).to.equal(401);
   });
 
+  it("are told what they are and what they open, whatever that is", async () => {
+    for (const wanted of [["entity:write"], ["metric:read", "admin"], [...scopes]] as Scope[][]) {
+      const { key, id } = await newKey(...wanted);
+      const response = await service.fetch("/api/key", { key });
+      expect(response.status).to.equal(200);
+      expect(response.headers.get("cache-control")).to.equal("no-store");
+      const data = { id, name: "a test", scopes: [...wanted].sort() };
+      expect(await response.json()).to.deep.equal({ status: 200, message: "success", data });
+    }
+    const configured = (await (await service.fetch("/api/key")).json()) as { data: object };
+    expect(configured.data).to.deep.equal({ id: "admin", name: "admin", scopes: [...scopes].sort() });
+  });
+
   it("are not kept as they are", async () => {
     const { key, id } = await newKey("metric:read");
     const kept = await service.service.stores.keys.find(id);

@@ -15,6 +15,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /ready": "keyless",
   "GET /openapi.json": "keyless",
   "GET /metrics": ["metric:read"],
+  "GET /api/key": scopes,
   "GET /api/metric": ["metric:read"],
   "POST /api/metric": ["metric:read"],
   "POST /api/metric/points": ["metric:write"],
