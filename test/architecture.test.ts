@@ -8,8 +8,7 @@ import { type Import, root, type SourceFile, sourceFiles } from "./support/sourc
 const files = sourceFiles();
 const imports = files.flatMap((file) => file.imports);
 
-const leaves =
-  /^(errors|clock|log|failpoint|meters|probe|async\/.+|nearest-word|reserved-names|grouped-calls|formats\/.+)$/;
+const leaves = /^(errors|clock|log|failpoint|meters|probe|async\/.+|nearest-word|reserved-names|formats\/.+)$/;
 const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
 /** Domain files that say what something is, or what an engine promises: all that engines and targets see of a domain. */
 const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);

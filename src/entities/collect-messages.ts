@@ -1,5 +1,5 @@
+import { groupedCalls } from "../async/grouped-calls.js";
 import { type Problem, ServiceError } from "../errors.js";
-import { groupedCalls } from "../grouped-calls.js";
 import { applyBatch, type BatchParts, checkBatch } from "./apply-batch.js";
 import { applyInParts, MERGE_BYTES } from "./apply-in-parts.js";
 import type { BatchMessage } from "./batch-message.js";

@@ -1,5 +1,5 @@
+import { groupedCalls } from "../async/grouped-calls.js";
 import { withTimeLimit } from "../async/time-limit.js";
-import { groupedCalls } from "../grouped-calls.js";
 import type { EpochNumbers, SharedEpochs } from "./shared-epochs.js";
 
 /** The shared numbers are read this often, ms, and a read may take so long before another one is tried. */

@@ -1,8 +1,8 @@
 import { type ClientSession, type Db, MongoOperationTimeoutError } from "mongodb";
+import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ledger.js";
 import type { EntityId } from "../../entities/entity.js";
-import { groupedCalls } from "../../grouped-calls.js";
 import { byIds } from "./collection.js";
 import { entityCollectionsOf } from "./entity-document.js";
 import { addKeys, type KeyWrapping } from "./entity-keys.js";

@@ -1,8 +1,8 @@
 import type { AnyBulkWriteOperation, ClientSession, Db } from "mongodb";
+import { groupedErasure, groupedReads } from "../../async/grouped-calls.js";
 import type { EntityId, StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, STATEMENT_BYTES } from "../../entities/entity-store.js";
 import type { IdentityHash } from "../../entities/identity.js";
-import { groupedErasure, groupedReads } from "../../grouped-calls.js";
 import { segmentsOf } from "./catalogue-store.js";
 import { byIds, revisionAfter } from "./collection.js";
 import {

@@ -1,9 +1,9 @@
 import { Binary, type ClientSession, type Db, type Filter } from "mongodb";
+import { groupedReads } from "../../async/grouped-calls.js";
 import type { Ledger } from "../../deletions/ledger.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import type { Suppression } from "../../entities/suppression.js";
-import { groupedReads } from "../../grouped-calls.js";
 import { acceptDeletions, type LedgerParts, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import { entityCollectionsOf } from "./entity-document.js";

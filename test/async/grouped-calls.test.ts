@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { groupedCalls, groupedReads } from "../src/grouped-calls.js";
+import { groupedCalls, groupedReads } from "../../src/async/grouped-calls.js";
 
 describe("calls that are done together", () => {
   const deadline = (ms: number) => ({ ms, error: () => new Error("late") });
