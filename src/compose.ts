@@ -14,10 +14,10 @@ import { downstreamTargets } from "./downstream/index.js";
 import { checkMessages, collectMessages } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
 import { requestHashing } from "./entities/idempotent-request.js";
-import { identityHashing } from "./entities/identity.js";
+import { type HashIdentity, identityHashing } from "./entities/identity.js";
 import { maintainHistory } from "./entities/maintain-history.js";
 import { readEntity } from "./entities/read-entity.js";
-import { sealing } from "./entities/sealed.js";
+import { type Sealing, sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { keepMs } from "./formats/duration.js";
@@ -35,7 +35,7 @@ import { pointRoutes } from "./http/points/index.js";
 import type { Route } from "./http/route.js";
 import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
-import { openMeters } from "./meters.js";
+import { type Meters, openMeters } from "./meters.js";
 import { countCached, seriesCounters } from "./metrics/count-cached.js";
 import { dimensions } from "./metrics/dimensions/index.js";
 import { Epochs } from "./metrics/epochs.js";
@@ -45,13 +45,14 @@ import { OtherProcesses } from "./metrics/other-processes.js";
 import { ReadMemory } from "./metrics/read-memory.js";
 import { recordPoints } from "./metrics/record-points.js";
 import { createRecorder } from "./metrics/recorder.js";
-import { type RunningRecorder, runRecorder } from "./metrics/run-recorder.js";
+import { runRecorder } from "./metrics/run-recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
 import { watchRecorder } from "./metrics/watch-recorder.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
+const shippedTables = new URL("../config/tables.json", import.meta.url);
 
 /** A running service, whole. */
 export interface Service {
@@ -65,7 +66,20 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Puts the parts together: the only file that knows every one of them. */
+/** What every part may need. */
+interface Surroundings {
+  readonly settings: Settings;
+  readonly stores: Stores;
+  readonly clock: Clock;
+  /** See `clock.arrivals`: one for the whole process. */
+  readonly arrivals: Clock;
+  readonly tables: Tables;
+  readonly meters: Meters;
+  readonly log: Log;
+  readonly failpoint: Failpoint;
+}
+
+/** Puts the parts together: the only file that knows every one of them. Each part gets the ports that it names, and no other. */
 export async function compose(
   settings: Settings,
   clock: Clock,
@@ -74,103 +88,18 @@ export async function compose(
 ): Promise<Service> {
   const stores = await openStores({ settings, log, clock, failpoint });
   const meters = openMeters();
-  const tables = readTables(settings);
-  const others = othersOver(stores, settings.limits.store_deadline_ms);
-  const epochs = new Epochs(stores.series.chunkSlots, others);
-  const record = recordPoints({ store: stores.series, epochs, failpoint });
-  const keepSetting = keepMs(settings.metrics.keep);
-  const keep = () => shortest(keepSetting, stores.retentionMs());
-  const pointWriting = pointRoutes({
-    version,
-    record: (columns) => record("clients", columns),
-    limits: settings.limits,
-    keep,
-    clock,
-  });
-  const deadlineMs = settings.limits.store_deadline_ms;
-  const fetching = fetchSeries({ store: stores.series, epochs, cache: settings.cache, deadlineMs });
-  const memory = new ReadMemory(settings.limits.read_bytes);
-  meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
-  const count = seriesCounters(meters);
-  const fetch = countCached(fetching, count);
-  const metricReading = metricRoutes({
-    fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits: settings.limits, keep, deadlineMs }),
-    epochs,
-    limits: settings.limits,
-    memory,
-    clock,
-    count,
-    answerBytes: 0.75 * settings.cache.answers_bytes,
-  });
-  const arrivalClock = arrivals(clock);
-  const hashIdentity = identityHashing(stores.pepper);
-  const profiles = {
-    ...stores,
-    segments: segmentNames(stores.catalogue),
-    sealing: sealing(stores.entityKeys),
-    hashIdentity,
-    newId: () => randomBytes(16).toString("hex"),
-  };
-  const stopping = new AbortController();
-  const erasure = openErasure({
-    ...stores,
-    sealing: profiles.sealing,
-    targets: downstreamTargets({ ...stores, remote: settings.deletions.targets, failpoint, stopping: stopping.signal }),
-    hashIdentity,
-    clock,
-    arrivals: arrivalClock,
-    log,
-    observer: observeDeletions(meters, stores.ledger),
-    failpoint,
-    keepMs: keepMs(settings.deletions.keep),
-    sweepEveryMs: sweepEvery(stores),
-    deadlineMs,
-  });
-  const deletion = deletionRoutes({
-    ledger: stores.ledger,
-    tables,
-    identityBytes: settings.limits.identity_bytes,
-    clock,
-    requestDeletion: erasure.request,
-    hint: stores.wakeUp.hint,
-    failpoint,
-  });
-  const { entity_segments: mostSegments } = settings.limits;
-  const collecting = {
-    ...stores,
-    clock,
-    arrivals: arrivalClock,
-    hashRequest: requestHashing(stores.pepper),
-    collect: collectMessages(profiles, { segments: mostSegments, deadlineMs }),
-    check: checkMessages(profiles, mostSegments),
-  };
-  const collection = collectRoutes({
-    collect: (request) => collectRequest(collecting, request),
-    tables,
-    limits: settings.limits,
-    clock,
-  });
-  let maintenance: { stop(): Promise<void> } | undefined;
-  const recorder = createRecorder({
-    dimensions,
-    clock,
-    keep: keepSetting,
-    owner: randomUUID(),
-    audiences: audienceCounts(stores.catalogue, stores.memberships),
-    counts: stores.counts,
-    lease: stores.lease,
-    series: stores.series,
-    write: (columns) => record("recorder", keptColumns(columns, clock(), keep())),
-  });
-  let recording: RunningRecorder | undefined;
+  const tables = tablesOf(readJson("TABLES_FILE", settings.tables_file ?? shippedTables));
+  const arriving = arrivals(clock);
+  const surroundings = { settings, stores, clock, arrivals: arriving, tables, meters, log, failpoint };
+  const series = composeSeries(surroundings);
+  const profiles = composeProfiles(surroundings);
+  const deletions = composeDeletions(surroundings, profiles);
   const served = [
-    ...pointWriting,
-    ...metricReading,
+    ...series.routes,
     ...segmentRoutes({ catalogue: stores.catalogue, members: stores.memberships, tables: new Set(tables.keys()) }),
     ...experienceRoutes(stores.catalogue),
-    ...deletion,
-    ...entityRoutes({ read: readEntity(profiles), tables, identityBytes: settings.limits.identity_bytes }),
-    ...collection,
+    ...deletions.routes,
+    ...profiles.routes,
     ...keyRoutes(),
     ...pageRoutes(),
   ];
@@ -178,31 +107,161 @@ export async function compose(
   const routes: Route[] = settings.roles.includes("api") ? served : [];
   routes.push(...operationRoutes({ probes: stores.probes, meters, version, clock, routes: () => routes }));
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
-  const port = openServer({ routes, settings, verify, log, meters, failureOf: stores.failureOf });
+  const { http, limits } = settings;
+  const port = openServer({ routes, settings: { http, limits }, verify, log, meters, failureOf: stores.failureOf });
+  const background: { stop(): Promise<void> }[] = [];
 
   return {
     stores,
     server: port.server,
     routes,
     async listen() {
-      await patiently(erasure.eraseAgain, stores, log);
-      await patiently(stores.catalogue.endMemberships, stores, log);
+      await retryWhileUnavailable(deletions.erasure.eraseAgain, surroundings);
+      await retryWhileUnavailable(stores.catalogue.endMemberships, surroundings);
       const address = await port.listen();
-      maintenance = maintainHistory({ ...stores, arrivals: arrivalClock, keepMs: keepMs(settings.history.keep), log });
-      if (settings.roles.includes("worker")) erasure.start();
+      const { history, idempotency, catalogue } = stores;
+      const keep = keepMs(settings.history.keep);
+      background.push(maintainHistory({ history, idempotency, catalogue, arrivals: arriving, keepMs: keep, log }));
       if (settings.roles.includes("worker")) {
-        recording = runRecorder(watchRecorder(recorder, clock, meters), settings.recorder.tick_ms, log);
+        deletions.erasure.start();
+        background.push(runRecorder(watchRecorder(series.recorder, clock, meters), settings.recorder.tick_ms, log));
       }
       return address;
     },
     async stop() {
       await port.stop();
-      await recording?.stop();
-      await maintenance?.stop();
+      for (const task of background.reverse()) await task.stop();
+      await deletions.stop();
+      series.close();
+      await stores.close();
+    },
+  };
+}
+
+/** Writing, reading and recording series. */
+function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings) {
+  const { limits, cache } = settings;
+  const deadlineMs = limits.store_deadline_ms;
+  const others = othersOver(stores, deadlineMs);
+  const epochs = new Epochs(stores.series.chunkSlots, others);
+  const record = recordPoints({ store: stores.series, epochs, failpoint });
+  const keepSetting = keepMs(settings.metrics.keep);
+  const keep = () => shortest(keepSetting, stores.retentionMs());
+  const memory = new ReadMemory(limits.read_bytes);
+  meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
+  const count = seriesCounters(meters);
+  const fetch = countCached(fetchSeries({ store: stores.series, epochs, cache, deadlineMs }), count);
+
+  return {
+    recorder: createRecorder({
+      dimensions,
+      clock,
+      keep: keepSetting,
+      owner: randomUUID(),
+      audiences: audienceCounts(stores.catalogue, stores.memberships),
+      counts: stores.counts,
+      lease: stores.lease,
+      series: stores.series,
+      write: (columns) => record("recorder", keptColumns(columns, clock(), keep())),
+    }),
+    routes: [
+      ...pointRoutes({ version, record: (columns) => record("clients", columns), limits, keep, clock }),
+      ...metricRoutes({
+        fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits, keep, deadlineMs }),
+        epochs,
+        limits,
+        memory,
+        clock,
+        count,
+        answerBytes: 0.75 * cache.answers_bytes,
+      }),
+    ],
+    close: () => others?.close(),
+  };
+}
+
+/** Collecting messages, and reading what they made of a profile. */
+function composeProfiles({ settings, stores, clock, arrivals, tables }: Surroundings) {
+  const { limits } = settings;
+  const keys = sealing(stores.entityKeys);
+  const hashIdentity = identityHashing(stores.pepper);
+  const parts = {
+    entities: stores.entities,
+    history: stores.history,
+    suppression: stores.suppression,
+    memberships: stores.memberships,
+    entityKeys: stores.entityKeys,
+    newId: () => randomBytes(16).toString("hex"),
+    hashIdentity,
+    failureOf: stores.failureOf,
+  };
+  const collecting = {
+    clock,
+    arrivals,
+    idempotency: stores.idempotency,
+    hashRequest: requestHashing(stores.pepper),
+    collect: collectMessages(parts, { segments: limits.entity_segments, deadlineMs: limits.store_deadline_ms }),
+    check: checkMessages(parts, limits.entity_segments),
+  };
+  const segments = segmentNames(stores.catalogue);
+  const read = readEntity({ entities: stores.entities, segments, sealing: keys, hashIdentity });
+
+  return {
+    sealing: keys,
+    hashIdentity,
+    routes: [
+      ...entityRoutes({ read, tables, identityBytes: limits.identity_bytes }),
+      ...collectRoutes({ collect: (request) => collectRequest(collecting, request), tables, limits, clock }),
+    ],
+  };
+}
+
+/** Accepting deletions, and running them through every place that holds data. `stop` ends the calls to remote targets too. */
+function composeDeletions(
+  { settings, stores, clock, arrivals, tables, meters, log, failpoint }: Surroundings,
+  { sealing, hashIdentity }: { readonly sealing: Sealing; readonly hashIdentity: HashIdentity },
+) {
+  const stopping = new AbortController();
+  const targets = downstreamTargets({
+    memberships: stores.memberships,
+    history: stores.history,
+    remote: settings.deletions.targets,
+    failpoint,
+    stopping: stopping.signal,
+  });
+  const erasure = openErasure({
+    ledger: stores.ledger,
+    entities: stores.entities,
+    entityKeys: stores.entityKeys,
+    watermark: stores.watermark,
+    wakeUp: stores.wakeUp,
+    sealing,
+    targets,
+    hashIdentity,
+    clock,
+    arrivals,
+    log,
+    observer: observeDeletions(meters, stores.ledger),
+    failpoint,
+    keepMs: keepMs(settings.deletions.keep),
+    sweepEveryMs: sweepEvery(stores),
+    deadlineMs: settings.limits.store_deadline_ms,
+  });
+
+  return {
+    erasure,
+    routes: deletionRoutes({
+      ledger: stores.ledger,
+      tables,
+      identityBytes: settings.limits.identity_bytes,
+      clock,
+      requestDeletion: erasure.request,
+      hint: stores.wakeUp.hint,
+      failpoint,
+    }),
+    async stop() {
       stopping.abort();
       await erasure.stop();
-      others?.close();
-      await stores.close();
     },
   };
 }
@@ -212,11 +271,11 @@ const START_WAIT_MS = 60_000;
 const START_PAUSE_MS = 1_000;
 
 /** Runs work that can be repeated, again and again while it fails for a store that is unreachable. */
-function patiently(work: () => Promise<void>, { failureOf }: Stores, log: Log): Promise<void> {
+function retryWhileUnavailable(work: () => Promise<void>, { stores, log }: Surroundings): Promise<void> {
   const until = performance.now() + START_WAIT_MS;
   return retry(work, (error) => {
-    if (failureOf(error)?.kind !== "unavailable" || performance.now() > until) return undefined;
-    log.warn({ err: error }, "a store is away: the start goes on when it is back");
+    if (stores.failureOf(error)?.kind !== "unavailable" || performance.now() > until) return undefined;
+    log.warn({ err: error }, "a store is unreachable: the start is tried again until it responds");
     return START_PAUSE_MS;
   });
 }
@@ -238,10 +297,4 @@ function othersOver({ sharedEpochs, exclusive }: Stores, deadlineMs: number): Ot
 /** The shorter of two lengths of time; undefined is for ever. */
 function shortest(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
-}
-
-/** The kinds of entity that the configuration describes. */
-function readTables({ tables_file }: Settings): Tables {
-  const shipped = new URL("../config/tables.json", import.meta.url);
-  return tablesOf(readJson("TABLES_FILE", tables_file ?? shipped));
 }

@@ -135,6 +135,29 @@ describe("the architecture", () => {
     expect(eager.map(({ path }) => path)).to.deep.equal([]);
   });
 
+  it("hands each part the ports that it names: compose passes no more than that on", () => {
+    const compose = files.find(({ path }) => path === "compose")?.code ?? "";
+    const linesWith = (pattern: RegExp) => compose.split("\n").filter((line) => pattern.test(line));
+    expect(linesWith(/\bstores\.\w/)).to.have.length.above(20);
+    // A list of routes is the only thing that is spread.
+    expect(linesWith(/\.\.\./).filter((line) => !/\.\.\.\w+(\.routes,|Routes\()/.test(line))).to.deep.equal([]);
+    // The stores as a whole go to this file's own functions and to tests.
+    expect(
+      linesWith(/\bstores\b(?!\.\w|\/)/).filter((line) => !/: Surroundings|: Stores\b|^ +stores,$/.test(line)),
+    ).to.deep.equal([
+      "  const stores = await openStores({ settings, log, clock, failpoint });",
+      "  const surroundings = { settings, stores, clock, arrivals: arriving, tables, meters, log, failpoint };",
+      "      const { history, idempotency, catalogue } = stores;",
+      "  const others = othersOver(stores, deadlineMs);",
+      "    sweepEveryMs: sweepEvery(stores),",
+    ]);
+    expect(linesWith(/pepper/).map((line) => line.trim())).to.deep.equal([
+      "const hashIdentity = identityHashing(stores.pepper);",
+      "hashRequest: requestHashing(stores.pepper),",
+    ]);
+    expect(linesWith(/stores\.close/)).to.deep.equal(["      await stores.close();"]);
+  });
+
   it("describes the wire in http alone", () => {
     const schemas = imports.filter(({ to }) => /^(@sinclair\/typebox|koa-bodyparser)$/.test(to));
     expect(schemas).to.have.length.above(10);
