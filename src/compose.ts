@@ -108,7 +108,14 @@ export async function compose(
   routes.push(...operationRoutes({ probes: stores.probes, meters, version, clock, routes: () => routes }));
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const { http, limits } = settings;
-  const port = openServer({ routes, settings: { http, limits }, verify, log, meters, failureOf: stores.failureOf });
+  const port = openServer({
+    routes,
+    settings: { http, limits },
+    verify,
+    log,
+    meters,
+    serviceErrorOf: stores.serviceErrorOf,
+  });
   const background: { stop(): Promise<void> }[] = [];
 
   return {
@@ -193,7 +200,7 @@ function composeProfiles({ settings, stores, clock, arrivals, tables }: Surround
     entityKeys: stores.entityKeys,
     newId: () => randomBytes(16).toString("hex"),
     hashIdentity,
-    failureOf: stores.failureOf,
+    serviceErrorOf: stores.serviceErrorOf,
   };
   const collecting = {
     clock,
@@ -274,7 +281,7 @@ const START_PAUSE_MS = 1_000;
 function retryWhileUnavailable(work: () => Promise<void>, { stores, log }: Surroundings): Promise<void> {
   const until = performance.now() + START_WAIT_MS;
   return retry(work, (error) => {
-    if (stores.failureOf(error)?.kind !== "unavailable" || performance.now() > until) return undefined;
+    if (stores.serviceErrorOf(error)?.kind !== "unavailable" || performance.now() > until) return undefined;
     log.warn({ err: error }, "a store is unreachable: the start is tried again until it responds");
     return START_PAUSE_MS;
   });

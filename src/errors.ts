@@ -21,7 +21,7 @@ export type ErrorKind =
  * One thing that is wrong. `path` holds positions and names that we know; neither it nor `message` echoes input. A domain names its
  * own fields there, in the message in braces; `http` puts the names of the wire in their place.
  */
-export interface Problem {
+export interface ValidationIssue {
   readonly code: string;
   readonly path: string;
   readonly message: string;
@@ -30,26 +30,26 @@ export interface Problem {
 /** An error that a caller is told about in its own words. Every other error is told as `internal`, without its text. */
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
-  readonly problems: readonly Problem[];
+  readonly issues: readonly ValidationIssue[];
   /** Whole seconds after which trying again makes sense. */
   readonly retryAfter: number | undefined;
 
   constructor(
     kind: ErrorKind,
     message: string,
-    options: { problems?: readonly Problem[]; retryAfter?: number; cause?: unknown } = {},
+    options: { issues?: readonly ValidationIssue[]; retryAfter?: number; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = "ServiceError";
     this.kind = kind;
-    this.problems = options.problems ?? [];
+    this.issues = options.issues ?? [];
     this.retryAfter = options.retryAfter;
   }
 }
 
-/** Bad input with one problem. */
+/** Bad input with one issue. */
 export function invalid(code: string, path: string, message: string): ServiceError {
-  return new ServiceError("invalid", message, { problems: [{ code, path, message }] });
+  return new ServiceError("invalid", message, { issues: [{ code, path, message }] });
 }
 
 /** Why the service cannot start or a command cannot run, in one line for the person who started it. Holds no secret. */

@@ -5,7 +5,7 @@ import { streamNamePattern } from "../metrics/dimensions/stream.js";
 import { readMessages } from "./collect/read-messages.js";
 import { type Sent, sendMessages } from "./collect/send-messages.js";
 import { megabytes, Progress } from "./progress.js";
-import { type Fault, Rejections } from "./rejections.js";
+import { type LineIssue, Rejections } from "./rejections.js";
 import { InterruptedError, onInterrupt, REJECTED, runCommand, UsageError } from "./run-command.js";
 import { serviceClient } from "./service-client.js";
 import { serviceUrl, URL_HELP } from "./service-url.js";
@@ -55,7 +55,7 @@ async function collect(file: string, { stream, table, timestampField, url, rejec
   const rejections = new Rejections([file], rejects);
   rejections.sayBy(say);
   const sent: Sent = { taken: 0, line: 0 };
-  const reject = (line: number, fault: Fault) => rejections.add(line, fault);
+  const reject = (line: number, issue: LineIssue) => rejections.add(line, issue);
   try {
     const messages = readMessages(file, (bytes) => progress.update(bytes));
     await sendMessages(messages, { client, stream, table, timestampField, signal, reject }, sent);

@@ -3,7 +3,7 @@ import { StartError } from "../errors.js";
 import { UsageError } from "./run-command.js";
 
 /** Why something is not taken: a code for programs, a sentence for people. */
-export interface Fault {
+export interface LineIssue {
   readonly code: string;
   readonly message: string;
 }
@@ -50,7 +50,7 @@ export class Rejections {
     this.#say = say;
   }
 
-  add(at: number, { code, message }: Fault): void {
+  add(at: number, { code, message }: LineIssue): void {
     this.#count += 1;
     const file = this.#files[Math.floor(at / LINES)];
     const line = at % LINES;

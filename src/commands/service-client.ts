@@ -72,8 +72,8 @@ export function serviceClient({ url, key, say = () => {}, signal }: ServiceClien
 class Busy extends Error {
   readonly retryAfterMs: number | undefined;
 
-  constructor(problem: string, retryAfterMs?: number) {
-    super(problem);
+  constructor(message: string, retryAfterMs?: number) {
+    super(message);
     this.retryAfterMs = retryAfterMs;
   }
 }

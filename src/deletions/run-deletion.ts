@@ -66,7 +66,7 @@ async function lookLater({ ledger, wakeUp }: RunParts, requestId: string): Promi
 type End = "completed" | "extended" | "left open" | { readonly before: string };
 
 /** A step did not do what it is for; the stage says where to go on. */
-class StageFailure extends Error {
+class StageError extends Error {
   readonly stage: string;
   readonly deletion: Deletion;
 
@@ -81,8 +81,8 @@ async function runOnce(parts: RunParts, requestId: string, limits: RunLimits): P
   try {
     return await erase(parts, requestId, limits);
   } catch (error) {
-    if (!(error instanceof StageFailure)) throw error;
-    await noteFailure(parts, error);
+    if (!(error instanceof StageError)) throw error;
+    await noteError(parts, error);
     return "left open";
   }
 }
@@ -220,7 +220,7 @@ async function stage<T>(name: string, deletion: Deletion, work: () => Promise<T>
   try {
     return await work();
   } catch (error) {
-    throw new StageFailure(name, deletion, error);
+    throw new StageError(name, deletion, error);
   }
 }
 
@@ -258,7 +258,7 @@ function isRemote({ targets }: RunParts, name: string): boolean {
   return targets.some((target) => target.name === name && target.remote);
 }
 
-async function noteFailure(parts: RunParts, failure: StageFailure): Promise<void> {
+async function noteError(parts: RunParts, failure: StageError): Promise<void> {
   const { log, observer } = parts;
   const { deletion, stage: name } = failure;
   if (failure.cause instanceof EarlierOpen) return noteWait(parts, deletion, WAIT_MS);

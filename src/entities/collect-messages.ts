@@ -1,5 +1,5 @@
 import { groupedCalls } from "../async/grouped-calls.js";
-import { type Problem, ServiceError } from "../errors.js";
+import { ServiceError, type ValidationIssue } from "../errors.js";
 import { applyBatch, type BatchParts, checkBatch } from "./apply-batch.js";
 import { applyInParts, MERGE_BYTES } from "./apply-in-parts.js";
 import type { BatchMessage } from "./batch-message.js";
@@ -13,7 +13,7 @@ import type { Table } from "./tables.js";
 export interface CollectParts extends BatchParts {
   readonly hashIdentity: HashIdentity;
   /** What an error of a store means; undefined when it is none. */
-  failureOf(error: unknown): ServiceError | undefined;
+  serviceErrorOf(error: unknown): ServiceError | undefined;
 }
 
 /** A message as it came in. */
@@ -30,13 +30,13 @@ export interface NewMessage {
 
 /**
  * Takes in a batch of messages for one stream and table, in order. When it resolves they are durable, applied and counted;
- * resolves with a problem for each that was refused. Safe to repeat with the same ids.
+ * resolves with an issue for each that was refused. Safe to repeat with the same ids.
  */
 export type CollectMessages = (
   stream: string,
   table: Table,
   messages: readonly NewMessage[],
-) => Promise<ReadonlyMap<NewMessage, Omit<Problem, "path">>>;
+) => Promise<ReadonlyMap<NewMessage, Omit<ValidationIssue, "path">>>;
 
 /** Most bytes of an entity's document. */
 const ENTITY_BYTES = 1_048_576;
@@ -52,7 +52,7 @@ const GROUP_MESSAGES = 500;
 const GROUP_BYTES = 1_048_576;
 const AT_ONCE = 4;
 
-const problems: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<Problem, "path">> = {
+const issues: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<ValidationIssue, "path">> = {
   too_many_values: ({ maxValues }) => ({
     code: "too_many_values",
     message: `An entity holds at most ${maxValues} values of an identity field`,
@@ -82,7 +82,7 @@ export function collectMessages(
     most: GROUP_MESSAGES,
     weightOf: ({ bytes }) => Math.max(1, (bytes / GROUP_BYTES) * GROUP_MESSAGES),
     atOnce: AT_ONCE,
-    isOfOneCall: (error) => !(error instanceof ServiceError) && parts.failureOf(error) === undefined,
+    isOfOneCall: (error) => !(error instanceof ServiceError) && parts.serviceErrorOf(error) === undefined,
     deadline: {
       ms: deadlineMs,
       error: () => new ServiceError("unavailable", "Too many messages wait to be kept", { retryAfter: 1 }),
@@ -95,7 +95,7 @@ export function collectMessages(
     const sources = new Map(messages.filter(({ id }) => !kept.has(id)).map((source) => [source.id, source]));
     if (sources.size === 0) return new Map();
     const refused = await grouped(Array.from(sources.values(), (source) => batchMessage(parts, stream, table, source)));
-    return problemsOf(refused, sources, limits);
+    return issuesOf(refused, sources, limits);
   };
 }
 
@@ -110,7 +110,7 @@ export function checkMessages(parts: CollectParts, segments = ENTITY_SEGMENTS): 
   return async (stream, table, messages) => {
     const sources = new Map(messages.map((source) => [source.id, source]));
     const batch = messages.map((source) => batchMessage(parts, stream, table, source));
-    return problemsOf(await check(batch, limits), sources, limits);
+    return issuesOf(await check(batch, limits), sources, limits);
   };
 }
 
@@ -120,15 +120,15 @@ function eachOnce(batch: readonly BatchMessage[]): BatchMessage[] {
 }
 
 /** Of the refused messages, those that are among the sources. */
-function problemsOf(
+function issuesOf(
   refused: readonly RefusedMessage[],
   sources: ReadonlyMap<string, NewMessage>,
   limits: PlanLimits,
-): Map<NewMessage, Omit<Problem, "path">> {
+): Map<NewMessage, Omit<ValidationIssue, "path">> {
   return new Map(
     refused.flatMap(({ message: { id, table }, reason }) => {
       const source = sources.get(id);
-      return source === undefined ? [] : [[source, problems[reason](table, limits)] as const];
+      return source === undefined ? [] : [[source, issues[reason](table, limits)] as const];
     }),
   );
 }

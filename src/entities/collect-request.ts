@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { pacer } from "../async/yielding.js";
 import type { Clock } from "../clock.js";
-import { invalid, type Problem, ServiceError } from "../errors.js";
+import { invalid, ServiceError, type ValidationIssue } from "../errors.js";
 import type { CollectMessages, NewMessage } from "./collect-messages.js";
 import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
 import type { ParsedMessage } from "./parse-message.js";
@@ -14,9 +14,9 @@ export interface RequestItem {
   readonly text: string;
   /** About what it takes up, bytes. */
   readonly bytes: number;
-  /** Reads the message; refused with one problem. */
+  /** Reads the message; refused with one issue. */
   parse(now: number): ParsedMessage;
-  /** Where a problem of it lies in the request. */
+  /** Where an issue of it lies in the request. */
   place(path: string): string;
 }
 
@@ -37,7 +37,7 @@ export interface CollectTally {
   taken: number;
   rejected: number;
   /** Of the first hundred that were rejected. */
-  errors: Problem[];
+  errors: ValidationIssue[];
 }
 
 export interface CollectRequestParts extends IdempotencyParts {
@@ -76,7 +76,7 @@ async function collectItems(
     if (position > 0) await run?.advance(JSON.stringify(tally));
     const now = parts.clock();
     const arrival = run?.arrival ?? parts.arrivals();
-    const rejected = new Map<number, { item: RequestItem; problem: Problem }>();
+    const rejected = new Map<number, { item: RequestItem; issue: ValidationIssue }>();
     const messages = new Map<NewMessage, { item: RequestItem; position: number }>();
     for (const item of batch) {
       await pace();
@@ -90,14 +90,14 @@ async function collectItems(
         const mayBeKept = run !== undefined && !run.isFirst;
         messages.set({ id, mayBeKept, stamp, bytes: item.bytes, message }, { item, position: at });
       } catch (error) {
-        rejected.set(at, { item, problem: problemOf(error) });
+        rejected.set(at, { item, issue: issueOf(error) });
       }
     }
-    for (const [message, problem] of await take(stream, table, [...messages.keys()])) {
+    for (const [message, issue] of await take(stream, table, [...messages.keys()])) {
       const source = messages.get(message);
       if (source === undefined) continue;
       messages.delete(message);
-      rejected.set(source.position, { item: source.item, problem: { ...problem, path: "" } });
+      rejected.set(source.position, { item: source.item, issue: { ...issue, path: "" } });
     }
     tally.taken += messages.size;
     note(tally, rejected);
@@ -130,18 +130,18 @@ async function* batchesOf(items: AsyncIterable<readonly RequestItem[]>): AsyncGe
   if (batch.length > 0) yield batch;
 }
 
-/** The one problem of a message that was refused; other errors are thrown on. */
-function problemOf(error: unknown): Problem {
-  const problem = error instanceof ServiceError && error.kind === "invalid" ? error.problems[0] : undefined;
-  if (problem === undefined) throw error;
-  return problem;
+/** The one issue of a message that was refused; other errors are thrown on. */
+function issueOf(error: unknown): ValidationIssue {
+  const issue = error instanceof ServiceError && error.kind === "invalid" ? error.issues[0] : undefined;
+  if (issue === undefined) throw error;
+  return issue;
 }
 
-function note(tally: CollectTally, rejected: ReadonlyMap<number, { item: RequestItem; problem: Problem }>): void {
+function note(tally: CollectTally, rejected: ReadonlyMap<number, { item: RequestItem; issue: ValidationIssue }>): void {
   tally.rejected += rejected.size;
   for (const position of [...rejected.keys()].sort((a, b) => a - b)) {
     if (tally.errors.length >= NAMED_ERRORS) return;
-    const { item, problem } = rejected.get(position) as { item: RequestItem; problem: Problem };
-    tally.errors.push({ ...problem, path: item.place(problem.path) });
+    const { item, issue } = rejected.get(position) as { item: RequestItem; issue: ValidationIssue };
+    tally.errors.push({ ...issue, path: item.place(issue.path) });
   }
 }

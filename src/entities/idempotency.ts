@@ -9,7 +9,7 @@ export interface IdempotentRequest {
   /** Running keyed hash over the messages done with, hex. */
   readonly digest: string;
   readonly finished: boolean;
-  /** What the answer has said of them so far: counts, and problems by position. JSON, nothing of the input in it. */
+  /** What the answer has said of them so far: counts, and issues by position. JSON, nothing of the input in it. */
   readonly tally: string;
 }
 

@@ -1,7 +1,7 @@
 import { invalid } from "../errors.js";
 import type { Json } from "./entity-document.js";
 import { type Identity, identityOf } from "./identity.js";
-import { problemOfJson } from "./json-value.js";
+import { jsonIssue } from "./json-value.js";
 import type { Message } from "./message.js";
 import { parseSegments, type SegmentIdRule } from "./parse-segments.js";
 import type { Table } from "./tables.js";
@@ -32,15 +32,15 @@ const LONGEST_NAME = 256;
 /** More attributes would not fit into an entity, however small they are. */
 const MOST_NAMES = 25_000;
 
-/** The message that a JSON value stands for, at `now`. Refused with one problem, whose path is an identity field, `timestampField` or empty. */
+/** The message that a JSON value stands for, at `now`. Refused with one issue, whose path is an identity field, `timestampField` or empty. */
 export function parseMessage(json: unknown, rules: MessageRules, now: number): ParsedMessage {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw invalid("not_an_object", "", "A message is an object");
   }
   const names = Object.keys(json);
   if (names.length > MOST_NAMES) throw invalid("too_many_names", "", `A message has at most ${MOST_NAMES} attributes`);
-  const problem = problemOfJson(json, rules.nesting);
-  if (problem !== undefined) throw invalid(problem.code, "", problem.message);
+  const issue = jsonIssue(json, rules.nesting);
+  if (issue !== undefined) throw invalid(issue.code, "", issue.message);
 
   const { table } = rules;
   const fields = new Map(table.identities.map((field) => [field.name, field]));

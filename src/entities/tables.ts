@@ -47,8 +47,8 @@ export function tablesOf(json: unknown): Tables {
 export function tableNamed(tables: Tables, name: string): Table {
   const table = tables.get(name);
   if (table !== undefined) return table;
-  const problem = { code: "unknown_table", path: "table", message: "There is no such table" };
-  throw new ServiceError("not-found", "Not Found", { problems: [problem] });
+  const issue = { code: "unknown_table", path: "table", message: "There is no such table" };
+  throw new ServiceError("not-found", "Not Found", { issues: [issue] });
 }
 
 function tableOf(entry: unknown, path: string): Table {

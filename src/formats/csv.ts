@@ -7,7 +7,7 @@ export interface CsvRecord {
   /** Undefined when a quote does not end, or does not end its cell. */
   readonly cells: readonly string[] | undefined;
   /** Why its line cannot be read at all. */
-  readonly fault?: NonNullable<Line["fault"]>;
+  readonly issue?: NonNullable<Line["issue"]>;
 }
 
 /** A record longer than this, in characters, ends with its line: a quote was never closed. */
@@ -25,8 +25,8 @@ export class CsvReader {
   push(lines: readonly Line[]): CsvRecord[] {
     const records: (Line | CsvRecord)[] = [];
     for (const line of lines) {
-      if (line.fault !== undefined) {
-        records.push(...this.end(), { number: line.number, cells: undefined, fault: line.fault });
+      if (line.issue !== undefined) {
+        records.push(...this.end(), { number: line.number, cells: undefined, issue: line.issue });
       } else if (this.#open === undefined) {
         if (!(QUOTED.test(line.text) && hasOddQuotes(line.text))) records.push(line);
         else this.#open = { number: line.number, texts: [line.text], length: line.text.length };

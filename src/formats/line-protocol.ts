@@ -11,45 +11,45 @@ export interface LinePoint {
 }
 
 /** Why a line is not line protocol. */
-export interface LineFault {
-  readonly fault: string;
+export interface LineProtocolIssue {
+  readonly issue: string;
 }
 
 /**
  * Reads one line that is neither blank nor a comment.
  * https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
  */
-export function parseLine(text: string): LinePoint | LineFault {
+export function parseLine(text: string): LinePoint | LineProtocolIssue {
   const reader = new Reader(text);
   const measurement = reader.word(MEASUREMENT_ENDS);
-  if (measurement === "") return { fault: "A measurement is expected" };
+  if (measurement === "") return { issue: "A measurement is expected" };
   const tags = new Map<string, string>();
   while (reader.take(COMMA)) {
     const name = reader.word(KEY_ENDS);
-    if (name === "" || !reader.take(EQUALS)) return { fault: "A tag is name=value" };
+    if (name === "" || !reader.take(EQUALS)) return { issue: "A tag is name=value" };
     const value = reader.word(TAG_VALUE_ENDS);
-    if (value === "" || tags.has(name)) return { fault: "A tag has one value that is not empty" };
+    if (value === "" || tags.has(name)) return { issue: "A tag has one value that is not empty" };
     tags.set(name, value);
   }
-  if (!reader.takeSpaces()) return { fault: "A blank and the fields are expected after the tags" };
+  if (!reader.takeSpaces()) return { issue: "A blank and the fields are expected after the tags" };
   const fields = new Map<string, number | string | boolean>();
   do {
     const name = reader.word(KEY_ENDS);
-    if (name === "" || !reader.take(EQUALS)) return { fault: "A field is name=value" };
+    if (name === "" || !reader.take(EQUALS)) return { issue: "A field is name=value" };
     const isText = reader.atQuote();
     const value = isText ? reader.quoted() : fieldValue(reader.raw());
-    if (fields.has(name)) return { fault: "A field has one value" };
-    if (value === undefined && isText) return { fault: "A text in double quotes ends in its line" };
-    if (value === undefined) return { fault: "A field's value is a number, a boolean or a text in double quotes" };
+    if (fields.has(name)) return { issue: "A field has one value" };
+    if (value === undefined && isText) return { issue: "A text in double quotes ends in its line" };
+    if (value === undefined) return { issue: "A field's value is a number, a boolean or a text in double quotes" };
     fields.set(name, value);
   } while (reader.take(COMMA));
-  if (!reader.takeSpaces() && !reader.atEnd()) return { fault: "A blank is expected after the fields" };
+  if (!reader.takeSpaces() && !reader.atEnd()) return { issue: "A blank is expected after the fields" };
   const written = reader.raw();
   reader.takeSpaces();
   if (!reader.atEnd() || (written !== "" && !/^-?\d+$/.test(written)))
-    return { fault: "A timestamp is a whole number" };
+    return { issue: "A timestamp is a whole number" };
   const timestamp = written === "" ? undefined : withoutZeros(written);
-  if (timestamp !== undefined && !isWithin(timestamp, INT64)) return { fault: "A timestamp is an integer of 64 bits" };
+  if (timestamp !== undefined && !isWithin(timestamp, INT64)) return { issue: "A timestamp is an integer of 64 bits" };
   return { measurement, tags, fields, timestamp };
 }
 

@@ -4,13 +4,13 @@ import { isUtf8 } from "node:buffer";
 export interface Line {
   /** Counted from 1, blank lines too. */
   readonly number: number;
-  /** Empty when there is a `fault`. */
+  /** Empty when there is an `issue`. */
   readonly text: string;
-  readonly fault?: "too_long" | "not_utf8";
+  readonly issue?: "too_long" | "not_utf8";
 }
 
-/** What a fault is called towards people. */
-export const lineFaults: Readonly<Record<NonNullable<Line["fault"]>, string>> = {
+/** What an issue is called towards people. */
+export const lineIssues: Readonly<Record<NonNullable<Line["issue"]>, string>> = {
   too_long: "The line is too long",
   not_utf8: "The line is not valid UTF-8",
 };
@@ -22,7 +22,7 @@ const BYTE_ORDER_MARK = "\ufeff";
 
 /**
  * Cuts bytes into lines, in memory of one chunk and one line, whatever the text's length. A line of more than
- * `lineBytes` or of bytes that are not UTF-8 comes out as a fault, and the lines after it as usual. Blank lines are left out.
+ * `lineBytes` or of bytes that are not UTF-8 comes out as an issue, and the lines after it as usual. Blank lines are left out.
  */
 export class LineSplitter {
   readonly #lineBytes: number;
@@ -69,7 +69,7 @@ export class LineSplitter {
   }
 
   #closeOpen(lines: Line[]): void {
-    if (this.#openBytes > this.#lineBytes + 1) lines.push({ number: ++this.#number, text: "", fault: "too_long" });
+    if (this.#openBytes > this.#lineBytes + 1) lines.push({ number: ++this.#number, text: "", issue: "too_long" });
     else this.#addOne(this.#open.length === 1 ? (this.#open[0] as Buffer) : Buffer.concat(this.#open), lines);
     this.#open = [];
     this.#openBytes = 0;
@@ -92,7 +92,7 @@ export class LineSplitter {
 
   #addOne(bytes: Buffer, lines: Line[]): void {
     if (isUtf8(bytes)) this.#addText(bytes.toString("utf8"), lines);
-    else lines.push({ number: ++this.#number, text: "", fault: "not_utf8" });
+    else lines.push({ number: ++this.#number, text: "", issue: "not_utf8" });
   }
 
   #addText(raw: string, lines: Line[]): void {
@@ -100,7 +100,7 @@ export class LineSplitter {
     const start = number === 1 && raw.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
     const text = raw.slice(start, raw.endsWith("\r") ? -1 : undefined);
     if (text.length * 3 > this.#lineBytes && Buffer.byteLength(text) > this.#lineBytes) {
-      lines.push({ number, text: "", fault: "too_long" });
+      lines.push({ number, text: "", issue: "too_long" });
     } else if (text.trim() !== "") {
       lines.push({ number, text });
     }

@@ -18,21 +18,21 @@ export interface MetricLine {
 }
 
 /** Why a line that is line protocol is not a metric point. */
-export interface MetricLineFault {
+export interface MetricLineIssue {
   readonly code: string;
-  readonly fault: string;
+  readonly issue: string;
 }
 
 /** The measurement is the dimension, two tags name the series (others are ignored), and the one field is `value`. */
 export function metricLine(
   { measurement, tags, fields, timestamp }: LinePoint,
   precision: Precision,
-): MetricLine | MetricLineFault {
+): MetricLine | MetricLineIssue {
   const value = fields.get("value");
   if (value === undefined || fields.size > 1)
-    return { code: "unknown_field", fault: "The only field is value, and it is required" };
+    return { code: "unknown_field", issue: "The only field is value, and it is required" };
   if (typeof value !== "number" || Number.isNaN(value))
-    return { code: "bad_value", fault: "The field value is a finite number" };
+    return { code: "bad_value", issue: "The field value is a finite number" };
   return {
     dimension: measurement,
     dimension_id: tags.get("dimension_id"),

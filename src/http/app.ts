@@ -22,7 +22,7 @@ export interface AppParts extends ServeParts {
   /** Whether the service is stopping: then each answer is the last of its connection. */
   stopping(): boolean;
   /** What an engine's own error means to a caller, if it means anything. */
-  failureOf(error: unknown): ServiceError | undefined;
+  serviceErrorOf(error: unknown): ServiceError | undefined;
 }
 
 type App = Koa<ApiState, Koa.DefaultContextExtends>;
@@ -78,9 +78,9 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
 /** Headers of an answer that did not come to be. */
 const OF_SUCCESS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
 
-function answerError(ctx: ApiContext, error: unknown, { log, failureOf }: AppParts): void {
+function answerError(ctx: ApiContext, error: unknown, { log, serviceErrorOf }: AppParts): void {
   const { requestId, route } = ctx.state;
-  const known = error instanceof ServiceError ? error : (failureOf(error) ?? error);
+  const known = error instanceof ServiceError ? error : (serviceErrorOf(error) ?? error);
   const { status, headers, body } = errorResponse(known, route);
   if (status >= 500) log.error({ requestId, route: route?.path, status, ...describeError(error) }, "a request failed");
   for (const name of OF_SUCCESS) ctx.remove(name);

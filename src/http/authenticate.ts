@@ -48,8 +48,8 @@ function queryKey(ctx: ApiContext): string | undefined {
 
 function unauthenticated(): ServiceError {
   const how = "An API key is expected in the header Authorization: em_<id>_<secret>, alone or after Bearer or Token";
-  const problems = [{ code: "unauthenticated", path: "Authorization", message: how }];
-  return new ServiceError("unauthenticated", "Not authorized", { problems });
+  const issues = [{ code: "unauthenticated", path: "Authorization", message: how }];
+  return new ServiceError("unauthenticated", "Not authorized", { issues });
 }
 
 function lacksScope(scopes: readonly Scope[]): ServiceError {

@@ -40,8 +40,8 @@ export function errorResponse(
     error instanceof ServiceError ? error : new ServiceError("internal", "Internal error", { cause: error });
   const status = statusOf[known.kind];
   const message = messageInWireNames(known.message, wireNames);
-  const problems = known.problems.map((problem) => inWireNames(problem, wireNames));
-  const errors = problems.length > 0 ? problems : [{ code: codeOf(known.kind), path: "", message }];
+  const issues = known.issues.map((issue) => inWireNames(issue, wireNames));
+  const errors = issues.length > 0 ? issues : [{ code: codeOf(known.kind), path: "", message }];
   const headers: Record<string, string> = { "Cache-Control": "no-store" };
   if (known.kind === "unauthenticated") headers["WWW-Authenticate"] = 'Bearer realm="entity-metrics"';
   const retryAfter = known.retryAfter ?? (known.kind === "unavailable" ? 1 : undefined);

@@ -5,7 +5,7 @@ import type { ApiContext } from "./route.js";
 
 /**
  * The lines of a body (plain or gzip), in batches as they arrive, blank ones left out: a body of any length in constant
- * memory. A line over `lineBytes`, or not UTF-8, comes as a line with a `fault`. More than `totalBytes` after inflation, or more
+ * memory. A line over `lineBytes`, or not UTF-8, comes as a line with an `issue`. More than `totalBytes` after inflation, or more
  * than `inflation` times what was sent, is refused as too large.
  */
 export async function* readLines(
@@ -28,7 +28,7 @@ export async function* readLines(
   if (rest.length > 0) yield rest;
 }
 
-/** The refusal of a body of more than `limit` bytes. */
+/** The error for a body of more than `limit` bytes. */
 export function tooLarge(limit: number): ServiceError {
   return new ServiceError("too-large", `The body is larger than ${limit} bytes`);
 }

@@ -25,7 +25,7 @@ export interface ServerParts {
   readonly log: Log;
   readonly meters: Meters;
   /** What an engine's own error means to a caller, if it means anything. */
-  failureOf(error: unknown): ServiceError | undefined;
+  serviceErrorOf(error: unknown): ServiceError | undefined;
 }
 
 /** The port of the service. */
@@ -38,7 +38,7 @@ export interface ApiServer {
 }
 
 /** Puts the parts of the HTTP edge together. */
-export function openServer({ routes, settings, verify, log, meters, failureOf }: ServerParts): ApiServer {
+export function openServer({ routes, settings, verify, log, meters, serviceErrorOf }: ServerParts): ApiServer {
   const { http, limits } = settings;
   const admission = openAdmission(limits);
   const authenticate = authenticator({
@@ -48,7 +48,7 @@ export function openServer({ routes, settings, verify, log, meters, failureOf }:
   });
   let stopping = false;
   const serving = { admission, authenticate, boundUnsent: boundUnsent(limits.unsent_bytes) };
-  const app = createApp({ routes, log, meters, settings, ...serving, failureOf, stopping: () => stopping });
+  const app = createApp({ routes, log, meters, settings, ...serving, serviceErrorOf, stopping: () => stopping });
   const answer = app.callback();
   const server = createServer({
     maxHeaderSize: limits.header_bytes,

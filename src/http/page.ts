@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Refusal } from "./route.js";
+import type { SchemaIssue } from "./route.js";
 
 /** How many items a page of a list has when no limit is given, and at most. */
 export interface PageSizes {
@@ -9,11 +9,11 @@ export interface PageSizes {
 
 /** Query parameters of a list. */
 export function pageQuery({ usual, most }: PageSizes) {
-  const refusal: Refusal = { code: "bad_limit", message: `limit is a whole number from 1 to ${most}` };
+  const issue: SchemaIssue = { code: "bad_limit", message: `limit is a whole number from 1 to ${most}` };
   const description = "Most items of the page.";
   return {
     after: Type.Optional(Type.String({ description: "`meta.next` of the page before." })),
-    limit: Type.Integer({ minimum: 1, maximum: most, default: usual, description, refusal }),
+    limit: Type.Integer({ minimum: 1, maximum: most, default: usual, description, issue }),
   };
 }
 

@@ -7,7 +7,7 @@ export function oneOf<T extends string>(values: readonly T[], options: Readonly<
 }
 
 /** One thing that is wrong. */
-export const Problem = Type.Object(
+export const ValidationIssue = Type.Object(
   {
     code: Type.String({ description: "What is wrong, for programs." }),
     path: Type.String({
@@ -22,7 +22,7 @@ const errorProperties = {
   status: Type.Integer({ minimum: 400, maximum: 599, description: "Repeats the HTTP status." }),
   message: Type.String(),
   data: Type.Unsafe<null>({ type: ["string", "null"], const: null, description: "Always null." }),
-  errors: Type.Array(Problem, { minItems: 1 }),
+  errors: Type.Array(ValidationIssue, { minItems: 1 }),
 };
 
 /** The body of every response that is not a success. */
@@ -63,4 +63,4 @@ export function empty(description = "Done."): ResponseSpec {
 }
 
 /** The error envelope, where a route can give an error that most cannot. */
-export const refusal: ResponseSpec = { ...json(ErrorBody), isError: true };
+export const errorEnvelope: ResponseSpec = { ...json(ErrorBody), isError: true };

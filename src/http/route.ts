@@ -62,13 +62,13 @@ export interface Route {
 }
 
 /**
- * Schemas by name. A value that breaks its schema is refused in the words of the schema's `refusal`; a schema without one
+ * Schemas by name. A value that breaks its schema is refused in the words of the schema's `issue`; a schema without one
  * describes, and the handler checks.
  */
 export type Schemas = Readonly<Record<string, TSchema>>;
 
 /** How a value that breaks a schema is refused: `invalid`, with the name of the parameter as its path. */
-export interface Refusal {
+export interface SchemaIssue {
   readonly code: string;
   readonly message: string;
 }

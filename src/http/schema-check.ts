@@ -1,24 +1,24 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { invalid, type ServiceError } from "../errors.js";
+import { Issues } from "./issues.js";
 import { unknownFields } from "./known-fields.js";
-import { Problems } from "./problems.js";
-import type { Refusal } from "./route.js";
+import type { SchemaIssue } from "./route.js";
 
-const ajv = new Ajv2020({ allowUnionTypes: true }).addVocabulary(["refusal"]);
+const ajv = new Ajv2020({ allowUnionTypes: true }).addVocabulary(["issue"]);
 
 /** Whether a value is what a schema describes. */
 export function compile<S extends TSchema>(schema: S): ValidateFunction<Static<S>> {
   return ajv.compile<Static<S>>(schema);
 }
 
-/** A check of one parameter: throws in the words of its schema's `refusal`, if it has one and the value breaks the schema. */
+/** A check of one parameter: throws in the words of its schema's `issue`, if it has one and the value breaks the schema. */
 export function parameterCheck(name: string, schema: TSchema): ((value: unknown) => void) | undefined {
-  const refusal: Refusal | undefined = schema.refusal;
-  if (refusal === undefined) return undefined;
+  const issue: SchemaIssue | undefined = schema.issue;
+  if (issue === undefined) return undefined;
   const isValid = compile(schema);
   return (value) => {
-    if (!isValid(value)) throw invalid(refusal.code, name, refusal.message);
+    if (!isValid(value)) throw invalid(issue.code, name, issue.message);
   };
 }
 
@@ -32,17 +32,17 @@ export function bodyCheck(schema: TSchema): (json: unknown) => object {
     if (typeof json !== "object" || json === null || Array.isArray(json)) {
       throw invalid("not_an_object", "", "The body must be a JSON object");
     }
-    const problems = new Problems();
-    unknownFields(json, Object.keys(fields), "", problems);
-    problems.refuseIfAny("The body has fields that are not known");
+    const issues = new Issues();
+    unknownFields(json, Object.keys(fields), "", issues);
+    issues.throwIfAny("The body has fields that are not known");
     const given: object = Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
-    if (!isValid(given)) throw bodyRefusal(isValid.errors?.[0], fields);
+    if (!isValid(given)) throw bodyError(isValid.errors?.[0], fields);
     return given;
   };
 }
 
 /** The first thing that is wrong, in words of ours. */
-function bodyRefusal(error: ErrorObject | undefined, fields: Fields): ServiceError {
+function bodyError(error: ErrorObject | undefined, fields: Fields): ServiceError {
   if (error?.keyword === "required") {
     const field = String(error.params.missingProperty);
     return invalid("required", field, `${field} is required`);

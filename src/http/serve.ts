@@ -37,7 +37,7 @@ export function serve(route: Route, parts: ServeParts, limits: Pick<Limits, "bod
   };
 }
 
-/** Takes the places; returns what gives them back. A request without a valid key keeps none while its refusal is sent. */
+/** Takes the places; returns what gives them back. A request without a valid key keeps none while its error is sent. */
 async function enter(ctx: ApiContext, route: Route, { admission, authenticate }: ServeParts): Promise<() => void> {
   const leaveService = route.ownPlaces ? () => {} : admission.enter();
   try {

@@ -1,4 +1,4 @@
-import type { Problem } from "../errors.js";
+import type { ValidationIssue } from "../errors.js";
 
 /** What the wire calls fields, by what a domain calls them. */
 export type WireNames = Readonly<Record<string, string>>;
@@ -12,8 +12,8 @@ export const seriesNames: WireNames = {
   end: "enddate",
 };
 
-/** A problem in the names of the wire: of the field at the end of its path, and of the fields that stand in braces in its message. */
-export function inWireNames({ code, path, message }: Problem, names: WireNames): Problem {
+/** An issue in the names of the wire: of the field at the end of its path, and of the fields that stand in braces in its message. */
+export function inWireNames({ code, path, message }: ValidationIssue, names: WireNames): ValidationIssue {
   return {
     code,
     path: path.replace(/\w+$/, (field) => names[field] ?? field),

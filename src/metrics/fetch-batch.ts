@@ -1,4 +1,4 @@
-import { type Problem, ServiceError } from "../errors.js";
+import { ServiceError, type ValidationIssue } from "../errors.js";
 import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded } from "./answer-limits.js";
 import { withDeadline } from "./deadline.js";
 import type { FetchedSeries, FetchSeries } from "./fetch-series.js";
@@ -10,14 +10,14 @@ import { type AskedSeries, seriesRequest, soundFields } from "./series-request.j
 /** One item of a batch: what was asked as far as it could be read, and what could not. */
 export interface AskedItem {
   readonly asked: AskedSeries;
-  readonly problem?: Problem | undefined;
-  /** Where the item stands, before the path of a problem in it: `[3]`, or nothing for an item that stands alone. */
+  readonly issue?: ValidationIssue | undefined;
+  /** Where the item stands, before the path of an issue in it: `[3]`, or nothing for an item that stands alone. */
   readonly at: string;
 }
 
 /** An item that could not be fetched, with those of its fields that are in order. */
 export interface RefusedSeries {
-  readonly problem: Problem;
+  readonly issue: ValidationIssue;
   readonly asked: AskedSeries;
 }
 
@@ -52,7 +52,7 @@ export function fetchBatch({ fetch, segmentIds, limits, keep, deadlineMs }: Fetc
   return async (items, now, reading) => {
     const kept = keep();
     const planned = items.map((item) => plan(item, now, kept, limits));
-    const refused = planned.filter((item): item is RefusedSeries => "problem" in item);
+    const refused = planned.filter((item): item is RefusedSeries => "issue" in item);
     if (refused.length === items.length) throw everyItemIsBad(refused);
     const expanded = await expand(planned, now, kept);
     const plans = expanded.filter((item): item is SeriesPlan => "key" in item);
@@ -86,19 +86,19 @@ function plan(
   kept: number | undefined,
   limits: AnswerLimits,
 ): SeriesPlan | RefusedSeries {
-  const refuse = (problem: Problem): RefusedSeries => ({
-    problem: { ...problem, path: pathOf(item.at, problem.path) },
+  const refuse = (issue: ValidationIssue): RefusedSeries => ({
+    issue: { ...issue, path: pathOf(item.at, issue.path) },
     asked: soundFields(item.asked),
   });
-  if (item.problem !== undefined) return refuse(item.problem);
+  if (item.issue !== undefined) return refuse(item.issue);
   try {
     const planned = seriesPlan(seriesRequest(item.asked, now), now, kept);
     checkBuckets(planned, limits);
     return planned;
   } catch (error) {
-    const problem = error instanceof ServiceError ? error.problems[0] : undefined;
-    if (problem === undefined) throw error;
-    return refuse(problem);
+    const issue = error instanceof ServiceError ? error.issues[0] : undefined;
+    if (issue === undefined) throw error;
+    return refuse(issue);
   }
 }
 
@@ -111,7 +111,7 @@ function pathOf(at: string, field: string): string {
 }
 
 function everyItemIsBad(refused: readonly RefusedSeries[]): ServiceError {
-  const problems = refused.map(({ problem }) => problem);
-  const message = problems.length === 1 ? (problems[0] as Problem).message : "No item of the batch can be answered";
-  return new ServiceError("invalid", message, { problems });
+  const issues = refused.map(({ issue }) => issue);
+  const message = issues.length === 1 ? (issues[0] as ValidationIssue).message : "No item of the batch can be answered";
+  return new ServiceError("invalid", message, { issues });
 }

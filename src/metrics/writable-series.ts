@@ -3,8 +3,8 @@ import type { Dimension } from "./dimensions/dimension.js";
 import { dimensionNamed, dimensionNames } from "./dimensions/index.js";
 import type { Series } from "./series.js";
 
-/** Why points of a series cannot be written; `field` is the name that is at fault. */
-export interface SeriesRefusal {
+/** Why points of a series cannot be written; `field` is the field that is wrong. */
+export interface SeriesIssue {
   readonly field: "dimension" | "id" | "type";
   readonly code: string;
   readonly message: string;
@@ -15,11 +15,11 @@ export class WritableSeries {
   readonly #known = new Map<unknown, Map<unknown, Map<unknown, Series>>>();
 
   /** The series of these names, which may be anything that a caller sent, or what is wrong with them. */
-  find(dimension: unknown, id: unknown, type: unknown): Series | SeriesRefusal {
+  find(dimension: unknown, id: unknown, type: unknown): Series | SeriesIssue {
     return this.#known.get(dimension)?.get(type)?.get(id) ?? this.#meet(dimension, id, type);
   }
 
-  #meet(dimensionName: unknown, id: unknown, type: unknown): Series | SeriesRefusal {
+  #meet(dimensionName: unknown, id: unknown, type: unknown): Series | SeriesIssue {
     const dimension = typeof dimensionName === "string" ? dimensionNamed(dimensionName) : undefined;
     if (dimension === undefined) {
       const message = `One of ${dimensionNames.join(", ")} is expected`;
@@ -39,7 +39,7 @@ export class WritableSeries {
         message: "This id stands for every one when series are read",
       };
     }
-    if (typeof type !== "string" || !dimension.storedTypes.includes(type)) return typeRefusal(dimension, type);
+    if (typeof type !== "string" || !dimension.storedTypes.includes(type)) return typeIssue(dimension, type);
     const series = this.#under(dimension.name, type).get(id) ?? { dimension, id, type };
     this.#under(dimension.name, type).set(id, series);
     this.#under(dimensionName, type).set(id, series);
@@ -56,11 +56,11 @@ export class WritableSeries {
 }
 
 /** Whether `find` found a series. */
-export function isSeries(found: Series | SeriesRefusal): found is Series {
+export function isSeries(found: Series | SeriesIssue): found is Series {
   return "id" in found;
 }
 
-function typeRefusal(dimension: Dimension, type: unknown): SeriesRefusal {
+function typeIssue(dimension: Dimension, type: unknown): SeriesIssue {
   if (typeof type === "string" && Object.hasOwn(dimension.ratios, type)) {
     return {
       field: "type",

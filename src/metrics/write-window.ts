@@ -21,7 +21,7 @@ export function isInWindow(ms: number, slotMs: number, { from, to }: WriteWindow
 }
 
 /** Why a moment outside of the window is refused. */
-export function momentRefusal(ms: number, window: WriteWindow): { code: string; message: string } {
+export function instantIssue(ms: number, window: WriteWindow): { code: string; message: string } {
   if (ms > window.to)
     return { code: "too_far_ahead", message: "The time is more than 10 minutes ahead, or not in the unit expected" };
   if (ms < EARLIEST) return { code: "too_old", message: "The time is before 2000-01-01, or not in the unit expected" };

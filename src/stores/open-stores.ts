@@ -25,7 +25,8 @@ export async function openStores(parts: OpenParts): Promise<Stores> {
       ...metrics,
       ...jobs,
       probes: engines.flatMap(({ probes }) => probes),
-      failureOf: (error) => engines.map((engine) => engine.failureOf(error)).find((failure) => failure !== undefined),
+      serviceErrorOf: (error) =>
+        engines.map((engine) => engine.serviceErrorOf(error)).find((failure) => failure !== undefined),
       close,
     };
   } catch (error) {

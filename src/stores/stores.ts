@@ -32,7 +32,7 @@ export interface OpenParts {
 export interface Engine {
   readonly probes: readonly Probe[];
   /** What an engine's own error means to a caller; undefined when it is not one of its own, or means nothing but that something failed. */
-  failureOf(error: unknown): ServiceError | undefined;
+  serviceErrorOf(error: unknown): ServiceError | undefined;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { csvRows, isCsvHeader } from "../../src/commands/ingest/csv-rows.js";
 import type { Row, RowReader } from "../../src/commands/ingest/rows.js";
-import type { Fault } from "../../src/commands/rejections.js";
+import type { LineIssue } from "../../src/commands/rejections.js";
 import { type CsvRecord, csvCells } from "../../src/formats/csv.js";
 
 const nothingNamed = { dimension: undefined, dimensionId: undefined, dimensionType: undefined };
@@ -23,7 +23,7 @@ describe("rows of CSV", () => {
 
   const header = "dimension,dimension_id,dimension_type,ts,value,note";
 
-  function read(text: string): Row | Fault {
+  function read(text: string): Row | LineIssue {
     const rows = csvRows(header, nothingNamed) as RowReader<CsvRecord["cells"]>;
     const row: Row = { dimension: "", dimension_id: "", dimension_type: "", value: 0, ms: 0 };
     return rows(csvCells(text), row) ?? row;
@@ -53,7 +53,7 @@ describe("rows of CSV", () => {
     'stream,"a,size,2024-06-01,1,x',
     'stream,"a"b,size,2024-06-01,1,x',
   ]) {
-    it(`finds a fault in ${text}`, () => {
+    it(`finds an issue in ${text}`, () => {
       expect(read(text)).to.have.keys("code", "message");
     });
   }

@@ -62,7 +62,7 @@ describe("identities", () => {
     it(`refuse ${what}`, () => {
       expect(() => canonical("_uid", raw))
         .to.throw()
-        .with.nested.property("problems[0].code", code);
+        .with.nested.property("issues[0].code", code);
     });
   }
 

@@ -91,8 +91,8 @@ describe("a message", () => {
   ] as [string, unknown, string, string?][]) {
     it(`is refused with ${what}`, () => {
       const thrown = expect(() => parse(json)).to.throw();
-      thrown.with.nested.property("problems[0].code", code);
-      if (path !== undefined) thrown.with.nested.property("problems[0].path", path);
+      thrown.with.nested.property("issues[0].code", code);
+      if (path !== undefined) thrown.with.nested.property("issues[0].path", path);
     });
   }
 });

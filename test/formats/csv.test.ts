@@ -45,7 +45,7 @@ describe("records of CSV", () => {
   it("end where a line cannot be read, which is named too", () => {
     expect(read(['"a\n', Buffer.from([0xff, 0x0a]), "b\n"])).to.deep.equal([
       { number: 1, cells: undefined },
-      { number: 2, cells: undefined, fault: "not_utf8" },
+      { number: 2, cells: undefined, issue: "not_utf8" },
       { number: 3, cells: ["b"] },
     ]);
   });

@@ -109,8 +109,8 @@ describe("line protocol", () => {
   ];
 
   for (const text of bad) {
-    it(`finds a fault in ${JSON.stringify(text)}`, () => {
-      expect(parseLine(text)).to.have.property("fault").that.is.a("string").and.not.contains(text);
+    it(`finds an issue in ${JSON.stringify(text)}`, () => {
+      expect(parseLine(text)).to.have.property("issue").that.is.a("string").and.not.contains(text);
     });
   }
 

@@ -13,17 +13,17 @@ describe("cutting bytes into lines", () => {
     {
       name: "marks a line that is too long, and goes on",
       text: `a\n${"x".repeat(17)}\n${"y".repeat(16)}\n`,
-      lines: [line(1, "a"), fault(2, "too_long"), line(3, "y".repeat(16))],
+      lines: [line(1, "a"), issue(2, "too_long"), line(3, "y".repeat(16))],
     },
     {
       name: "counts a line's bytes, not its characters",
       text: "日本日本日\n日本日本日本\n",
-      lines: [line(1, "日本日本日"), fault(2, "too_long")],
+      lines: [line(1, "日本日本日"), issue(2, "too_long")],
     },
     {
       name: "marks a line that is not UTF-8, and goes on",
       text: Buffer.concat([Buffer.from("a\n"), Buffer.of(0xff, 0xfe), Buffer.from("\nb\n")]),
-      lines: [line(1, "a"), fault(2, "not_utf8"), line(3, "b")],
+      lines: [line(1, "a"), issue(2, "not_utf8"), line(3, "b")],
     },
   ];
 
@@ -50,7 +50,7 @@ describe("cutting bytes into lines", () => {
     const before = process.memoryUsage().arrayBuffers;
     for (let i = 0; i < 2000; i += 1) splitter.push(Buffer.alloc(64 * 1024, "x"));
     expect(process.memoryUsage().arrayBuffers - before).to.be.below(100_000_000);
-    expect(splitter.end()).to.deep.equal([fault(1, "too_long")]);
+    expect(splitter.end()).to.deep.equal([issue(1, "too_long")]);
   });
 });
 
@@ -65,6 +65,6 @@ function line(number: number, text: string): Line {
   return { number, text };
 }
 
-function fault(number: number, what: NonNullable<Line["fault"]>): Line {
-  return { number, text: "", fault: what };
+function issue(number: number, what: NonNullable<Line["issue"]>): Line {
+  return { number, text: "", issue: what };
 }

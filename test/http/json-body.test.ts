@@ -15,7 +15,7 @@ const things = route({
   path: "/things/:id",
   scopes: ["admin"],
   docs: { id: "putThing", tag: "catalogue", summary: "Make a thing" },
-  params: { id: Type.String({ maxLength: 3, refusal: { code: "bad_id", message: "At most 3 characters" } }) },
+  params: { id: Type.String({ maxLength: 3, issue: { code: "bad_id", message: "At most 3 characters" } }) },
   query: { dry: Type.Boolean({ default: false }) },
   body: {
     schema: Type.Object(
@@ -49,7 +49,7 @@ describe("a route whose query and body have schemas", () => {
       authenticate: async () => {},
       boundUnsent: () => {},
       stopping: () => false,
-      failureOf: () => undefined,
+      serviceErrorOf: () => undefined,
     });
     const server = app.listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));

@@ -120,7 +120,7 @@ async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data
     authenticate: async () => {},
     boundUnsent: () => {},
     stopping: () => false,
-    failureOf: () => undefined,
+    serviceErrorOf: () => undefined,
   });
   const server = app.listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

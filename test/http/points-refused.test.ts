@@ -205,7 +205,7 @@ describe("points that are refused", () => {
     expect(errors[0]?.message).to.contain("dimension_id");
   });
 
-  it("names the first hundred of many problems", async () => {
+  it("names the first hundred of many issues", async () => {
     const { errors } = await refused(JSON.stringify(Array(20_000).fill({ ...good, value: "x" })), 400);
     expect(errors).to.have.length(100);
   });

@@ -57,11 +57,11 @@ describe("a query", () => {
     });
   }
 
-  const refusal = { code: "bad_limit", message: "limit is a whole number from 1 to 9" };
+  const issue = { code: "bad_limit", message: "limit is a whole number from 1 to 9" };
   const typed = queryReader({
     flag: Type.Boolean(),
-    limit: Type.Integer({ minimum: 1, maximum: 9, default: 5, refusal }),
-    unit: Type.String({ enum: ["s", "ms"], refusal: { code: "bad_unit", message: "s or ms" } }),
+    limit: Type.Integer({ minimum: 1, maximum: 9, default: 5, issue }),
+    unit: Type.String({ enum: ["s", "ms"], issue: { code: "bad_unit", message: "s or ms" } }),
     note: Type.String({ minLength: 1 }),
   });
   for (const [query, values] of [
@@ -95,6 +95,6 @@ function codeOf(work: () => unknown): string | undefined {
     work();
     return undefined;
   } catch (error) {
-    return error instanceof ServiceError ? error.problems[0]?.code : String(error);
+    return error instanceof ServiceError ? error.issues[0]?.code : String(error);
   }
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
-import { sqliteFailure } from "../../src/stores/sqlite/failure.js";
+import { sqliteServiceError } from "../../src/stores/sqlite/errors.js";
 import { onEmbedded } from "../support/servers.js";
 import { startService } from "../support/service.js";
 
@@ -35,7 +35,7 @@ onEmbedded("an embedded store that cannot", () => {
     try {
       for (;;) db.exec("INSERT INTO t VALUES (zeroblob(1000))");
     } catch (error) {
-      failure = sqliteFailure(error);
+      failure = sqliteServiceError(error);
     }
     expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "out-of-space" });
   });
@@ -44,8 +44,8 @@ onEmbedded("an embedded store that cannot", () => {
     const db = new DatabaseSync(":memory:");
     expect(() => db.exec("SELECT nothing"))
       .to.throw()
-      .and.satisfy((error: unknown) => sqliteFailure(error) === undefined);
-    expect(sqliteFailure(new Error("another"))).to.equal(undefined);
-    expect(sqliteFailure(undefined)).to.equal(undefined);
+      .and.satisfy((error: unknown) => sqliteServiceError(error) === undefined);
+    expect(sqliteServiceError(new Error("another"))).to.equal(undefined);
+    expect(sqliteServiceError(undefined)).to.equal(undefined);
   });
 });

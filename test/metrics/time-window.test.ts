@@ -53,7 +53,7 @@ describe("a time window", () => {
   ] as const) {
     it(`${JSON.stringify(asked)} is refused as ${code}`, () => {
       const refusal = refusalOf(() => timeWindow(asked, gridOf("2h"), now));
-      expect(refusal?.problems[0]).to.include({ code, path });
+      expect(refusal?.issues[0]).to.include({ code, path });
     });
   }
 });

@@ -47,19 +47,19 @@ onServers(["bullmq"], "Redis", () => {
 
   it("fails in words of its own, and knows no other failures", async () => {
     const redis = await startRedis();
-    const { failureOf, close } = await openRedisJobs({ server: redis.url });
+    const { serviceErrorOf, close } = await openRedisJobs({ server: redis.url });
     const client = new Redis(redis.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
     client.on("error", () => {});
     const refused = await client.call("NO-SUCH-COMMAND").catch((error: unknown) => error);
     await redis.kill();
     const lost = await client.ping().catch((error: unknown) => error);
     for (const error of [refused, lost]) {
-      const failure = failureOf(error);
+      const failure = serviceErrorOf(error);
       expect(failure).to.be.instanceOf(ServiceError);
       expect(failure?.kind).to.equal("unavailable");
     }
-    expect(failureOf(new Error("something else"))).to.equal(undefined);
-    expect(failureOf("something else")).to.equal(undefined);
+    expect(serviceErrorOf(new Error("something else"))).to.equal(undefined);
+    expect(serviceErrorOf("something else")).to.equal(undefined);
     client.disconnect();
     await close();
     await redis.close();

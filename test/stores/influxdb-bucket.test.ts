@@ -39,7 +39,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
   const isRefused = async (writing: Promise<void>) => {
     const failure = await writing.catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "invalid" });
-    expect((failure as ServiceError).problems[0]?.code).to.equal("before_retention");
+    expect((failure as ServiceError).issues[0]?.code).to.equal("before_retention");
   };
   const noteOf = (engine: MetricEngine) => engine.probes[0]?.check();
 

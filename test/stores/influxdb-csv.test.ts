@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { CsvSlots, SlotTarget } from "../../src/stores/influxdb/csv-slots.js";
 import { parseNumber, parseTime } from "../../src/stores/influxdb/csv-values.js";
-import { BrokenAnswer } from "../../src/stores/influxdb/failure.js";
+import { BrokenAnswer } from "../../src/stores/influxdb/errors.js";
 
 const HOUR = 3_600_000;
 const from = Date.UTC(2024, 1, 28, 22);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Ledger } from "../../src/deletions/ledger.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
-import { mongoFailure } from "../../src/stores/mongodb/failure.js";
+import { mongoServiceError } from "../../src/stores/mongodb/errors.js";
 import { mongoLedger } from "../../src/stores/mongodb/ledger.js";
 import type { DeletionDocument } from "../../src/stores/mongodb/ledger-document.js";
 import { type Transact, transactions } from "../../src/stores/mongodb/transaction.js";
@@ -42,7 +42,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     const transact: Transact = (work) => ended.then(() => transactions(engine.client, 10_000)(work));
     const slow = mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 50 });
     const [first, late] = ["first", "late"].map((name) => slow.accept(someDeletion(name), noScope));
-    const refused = await late?.catch((error: unknown) => mongoFailure(error)?.kind);
+    const refused = await late?.catch((error: unknown) => mongoServiceError(error)?.kind);
     end();
     expect(await first).to.be.a("number");
     expect(refused).to.equal("unavailable");
@@ -159,7 +159,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       const lost = proxy.when("b-1700000000", "dropAnswers");
       const failure = await ledger.accept(someDeletion("b"), noScope).then(
         () => undefined,
-        (error: unknown) => mongoFailure(error),
+        (error: unknown) => mongoServiceError(error),
       );
       await lost;
       expect(failure?.kind).to.be.oneOf([undefined, "unavailable"]);

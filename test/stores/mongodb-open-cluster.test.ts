@@ -6,7 +6,7 @@ import { MongoClient } from "mongodb";
 import { systemClock } from "../../src/clock.js";
 import { StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
-import { type ShardedCollection, shardingFault } from "../../src/stores/mongodb/collection.js";
+import { type ShardedCollection, shardingError } from "../../src/stores/mongodb/collection.js";
 import { openMongo } from "../../src/stores/mongodb/index.js";
 import { freePort } from "../support/free-port.js";
 import { type Program, startProgram } from "../support/program.js";
@@ -59,7 +59,7 @@ describe("MongoDB clusters that are sharded", () => {
 
   for (const [title, sharded, fault] of cases) {
     it(`${fault === undefined ? "takes" : "refuses"} ${title}`, () => {
-      const found = shardingFault(sharded, { name: "em", plans }, "em_ledger");
+      const found = shardingError(sharded, { name: "em", plans }, "em_ledger");
       if (fault === undefined) expect(found).to.equal(undefined);
       else expect(found).to.match(fault);
     });

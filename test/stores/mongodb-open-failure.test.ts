@@ -11,7 +11,7 @@ import {
   MongoTopologyClosedError,
   MongoWriteConcernError,
 } from "mongodb";
-import { mongoFailure } from "../../src/stores/mongodb/failure.js";
+import { mongoServiceError } from "../../src/stores/mongodb/errors.js";
 
 const coded = (code: number, message = "words") => new MongoServerError({ message, code });
 
@@ -73,7 +73,7 @@ describe("what an error of MongoDB means", () => {
 
   for (const [title, error, kind] of cases) {
     it(`${title} is ${kind ?? "not its matter"}`, () => {
-      const failure = mongoFailure(error);
+      const failure = mongoServiceError(error);
       expect(failure?.kind).to.equal(kind);
       if (kind === "unavailable") expect(failure?.retryAfter).to.be.greaterThan(0);
     });

@@ -5,7 +5,7 @@ import { openLog } from "../../src/log.js";
 import { databaseOf } from "../../src/stores/mongodb/connection.js";
 import { entityCollections } from "../../src/stores/mongodb/entity-document.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
-import { mongoFailure } from "../../src/stores/mongodb/failure.js";
+import { mongoServiceError } from "../../src/stores/mongodb/errors.js";
 import { ledgerCollections, mongoLedger } from "../../src/stores/mongodb/ledger.js";
 import { marks, mongoErasureWatermark } from "../../src/stores/mongodb/marks.js";
 import { type OpenDatabases, openDatabases, type Plans } from "../../src/stores/mongodb/open-databases.js";
@@ -189,7 +189,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
             () => undefined,
             (failure: unknown) => failure,
           );
-          expect(mongoFailure(error)?.kind).to.equal("unavailable");
+          expect(mongoServiceError(error)?.kind).to.equal("unavailable");
         }
         await proxy.set("pass");
         await requests.accept(someDeletion("c"), noScope);

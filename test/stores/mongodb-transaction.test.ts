@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type ClientSession, MongoClient, MongoServerError } from "mongodb";
 import { openLog } from "../../src/log.js";
 import { connect } from "../../src/stores/mongodb/connection.js";
-import { mongoFailure } from "../../src/stores/mongodb/failure.js";
+import { mongoServiceError } from "../../src/stores/mongodb/errors.js";
 import { transactions } from "../../src/stores/mongodb/transaction.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { mongodbUrl, onServers, ownName } from "../support/servers.js";
@@ -34,7 +34,7 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
   const outcome = (work: Promise<unknown>) =>
     work.then(
       () => "done",
-      (error: unknown) => mongoFailure(error)?.kind,
+      (error: unknown) => mongoServiceError(error)?.kind,
     );
 
   it("ends with the deadline when every try meets another writer", async () => {

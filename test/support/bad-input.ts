@@ -14,7 +14,7 @@ export function expectError(answer: { status: number; body: unknown; text: strin
   expect(body.message).to.be.a("string").and.not.equal("");
   expect(body.data).to.equal(null);
   expect(body.errors).to.be.an("array").and.not.have.length(0);
-  for (const problem of body.errors) expect(problem).to.have.all.keys("code", "path", "message");
+  for (const issue of body.errors) expect(issue).to.have.all.keys("code", "path", "message");
   expect(answer.text).to.not.include(canary);
 }
 

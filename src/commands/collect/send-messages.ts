@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { repeat } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
-import { type Line, lineFaults } from "../../formats/line-splitter.js";
-import type { Fault } from "../rejections.js";
+import { type Line, lineIssues } from "../../formats/line-splitter.js";
+import type { LineIssue } from "../rejections.js";
 import type { ServiceAnswer, ServiceClient } from "../service-client.js";
 
-/** As many messages a request as an answer names problems of: so each rejection can be named. */
+/** As many messages a request as an answer names issues of: so each rejection can be named. */
 const CHUNK_MESSAGES = 100;
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -20,7 +20,7 @@ export interface SendOptions {
   readonly timestampField: string | undefined;
   readonly signal: AbortSignal;
   /** Told of each message that is not taken in. */
-  reject(line: number, fault: Fault): void;
+  reject(line: number, issue: LineIssue): void;
 }
 
 /** What has been sent so far. */
@@ -36,9 +36,9 @@ export interface Sent {
  */
 export async function sendMessages(messages: AsyncIterable<Line[]>, options: SendOptions, sent: Sent): Promise<void> {
   for await (const chunk of chunksOf(messages)) {
-    const good = chunk.filter((line) => line.fault === undefined);
-    for (const { number, fault } of chunk) {
-      if (fault !== undefined) options.reject(number, { code: fault, message: lineFaults[fault] });
+    const good = chunk.filter((line) => line.issue === undefined);
+    for (const { number, issue } of chunk) {
+      if (issue !== undefined) options.reject(number, { code: issue, message: lineIssues[issue] });
     }
     if (good.length > 0) await sendChunk(good, options, sent);
     sent.line = chunk.at(-1)?.number ?? sent.line;
@@ -83,7 +83,7 @@ async function sendChunk(chunk: readonly Line[], options: SendOptions, sent: Sen
 
 interface Tally {
   readonly message_count: number;
-  readonly errors: readonly (Fault & { readonly path: string })[];
+  readonly errors: readonly (LineIssue & { readonly path: string })[];
 }
 
 function post(path: string, body: string, key: string, { client, signal }: SendOptions): Promise<ServiceAnswer> {

@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import { StartError } from "../../errors.js";
 import { CsvReader, type CsvRecord } from "../../formats/csv.js";
-import { type Line, lineFaults } from "../../formats/line-splitter.js";
+import { type Line, lineIssues } from "../../formats/line-splitter.js";
 import type { Precision } from "../../formats/metric-line.js";
 import type { Series } from "../../metrics/series.js";
-import { momentRefusal, writeWindow } from "../../metrics/write-window.js";
+import { instantIssue, writeWindow } from "../../metrics/write-window.js";
 import { megabytes, Progress } from "../progress.js";
 import { origin, type Rejections } from "../rejections.js";
 import { InterruptedError, UsageError } from "../run-command.js";
@@ -111,7 +111,7 @@ function openReader(first: Line, file: string, index: number, parts: ReadFilesPa
 }
 
 /** Folds the points that these lines or records are; returns how many. */
-function takeRows<Source extends Pick<Line, "number" | "fault">>(
+function takeRows<Source extends Pick<Line, "number" | "issue">>(
   sources: readonly Source[],
   read: RowReader<Source>,
   file: number,
@@ -122,17 +122,17 @@ function takeRows<Source extends Pick<Line, "number" | "fault">>(
   let points = 0;
   for (const source of sources) {
     const at = origin(file, source.number);
-    const fault =
-      source.fault === undefined ? read(source, row) : { code: source.fault, message: lineFaults[source.fault] };
-    if (fault !== undefined) {
-      rejections.add(at, fault);
+    const issue =
+      source.issue === undefined ? read(source, row) : { code: source.issue, message: lineIssues[source.issue] };
+    if (issue !== undefined) {
+      rejections.add(at, issue);
       continue;
     }
     const number = numbers.find(row.dimension, row.dimension_id, row.dimension_type);
     if (typeof number !== "number") {
       rejections.add(at, { code: number.code, message: `${number.field}: ${number.message}` });
     } else if (!(row.ms >= window.from && row.ms <= window.to)) {
-      rejections.add(at, momentRefusal(row.ms, window));
+      rejections.add(at, instantIssue(row.ms, window));
     } else {
       const { slotMs } = (numbers.series[number] as Series).dimension;
       fold.add(number, Math.floor(row.ms / slotMs), row.value, row.ms, at);

@@ -2,7 +2,7 @@ import { decimal } from "../../formats/decimal.js";
 import { instantReader } from "../../formats/instant.js";
 import { parseLine } from "../../formats/line-protocol.js";
 import { metricLine, type Precision } from "../../formats/metric-line.js";
-import type { Fault } from "../rejections.js";
+import type { LineIssue } from "../rejections.js";
 
 /** One point as a line of a file names it; a reader writes each line into the same object. */
 export interface Row {
@@ -22,10 +22,10 @@ export interface RowDefaults {
 }
 
 /** Reads one line, or its cells, into `row`; returns what is wrong with it, or undefined when nothing is. */
-export type RowReader<Source = string> = (source: Source, row: Row) => Fault | undefined;
+export type RowReader<Source = string> = (source: Source, row: Row) => LineIssue | undefined;
 
-export const BAD_TIME: Fault = { code: "invalid_time", message: "its time is none that is understood" };
-export const BAD_VALUE: Fault = { code: "invalid_value", message: "its value is not a finite number" };
+export const BAD_TIME: LineIssue = { code: "invalid_time", message: "its time is none that is understood" };
+export const BAD_VALUE: LineIssue = { code: "invalid_value", message: "its value is not a finite number" };
 
 /** The finite number that a text is, else NaN. */
 export function numberIn(text: string): number {
@@ -62,9 +62,9 @@ export function jsonRows(defaults: RowDefaults): RowReader {
 export function lineRows(defaults: RowDefaults, precision: Precision, now: number): RowReader {
   return (text, row) => {
     const parsed = parseLine(text);
-    if ("fault" in parsed) return { code: "invalid_line", message: `it is not line protocol: ${parsed.fault}` };
+    if ("issue" in parsed) return { code: "invalid_line", message: `it is not line protocol: ${parsed.issue}` };
     const line = metricLine(parsed, precision);
-    if ("fault" in line) return { code: "invalid_line", message: line.fault };
+    if ("issue" in line) return { code: "invalid_line", message: line.issue };
     row.dimension = defaults.dimension ?? line.dimension;
     row.dimension_id = defaults.dimensionId ?? line.dimension_id;
     row.dimension_type = defaults.dimensionType ?? line.dimension_type;

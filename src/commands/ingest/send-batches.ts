@@ -1,6 +1,6 @@
 import { StartError } from "../../errors.js";
 import type { Progress } from "../progress.js";
-import type { Fault, Rejections } from "../rejections.js";
+import type { LineIssue, Rejections } from "../rejections.js";
 import { InterruptedError } from "../run-command.js";
 import type { ServiceAnswer, ServiceClient } from "../service-client.js";
 import { type Batch, type BatchPoint, encodeBatch } from "./batches.js";
@@ -61,7 +61,7 @@ class RefusedTimes {
     return true;
   }
 
-  faultOf(ms: number): Fault | undefined {
+  issueOf(ms: number): LineIssue | undefined {
     if (ms <= this.#notAfter) return { code: "before_retention", message: "its time is before what the service keeps" };
     if (ms >= this.#notBefore) return { code: "too_far_ahead", message: "its time is more than 10 minutes ahead" };
     return undefined;
@@ -71,9 +71,9 @@ class RefusedTimes {
 /** Sends a batch, without the points that the service refuses: these become rejections. Answers how many were written. */
 async function sendBatch(batch: Batch, refused: RefusedTimes, parts: SendParts): Promise<number> {
   const points = batch.points.filter((point) => {
-    const fault = refused.faultOf(point.ts);
-    if (fault !== undefined) parts.rejections.add(point.origin, fault);
-    return fault === undefined;
+    const issue = refused.issueOf(point.ts);
+    if (issue !== undefined) parts.rejections.add(point.origin, issue);
+    return issue === undefined;
   });
   if (points.length === 0) return 0;
   const { body, times } = encodeBatch({ points });
@@ -85,8 +85,8 @@ async function sendBatch(batch: Batch, refused: RefusedTimes, parts: SendParts):
   if (learnt.length > 0) return sendBatch({ points }, refused, parts);
   if (answer.status !== 400) throw new StartError(`The service answered ${answer.status}`);
   if (points.length > 1) return sendHalves(points, refused, parts);
-  const fault = errors[0] ?? { code: "refused", message: "the service refused it" };
-  for (const { origin } of points) parts.rejections.add(origin, fault);
+  const issue = errors[0] ?? { code: "refused", message: "the service refused it" };
+  for (const { origin } of points) parts.rejections.add(origin, issue);
   return 0;
 }
 

@@ -1,5 +1,5 @@
 import type { Series } from "../../metrics/series.js";
-import { isSeries, type SeriesRefusal, WritableSeries } from "../../metrics/writable-series.js";
+import { isSeries, type SeriesIssue, WritableSeries } from "../../metrics/writable-series.js";
 import type { Folding } from "./slot-table.js";
 
 /** Numbers, from 0, for the series that files name, and how the values of each fold. */
@@ -16,7 +16,7 @@ export class SeriesNumbers {
   }
 
   /** The number of a series that may be written, or what is wrong with its names. */
-  find(dimension: unknown, id: unknown, type: unknown): number | SeriesRefusal {
+  find(dimension: unknown, id: unknown, type: unknown): number | SeriesIssue {
     const found = this.#writable.find(dimension, id, type);
     if (!isSeries(found)) return found;
     return this.#numbers.get(found) ?? this.#add(found);

@@ -4,7 +4,7 @@ import type { Experience as CatalogueExperience } from "../../catalogue/experien
 import { ServiceError } from "../../errors.js";
 import { exampleNames } from "../example-names.js";
 import { fetchPage, listQuery, PageMeta } from "../page.js";
-import { refusal, success } from "../responses.js";
+import { errorEnvelope, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { Experience, ExperienceInput, idIn, newIdIn, Removed } from "./schemas.js";
 
@@ -51,7 +51,7 @@ export function experienceRoutes(catalogue: CatalogueStore): readonly Route[] {
         schema: ExperienceInput,
         examples: () => ({ experience: { name: "Offer (example)", group, audience, goal } }),
       },
-      responses: { 200: experienceAnswer, 409: refusal, 422: refusal },
+      responses: { 200: experienceAnswer, 409: errorEnvelope, 422: errorEnvelope },
       async handler({ params: { id }, body }) {
         const experience = { id, name: id, ...body };
         const { missing } = await catalogue.putExperience(experience);
@@ -81,6 +81,6 @@ function toWire({ id, name, group, audience, goal }: CatalogueExperience) {
 function unknownSegments(paths: readonly string[]): ServiceError {
   const message = "There is no such segment in the catalogue";
   return new ServiceError("invalid", message, {
-    problems: paths.map((path) => ({ code: "unknown_segment", path, message })),
+    issues: paths.map((path) => ({ code: "unknown_segment", path, message })),
   });
 }

@@ -11,7 +11,7 @@ export const idIn = (example: string) => Type.String({ ...idShape, description: 
 
 /** The id in the path of what is put into the catalogue. */
 export const newIdIn = (example: string) =>
-  Type.String({ ...idShape, description: idRule, examples: [example], refusal: { code: "bad_id", message: idRule } });
+  Type.String({ ...idShape, description: idRule, examples: [example], issue: { code: "bad_id", message: idRule } });
 
 const idOf = (what: string) => Type.String({ ...idShape, description: what });
 

@@ -8,7 +8,7 @@ import { invalid, ServiceError } from "../../errors.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
 import { exampleNames } from "../example-names.js";
 import { fetchPage, listQuery, PageMeta, pageQuery } from "../page.js";
-import { refusal, success } from "../responses.js";
+import { errorEnvelope, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { compile } from "../schema-check.js";
 import { Id, idIn, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
@@ -123,7 +123,7 @@ export function segmentRoutes({ catalogue, members, tables }: SegmentParts): rea
         description: "Its series stays. Refused while an experience names it.",
       },
       params: { id: idIn(exampleNames.spare) },
-      responses: { 200: success("RemovedAnswer", Removed), 409: refusal },
+      responses: { 200: success("RemovedAnswer", Removed), 409: errorEnvelope },
       async handler({ params: { id } }) {
         await deleteSegment(id, catalogue);
         return { data: { id } };

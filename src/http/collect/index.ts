@@ -10,7 +10,7 @@ import { dimensionIdRule, isDimensionId } from "../../metrics/dimension-id.js";
 import { streamNamePattern } from "../../metrics/dimensions/stream.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
 import { exampleNames } from "../example-names.js";
-import { refusal, success } from "../responses.js";
+import { errorEnvelope, success } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
 import { type MessageLimits, readMessages } from "./read-messages.js";
 import { CollectTally, collectQuery, MessagesBody } from "./schemas.js";
@@ -26,7 +26,7 @@ const streamName = Type.String({
   pattern: streamNamePattern,
   description: "The stream they are counted for.",
   examples: [exampleNames.stream],
-  refusal: { code: "invalid_stream", message: "A stream name is 1 to 128 of letters, digits, _ . -" },
+  issue: { code: "invalid_stream", message: "A stream name is 1 to 128 of letters, digits, _ . -" },
 });
 
 /** Taking in messages about entities. When the answer goes out they are durable, applied and counted. */
@@ -61,7 +61,7 @@ export function collectRoutes({ collect, tables, limits, clock }: CollectRoutePa
           examples: () => ({ lines: messageExamples.several.map((one) => JSON.stringify(one)).join("\n") }),
         },
       },
-      responses: { 200: success("CollectAnswer", CollectTally), 409: refusal, 422: refusal },
+      responses: { 200: success("CollectAnswer", CollectTally), 409: errorEnvelope, 422: errorEnvelope },
       async handler({ ctx, params: { stream }, query: { table: name, timestamp_field, dryrun: dryRun } }) {
         const table = tableNamed(tables, name);
         const rules = rulesOf(table, timestamp_field, limits, clock());
@@ -69,7 +69,7 @@ export function collectRoutes({ collect, tables, limits, clock }: CollectRoutePa
         const { single, items } = await readMessages(ctx, rules, limits);
         const tally = await collect({ stream, table, items, repeatName, dryRun });
         if (single && tally.rejected > 0) {
-          throw new ServiceError("invalid", "The message was rejected", { problems: tally.errors });
+          throw new ServiceError("invalid", "The message was rejected", { issues: tally.errors });
         }
         return { data: { message_count: tally.taken, rejected_count: tally.rejected, errors: tally.errors } };
       },

@@ -3,7 +3,7 @@ import type { Limits } from "../../config.js";
 import type { RequestItem } from "../../entities/collect-request.js";
 import { type MessageRules, parseMessage } from "../../entities/parse-message.js";
 import { invalid, ServiceError } from "../../errors.js";
-import { type Line, lineFaults } from "../../formats/line-splitter.js";
+import { type Line, lineIssues } from "../../formats/line-splitter.js";
 import { mediaType, readText } from "../body-text.js";
 import { readLines } from "../lines.js";
 import type { ApiContext } from "../route.js";
@@ -58,19 +58,19 @@ async function* linesOf(
   for await (const lines of readLines(ctx, { lineBytes, inflation })) yield lines.map((line) => itemOf(line, rules));
 }
 
-function itemOf({ number, text, fault }: Line, rules: MessageRules): RequestItem {
+function itemOf({ number, text, issue }: Line, rules: MessageRules): RequestItem {
   return {
-    text: fault ?? text,
+    text: issue ?? text,
     bytes: text.length,
     parse(now) {
-      if (fault !== undefined) throw invalid(fault, "", lineFaults[fault]);
+      if (issue !== undefined) throw invalid(issue, "", lineIssues[issue]);
       return parseMessage(parseJson(text, "The line is not JSON"), rules, now);
     },
     place: (path) => `line ${number}${path === "" ? "" : `, ${wirePath(path)}`}`,
   };
 }
 
-/** The path of a problem in a message: an identity field as it was sent, or a parameter of the request. */
+/** The path of an issue in a message: an identity field as it was sent, or a parameter of the request. */
 function wirePath(path: string): string {
   return path === "timestampField" ? "timestamp_field" : path;
 }

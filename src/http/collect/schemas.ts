@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { Problem } from "../responses.js";
+import { ValidationIssue } from "../responses.js";
 
 const Texts = Type.Array(Type.String());
 
@@ -51,7 +51,7 @@ export const CollectTally = Type.Object(
   {
     message_count: Type.Integer({ minimum: 0, description: "Messages that were taken in." }),
     rejected_count: Type.Integer({ minimum: 0, description: "Messages that were not." }),
-    errors: Type.Array(Problem, {
+    errors: Type.Array(ValidationIssue, {
       maxItems: 100,
       description: "What is wrong with the first hundred that were rejected, by position: `[0]`, or `line 1`.",
     }),

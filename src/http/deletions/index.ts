@@ -10,7 +10,7 @@ import { namedIdentity } from "../entities/named-identity.js";
 import { entityPath } from "../entities/schemas.js";
 import { listQuery, PageMeta } from "../page.js";
 import { readFlag } from "../query.js";
-import { refusal, success } from "../responses.js";
+import { errorEnvelope, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { compile } from "../schema-check.js";
 import { DeletionRequest, OpenDeletion, RequestId, requestIdShape } from "./schemas.js";
@@ -37,7 +37,7 @@ const afterRequest = Type.Optional(
   Type.String({
     ...requestIdShape,
     description: "`meta.next` of the page before.",
-    refusal: { code: "invalid_id", message: "after is a request id" },
+    issue: { code: "invalid_id", message: "after is a request id" },
   }),
 );
 
@@ -73,7 +73,7 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
           "Recorded durably before the answer; from then on no read returns the profile by any of its identities. The answer is the same whether or not there is such an entity.",
       },
       params: entityPath,
-      responses: { 200: deletionAnswer, 507: refusal },
+      responses: { 200: deletionAnswer, 507: errorEnvelope },
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
         const requestId = await requestDeletion(table.name, identity);

@@ -50,7 +50,7 @@ export class AnswerCache {
     let until = batch.standsUntil;
     const tokens: ReadToken[] = [];
     for (const answer of batch.series) {
-      if ("problem" in answer || !answer.isCached) return;
+      if ("issue" in answer || !answer.isCached) return;
       until = Math.min(until, answer.plan.standsUntil, answer.scheduledUntil);
       tokens.push(answer.token);
     }

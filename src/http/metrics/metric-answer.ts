@@ -10,7 +10,7 @@ export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]):
   let text = '{"status":200,"message":"success","data":[';
   for (const [i, answer] of answers.entries()) {
     if (i > 0) text += ",";
-    if ("problem" in answer) {
+    if ("issue" in answer) {
       text += refused(answer);
     } else {
       parts.push(Buffer.from(text + head(answer)), answer.fragment.json);
@@ -41,7 +41,7 @@ function head({ plan, isCached, completeUntil, nextSaveAt }: FetchedSeries): str
   );
 }
 
-function refused({ asked, problem }: RefusedSeries): string {
+function refused({ asked, issue }: RefusedSeries): string {
   const { name, dimension, id, type } = asked;
   return JSON.stringify({
     name,
@@ -49,6 +49,6 @@ function refused({ asked, problem }: RefusedSeries): string {
     dimension_id: id,
     dimension_type: type,
     values: [],
-    errors: [inWireNames(problem, seriesNames)],
+    errors: [inWireNames(issue, seriesNames)],
   });
 }

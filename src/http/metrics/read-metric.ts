@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv";
-import { invalid, type Problem, ServiceError } from "../../errors.js";
+import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
 import type { AskedItem } from "../../metrics/fetch-batch.js";
 import type { AskedSeries } from "../../metrics/series-request.js";
 import { nearestWord } from "../../nearest-word.js";
@@ -19,7 +19,7 @@ const hasShape = compile(SeriesShape);
 
 /** What the parameters of a query ask for: one item. */
 export function readMetricQuery(query: Fields): AskedItem {
-  return { asked: askedSeries(query), problem: twice(query), at: "" };
+  return { asked: askedSeries(query), issue: twice(query), at: "" };
 }
 
 /** What the text of a body asks for: one object, or an array of them. */
@@ -35,27 +35,27 @@ export function readMetricBody(text: string, limits: MetricReadLimits): AskedIte
 
 function readItem(item: unknown, at: string): AskedItem {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
-    const problem = { code: "not_an_object", path: "", message: "A series to fetch is a JSON object" };
-    return { asked: {}, problem, at };
+    const issue = { code: "not_an_object", path: "", message: "A series to fetch is a JSON object" };
+    return { asked: {}, issue, at };
   }
-  return { asked: askedSeries(item), problem: hasShape(item) ? twice(item) : problemOf(hasShape.errors?.[0]), at };
+  return { asked: askedSeries(item), issue: hasShape(item) ? twice(item) : issueOf(hasShape.errors?.[0]), at };
 }
 
 /** What is wrong with the shape of a request. What is wrong with its words is found where they are understood. */
-function problemOf(error: ErrorObject | undefined): Problem {
+function issueOf(error: ErrorObject | undefined): ValidationIssue {
   if (error?.keyword === "additionalProperties") return unknownField(error.params.additionalProperty);
   const name = error?.instancePath.slice(1) ?? "";
   const types: readonly string[] = error?.params.type ?? [];
   return { code: "wrong_type", path: name, message: `${name} is of type ${types.slice(0, -1).join(" or ")}` };
 }
 
-function unknownField(name: string): Problem {
+function unknownField(name: string): ValidationIssue {
   const message = `There is a field that is not known; the nearest known one is ${nearestWord(name, seriesFieldNames).word}`;
   return { code: "unknown_field", path: "", message };
 }
 
 /** A parameter that is given under both of its names. */
-function twice({ startdate, start_date, enddate, end_date }: Fields): Problem | undefined {
+function twice({ startdate, start_date, enddate, end_date }: Fields): ValidationIssue | undefined {
   const name = given(startdate) && given(start_date) ? "startdate" : given(enddate) && given(end_date) ? "enddate" : "";
   return name === ""
     ? undefined

@@ -4,7 +4,7 @@ import { aggregations } from "../../metrics/buckets.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/series-request.js";
 import { exampleNames } from "../example-names.js";
-import { oneOf, Problem, success } from "../responses.js";
+import { oneOf, success, ValidationIssue } from "../responses.js";
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -173,7 +173,7 @@ const RefusedSeries = Type.Object(
   {
     ...Type.Partial(Type.Object(names)).properties,
     values: Type.Array(SeriesPoint, { description: "None.", maxItems: 0 }),
-    errors: Type.Array(Problem, { minItems: 1 }),
+    errors: Type.Array(ValidationIssue, { minItems: 1 }),
   },
   {
     title: "RefusedSeries",

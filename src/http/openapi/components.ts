@@ -15,7 +15,7 @@ export class Components {
    * regular expressions of most languages do not know it; the service checks them all the same.
    */
   add(schema: object): Schema {
-    const { title, pattern, refusal: _, ...rest } = eachType(schema as Schema);
+    const { title, pattern, issue: _, ...rest } = eachType(schema as Schema);
     const shown: Record<string, unknown> = Object.fromEntries(
       Object.entries(rest).map(([keyword, value]) => [keyword, this.#addIn(keyword, value)]),
     );

@@ -1,8 +1,8 @@
 import type { PointFold } from "../../metrics/slot-columns.js";
 import { isSeries, type WritableSeries } from "../../metrics/writable-series.js";
 import { isInWindow, type WriteWindow } from "../../metrics/write-window.js";
+import type { Issues } from "../issues.js";
 import { unknownFields } from "../known-fields.js";
-import type { Problems } from "../problems.js";
 import { readMoment, readValue } from "./point-values.js";
 
 const FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"] as const;
@@ -12,14 +12,14 @@ export interface PointReader {
   readonly series: WritableSeries;
   readonly window: WriteWindow;
   readonly fold: PointFold;
-  readonly problems: Problems;
+  readonly issues: Issues;
 }
 
 /** Takes one point `{ dimension, dimension_id, dimension_type, value, ts }`; `path` says where it stands in the body. */
 export function readFlatPoint(point: unknown, path: () => string, reader: PointReader): void {
-  const { series, window, fold, problems } = reader;
+  const { series, window, fold, issues } = reader;
   if (typeof point !== "object" || point === null || Array.isArray(point)) {
-    problems.add("not_an_object", path(), "A point is an object");
+    issues.add("not_an_object", path(), "A point is an object");
     return;
   }
   const { dimension, dimension_id, dimension_type, value, ts } = point as Record<string, unknown>;
@@ -37,11 +37,11 @@ export function readFlatPoint(point: unknown, path: () => string, reader: PointR
     return;
   }
   const at = path();
-  const before = problems.count;
-  unknownFields(point, FIELDS, at, problems);
-  if (!isSeries(found)) problems.add(found.code, `${at}.${found.field}`, found.message);
-  const amount = readValue(value, `${at}.value`, problems);
+  const before = issues.count;
+  unknownFields(point, FIELDS, at, issues);
+  if (!isSeries(found)) issues.add(found.code, `${at}.${found.field}`, found.message);
+  const amount = readValue(value, `${at}.value`, issues);
   const slotMs = isSeries(found) ? found.dimension.slotMs : 1;
-  const moment = readMoment(ts, { window, slotMs }, `${at}.ts`, problems);
-  if (problems.count === before && isSeries(found)) fold.add(found, moment, amount);
+  const moment = readMoment(ts, { window, slotMs }, `${at}.ts`, issues);
+  if (issues.count === before && isSeries(found)) fold.add(found, moment, amount);
 }

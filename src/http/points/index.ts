@@ -26,7 +26,7 @@ export interface PointParts {
 const precision = oneOf(precisions, {
   default: "ns",
   description: "Unit of the timestamps.",
-  refusal: { code: "bad_precision", message: `The precision is one of ${precisions.join(", ")}` },
+  issue: { code: "bad_precision", message: `The precision is one of ${precisions.join(", ")}` },
 });
 
 /** Writing of points, as JSON and as InfluxDB's clients do, with the ping that they begin with. An answer of 2xx means that they are durable and visible. */

@@ -1,5 +1,5 @@
-import { isInWindow, momentRefusal, type WriteWindow } from "../../metrics/write-window.js";
-import type { Problems } from "../problems.js";
+import { instantIssue, isInWindow, type WriteWindow } from "../../metrics/write-window.js";
+import type { Issues } from "../issues.js";
 
 const DIGITS = /^\d{1,16}$/;
 
@@ -9,23 +9,23 @@ export interface MomentRule {
   readonly slotMs: number;
 }
 
-/** The Unix ms that `ts` says, as a number or as the string that answers carry; else NaN, and the problem is noted. */
-export function readMoment(ts: unknown, { window, slotMs }: MomentRule, path: string, problems: Problems): number {
+/** The Unix ms that `ts` says, as a number or as the string that answers carry; else NaN, and the issue is noted. */
+export function readMoment(ts: unknown, { window, slotMs }: MomentRule, path: string, issues: Issues): number {
   const ms = typeof ts === "string" && DIGITS.test(ts) ? Number(ts) : ts;
   if (typeof ms !== "number" || !Number.isSafeInteger(ms)) {
     const code = ts === undefined || ts === null ? "required" : "bad_time";
-    problems.add(code, path, "A whole number of Unix milliseconds is expected");
+    issues.add(code, path, "A whole number of Unix milliseconds is expected");
     return Number.NaN;
   }
   if (isInWindow(ms, slotMs, window)) return ms;
-  const { code, message } = momentRefusal(ms, window);
-  problems.add(code, path, message);
+  const { code, message } = instantIssue(ms, window);
+  issues.add(code, path, message);
   return Number.NaN;
 }
 
-/** The finite number that `value` is; else NaN, and the problem is noted. */
-export function readValue(value: unknown, path: string, problems: Problems): number {
+/** The finite number that `value` is; else NaN, and the issue is noted. */
+export function readValue(value: unknown, path: string, issues: Issues): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  problems.add(value === undefined || value === null ? "required" : "bad_value", path, "A finite number is expected");
+  issues.add(value === undefined || value === null ? "required" : "bad_value", path, "A finite number is expected");
   return Number.NaN;
 }

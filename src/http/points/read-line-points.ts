@@ -1,9 +1,9 @@
-import type { Problem } from "../../errors.js";
+import type { ValidationIssue } from "../../errors.js";
 import { parseLine } from "../../formats/line-protocol.js";
-import { lineFaults } from "../../formats/line-splitter.js";
+import { lineIssues } from "../../formats/line-splitter.js";
 import { metricLine, type Precision } from "../../formats/metric-line.js";
 import { isSeries } from "../../metrics/writable-series.js";
-import { isInWindow, momentRefusal, type WriteWindow } from "../../metrics/write-window.js";
+import { instantIssue, isInWindow, type WriteWindow } from "../../metrics/write-window.js";
 import { mediaType } from "../body-text.js";
 import { readLines } from "../lines.js";
 import type { ApiContext } from "../route.js";
@@ -18,15 +18,15 @@ export interface LineTimes {
   readonly window: WriteWindow;
 }
 
-/** The points of a request in line protocol: all of them, or the refusal, which names lines. */
+/** The points of a request in line protocol: all of them, or the error, which names lines. */
 export async function readLinePoints(ctx: ApiContext, times: LineTimes, limits: WriteLimits): Promise<PointsRead> {
   mediaType(ctx);
   const reader = newPointReader(times.window);
   let count = 0;
   for await (const lines of readLines(ctx, { lineBytes: limits.line_bytes, totalBytes: limits.write_body_bytes })) {
-    for (const { number, text, fault } of lines) {
-      if (reader.problems.full) break;
-      if (fault !== undefined) reader.problems.add(fault, `line ${number}`, lineFaults[fault]);
+    for (const { number, text, issue } of lines) {
+      if (reader.issues.full) break;
+      if (issue !== undefined) reader.issues.add(issue, `line ${number}`, lineIssues[issue]);
       else if (!text.trimStart().startsWith("#")) {
         count += 1;
         readLine(text, number, times, reader);
@@ -34,7 +34,7 @@ export async function readLinePoints(ctx: ApiContext, times: LineTimes, limits: 
     }
     refuseOver(limits.batch_points, count);
   }
-  reader.problems.refuseIfAny(firstFault);
+  reader.issues.throwIfAny(firstIssue);
   return finishPoints(reader);
 }
 
@@ -42,7 +42,7 @@ export async function readLinePoints(ctx: ApiContext, times: LineTimes, limits: 
  * Most clients of InfluxDB show the message of an error and nothing else of it, so the message itself names the first bad line
  * and what is wrong with it: `line 2, tag dimension_id: …`.
  */
-function firstFault({ path, message }: Problem): string {
+function firstIssue({ path, message }: ValidationIssue): string {
   const [line, part = ""] = path.split(".");
   const where = part === "" ? "" : `, ${partNames[part] ?? part}`;
   return `${line}${where}: ${message}. Nothing was written`;
@@ -57,20 +57,20 @@ const partNames: Readonly<Record<string, string>> = {
 
 /** Takes one line; what is wrong with it, if anything, is noted. */
 function readLine(text: string, number: number, times: LineTimes, reader: PointReader): void {
-  const problem = takeLine(text, times, reader);
-  if (problem !== undefined) reader.problems.add(problem.code, `line ${number}${problem.path}`, problem.message);
+  const issue = takeLine(text, times, reader);
+  if (issue !== undefined) reader.issues.add(issue.code, `line ${number}${issue.path}`, issue.message);
 }
 
-function takeLine(text: string, { now, precision }: LineTimes, reader: PointReader): Problem | undefined {
+function takeLine(text: string, { now, precision }: LineTimes, reader: PointReader): ValidationIssue | undefined {
   const parsed = parseLine(text);
-  if ("fault" in parsed) return { code: "not_line_protocol", path: "", message: parsed.fault };
+  if ("issue" in parsed) return { code: "not_line_protocol", path: "", message: parsed.issue };
   const line = metricLine(parsed, precision);
-  if ("fault" in line) return { code: line.code, path: "", message: line.fault };
+  if ("issue" in line) return { code: line.code, path: "", message: line.issue };
   const series = reader.series.find(line.dimension, line.dimension_id, line.dimension_type);
   if (!isSeries(series)) return { code: series.code, path: `.${series.field}`, message: series.message };
   const ms = line.ms ?? now;
   if (!isInWindow(ms, series.dimension.slotMs, reader.window)) {
-    return { path: ".timestamp", ...momentRefusal(ms, reader.window) };
+    return { path: ".timestamp", ...instantIssue(ms, reader.window) };
   }
   reader.fold.add(series, ms, line.value);
   return undefined;

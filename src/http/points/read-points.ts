@@ -1,14 +1,14 @@
 import type { Limits } from "../../config.js";
 import { invalid, ServiceError } from "../../errors.js";
-import { lineFaults } from "../../formats/line-splitter.js";
+import { lineIssues } from "../../formats/line-splitter.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { PointFold } from "../../metrics/slot-columns.js";
 import { WritableSeries } from "../../metrics/writable-series.js";
 import type { WriteWindow } from "../../metrics/write-window.js";
 import { mediaType, readText } from "../body-text.js";
+import { Issues } from "../issues.js";
 import { unknownFields } from "../known-fields.js";
 import { readLines } from "../lines.js";
-import { Problems } from "../problems.js";
 import type { ApiContext } from "../route.js";
 import { compile } from "../schema-check.js";
 import { type PointReader, readFlatPoint } from "./flat-points.js";
@@ -22,7 +22,7 @@ export interface PointsRead {
   readonly columns: SlotColumn[];
 }
 
-/** The points of a request to `/api/metric/points`: all of them, or the refusal. */
+/** The points of a request to `/api/metric/points`: all of them, or the error. */
 export async function readPoints(ctx: ApiContext, window: WriteWindow, limits: WriteLimits): Promise<PointsRead> {
   const type = mediaType(ctx);
   if (type === "application/x-ndjson" || type === "application/ndjson") return readJsonLines(ctx, window, limits);
@@ -45,7 +45,7 @@ function parseJson(text: string): unknown {
 function readArray(body: readonly unknown[], window: WriteWindow, most: number): PointsRead {
   refuseOver(most, body.length);
   const reader = newPointReader(window);
-  for (let i = 0; i < body.length && !reader.problems.full; i += 1) readFlatPoint(body[i], () => `[${i}]`, reader);
+  for (let i = 0; i < body.length && !reader.issues.full; i += 1) readFlatPoint(body[i], () => `[${i}]`, reader);
   return finishPoints(reader);
 }
 
@@ -55,9 +55,9 @@ async function readJsonLines(ctx: ApiContext, window: WriteWindow, limits: Write
   for await (const lines of readLines(ctx, { lineBytes: limits.line_bytes, totalBytes: limits.write_body_bytes })) {
     count += lines.length;
     refuseOver(limits.batch_points, count);
-    for (const { number, text, fault } of lines) {
-      if (reader.problems.full) break;
-      if (fault !== undefined) reader.problems.add(fault, `line ${number}`, lineFaults[fault]);
+    for (const { number, text, issue } of lines) {
+      if (reader.issues.full) break;
+      if (issue !== undefined) reader.issues.add(issue, `line ${number}`, lineIssues[issue]);
       else readJsonLine(text, number, reader);
     }
   }
@@ -69,7 +69,7 @@ function readJsonLine(text: string, number: number, reader: PointReader): void {
   try {
     point = JSON.parse(text);
   } catch {
-    reader.problems.add("not_json", `line ${number}`, "The line is not JSON");
+    reader.issues.add("not_json", `line ${number}`, "The line is not JSON");
     return;
   }
   readFlatPoint(point, () => `line ${number}`, reader);
@@ -80,16 +80,16 @@ const isBlock = compile(PointBlock);
 const BLOCK_FIELDS = Object.keys(PointBlock.properties);
 
 function readBlock(body: unknown, window: WriteWindow, most: number): PointsRead {
-  const problems = new Problems();
+  const issues = new Issues();
   if (typeof body === "object" && body !== null && BLOCK_FIELDS.some((name) => Object.hasOwn(body, name))) {
-    unknownFields(body, BLOCK_FIELDS, "", problems);
-    problems.refuseIfAny(NOTHING_WRITTEN);
+    unknownFields(body, BLOCK_FIELDS, "", issues);
+    issues.throwIfAny(NOTHING_WRITTEN);
   }
   if (!isBlock(body))
     throw invalid("not_points", "", "An array of points, or a block of series, ts and values, is expected");
-  const { count, columns } = readPointBlock(body, window, problems);
+  const { count, columns } = readPointBlock(body, window, issues);
   refuseOver(most, count);
-  problems.refuseIfAny(NOTHING_WRITTEN);
+  issues.throwIfAny(NOTHING_WRITTEN);
   if (count === 0) throw emptyWrite();
   return { count, columns: columns() };
 }
@@ -97,12 +97,12 @@ function readBlock(body: unknown, window: WriteWindow, most: number): PointsRead
 const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";
 
 export function newPointReader(window: WriteWindow): PointReader {
-  return { series: new WritableSeries(), window, fold: new PointFold(), problems: new Problems() };
+  return { series: new WritableSeries(), window, fold: new PointFold(), issues: new Issues() };
 }
 
 /** The points read, unless there are none or something is wrong with one of them. */
-export function finishPoints({ fold, problems }: PointReader): PointsRead {
-  problems.refuseIfAny(NOTHING_WRITTEN);
+export function finishPoints({ fold, issues }: PointReader): PointsRead {
+  issues.throwIfAny(NOTHING_WRITTEN);
   if (fold.count === 0) throw emptyWrite();
   return { count: fold.count, columns: fold.columns() };
 }

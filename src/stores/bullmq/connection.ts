@@ -89,7 +89,7 @@ const clientMessages =
   /^(Connection is closed|Stream isn't writeable and enableOfflineQueue options is false|Command timed out)/;
 
 /** The `ServiceError` that an error of Redis or of its client stands for; undefined for any other error. */
-export function redisFailure(error: unknown): ServiceError | undefined {
+export function redisServiceError(error: unknown): ServiceError | undefined {
   if (!(error instanceof Error)) return undefined;
   if (!(error instanceof ReplyError) && !clientErrors.test(error.name) && !clientMessages.test(error.message))
     return undefined;

@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Probe } from "../../probe.js";
 import type { JobEngine, OpenParts } from "../stores.js";
-import { connectionError, connections, redisFailure } from "./connection.js";
+import { connectionError, connections, redisServiceError } from "./connection.js";
 import { bullmqWakeUp } from "./wake-up.js";
 
 /** How long opening waits for Redis, which may be unreachable, ms. */
@@ -24,20 +24,20 @@ export async function openBullmq({ settings, log, clock }: OpenParts): Promise<J
     socketTimeout: 2 * COMMAND_MS,
   });
   /** Why Redis refuses connections, where that is known. */
-  let refusal: string | undefined;
+  let reason: string | undefined;
   /** What was last logged while Redis was unreachable. */
   let logged: string | undefined;
   let closed = false;
   producer.on("error", (error: unknown) => {
-    refusal = connectionError(error);
+    reason = connectionError(error);
   });
   producer.on("ready", () => {
     if (logged !== undefined) log.info(`Redis at ${redis.host} is back`);
     logged = undefined;
-    refusal = undefined;
+    reason = undefined;
   });
   producer.on("close", () => {
-    const words = `Redis at ${redis.host} is away${refusal === undefined ? "" : `: ${refusal}`}`;
+    const words = `Redis at ${redis.host} is away${reason === undefined ? "" : `: ${reason}`}`;
     if (logged !== words && !closed) log.warn(words);
     logged = words;
   });
@@ -48,8 +48,8 @@ export async function openBullmq({ settings, log, clock }: OpenParts): Promise<J
   return {
     wakeUp,
     wakeUpOutlives: true,
-    probes: [redisProbe(producer, () => refusal)],
-    failureOf: redisFailure,
+    probes: [redisProbe(producer, () => reason)],
+    serviceErrorOf: redisServiceError,
     async close() {
       if (closed) return;
       closed = true;
@@ -66,15 +66,15 @@ async function ready(client: Redis): Promise<void> {
 }
 
 /** Whether Redis responds, and is configured to lose no job by itself. The service works without it, with delays. */
-function redisProbe(client: Redis, refusal: () => string | undefined): Probe {
+function redisProbe(client: Redis, reason: () => string | undefined): Probe {
   return {
     name: "jobs",
     required: false,
     async check() {
       const info = await client.info().catch((error: unknown) => {
-        if (refusal() === undefined) throw error;
+        if (reason() === undefined) throw error;
       });
-      if (info === undefined) return refusal();
+      if (info === undefined) return reason();
       const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
       if (policy !== undefined && policy !== "noeviction") return `maxmemory-policy is ${policy}, not noeviction`;
       if (/^aof_enabled:0/m.test(info)) return "appendonly is off";

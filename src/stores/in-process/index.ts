@@ -7,7 +7,7 @@ export function openInProcess(): JobEngine {
     wakeUp: inProcessWakeUp(),
     wakeUpOutlives: false,
     probes: [],
-    failureOf: () => undefined,
+    serviceErrorOf: () => undefined,
     close: async () => {},
   };
 }

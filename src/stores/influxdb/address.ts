@@ -17,15 +17,15 @@ export function influxAddress({ metrics }: Pick<Settings, "metrics">): InfluxAdd
   const [scheme = ""] = metrics.url.split("//", 1);
   const protocol = { "influxdb:": "http:", "influxdbs:": "https:" }[scheme];
   const url = protocol === undefined ? undefined : parsed(`${protocol}${metrics.url.slice(scheme.length)}`);
-  if (url === undefined || url.hostname === "") throw refusal("is not such a URL");
+  if (url === undefined || url.hostname === "") throw wrongUrl("is not such a URL");
   if (url.username !== "" || url.password !== "")
-    throw refusal("holds a user or a password, which InfluxDB 2 does not know");
+    throw wrongUrl("holds a user or a password, which InfluxDB 2 does not know");
   for (const name of url.searchParams.keys()) {
-    if (!["org", "bucket", "token"].includes(name)) throw refusal("has a parameter besides org, bucket and token");
+    if (!["org", "bucket", "token"].includes(name)) throw wrongUrl("has a parameter besides org, bucket and token");
   }
   const part = (name: string) => {
     const value = url.searchParams.get(name);
-    if (value === null || value === "") throw refusal(`has no ${name}`);
+    if (value === null || value === "") throw wrongUrl(`has no ${name}`);
     return value;
   };
   const org = part("org");
@@ -39,6 +39,6 @@ function parsed(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-function refusal(what: string): StartError {
+function wrongUrl(what: string): StartError {
   return new StartError(`METRICS_URL ${what}. Allowed: ${allowed}`);
 }

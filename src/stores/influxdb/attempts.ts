@@ -1,6 +1,6 @@
 import { retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
-import { waitAfter } from "./failure.js";
+import { waitAfter } from "./errors.js";
 
 export interface AttemptLimits {
   /** All attempts together take no longer, ms. */

@@ -2,7 +2,7 @@ import { HttpError } from "@influxdata/influxdb-client";
 import { tlsError } from "../tls-errors.js";
 import type { InfluxAddress } from "./address.js";
 import type { InfluxClient } from "./client.js";
-import { BucketTrouble } from "./failure.js";
+import { BucketError } from "./errors.js";
 
 /** A bucket as the server describes it. */
 export interface Bucket {
@@ -12,7 +12,7 @@ export interface Bucket {
 
 /**
  * Looks for the bucket, and makes it when there is none: one that keeps points for `keepMs` (undefined: for ever). Throws a
- * `BucketTrouble` with a word for the operator when it cannot be had with this token.
+ * `BucketError` with a word for the operator when it cannot be had with this token.
  */
 export async function findBucket(
   client: InfluxClient,
@@ -30,12 +30,12 @@ export async function findBucket(
   } catch (error) {
     const status = statusOf(error);
     if (status === 401 || status === 403)
-      throw new BucketTrouble("there is no such bucket, and the token may not make it");
+      throw new BucketError("there is no such bucket, and the token may not make it");
     // Another process may have made it in this moment.
     if (status !== 409 && status !== 422) throw error;
   }
   const made = await lookUp(client, address, signal);
-  if (made === undefined) throw new BucketTrouble("there is no such bucket, or the token may not see it");
+  if (made === undefined) throw new BucketError("there is no such bucket, or the token may not see it");
   return made;
 }
 
@@ -55,7 +55,7 @@ async function lookUp(
 async function organization(client: InfluxClient, { org }: InfluxAddress, signal: AbortSignal): Promise<string> {
   const query = new URLSearchParams({ org });
   const { orgs: [found] = [] } = await call<{ orgs?: { id: string }[] }>(client, `/api/v2/orgs?${query}`, signal);
-  if (found === undefined) throw new BucketTrouble("there is no such organization, or the token may not see it");
+  if (found === undefined) throw new BucketError("there is no such organization, or the token may not see it");
   return found.id;
 }
 
@@ -71,9 +71,9 @@ async function call<T extends object>(client: InfluxClient, path: string, signal
   } catch (error) {
     const status = statusOf(error);
     if (status === 404) return {};
-    if (status === 401 || status === 403) throw new BucketTrouble("the token is refused");
-    const trouble = tlsError(error);
-    if (trouble !== undefined) throw new BucketTrouble(trouble);
+    if (status === 401 || status === 403) throw new BucketError("the token is refused");
+    const reason = tlsError(error);
+    if (reason !== undefined) throw new BucketError(reason);
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { Plane } from "../../metrics/series-store.js";
 import { parseNumber, parseTime } from "./csv-values.js";
-import { BrokenAnswer } from "./failure.js";
+import { BrokenAnswer } from "./errors.js";
 import { fieldOf } from "./line-text.js";
 
 /** A column to be filled: the slots of one series over one window, in both planes. */

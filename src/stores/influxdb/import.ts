@@ -23,7 +23,7 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
     retentionMs: () => engine.retentionMs(),
     async begin(mark) {
       source = mark;
-      for (const probe of engine.probes) await refuseTrouble(probe, url);
+      for (const probe of engine.probes) await throwUnlessUp(probe, url);
       return beginCopy(client, bucket, mark, clock());
     },
     finish: () => finishCopy(client, source, clock()),
@@ -35,9 +35,9 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
 }
 
 /** Words for the person who named the server, when it cannot be used. */
-async function refuseTrouble({ check }: Probe, url: string): Promise<void> {
-  const trouble = await check().catch((error: unknown) => {
+async function throwUnlessUp({ check }: Probe, url: string): Promise<void> {
+  const note = await check().catch((error: unknown) => {
     throw new StartError(`METRICS_URL: InfluxDB at ${url} is not there`, { cause: error });
   });
-  if (trouble !== undefined) throw new StartError(`METRICS_URL: InfluxDB at ${url}: ${trouble}`);
+  if (note !== undefined) throw new StartError(`METRICS_URL: InfluxDB at ${url}: ${note}`);
 }

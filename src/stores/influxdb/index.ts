@@ -6,7 +6,7 @@ import type { MetricEngine, OpenParts } from "../stores.js";
 import { influxAddress } from "./address.js";
 import { findBucket } from "./bucket.js";
 import { influxClient } from "./client.js";
-import { BucketTrouble, influxFailure } from "./failure.js";
+import { BucketError, influxServiceError } from "./errors.js";
 import { KnownBucket } from "./known-bucket.js";
 import { influxSeriesStore } from "./series-store.js";
 
@@ -49,7 +49,7 @@ export async function openInflux({ settings, log, clock }: OpenParts): Promise<M
     exclusive: false,
     retentionMs: () => bucket.retentionMs,
     probes: [probe(bucket)],
-    failureOf: influxFailure,
+    serviceErrorOf: influxServiceError,
     async close() {
       bucket.close();
       closing.abort();
@@ -68,7 +68,7 @@ function probe(bucket: KnownBucket): Probe {
         await bucket.look();
         return undefined;
       } catch (error) {
-        if (error instanceof BucketTrouble) return error.message;
+        if (error instanceof BucketError) return error.message;
         throw error;
       }
     },

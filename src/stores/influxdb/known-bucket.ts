@@ -1,7 +1,7 @@
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import type { Bucket } from "./bucket.js";
-import { BucketTrouble } from "./failure.js";
+import { BucketError } from "./errors.js";
 
 /** How often the bucket is looked for while it is not to be had, and looked at while it is, ms. */
 const SEEK_MS = 5_000;
@@ -75,7 +75,7 @@ export class KnownBucket {
       this.#retentionMs = bucket.retentionMs;
       return bucket;
     } catch (error) {
-      if (error instanceof BucketTrouble) {
+      if (error instanceof BucketError) {
         this.#bucket = undefined;
         this.#say(error.message, () =>
           this.#parts.log.error(`Series can be neither read nor written: InfluxDB at ${host}: ${error.message}`),

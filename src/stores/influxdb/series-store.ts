@@ -7,7 +7,7 @@ import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/series-stor
 import { attempts } from "./attempts.js";
 import type { InfluxClient } from "./client.js";
 import { CsvSlots, SlotTarget } from "./csv-slots.js";
-import { requestFailure } from "./failure.js";
+import { requestError } from "./errors.js";
 import { fluxScript } from "./flux-script.js";
 import type { KnownBucket } from "./known-bucket.js";
 import { halves, lineTexts } from "./line-text.js";
@@ -159,7 +159,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       return await work();
     } catch (error) {
       const status = statusOf(error);
-      const failure = requestFailure(error);
+      const failure = requestError(error);
       if (failure.kind === "internal" || [201, 401, 403, 404].includes(status ?? 0))
         log.error({ status }, `InfluxDB did not accept a ${what}`);
       if (status === undefined && !closing.aborted) bucket.look().catch(() => {});

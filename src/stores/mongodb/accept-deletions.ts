@@ -6,7 +6,7 @@ import type { EntityId } from "../../entities/entity.js";
 import { byIds } from "./collection.js";
 import { entityCollectionsOf } from "./entity-document.js";
 import { addKeys, type KeyWrapping } from "./entity-keys.js";
-import { isOfOneCall } from "./failure.js";
+import { isOfOneCall } from "./errors.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
 import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./marks.js";
 import type { Transact } from "./transaction.js";

@@ -9,7 +9,7 @@ import {
   MongoServerError,
 } from "mongodb";
 import { StartError } from "../../errors.js";
-import { mongoFailure } from "./failure.js";
+import { mongoServiceError } from "./errors.js";
 
 /** A collection as this service needs it: made at start, and looked at again each time. */
 export interface CollectionPlan {
@@ -61,7 +61,7 @@ async function makeIndexes(db: Db, name: string, needed: readonly IndexDescripti
     } catch (error) {
       // A large collection takes longer than an answer may; the server goes on, and the next try waits for the same index.
       if (error instanceof MongoNetworkTimeoutError && tries < TRIES) continue;
-      throw indexFailure(db, name, missing, error);
+      throw indexError(db, name, missing, error);
     }
   }
 }
@@ -87,8 +87,8 @@ function fieldsOf({ key }: { readonly key: IndexDescription["key"] }): [string, 
 }
 
 /** What the server refuses is told with the index; what passes is told as it is. */
-function indexFailure(db: Db, name: string, missing: readonly IndexDescription[], error: unknown): unknown {
-  if (!(error instanceof MongoServerError) || error.code === UNAUTHORIZED || mongoFailure(error) !== undefined)
+function indexError(db: Db, name: string, missing: readonly IndexDescription[], error: unknown): unknown {
+  if (!(error instanceof MongoServerError) || error.code === UNAUTHORIZED || mongoServiceError(error) !== undefined)
     return error;
   const keys = missing.map((index) => JSON.stringify(Object.fromEntries(fieldsOf(index)))).join(", ");
   return new StartError(
@@ -119,8 +119,8 @@ export async function checkCluster(
   const ours = new RegExp(`^(${[data.name, ledger].map(literally).join("|")})\\.`);
   const collections = client.db("config").collection<ShardedCollection>("collections");
   const sharded = await collections.find({ _id: ours }).toArray().catch(notAllowed);
-  const fault = shardingFault(sharded, data, ledger);
-  if (fault !== undefined) throw new StartError(fault);
+  const error = shardingError(sharded, data, ledger);
+  if (error !== undefined) throw new StartError(error);
 }
 
 const UNAUTHORIZED = 13;
@@ -134,7 +134,7 @@ function notAllowed(error: unknown): never {
  * What is wrong with the way that collections are sharded; undefined when nothing is. A cluster keeps an `_id` unique only
  * where it is the shard key, and a unique index only where it begins with it.
  */
-export function shardingFault(
+export function shardingError(
   sharded: readonly ShardedCollection[],
   data: { readonly name: string; readonly plans: readonly CollectionPlan[] },
   ledger: string,

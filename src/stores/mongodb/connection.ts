@@ -3,7 +3,7 @@ import { retry } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { tlsError } from "../tls-errors.js";
-import { mongoFailure } from "./failure.js";
+import { mongoServiceError } from "./errors.js";
 import { abortAbandoned, type Transact, transactions } from "./transaction.js";
 
 /** Both databases on one server. */
@@ -62,12 +62,12 @@ export async function connect(
       };
     } catch (error) {
       await client.close();
-      throw refusalOf(error, hosts) ?? error;
+      throw startErrorOf(error, hosts) ?? error;
     }
   }
 
   return retry(once, (error, attempt) => {
-    if (mongoFailure(error)?.kind !== "unavailable" && !isNameFailure(error)) return undefined;
+    if (mongoServiceError(error)?.kind !== "unavailable" && !isNameError(error)) return undefined;
     if (performance.now() > until) {
       throw new StartError(`ENTITIES_URL: MongoDB at ${hosts} is not there, or has no primary`, { cause: error });
     }
@@ -164,7 +164,7 @@ const UNAUTHORIZED = 13;
  * Why this is not mended by waiting; undefined where it may be. Words of a server may repeat what it was sent, so its own are not
  * told.
  */
-function refusalOf(error: unknown, hosts: string): StartError | undefined {
+function startErrorOf(error: unknown, hosts: string): StartError | undefined {
   if (error instanceof StartError) return error;
   const code = error instanceof MongoServerError ? error.code : undefined;
   if (code === AUTHENTICATION_FAILED) {
@@ -173,9 +173,9 @@ function refusalOf(error: unknown, hosts: string): StartError | undefined {
   if (code === UNAUTHORIZED) {
     return new StartError(`ENTITIES_URL: MongoDB at ${hosts} does not let this user use both databases`);
   }
-  const trouble = tlsErrorOf(error);
-  if (trouble !== undefined) {
-    return new StartError(`ENTITIES_URL: MongoDB at ${hosts} cannot be used: ${trouble}`, { cause: error });
+  const reason = tlsErrorOf(error);
+  if (reason !== undefined) {
+    return new StartError(`ENTITIES_URL: MongoDB at ${hosts} cannot be used: ${reason}`, { cause: error });
   }
   const { code: failed, path } = error as NodeJS.ErrnoException;
   if (path === undefined || failed === undefined) return undefined;
@@ -186,12 +186,12 @@ function refusalOf(error: unknown, hosts: string): StartError | undefined {
 function tlsErrorOf(error: unknown): string | undefined {
   if (!(error instanceof MongoServerSelectionError)) return tlsError(error);
   const servers = [...(error.reason?.servers.values() ?? [])];
-  const troubles = servers.map((server) => tlsError(server.error));
-  return troubles.every((trouble) => trouble !== undefined) ? troubles[0] : undefined;
+  const reasons = servers.map((server) => tlsError(server.error));
+  return reasons.every((reason) => reason !== undefined) ? reasons[0] : undefined;
 }
 
 /** Whether the names of `mongodb+srv://` could not be asked for. */
-function isNameFailure(error: unknown): boolean {
+function isNameError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && /^query(Srv|Txt)/.test(String(error.syscall));
 }
 

@@ -5,7 +5,7 @@ import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { byIds, type CollectionPlan } from "./collection.js";
-import { isOfOneCall } from "./failure.js";
+import { isOfOneCall } from "./errors.js";
 
 const entityKeys: CollectionPlan = { name: "entity_keys", indexes: [] };
 

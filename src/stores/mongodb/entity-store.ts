@@ -13,7 +13,7 @@ import {
   type IdentityDocument,
 } from "./entity-document.js";
 import { addKeys, type KeyWrapping } from "./entity-keys.js";
-import { isOfOneCall } from "./failure.js";
+import { isOfOneCall } from "./errors.js";
 import { messageDocument, messagesOf, slotOf, touchedSlotsOf } from "./history.js";
 import { newestCutOffs } from "./ledger-document.js";
 import { Conflict, type Transact, unlessConflict } from "./transaction.js";

@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 import type { Idempotency, IdempotentRequest } from "../../entities/idempotency.js";
 import { ServiceError } from "../../errors.js";
 import type { CollectionPlan } from "./collection.js";
-import { isDuplicate } from "./failure.js";
+import { isDuplicate } from "./errors.js";
 
 /** `owner` has the request until `until` (Unix ms). */
 export interface RequestDocument extends Omit<IdempotentRequest, "id"> {

@@ -10,7 +10,7 @@ import {
   segmentsOf,
 } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
-import { duplicatesOf } from "./failure.js";
+import { duplicatesOf } from "./errors.js";
 import { importPart, inBatches } from "./import-part.js";
 
 /** Segments and experiences. */

@@ -1,7 +1,7 @@
 import type { Collection, Document, Filter, OptionalUnlessRequiredId } from "mongodb";
 import type { CopyRecord, PartTarget } from "../copy.js";
 import { byIds } from "./collection.js";
-import { duplicatesOf } from "./failure.js";
+import { duplicatesOf } from "./errors.js";
 
 /** Documents that one read hands out, or one write takes. */
 export const IMPORT_BATCH = 500;

@@ -11,7 +11,7 @@ import { connect } from "./connection.js";
 import { entityCollections } from "./entity-document.js";
 import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./entity-keys.js";
 import { mongoEntityStore } from "./entity-store.js";
-import { mongoFailure } from "./failure.js";
+import { mongoServiceError } from "./errors.js";
 import { historyCollections, mongoHistory, mongoSlotCounts, slotCountCollections } from "./history.js";
 import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
 import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
@@ -62,7 +62,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     shared: true,
     pepper,
     probes: [probe("ledger", ledger, deadlineMs), probe("entities", data, deadlineMs)],
-    failureOf: mongoFailure,
+    serviceErrorOf: mongoServiceError,
     close,
   };
 }

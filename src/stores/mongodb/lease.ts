@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Lease } from "../../metrics/lease.js";
 import type { CollectionPlan } from "./collection.js";
-import { isDuplicate } from "./failure.js";
+import { isDuplicate } from "./errors.js";
 
 export const leaseCollections: readonly CollectionPlan[] = [{ name: "leases", indexes: [] }];
 

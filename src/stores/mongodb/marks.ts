@@ -1,7 +1,7 @@
 import type { ClientSession, Collection, Db } from "mongodb";
 import type { ErasureWatermark } from "../../deletions/erasure-watermark.js";
 import { byIds, type CollectionPlan } from "./collection.js";
-import { isDuplicate } from "./failure.js";
+import { isDuplicate } from "./errors.js";
 
 /** Single facts about a database, each a document under a name of its own. */
 export const marks: CollectionPlan = { name: "marks", indexes: [] };

@@ -11,7 +11,7 @@ import {
 import { repeat, retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
-import { isDuplicate, mongoFailure } from "./failure.js";
+import { isDuplicate, mongoServiceError } from "./errors.js";
 
 /** Runs `work` in a multi-document transaction: all that it writes with the session is kept, or nothing. */
 export type Transact = <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
@@ -65,7 +65,7 @@ const PAUSE_MS = 50;
 
 /** The driver hands on some errors of a connection that is cut at a commit as they are, and then fails to see that the commit is to be sent again. */
 function unknownIfCut(error: Error): never {
-  if (error instanceof MongoError || mongoFailure(error) === undefined) throw error;
+  if (error instanceof MongoError || mongoServiceError(error) === undefined) throw error;
   const unknown = new MongoNetworkError("The connection was cut at a commit", { cause: error });
   unknown.addErrorLabel("UnknownTransactionCommitResult");
   throw unknown;

@@ -12,7 +12,7 @@ import { entitiesMigrations } from "./entities-migrations.js";
 import { entityKeysSchema, sqliteEntityKeys } from "./entity-keys.js";
 import { entitySchema, sqliteEntityStore } from "./entity-store.js";
 import { erasureWatermarkSchema, sqliteErasureWatermark } from "./erasure-watermark.js";
-import { sqliteFailure } from "./failure.js";
+import { sqliteServiceError } from "./errors.js";
 import { lockFolder } from "./folder-lock.js";
 import { foldersOf } from "./folders.js";
 import { historySchema, sqliteHistory } from "./history.js";
@@ -77,7 +77,7 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
       shared: false,
       probes: [probe("ledger", ledgerDb), probe("entities", entitiesDb)],
       pepper,
-      failureOf: sqliteFailure,
+      serviceErrorOf: sqliteServiceError,
       close: async () => files.close(),
     };
   } catch (error) {
@@ -99,7 +99,7 @@ export async function openSqliteMetrics(settings: Settings): Promise<MetricEngin
       exclusive: true,
       retentionMs: () => undefined,
       probes: [probe("metrics", db)],
-      failureOf: sqliteFailure,
+      serviceErrorOf: sqliteServiceError,
       close: async () => files.close(),
     };
   } catch (error) {

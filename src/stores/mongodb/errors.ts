@@ -55,7 +55,7 @@ const passingNames: ReadonlySet<string> = new Set([
 ]);
 
 /** What an error of MongoDB means to a caller; undefined when it is none, or a mistake of ours. */
-export function mongoFailure(thrown: unknown): ServiceError | undefined {
+export function mongoServiceError(thrown: unknown): ServiceError | undefined {
   const error = unwrapped(thrown);
   if (error instanceof MongoError) {
     if (isDuplicate(error)) return undefined;
@@ -69,7 +69,7 @@ export function mongoFailure(thrown: unknown): ServiceError | undefined {
 }
 
 /** Whether an error of calls that are done as one may come from what one of them brought. */
-export const isOfOneCall = (error: unknown) => mongoFailure(error) === undefined;
+export const isOfOneCall = (error: unknown) => mongoServiceError(error) === undefined;
 
 /** A write of many documents that could not even be tried wraps why. */
 function unwrapped(error: unknown): unknown {

@@ -2,8 +2,8 @@ import { AbortError, HttpError, RequestTimedOutError } from "@influxdata/influxd
 import { ServiceError } from "../../errors.js";
 
 /** Something that an operator must put right before the bucket can be used. */
-export class BucketTrouble extends Error {
-  override readonly name = "BucketTrouble";
+export class BucketError extends Error {
+  override readonly name = "BucketError";
 }
 
 /** An answer that says of itself, or shows, that it is not what was asked for. */
@@ -21,9 +21,9 @@ const backoff = [100, 400];
 const LONGEST_WAIT = 3_600;
 
 /** What an error of the client means to a caller; undefined when it is none. */
-export function influxFailure(error: unknown): ServiceError | undefined {
-  if (error instanceof HttpError) return statusFailure(error);
-  if (error instanceof BucketTrouble) return unavailable(error, 5);
+export function influxServiceError(error: unknown): ServiceError | undefined {
+  if (error instanceof HttpError) return statusError(error);
+  if (error instanceof BucketError) return unavailable(error, 5);
   if (error instanceof BrokenAnswer || error instanceof AbortError || error instanceof RequestTimedOutError) {
     return unavailable(error, 1);
   }
@@ -31,9 +31,9 @@ export function influxFailure(error: unknown): ServiceError | undefined {
 }
 
 /** What an error of a request to the server means to a caller, whatever it is. */
-export function requestFailure(error: unknown): ServiceError {
+export function requestError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  return influxFailure(error) ?? unavailable(error, 1);
+  return influxServiceError(error) ?? unavailable(error, 1);
 }
 
 /** How long to wait before attempt `attempt` + 1, ms; undefined when another would end as this one. */
@@ -45,7 +45,7 @@ export function waitAfter(error: unknown, attempt: number): number | undefined {
     return asked === undefined ? wait : Math.max(wait, 1_000 * asked);
   }
   const isFinal =
-    error instanceof BucketTrouble ||
+    error instanceof BucketError ||
     error instanceof BrokenAnswer ||
     error instanceof ServiceError ||
     error instanceof TypeError ||
@@ -54,7 +54,7 @@ export function waitAfter(error: unknown, attempt: number): number | undefined {
 }
 
 /** Lines that the server does not understand or does not take are our mistake: sending them again would not help. */
-function statusFailure(error: HttpError): ServiceError {
+function statusError(error: HttpError): ServiceError {
   const isOurs = [400, 405, 413, 414, 415, 422].includes(error.statusCode);
   if (isOurs) return new ServiceError("internal", "Internal error", { cause: error });
   return unavailable(error, retryAfter(error) ?? 1);

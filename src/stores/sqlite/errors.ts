@@ -10,7 +10,7 @@ const FULL = 13;
 const CANNOT_OPEN = 14;
 
 /** What an error of SQLite means to a caller; undefined when it is none, or a mistake of ours. */
-export function sqliteFailure(error: unknown): ServiceError | undefined {
+export function sqliteServiceError(error: unknown): ServiceError | undefined {
   const code = resultCode(error);
   if (code === FULL) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
   if ([BUSY, LOCKED, NO_MEMORY, INTERRUPTED, IO_ERROR, CANNOT_OPEN].includes(code)) {

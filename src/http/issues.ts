@@ -1,11 +1,11 @@
-import { type Problem, ServiceError } from "../errors.js";
+import { ServiceError, type ValidationIssue } from "../errors.js";
 
-/** As many problems as an answer names. */
+/** As many issues as an answer names. */
 const NAMED = 100;
 
-/** What is wrong with a request, problem by problem; the first hundred are named. */
-export class Problems {
-  readonly #named: Problem[] = [];
+/** What is wrong with a request, issue by issue; the first hundred are named. */
+export class Issues {
+  readonly #named: ValidationIssue[] = [];
   #count = 0;
 
   get count(): number {
@@ -22,11 +22,11 @@ export class Problems {
     if (this.#named.length < NAMED) this.#named.push({ code, path, message });
   }
 
-  /** Refuses the request when there is a problem; the message may be made from the first one. */
-  refuseIfAny(message: string | ((first: Problem) => string)): void {
+  /** Refuses the request when there is an issue; the message may be made from the first one. */
+  throwIfAny(message: string | ((first: ValidationIssue) => string)): void {
     const [first] = this.#named;
     if (first === undefined) return;
     const text = typeof message === "string" ? message : message(first);
-    throw new ServiceError("invalid", text, { problems: this.#named });
+    throw new ServiceError("invalid", text, { issues: this.#named });
   }
 }
