@@ -1,7 +1,13 @@
-import { checkSettings } from "./config/check.js";
+import { readFileSync } from "node:fs";
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { fromEnvironment } from "./config/environment.js";
-import { readJson } from "./config/read-json.js";
-import { defaultSettings } from "./config/setting-schema.js";
+import {
+  allowedWords,
+  defaultSettings,
+  type SettingSchema,
+  settingList,
+  settingsSchema,
+} from "./config/setting-schema.js";
 import { StartError } from "./errors.js";
 
 /** Every setting, as `config/schema.json` describes it. Times are ms, sizes bytes, `keep` a duration or null for ever. */
@@ -95,4 +101,50 @@ function laidOver(under: Tree, over: Tree): Tree {
 
 function isTree(value: unknown): value is Tree {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What the JSON file holds that the setting `name` names. Throws a `StartError`, which does not quote the file: it may hold secrets. */
+export function readJson(name: string, path: string | URL): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new StartError(`${name} names ${path}, which cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StartError(`${name} names ${path}, which is not JSON`);
+  }
+}
+
+const ajv = new Ajv2020({ allowUnionTypes: true });
+ajv.addVocabulary(["environment", "secret"]);
+const valid = ajv.compile(settingsSchema);
+
+/** Throws a `StartError` of one line that names the first wrong setting, what is wrong with it, and what is allowed. */
+function checkSettings(settings: unknown): void {
+  if (!valid(settings)) throw new StartError(wordsFor((valid.errors as ErrorObject[])[0] as ErrorObject));
+}
+
+function wordsFor(error: ErrorObject): string {
+  const path = error.instancePath.split("/").slice(1);
+  if (error.keyword === "additionalProperties") return unknownWords(path, String(error.params.additionalProperty));
+  if (error.keyword === "required" && path.length < 2) path.push(String(error.params.missingProperty));
+  const setting = settingList.find(({ path: own }) => own.every((name, index) => path[index] === name));
+  if (setting === undefined) return `The settings are wrong: ${path.join(".") || "the whole"} ${error.message}`;
+  const inside = path.slice(setting.path.length).join(".");
+  const what =
+    error.keyword === "required"
+      ? `lacks ${error.params.missingProperty}`
+      : error.keyword === "pattern"
+        ? "has another form"
+        : error.message;
+  return `${setting.name} (${setting.environment}) is wrong: ${inside === "" ? "it" : `its ${inside}`} ${what}. Allowed: ${allowedWords(setting.schema)}. ${setting.schema.description}`;
+}
+
+function unknownWords(path: readonly string[], name: string): string {
+  const full = [...path, name].join(".");
+  const level = path.reduce<SettingSchema | undefined>((schema, step) => schema?.properties?.[step], settingsSchema);
+  return `${full} is not a setting. Allowed here: ${Object.keys(level?.properties ?? level?.items?.properties ?? {}).join(", ")}`;
 }

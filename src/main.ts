@@ -3,11 +3,10 @@ import { compose, type Service } from "./compose.js";
 import { similarNames } from "./config/environment.js";
 import { readSettings, type Settings } from "./config.js";
 import { dieAt } from "./failpoint.js";
-import { type FirstKey, firstLines, keepInFile } from "./first-key.js";
 import { scopes } from "./keys/api-key.js";
 import { mintKey } from "./keys/mint-key.js";
 import { openLog } from "./log.js";
-import { startFailure } from "./start-failure.js";
+import { type FirstKey, firstLines, keepInFile, startFailure } from "./start-output.js";
 
 // What this process writes is for its owner alone.
 process.umask(0o077);

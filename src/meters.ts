@@ -13,6 +13,15 @@ export interface Meters {
   readonly contentType: string;
 }
 
+/** A store as `/ready` names it. */
+export interface Probe {
+  readonly name: string;
+  /** Whether the service is of no use without it. */
+  readonly required: boolean;
+  /** Rejects when it is away; resolves with a word when something about it is not as it should be. */
+  check(): Promise<string | undefined>;
+}
+
 export function openMeters(): Meters {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

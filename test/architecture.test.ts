@@ -8,7 +8,7 @@ import { type Import, root, type SourceFile, sourceFiles } from "./support/sourc
 const files = sourceFiles();
 const imports = files.flatMap((file) => file.imports);
 
-const leaves = /^(errors|clock|log|failpoint|meters|probe|async\/.+|nearest-word|reserved-names|formats\/.+)$/;
+const leaves = /^(errors|clock|log|failpoint|meters|names|async\/.+|formats\/.+)$/;
 const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
 /** Domain files that say what something is, or what an engine promises: all that engines and targets see of a domain. */
 const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);
@@ -25,8 +25,8 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   { who: /^config(\/|$)/, may: (to) => /^config\//.test(to) || leaves.test(to), words: "config imports leaves alone" },
   { who: /^compose(\/|$)/, may: (to) => !/^(main|commands\/)/.test(to), words: "compose knows every part" },
   {
-    who: /^(main|first-key|start-failure)$/,
-    may: (to) => /^(compose|first-key|start-failure)$|^(config|keys)(\/|$)/.test(to) || leaves.test(to),
+    who: /^(main|start-output)$/,
+    may: (to) => /^(compose|start-output)$|^(config|keys)(\/|$)/.test(to) || leaves.test(to),
     words: "main reads the settings, composes, listens",
   },
   {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { firstLines } from "../src/first-key.js";
+import { firstLines } from "../src/start-output.js";
 import { openDatabase } from "../src/stores/sqlite/database.js";
 import { type ChildService, startChild } from "./support/child-service.js";
 

@@ -1,5 +1,5 @@
 import { StartError } from "../errors.js";
-import { nearestWord } from "../nearest-word.js";
+import { nearestWord } from "../names.js";
 import { allowedWords, type Setting, settingList, settingTree } from "./setting-schema.js";
 
 /**

@@ -1,4 +1,4 @@
-import { nearestWord } from "../nearest-word.js";
+import { nearestWord } from "../names.js";
 import type { Issues } from "./issues.js";
 
 /** Notes each field of a JSON object that is none of `known`, naming the known field that is nearest to it. */

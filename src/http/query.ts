@@ -1,6 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import { invalid } from "../errors.js";
-import { nearestWord } from "../nearest-word.js";
+import { nearestWord } from "../names.js";
 import type { Route, Schemas } from "./route.js";
 import { parameterCheck } from "./schema-check.js";
 

@@ -4,8 +4,8 @@ import { pino } from "pino";
 import { openAdmission } from "../../src/http/admission.js";
 import { createApp } from "../../src/http/app.js";
 import { operationRoutes } from "../../src/http/operations/index.js";
+import type { Probe } from "../../src/meters.js";
 import { openMeters } from "../../src/meters.js";
-import type { Probe } from "../../src/probe.js";
 import { settingsFor, startService, type TestService } from "../support/service.js";
 
 describe("what an operator asks", () => {

@@ -6,7 +6,7 @@ import { systemClock } from "../../src/clock.js";
 import { compose } from "../../src/compose.js";
 import { readSettings } from "../../src/config.js";
 import { openLog } from "../../src/log.js";
-import { startFailure } from "../../src/start-failure.js";
+import { startFailure } from "../../src/start-output.js";
 import { type ChildService, startChild } from "../support/child-service.js";
 import { freePort } from "../support/free-port.js";
 import { collectThrough } from "../support/process-set.js";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { startFailure } from "../../src/start-failure.js";
+import { startFailure } from "../../src/start-output.js";
 import type { ChildService } from "../support/child-service.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { collectThrough, isCompleteIn, removeThrough, statusOf } from "../support/process-set.js";

@@ -5,7 +5,7 @@ import { deleteSegment } from "../../catalogue/delete-segment.js";
 import type { Segment as CatalogueSegment } from "../../catalogue/segment.js";
 import type { SegmentMembers } from "../../catalogue/segment-members.js";
 import { invalid, ServiceError } from "../../errors.js";
-import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
+import { RESERVED_SEGMENT_IDS } from "../../names.js";
 import { exampleNames } from "../example-names.js";
 import { fetchPage, listQuery, PageMeta, pageQuery } from "../page.js";
 import { errorEnvelope, success } from "../responses.js";

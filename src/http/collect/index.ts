@@ -8,7 +8,7 @@ import { invalid, ServiceError } from "../../errors.js";
 import { parseInstant } from "../../formats/instant.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/dimension-id.js";
 import { streamNamePattern } from "../../metrics/dimensions/stream.js";
-import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
+import { RESERVED_SEGMENT_IDS } from "../../names.js";
 import { exampleNames } from "../example-names.js";
 import { errorEnvelope, success } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";

@@ -2,7 +2,7 @@ import type { ErrorObject } from "ajv";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
 import type { AskedItem } from "../../metrics/fetch-batch.js";
 import type { AskedSeries } from "../../metrics/series-request.js";
-import { nearestWord } from "../../nearest-word.js";
+import { nearestWord } from "../../names.js";
 import { parseJson } from "../body-text.js";
 import { compile } from "../schema-check.js";
 import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";

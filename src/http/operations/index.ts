@@ -1,8 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
-import type { Meters } from "../../meters.js";
-import type { Probe } from "../../probe.js";
+import type { Meters, Probe } from "../../meters.js";
 import { answerKept, type KeptBody, keepBody } from "../kept-body.js";
 import { openApiDocument } from "../openapi/document.js";
 import { done, errorWith, json, oneOf, success } from "../responses.js";

@@ -1,4 +1,4 @@
-import { EVERY_SEGMENT } from "../../reserved-names.js";
+import { EVERY_SEGMENT } from "../../names.js";
 import type { Dimension } from "./dimension.js";
 import { HOUR } from "./dimension.js";
 

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { withTimeLimit } from "../../async/time-limit.js";
-import type { Probe } from "../../probe.js";
+import type { Probe } from "../../meters.js";
 import type { JobEngine, OpenParts } from "../stores.js";
 import { connectionError, connections, redisServiceError } from "./connection.js";
 import { bullmqWakeUp } from "./wake-up.js";

@@ -1,5 +1,5 @@
 import { StartError } from "../../errors.js";
-import type { Probe } from "../../probe.js";
+import type { Probe } from "../../meters.js";
 import type { SeriesTarget } from "../copy.js";
 import type { OpenParts } from "../stores.js";
 import { influxAddress } from "./address.js";

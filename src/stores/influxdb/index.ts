@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { withTimeLimit } from "../../async/time-limit.js";
 import { keepMs } from "../../formats/duration.js";
-import type { Probe } from "../../probe.js";
+import type { Probe } from "../../meters.js";
 import type { MetricEngine, OpenParts } from "../stores.js";
 import { influxAddress } from "./address.js";
 import { findBucket } from "./bucket.js";

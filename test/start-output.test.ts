@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { readSettings } from "../src/config.js";
 import { StartError } from "../src/errors.js";
-import { startFailure } from "../src/start-failure.js";
+import { startFailure } from "../src/start-output.js";
 
 describe("why a start failed", () => {
   const { http } = readSettings({ HOST: "h", PORT: "81" });

@@ -1,3 +1,15 @@
+/** The id that stands for every segment, where series are read. */
+export const EVERY_SEGMENT = "all_segments";
+
+/** Ids that no segment has: they mean something else in the path of a segment, or where a segment is named. */
+export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", EVERY_SEGMENT];
+
+/** Names that no table has: they mean something else in the path of a profile. */
+export const RESERVED_TABLES: readonly string[] = ["deletestatus", "segments"];
+
+/** Names that no identity field has: one is another part of a message, the other is no name that an object can safely have. */
+export const RESERVED_IDENTITY_FIELDS: readonly string[] = ["segments", "__proto__"];
+
 /** The word that takes the fewest edits to reach, whatever the case, and how many they are. */
 export function nearestWord(name: string, words: readonly string[]): { readonly word: string; readonly edits: number } {
   const short = name.slice(0, 64).toLowerCase();
