@@ -19,7 +19,7 @@ import { readEntity } from "./entities/read-entity.js";
 import { type Sealing, sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
-import { keepMs } from "./formats/duration.js";
+import { keepMs, shorterOf } from "./formats/duration.js";
 import { experienceRoutes } from "./http/catalogue/experiences.js";
 import { segmentRoutes } from "./http/catalogue/segments.js";
 import { collectRoutes } from "./http/collect/index.js";
@@ -107,14 +107,8 @@ export async function compose(
   routes.push(...operationRoutes({ probes: stores.probes, meters, version, clock, routes: () => routes }));
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const { http, limits } = settings;
-  const port = openServer({
-    routes,
-    settings: { http, limits },
-    verify,
-    log,
-    meters,
-    serviceErrorOf: stores.serviceErrorOf,
-  });
+  const { history, idempotency, catalogue, serviceErrorOf } = stores;
+  const port = openServer({ routes, settings: { http, limits }, verify, log, meters, serviceErrorOf });
   const background: { stop(): Promise<void> }[] = [];
 
   return {
@@ -123,9 +117,8 @@ export async function compose(
     routes,
     async listen() {
       await retryWhileUnavailable(deletions.erasure.eraseAgain, surroundings);
-      await retryWhileUnavailable(stores.catalogue.endMemberships, surroundings);
+      await retryWhileUnavailable(catalogue.endMemberships, surroundings);
       const address = await port.listen();
-      const { history, idempotency, catalogue } = stores;
       const keep = keepMs(settings.history.keep);
       background.push(maintainHistory({ history, idempotency, catalogue, arrivals: arriving, keepMs: keep, log }));
       if (settings.roles.includes("worker")) {
@@ -152,7 +145,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
   const epochs = new Epochs(stores.series.chunkSlots, others);
   const record = recordPoints({ store: stores.series, epochs, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);
-  const keep = () => shortest(keepSetting, stores.retentionMs());
+  const keep = () => shorterOf(keepSetting, stores.retentionMs());
   const memory = new ReadMemory(limits.read_bytes);
   meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
   const count = seriesCounters(meters);
@@ -298,9 +291,4 @@ const WRITE_MARGIN_MS = 2_000;
 function othersOver({ sharedEpochs, exclusive }: Stores, deadlineMs: number): OtherProcesses | undefined {
   if (sharedEpochs === undefined || exclusive) return undefined;
   return new OtherProcesses({ shared: sharedEpochs, writeLifeMs: deadlineMs + WRITE_MARGIN_MS, deadlineMs });
-}
-
-/** The shorter of two lengths of time; undefined is for ever. */
-function shortest(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }

@@ -147,7 +147,7 @@ describe("the architecture", () => {
     ).to.deep.equal([
       "  const stores = await openStores({ settings, log, clock, failpoint });",
       "  const surroundings = { settings, stores, clock, arrivals: arriving, tables, meters, log, failpoint };",
-      "      const { history, idempotency, catalogue } = stores;",
+      "  const { history, idempotency, catalogue, serviceErrorOf } = stores;",
       "  const others = othersOver(stores, deadlineMs);",
       "    sweepEveryMs: sweepEvery(stores),",
     ]);

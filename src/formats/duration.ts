@@ -36,6 +36,11 @@ export function keepMs(setting: string | null): number | undefined {
   return setting === null ? undefined : parseDuration(setting)?.ms;
 }
 
+/** The shorter of two lengths of time, ms; undefined is for ever. */
+export function shorterOf(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+}
+
 /** A length of time in the largest of days, hours and minutes that divides it, rounded up to the minute. */
 export function formatDuration(ms: number): string {
   const minutes = Math.ceil(ms / MINUTE);
