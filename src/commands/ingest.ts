@@ -1,6 +1,7 @@
 import { Argument, Command, Option } from "commander";
 import { systemClock } from "../clock.js";
-import { type Precision, precisions } from "../formats/metric-line.js";
+import { fileInstantForms } from "../formats/instant.js";
+import { type Precision, precisions } from "../formats/line-protocol.js";
 import { dimensionNames } from "../metrics/dimensions/index.js";
 import { batches } from "./ingest/batches.js";
 import { readFiles } from "./ingest/read-files.js";
@@ -54,7 +55,7 @@ const command = new Command("ingest")
 The API key (scope metric:write) is read from ENTITY_METRICS_KEY.
 
 CSV columns: ts, time or timestamp; value; dimension, dimension_id, dimension_type where no option names them.
-Times: RFC 3339, YYYY-MM-DD HH:MM:SS (UTC), epoch seconds or milliseconds.
+Times: ${fileInstantForms}.
 Exit codes: 0 all was written; 1 failed; 2 wrong usage; 3 something was rejected, the rest was written; 130 interrupted.`,
   );
 

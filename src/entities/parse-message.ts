@@ -1,4 +1,5 @@
 import { invalid } from "../errors.js";
+import { instantForms } from "../formats/instant.js";
 import type { Json } from "./entity-document.js";
 import { type Identity, identityOf } from "./identity.js";
 import { jsonIssue } from "./json-value.js";
@@ -87,15 +88,13 @@ function eventTimeOf(json: object, { timestampField, eventTime }: MessageRules, 
   if (written === undefined || written === null) return undefined;
   const time = typeof written === "string" || typeof written === "number" ? eventTime(written) : undefined;
   if (time === undefined || time < 0) {
-    throw invalid("invalid_time", "timestampField", `The event time must be ${TIME_RULE}`);
+    throw invalid("invalid_time", "timestampField", `The event time must be an ${instantForms}, since 1970`);
   }
   if (time > now + AHEAD_MS) {
     throw invalid("time_ahead", "timestampField", "The event time is more than 10 minutes ahead");
   }
   return time;
 }
-
-const TIME_RULE = "an RFC 3339 time, YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10 digits), since 1970";
 
 function ownValue(json: object, name: string): Json | undefined {
   return Object.hasOwn(json, name) ? (json as Record<string, Json>)[name] : undefined;

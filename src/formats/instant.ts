@@ -8,9 +8,21 @@ export interface Instant {
   readonly ago?: string;
 }
 
+/** How an instant is written that does not depend on now. A form that is added here is read, and named, everywhere. */
+const forms: readonly { readonly words: string; read(text: string): number | undefined }[] = [
+  { words: "RFC 3339 time", read: parseTime },
+  { words: "a date as YYYY-MM-DD", read: parseDate },
+  { words: "epoch milliseconds (13 digits) or seconds (10)", read: parseEpoch },
+];
+
+/** What such an instant looks like, in words that follow "an". */
+export const instantForms = forms.map(({ words }) => words).join(", ");
+
 /** What an instant looks like, in words for error messages. */
-export const instantRule =
-  "An RFC 3339 time, a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), now, or now-<n><unit>";
+export const instantRule = `An ${instantForms}, now, or now-<n><unit>`;
+
+/** What `instantReader` reads, in words. */
+export const fileInstantForms = "RFC 3339, YYYY-MM-DD HH:MM:SS (UTC), epoch seconds or milliseconds";
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+\- ])(\d\d):(\d\d))?$/;
@@ -27,15 +39,20 @@ const LONGEST_TEXT = 64;
 export function parseInstant(written: string | number, now: number): Instant | undefined {
   const text = String(written);
   if (text.length > LONGEST_TEXT) return undefined;
-  if (EPOCH.test(text)) return { at: Number(text) * (text.length === 10 ? 1000 : 1), relative: false };
-  if (typeof written === "number") return undefined;
   if (text === "now") return { at: now, relative: true };
   if (text.startsWith("now-")) {
     const ago = parseDuration(text.slice(4));
     return ago && { at: now - ago.ms, relative: true, ago: ago.text };
   }
-  const at = parseDate(text) ?? parseTime(text);
-  return at === undefined ? undefined : { at, relative: false };
+  for (const { read } of typeof written === "number" ? [{ read: parseEpoch }] : forms) {
+    const at = read(text);
+    if (at !== undefined) return { at, relative: false };
+  }
+  return undefined;
+}
+
+function parseEpoch(text: string): number | undefined {
+  return EPOCH.test(text) ? Number(text) * (text.length === 10 ? 1000 : 1) : undefined;
 }
 
 function parseDate(text: string): number | undefined {

@@ -1,5 +1,3 @@
-import { decimal } from "./decimal.js";
-
 /** One point of InfluxDB line protocol: `measurement,tag=value field=value timestamp`. */
 export interface LinePoint {
   readonly measurement: string;
@@ -51,6 +49,55 @@ export function parseLine(text: string): LinePoint | LineProtocolIssue {
   const timestamp = written === "" ? undefined : withoutZeros(written);
   if (timestamp !== undefined && !isWithin(timestamp, INT64)) return { issue: "A timestamp is an integer of 64 bits" };
   return { measurement, tags, fields, timestamp };
+}
+
+/** Units of a timestamp, by the name that `precision` gives them: its decimal digits below (ns) a millisecond, or above. */
+const DIGITS_BELOW_MS = { ns: 6, us: 3, ms: 0, s: -3 } as const;
+
+export type Precision = keyof typeof DIGITS_BELOW_MS;
+
+export const precisions = Object.keys(DIGITS_BELOW_MS) as Precision[];
+
+/** What a line says of a metric; names and instant are still to be checked. */
+export interface MetricLine {
+  readonly dimension: string;
+  readonly dimension_id: string | undefined;
+  readonly dimension_type: string;
+  readonly value: number;
+  /** Unix ms, moved down; undefined when the line names no time. */
+  readonly ms: number | undefined;
+}
+
+/** Why a line that is line protocol is not a metric point. */
+export interface MetricLineIssue {
+  readonly code: string;
+  readonly issue: string;
+}
+
+/** The measurement is the dimension, two tags name the series (others are ignored), and the one field is `value`. */
+export function metricLine(
+  { measurement, tags, fields, timestamp }: LinePoint,
+  precision: Precision,
+): MetricLine | MetricLineIssue {
+  const value = fields.get("value");
+  if (value === undefined || fields.size > 1)
+    return { code: "unknown_field", issue: "The only field is value, and it is required" };
+  if (typeof value !== "number" || Number.isNaN(value))
+    return { code: "bad_value", issue: "The field value is a finite number" };
+  return {
+    dimension: measurement,
+    dimension_id: tags.get("dimension_id"),
+    dimension_type: tags.get("dimension_type") ?? "size",
+    value,
+    ms: timestamp === undefined ? undefined : toMs(timestamp, DIGITS_BELOW_MS[precision]),
+  };
+}
+
+/** By its digits, as a double cannot hold nanoseconds: a point just before the end of a slot must not move into the next. */
+function toMs(timestamp: string, digits: number): number {
+  if (digits <= 0) return Number(timestamp) * 10 ** -digits;
+  const ms = timestamp.slice(0, -digits);
+  return timestamp.startsWith("-") ? -1 : Number(ms);
 }
 
 /**
@@ -176,6 +223,14 @@ function fieldValue(raw: string): number | boolean | undefined {
   if (/^-?\d+i$/.test(raw)) return integer(raw.slice(0, -1), INT64);
   if (/^\d+u$/.test(raw)) return integer(raw.slice(0, -1), UINT64);
   return /^[+-]?(?:nan|inf|infinity)$/i.test(raw) ? Number.NaN : undefined;
+}
+
+/** Each character is matched by one part alone, so that a long text costs time in proportion to its length. */
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** The number that a decimal text is, ±Infinity for one beyond all doubles; undefined for any other text. */
+export function decimal(text: string): number | undefined {
+  return DECIMAL.test(text) ? Number(text) : undefined;
 }
 
 /** An integer as near as a double comes; NaN for one out of range. */

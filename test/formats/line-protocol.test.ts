@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { type LinePoint, parseLine, writeNumber, writeTags } from "../../src/formats/line-protocol.js";
-import { metricLine } from "../../src/formats/metric-line.js";
+import { type LinePoint, metricLine, parseLine, writeNumber, writeTags } from "../../src/formats/line-protocol.js";
 
 describe("line protocol", () => {
   const good: [line: string, tags: Record<string, string>, fields: Record<string, unknown>, timestamp?: string][] = [

@@ -6,7 +6,7 @@ const size = { dimension: "segment", dimension_id: "a", dimension_type: "size" }
 const query = (fields: object) => `/api/metric?${new URLSearchParams(fields as Record<string, string>)}`;
 const notAField = "Must be an identity field of the table: _uid, user_id, email";
 const notATime =
-  "The event time must be an RFC 3339 time, YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10 digits), since 1970";
+  "The event time must be an RFC 3339 time, a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), since 1970";
 
 describe("names of fields on the wire", () => {
   let service: TestService;

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { StartError } from "../../errors.js";
 import { CsvReader, type CsvRecord } from "../../formats/csv.js";
+import type { Precision } from "../../formats/line-protocol.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
-import type { Precision } from "../../formats/metric-line.js";
 import type { Series } from "../../metrics/series.js";
 import { instantIssue, writeWindow } from "../../metrics/write-window.js";
 import { megabytes, Progress } from "../progress.js";

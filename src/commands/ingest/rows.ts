@@ -1,7 +1,5 @@
-import { decimal } from "../../formats/decimal.js";
 import { instantReader } from "../../formats/instant.js";
-import { parseLine } from "../../formats/line-protocol.js";
-import { metricLine, type Precision } from "../../formats/metric-line.js";
+import { decimal, metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
 import type { LineIssue } from "../rejections.js";
 
 /** One point as a line of a file names it; a reader writes each line into the same object. */

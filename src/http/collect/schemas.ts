@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { instantForms } from "../../formats/instant.js";
 import { ValidationIssue } from "../responses.js";
 
 const Texts = Type.Array(Type.String());
@@ -36,7 +37,7 @@ export const collectQuery = {
     Type.String({
       minLength: 1,
       description:
-        "The attribute that holds the event time: RFC 3339, YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10). " +
+        `The attribute that holds the event time: an ${instantForms}. ` +
         "A message that has none happened when it arrived.",
     }),
   ),

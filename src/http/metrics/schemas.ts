@@ -1,5 +1,6 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { durationPattern } from "../../formats/duration.js";
+import { instantForms } from "../../formats/instant.js";
 import { aggregations } from "../../metrics/buckets.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/series-request.js";
@@ -66,8 +67,7 @@ export const seriesFields = {
     description: "The window, counted back from now. Not together with a start or an end. 2d when all are absent.",
   }),
   startdate: moment({
-    description:
-      "RFC 3339 (UTC where it names no offset), a date YYYY-MM-DD (its 00:00 UTC), epoch milliseconds (13 digits) or seconds (10), now, or `now-<n><unit>` with a unit of m, h, d or w.",
+    description: `An ${instantForms}, now, or \`now-<n><unit>\` with a unit of m, h, d or w. A time without an offset is UTC, a date its 00:00 UTC.`,
   }),
   enddate: moment({
     description: "The end of the window, exclusive, written as startdate is; now when it is absent.",

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { ErrorKind } from "../../errors.js";
-import { precisions } from "../../formats/metric-line.js";
+import { precisions } from "../../formats/line-protocol.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { writeWindow } from "../../metrics/write-window.js";
 import { exampleNames } from "../example-names.js";

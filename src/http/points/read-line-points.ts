@@ -1,7 +1,6 @@
 import type { ValidationIssue } from "../../errors.js";
-import { parseLine } from "../../formats/line-protocol.js";
+import { metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
 import { lineIssues } from "../../formats/line-splitter.js";
-import { metricLine, type Precision } from "../../formats/metric-line.js";
 import { isSeries } from "../../metrics/writable-series.js";
 import { instantIssue, isInWindow, type WriteWindow } from "../../metrics/write-window.js";
 import { mediaType } from "../body-text.js";
