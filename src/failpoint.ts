@@ -1,18 +1,25 @@
+import { StartError } from "./errors.js";
+
 /** A place in the code where a test can make the process die; docs/promises.md lists them. Does nothing otherwise. */
 export type Failpoint = (name: string) => void;
 
 export const noFailpoint: Failpoint = () => {};
 
 /**
- * A failpoint that kills this process, as `kill -9` would, when the place `name` is reached for the `after`-th time
- * (the first when not told); with `SIGSTOP` as the signal it is held there until it is let go on. Without a name it does nothing.
+ * The failpoint that the environment asks for: it kills this process, as `kill -9` would, when the place FAILPOINT is reached for the
+ * FAILPOINT_AFTER-th time (1 by default); with FAILPOINT_SIGNAL=SIGSTOP the process is stopped there until it is continued. Does
+ * nothing without FAILPOINT. Throws StartError unless NODE_ENV is `test`.
  */
-export function dieAt(name: string | undefined, after: string | undefined, signal: string | undefined): Failpoint {
-  if (name === undefined || name === "") return noFailpoint;
-  let left = Math.max(1, Number(after ?? 1) || 1);
+export function failpointFrom(environment: Readonly<Record<string, string | undefined>>): Failpoint {
+  const { NODE_ENV, FAILPOINT, FAILPOINT_AFTER, FAILPOINT_SIGNAL } = environment;
+  if (FAILPOINT === undefined || FAILPOINT === "") return noFailpoint;
+  if (NODE_ENV !== "test") {
+    throw new StartError("FAILPOINT kills the process and is for tests: remove it, or set NODE_ENV=test");
+  }
+  let left = Math.max(1, Number(FAILPOINT_AFTER ?? 1) || 1);
   return (reached) => {
-    if (reached !== name) return;
+    if (reached !== FAILPOINT) return;
     left -= 1;
-    if (left === 0) process.kill(process.pid, signal === "SIGSTOP" ? "SIGSTOP" : "SIGKILL");
+    if (left === 0) process.kill(process.pid, FAILPOINT_SIGNAL === "SIGSTOP" ? "SIGSTOP" : "SIGKILL");
   };
 }

@@ -2,7 +2,7 @@ import { systemClock } from "./clock.js";
 import { compose, type Service } from "./compose.js";
 import { similarNames } from "./config/environment.js";
 import { readSettings, type Settings } from "./config.js";
-import { dieAt } from "./failpoint.js";
+import { failpointFrom } from "./failpoint.js";
 import { scopes } from "./keys/api-key.js";
 import { mintKey } from "./keys/mint-key.js";
 import { openLog } from "./log.js";
@@ -26,8 +26,7 @@ async function serve(settings: Settings): Promise<void> {
     log.warn({ name, nearest }, "a name in the environment is not known, and nearly one that is");
   }
   const asked = stopAsked();
-  const { FAILPOINT, FAILPOINT_AFTER, FAILPOINT_SIGNAL } = process.env;
-  const service = await compose(settings, systemClock, log, dieAt(FAILPOINT, FAILPOINT_AFTER, FAILPOINT_SIGNAL));
+  const service = await compose(settings, systemClock, log, failpointFrom(process.env));
   const terminal = process.stdout.isTTY === true;
   const inFile = terminal ? undefined : await firstKey(service, settings, (key) => keepInFile(settings.data_dir, key));
   const address = await service.listen();

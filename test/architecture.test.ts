@@ -21,6 +21,7 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: "formats are text: they import each other and errors",
   },
   { who: /^async\//, may: (to) => to.startsWith("async/"), words: "async imports nothing of ours" },
+  { who: /^failpoint$/, may: (to) => to === "errors", words: "failpoint imports errors alone" },
   { who: leaves, may: () => false, words: "a leaf imports nothing of ours" },
   { who: /^config(\/|$)/, may: (to) => /^config\//.test(to) || leaves.test(to), words: "config imports leaves alone" },
   { who: /^compose(\/|$)/, may: (to) => !/^(main|commands\/)/.test(to), words: "compose knows every part" },

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -127,6 +127,16 @@ describe("starting the service", () => {
 
   it("refuses a wrong setting", async () => {
     expect(await failure(start({ PORT: "many" }))).to.match(/^PORT is wrong\. Allowed: a whole number from 0 to 65535/);
+  });
+
+  it("refuses a failpoint unless NODE_ENV is test, before anything is opened", async () => {
+    for (const NODE_ENV of ["", "production"]) {
+      expect(await failure(start({ FAILPOINT: "K1", NODE_ENV }))).to.equal(
+        "FAILPOINT kills the process and is for tests: remove it, or set NODE_ENV=test\n",
+      );
+    }
+    expect(existsSync(join(dir, "data"))).to.equal(false);
+    await start({ FAILPOINT: "K1" }).listening;
   });
 
   it("refuses a folder that another service serves", async () => {

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { readSettings } from "../config.js";
-import { dieAt } from "../failpoint.js";
+import { type Failpoint, failpointFrom } from "../failpoint.js";
 import { copyDatabase, removePart } from "../stores/sqlite/copy-database.js";
 import { makeFolder } from "../stores/sqlite/folder-lock.js";
 import { foldersOf } from "../stores/sqlite/folders.js";
@@ -16,8 +16,6 @@ const command = new Command("npm run backup --")
   .argument("<dir>", "folder for entities.db and metrics.db, and for ledger.db unless --ledger names another")
   .option("--ledger <dir>", "folder for ledger.db alone, so that just its newest copy is kept");
 
-const failpoint = dieAt(process.env.FAILPOINT, process.env.FAILPOINT_AFTER, process.env.FAILPOINT_SIGNAL);
-
 // The copies are for their owner alone.
 process.umask(0o077);
 
@@ -30,6 +28,7 @@ await runCommand(command, async () => {
 /** Data first, the ledger last: every entity in the copy has its key in the ledger's, and what was erased meanwhile is named there. */
 async function backUp(dir: string, ledgerDir: string): Promise<void> {
   const folders = foldersOf(readSettings(process.env));
+  const failpoint = failpointFrom(process.env);
   const { data, entities, metrics } = folders;
   const copies = [
     { from: entities, name: "entities.db", dir },
@@ -44,7 +43,7 @@ async function backUp(dir: string, ledgerDir: string): Promise<void> {
     process.stderr.write("\nStopped. Copies that were not finished are removed\n");
     process.exit(INTERRUPTED);
   });
-  for (const { from, name, dir } of copies) await copy(name, join(from, name), join(dir, name));
+  for (const { from, name, dir } of copies) await copy(name, join(from, name), join(dir, name), failpoint);
   process.stdout.write(`Copied to ${ledgerDir === dir ? dir : `${dir} and ${ledgerDir}`}.
 
 ledger.db holds the key of every profile: keep its newest copy only, and start restored data beside the newest ledger,
@@ -53,7 +52,7 @@ safe place of its own. Without pepper and ledger no profile can be read.
 `);
 }
 
-async function copy(name: string, from: string, to: string): Promise<void> {
+async function copy(name: string, from: string, to: string, failpoint: Failpoint): Promise<void> {
   let progress: Progress | undefined;
   await copyDatabase(from, to, (done, pages) => {
     progress ??= new Progress(name, { unit: "pages", total: pages });

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { systemClock } from "../clock.js";
 import { readSettings, type Settings } from "../config.js";
-import { dieAt } from "../failpoint.js";
+import { failpointFrom } from "../failpoint.js";
 import { openLog } from "../log.js";
 import { migrate } from "./migrate/migrate.js";
 import { readTargets } from "./migrate/targets.js";
@@ -36,7 +36,7 @@ await runCommand(command, async () => {
     settings,
     log: openLog("warn"),
     clock: systemClock,
-    failpoint: dieAt(process.env.FAILPOINT, process.env.FAILPOINT_AFTER, process.env.FAILPOINT_SIGNAL),
+    failpoint: failpointFrom(process.env),
     say: (text) => process.stdout.write(`${text}\n`),
   });
 });

@@ -1,8 +1,14 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { root } from "../support/source-tree.js";
 import { until } from "../support/until.js";
 
-const FAILPOINTS = Array.from({ length: 16 }, (_, index) => `K${index + 1}`);
+/** Those of deletions, as docs/promises.md lists them. */
+const FAILPOINTS = [...readFileSync(join(root, "docs/promises.md"), "utf8").matchAll(/^\| `(K\d+)` \|/gm)].map(
+  ([, name = ""]) => name,
+);
 
 /** Who is deleted when the process dies, and by which identity. */
 const people: { who: string; messages: object[]; path: string; others: string[] }[] = [
@@ -27,6 +33,8 @@ const people: { who: string; messages: object[]; path: string; others: string[] 
 
 describe("P1, P4: a deletion survives the death of the process", function () {
   this.timeout(60_000);
+
+  it("is tried at 16 places", () => expect(FAILPOINTS).to.have.length(16));
 
   for (const failpoint of FAILPOINTS) {
     it(`at ${failpoint}: an acknowledged one completes, and a status is never lost and never goes back`, async () => {

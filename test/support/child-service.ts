@@ -14,7 +14,7 @@ export interface ChildService {
   readonly ended: Promise<number | NodeJS.Signals>;
 }
 
-/** Starts it on any free port, with just these settings in the environment. */
+/** Starts it on any free port, with just these settings in the environment, and `NODE_ENV=test`, as failpoints need. */
 export function startChild(
   environment: Record<string, string>,
   args: readonly string[] = ["--import", "tsx", "src/main.ts"],
@@ -26,6 +26,7 @@ export function startChild(
       PATH,
       HOME,
       ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }),
+      NODE_ENV: "test",
       PORT: "0",
       LOG_LEVEL: "error",
       ...environment,
