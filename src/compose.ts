@@ -26,6 +26,7 @@ import { collectRoutes } from "./http/collect/index.js";
 import { deletionRoutes } from "./http/deletions/index.js";
 import { entityRoutes } from "./http/entities/index.js";
 import { metricRoutes } from "./http/metrics/index.js";
+import { listingRoutes } from "./http/metrics/listings.js";
 import { openServer } from "./http/open-server.js";
 import { operationRoutes } from "./http/operations/index.js";
 import { keyRoutes } from "./http/operations/key.js";
@@ -165,6 +166,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
     }),
     routes: [
       ...pointRoutes({ version, record: (columns) => record("clients", columns), limits, keep, clock }),
+      ...listingRoutes({ counts: stores.counts, clock }),
       ...metricRoutes({
         fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits, keep, deadlineMs }),
         epochs,

@@ -10,7 +10,7 @@ const BATCH = 500;
 
 export interface CountParts {
   readonly clock: Clock;
-  readonly counts: SlotCounts;
+  readonly counts: Pick<SlotCounts, "unsaved" | "saved">;
   /** Takes or renews the lease of the recorder that works. */
   lease(): Promise<LeaseResult>;
   /** Writes the recorder's plane. */

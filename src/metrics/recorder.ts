@@ -17,7 +17,7 @@ export interface RecorderParts {
   readonly clock: Clock;
   readonly dimensions: readonly Dimension[];
   readonly audiences: AudienceCounts;
-  readonly counts: SlotCounts;
+  readonly counts: Pick<SlotCounts, "unsaved" | "saved">;
   readonly lease: Lease;
   readonly series: Pick<SeriesStore, "read" | "expire">;
   /** Writes the recorder's plane. */

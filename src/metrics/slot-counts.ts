@@ -7,7 +7,14 @@ export interface SlotCount {
   readonly token?: unknown;
 }
 
-/** PORT. Stream counts that the recorder has still to save. */
+/** A stream that took messages. */
+export interface CountedStream {
+  readonly stream: string;
+  /** When the newest of its messages arrived, Unix ms. Never goes back: an erasure or the retention of messages leaves it. */
+  readonly lastArrival: number;
+}
+
+/** PORT. Counts of the messages of streams. */
 export interface SlotCounts {
   /** Counts of slots starting before `before` that were never saved, or have grown since; oldest first, at most `limit`. */
   unsaved(before: number, limit: number): Promise<SlotCount[]>;
@@ -16,4 +23,8 @@ export interface SlotCounts {
    * one was read: which of the two was written last is not known. Safe to repeat.
    */
   saved(counts: readonly SlotCount[]): Promise<void>;
+  /** Streams that took messages, by name, after the one named `after`; at most `limit`. */
+  streams(after: string | undefined, limit: number): Promise<CountedStream[]>;
+  /** What is counted for these streams in slots that start in [from, to), Unix ms; a slot without messages may be absent, another in parts. */
+  counted(streams: readonly string[], from: number, to: number): Promise<SlotCount[]>;
 }

@@ -16,6 +16,7 @@ export interface CopyRecords {
   readonly identities: IdentityRecord;
   readonly history: HistoryMessage;
   readonly "stream counts": StreamCountRecord;
+  readonly streams: StreamRecord;
   readonly segments: SegmentRecord;
   readonly experiences: Experience;
   readonly "API keys": ApiKey;
@@ -58,6 +59,11 @@ export interface StreamCountRecord extends CopyRecord {
   readonly slot: number;
   readonly count: number;
   readonly unsaved: boolean;
+}
+
+/** `id` is the stream's name. */
+export interface StreamRecord extends CopyRecord {
+  readonly lastArrival: number;
 }
 
 /** `segment`: it is in the catalogue. `removed`: it was deleted, and memberships of before may be left. One is true at least. */

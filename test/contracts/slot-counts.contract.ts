@@ -3,8 +3,10 @@ import type { SlotCounts } from "../../src/metrics/slot-counts.js";
 
 export interface OpenCounts {
   readonly counts: SlotCounts;
-  /** Counts one more message of a stream in the slot that starts at `slot`. */
-  count(stream: string, slot: number): Promise<void>;
+  /** Counts one more message of a stream in the slot that starts at `slot`, which arrived at `arrival`. */
+  count(stream: string, slot: number, arrival?: number): Promise<void>;
+  /** Forgets the messages that arrived before a moment. */
+  expire(before: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -88,6 +90,55 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
       await counts.unsaved(0, 9);
       await counts.saved(all);
       expect(await unsaved(2 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
+    });
+
+    it("lists each stream that took messages, by name, with the arrival of its newest message", async () => {
+      await opened.count("web", HOUR, 700);
+      await opened.count("web", 2 * HOUR, 300);
+      await opened.count("zoo", HOUR, 5);
+      const all = [
+        { stream: "app", lastArrival: 10.5 },
+        { stream: "web", lastArrival: 700 },
+        { stream: "zoo", lastArrival: 5 },
+      ];
+      expect(await counts.streams(undefined, 9)).to.deep.equal(all);
+      expect(await counts.streams(undefined, 2)).to.deep.equal(all.slice(0, 2));
+      expect(await counts.streams("app", 9)).to.deep.equal(all.slice(1));
+      expect(await counts.streams("zoo", 9)).to.deep.equal([]);
+    });
+
+    /** What is counted, the parts of a slot added up. */
+    const counted = async (streams: string[], from: number, to: number) => {
+      const found: Record<string, number> = {};
+      for (const { stream, slot, count } of await counts.counted(streams, from, to)) {
+        found[`${stream} ${slot / HOUR}`] = (found[`${stream} ${slot / HOUR}`] ?? 0) + count;
+      }
+      return Object.fromEntries(Object.entries(found).filter(([, count]) => count > 0));
+    };
+
+    it("tells what is counted in some slots of some streams", async () => {
+      expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ "app 1": 1, "web 1": 1, "web 2": 2 });
+      expect(await counted(["web"], 2 * HOUR, 3 * HOUR)).to.deep.equal({ "web 2": 2 });
+      expect(await counted(["web"], 0, HOUR)).to.deep.equal({});
+      expect(await counted([], 0, 9 * HOUR)).to.deep.equal({});
+    });
+
+    it("tells the same of counts that were saved, of saved ones that have grown, and of messages that expired", async () => {
+      const all = { "app 1": 1, "web 1": 1, "web 2": 2 };
+      const save = async () => counts.saved(await counts.unsaved(9 * HOUR, 9));
+      await save();
+      expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal(all);
+      await opened.count("web", 2 * HOUR, 99);
+      expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ ...all, "web 2": 3 });
+      await opened.expire(50);
+      expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ ...all, "web 2": 3 });
+      expect((await counts.streams(undefined, 9)).map(({ lastArrival }) => lastArrival)).to.deep.equal([10.5, 99]);
+      await save();
+      await opened.expire(100);
+      expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ ...all, "web 2": 3 });
+      await opened.count("web", 2 * HOUR, 101);
+      expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ ...all, "web 2": 4 });
+      expect((await counts.streams(undefined, 9)).map(({ lastArrival }) => lastArrival)).to.deep.equal([10.5, 101]);
     });
   });
 }

@@ -26,6 +26,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "DELETE /api/entity/:table/:fieldname/:fieldval": ["entity:delete"],
   "GET /api/entity/deletestatus/:request_id": ["entity:delete", "entity:read"],
   "GET /api/deletion": ["admin"],
+  "GET /api/stream": ["metric:read"],
   "POST /collect/json/:stream": ["entity:write"],
   "GET /api/segment": ["metric:read"],
   "GET /api/segment/sizes": ["metric:read"],

@@ -18,9 +18,12 @@ onServers(["mongodb"], "mongodb", () => {
   slotCountsContract("mongodb", async () => ({
     counts: engine.stores.counts,
     close: () => engine.empty(),
-    async count(stream, slot) {
+    expire: (before) => engine.stores.history.expire(before),
+    async count(stream, slot, arrival = 10.5) {
       const entity = freshEntity();
-      await keep(engine.stores.entities, entity, { messages: [messageFor(entity.id, { stream, time: slot + 1 })] });
+      await keep(engine.stores.entities, entity, {
+        messages: [messageFor(entity.id, { stream, time: slot + 1, arrival })],
+      });
     },
   }));
 

@@ -3,13 +3,14 @@ import { freshEntity, keep, messageFor } from "../support/commits.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
 slotCountsContract("sqlite", async () => {
-  const { counts, entities, close } = await temporaryStores({ inMemory: true });
+  const { counts, entities, history, close } = await temporaryStores({ inMemory: true });
   return {
     counts,
     close,
-    async count(stream, slot) {
+    expire: (before) => history.expire(before),
+    async count(stream, slot, arrival = 10.5) {
       const entity = freshEntity();
-      await keep(entities, entity, { messages: [messageFor(entity.id, { stream, time: slot + 1 })] });
+      await keep(entities, entity, { messages: [messageFor(entity.id, { stream, time: slot + 1, arrival })] });
     },
   };
 });

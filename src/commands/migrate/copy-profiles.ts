@@ -11,6 +11,7 @@ const parts: readonly Part[] = [
   "identities",
   "history",
   "stream counts",
+  "streams",
   "segments",
   "experiences",
   "API keys",

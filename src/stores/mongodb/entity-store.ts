@@ -206,8 +206,11 @@ async function writeMessages(
     messages.map((message) => messageDocument(message, slotMs)),
     { session },
   );
-  const touched = new Map(
-    messages.map(({ stream, time }) => [`${slotOf(time, slotMs)}/${stream}`, { stream, slot: slotOf(time, slotMs) }]),
-  );
+  const touched = new Map<string, { stream: string; slot: number; arrival: number }>();
+  for (const { stream, time, arrival } of messages) {
+    const slot = slotOf(time, slotMs);
+    const newest = Math.max(arrival, touched.get(`${slot}/${stream}`)?.arrival ?? arrival);
+    touched.set(`${slot}/${stream}`, { stream, slot, arrival: newest });
+  }
   await touchedSlotsOf(data).insertMany([...touched.values()], { session });
 }

@@ -34,6 +34,8 @@ export interface TouchedSlot {
   readonly _id?: ObjectId;
   readonly stream: string;
   readonly slot: number;
+  /** When the newest message of the commit arrived, Unix ms; absent in notes of earlier versions and of copies. */
+  readonly arrival?: number;
 }
 
 export function messagesOf(db: Db): Collection<MessageDocument> {
@@ -111,12 +113,33 @@ export function mongoHistory(db: Db, transact: Transact): History {
   };
 }
 
-export const slotCountCollections: readonly CollectionPlan[] = [{ name: "expired_counts", indexes: [] }];
+export const slotCountCollections: readonly CollectionPlan[] = [
+  { name: "expired_counts", indexes: [{ key: { stream: 1, slot: 1 } }] },
+  { name: "streams", indexes: [] },
+];
 
-/** What messages that are gone by retention counted for. */
-export interface ExpiredCount extends SlotCount {
+/** A stream that took messages. What came since the recorder last saved its slots is in the notes of touched slots. */
+export interface StreamDocument {
+  /** Its name. */
+  readonly _id: string;
+  /** Unix ms. Written outside transactions: concurrent commits would conflict over it. */
+  readonly lastArrival: number;
+}
+
+export function streamsOf(db: Db): Collection<StreamDocument> {
+  return db.collection<StreamDocument>("streams");
+}
+
+/** What is known of a slot besides the messages that are there. */
+export interface ExpiredCount {
   /** Slot and stream. */
   readonly _id: string;
+  readonly stream: string;
+  readonly slot: number;
+  /** What messages that are gone by retention counted for. */
+  readonly count?: number;
+  /** What the recorder last saved, all messages counted. */
+  readonly saved?: number;
 }
 
 export function expiredCountsOf(db: Db): Collection<ExpiredCount> {
@@ -131,6 +154,14 @@ interface Touched {
   readonly stream: string;
   readonly slot: number;
   readonly notes: ObjectId[];
+  /** The newest that the notes say. */
+  arrival: number;
+}
+
+/** What `saved` needs to know of a count. */
+interface Token {
+  readonly notes: readonly ObjectId[];
+  readonly arrival: number;
 }
 
 /**
@@ -138,7 +169,7 @@ interface Touched {
  * reads the notes of a slot and its count from one snapshot, then saves the count, then removes those notes: so a count that it saved contains every
  * message whose note it removed.
  */
-export function mongoSlotCounts(db: Db, transact: Transact): SlotCounts {
+export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "unsaved" | "saved"> {
   const messages = messagesOf(db);
   const notes = touchedSlotsOf(db);
   const expired = expiredCountsOf(db);
@@ -146,10 +177,11 @@ export function mongoSlotCounts(db: Db, transact: Transact): SlotCounts {
   async function touched(filter: object): Promise<Touched[]> {
     const found = await notes.find(filter).sort({ slot: 1, stream: 1 }).limit(NOTES).toArray();
     const slots = new Map<string, Touched>();
-    for (const { _id, stream, slot } of found) {
+    for (const { _id, stream, slot, arrival = slot } of found) {
       const key = `${slot}/${stream}`;
-      const known = slots.get(key) ?? { stream, slot, notes: [] };
+      const known = slots.get(key) ?? { stream, slot, notes: [], arrival };
       known.notes.push(_id);
+      known.arrival = Math.max(known.arrival, arrival);
       slots.set(key, known);
     }
     return [...slots.values()];
@@ -162,16 +194,20 @@ export function mongoSlotCounts(db: Db, transact: Transact): SlotCounts {
   async function thin(slots: readonly Touched[]): Promise<void> {
     const many = slots.filter((slot) => slot.notes.length > 1);
     if (many.length === 0) return;
-    await notes.insertMany(many.map(({ stream, slot }) => ({ stream, slot })));
+    await notes.insertMany(many.map(({ stream, slot, arrival }) => ({ stream, slot, arrival })));
     await notes.deleteMany({ _id: { $in: many.flatMap((slot) => slot.notes) } });
   }
 
   /** The notes and both parts of the count, as `expire` moves messages from one part to the other. Undefined: the notes are not there any more. */
   function count({ stream, slot }: Touched): Promise<SlotCount | undefined> {
     return transact(async (session) => {
-      const read = notes.find({ slot, stream }, { session, projection: { _id: 1 }, batchSize: NOTES + 1 });
-      const token = (await read.limit(NOTES).toArray()).map(({ _id }) => _id);
-      if (token.length === 0) return undefined;
+      const read = await notes
+        .find({ slot, stream }, { session, batchSize: NOTES + 1 })
+        .limit(NOTES)
+        .toArray();
+      if (read.length === 0) return undefined;
+      const arrival = Math.max(...read.map((note) => note.arrival ?? slot));
+      const token: Token = { notes: read.map(({ _id }) => _id), arrival };
       const kept = await messages.countDocuments({ stream, slot }, { session });
       const gone = await expired.findOne({ _id: `${slot}/${stream}` }, { session });
       return { stream, slot, count: kept + (gone?.count ?? 0), token };
@@ -179,8 +215,11 @@ export function mongoSlotCounts(db: Db, transact: Transact): SlotCounts {
   }
 
   /** A note that is gone was removed by another recorder: the slot gets a new one, to be saved once more. */
-  async function removeNotes({ stream, slot, token }: SlotCount): Promise<void> {
-    const read = (token ?? []) as readonly ObjectId[];
+  async function removeNotes({ stream, slot, count, token }: SlotCount): Promise<void> {
+    const { notes: read, arrival } = token as Token;
+    await streamsOf(db).updateOne({ _id: stream }, { $max: { lastArrival: arrival } }, { upsert: true });
+    const _id = `${slot}/${stream}`;
+    await expired.updateOne({ _id }, { $set: { saved: count }, $setOnInsert: { stream, slot } }, { upsert: true });
     const { deletedCount } = await notes.deleteMany({ _id: { $in: read } });
     if (deletedCount < read.length) await notes.insertOne({ stream, slot });
   }

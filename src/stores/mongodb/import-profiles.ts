@@ -10,6 +10,7 @@ import {
   entityRecord,
   type PartTarget,
   type StreamCountRecord,
+  type StreamRecord,
   storedEntity,
 } from "../copy.js";
 import { newestSequence } from "./accept-deletions.js";
@@ -22,7 +23,15 @@ import {
   type IdentityDocument,
 } from "./entity-document.js";
 import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./entity-keys.js";
-import { expiredCountsOf, type MessageDocument, messageDocument, messagesOf, touchedSlotsOf } from "./history.js";
+import {
+  expiredCountsOf,
+  type MessageDocument,
+  messageDocument,
+  messagesOf,
+  type StreamDocument,
+  streamsOf,
+  touchedSlotsOf,
+} from "./history.js";
 import { type RequestDocument, requestOf } from "./idempotency.js";
 import { importPart, inBatches } from "./import-part.js";
 import { type KeyDocument, keyOf } from "./key-store.js";
@@ -34,9 +43,13 @@ export function profileParts(
   db: Db,
   slotMs: number,
 ): {
-  readonly [P in "entities" | "identities" | "history" | "stream counts" | "repeatable requests"]: PartTarget<
-    CopyRecords[P]
-  >;
+  readonly [P in
+    | "entities"
+    | "identities"
+    | "history"
+    | "stream counts"
+    | "streams"
+    | "repeatable requests"]: PartTarget<CopyRecords[P]>;
 } {
   const { entities, identities } = entityCollectionsOf(db);
   return {
@@ -57,6 +70,11 @@ export function profileParts(
       only: { entity: { $ne: null } },
     }),
     "stream counts": streamCounts(db),
+    streams: importPart<StreamDocument, StreamRecord>({
+      collection: streamsOf(db),
+      documentOf: ({ id, lastArrival }) => ({ _id: id, lastArrival }),
+      recordOf: ({ _id, lastArrival }) => ({ id: _id, lastArrival }),
+    }),
     "repeatable requests": importPart<RequestDocument, CopyRecords["repeatable requests"]>({
       collection: db.collection<RequestDocument>("idempotent_requests"),
       documentOf: ({ id, ...request }) => ({ _id: id, ...request, owner: null, until: 0 }),

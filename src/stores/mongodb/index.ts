@@ -8,6 +8,7 @@ import type { EntityEngine, OpenParts } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
 import { makeCollections } from "./collection.js";
 import { connect } from "./connection.js";
+import { countedStreams } from "./counted-streams.js";
 import { entityCollections } from "./entity-document.js";
 import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./entity-keys.js";
 import { mongoEntityStore } from "./entity-store.js";
@@ -52,7 +53,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     idempotency: mongoIdempotency(data),
     catalogue: mongoCatalogueStore(data, transact),
     keys: mongoKeyStore(ledger),
-    counts: mongoSlotCounts(data, transact),
+    counts: { ...mongoSlotCounts(data, transact), ...countedStreams(data, transact, stream.slotMs) },
     lease: mongoLease(data),
     watermark: mongoErasureWatermark(data),
     sharedEpochs: mongoSharedEpochs(data, deadlineMs),

@@ -1,10 +1,11 @@
 import { StartError } from "../../errors.js";
 import type { Database } from "./database.js";
 import type { Migration } from "./schema.js";
+import { fillStreams } from "./slot-counts.js";
 
 /** What brings an older `entities.db` up to the newest schema, from version 1 on. `dir` is its folder, for words. */
 export function entitiesMigrations(dir: string): readonly Migration[] {
-  return [(db) => toOneCommit(db, dir), (db) => toPlanes(db, dir)];
+  return [(db) => toOneCommit(db, dir), (db) => toPlanes(db, dir), fillStreams];
 }
 
 /**

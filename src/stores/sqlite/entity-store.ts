@@ -61,6 +61,8 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   const count = db.prepare(`INSERT INTO stream_count (stream, slot, count, saved) VALUES (?, ?, ?, NULL)
     ON CONFLICT DO UPDATE SET count = count + excluded.count`);
+  const noteArrival = db.prepare(`INSERT INTO stream (name, last_arrival) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET last_arrival = max(last_arrival, excluded.last_arrival)`);
   const register = db.prepare(`INSERT OR IGNORE INTO segment (id, name, "table") VALUES (?1, ?1, ?2)`);
   const memberships = membershipRows(db);
   const suppression = suppressionIn(ledger);
@@ -104,12 +106,15 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
 
   function countMessages({ messages }: Commit): void {
     const counts = new Map<string, Map<number, number>>();
-    for (const { stream, time } of messages) {
+    const arrivals = new Map<string, number>();
+    for (const { stream, time, arrival } of messages) {
+      arrivals.set(stream, Math.max(arrival, arrivals.get(stream) ?? arrival));
       const slots = counts.get(stream) ?? new Map<number, number>();
       const slot = Math.floor(time / slotMs) * slotMs;
       counts.set(stream, slots.set(slot, (slots.get(slot) ?? 0) + 1));
     }
     for (const [stream, slots] of counts) for (const [slot, more] of slots) count.run(stream, slot, more);
+    for (const [stream, arrival] of arrivals) noteArrival.run(stream, arrival);
   }
 
   function load(ids: readonly EntityId[]): Map<EntityId, StoredEntity> {

@@ -11,6 +11,7 @@ import {
   type PartSource,
   type SegmentRecord,
   type StreamCountRecord,
+  type StreamRecord,
 } from "../copy.js";
 import type { Database } from "./database.js";
 import { sqliteEntityStore } from "./entity-store.js";
@@ -37,6 +38,11 @@ export function entityParts(
       records: (rows) => rows.map((row) => ({ ...row, sealed: new Uint8Array(row.sealed) })),
     }),
     "stream counts": streamCounts(db),
+    streams: exportTable<StreamRecord, StreamRecord>(db, {
+      from: "(SELECT name AS id, last_arrival AS lastArrival FROM stream)",
+      keys: ["id"],
+      records: (rows) => rows.map((row) => ({ ...row })),
+    }),
     segments: segments(db),
     experiences: exportTable<Omit<Experience, "group"> & { group: string | null }, Experience>(db, {
       from: "experience",
