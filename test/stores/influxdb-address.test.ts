@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { StartError } from "../../src/errors.js";
-import { influxAddress } from "../../src/stores/influxdb/address.js";
+import { influxAddress } from "../../src/stores/influxdb/connection.js";
 
 const read = (url: string, token: string | null = "secret") => influxAddress({ metrics: { url, token, keep: null } });
 

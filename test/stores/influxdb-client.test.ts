@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { influxClient } from "../../src/stores/influxdb/client.js";
+import { influxClient } from "../../src/stores/influxdb/connection.js";
 
 describe("requests to InfluxDB", () => {
   for (const { host, compressed } of [

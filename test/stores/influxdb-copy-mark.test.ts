@@ -1,6 +1,6 @@
 import { is_valid_flux } from "@influxdata/flux-lsp-node";
 import { expect } from "chai";
-import { marksScript, measurementsScript } from "../../src/stores/influxdb/copy-mark.js";
+import { marksScript, measurementsScript } from "../../src/stores/influxdb/import.js";
 
 describe("scripts that look for copies into a bucket", () => {
   for (const bucket of ["metrics", 'a" or "b', "back\\slash", "$" + "{env}"]) {

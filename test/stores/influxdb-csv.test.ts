@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { CsvSlots, SlotTarget } from "../../src/stores/influxdb/csv-slots.js";
-import { parseNumber, parseTime } from "../../src/stores/influxdb/csv-values.js";
-import { BrokenAnswer } from "../../src/stores/influxdb/errors.js";
+import { BrokenResponse } from "../../src/stores/influxdb/errors.js";
 
 const HOUR = 3_600_000;
 const from = Date.UTC(2024, 1, 28, 22);
@@ -73,7 +72,7 @@ describe("CSV of InfluxDB", () => {
     const bytes = Buffer.from(answer).length;
     for (let length = 0; length < bytes; length += 1) {
       expect(() => read(Buffer.from(answer).subarray(0, length).toString("latin1")), String(length)).to.throw(
-        BrokenAnswer,
+        BrokenResponse,
       );
     }
   });
@@ -90,7 +89,7 @@ describe("CSV of InfluxDB", () => {
   ];
   for (const [what, text] of broken) {
     it(`is refused with ${what}`, () => {
-      expect(() => read(text)).to.throw(BrokenAnswer);
+      expect(() => read(text)).to.throw(BrokenResponse);
     });
   }
 
@@ -110,33 +109,43 @@ describe("CSV of InfluxDB", () => {
   });
 
   it("spells numbers that are read as they were written", () => {
-    const spelled = (text: string) => parseNumber(Buffer.from(`x${text}`), 1, 1 + text.length);
+    const read = (text: string) => slotAt(from, HOUR, row(0, "2024-02-28T22:00:00Z", text));
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-        expect(spelled(String(value))).to.equal(value);
+        expect(Object.is(read(String(value)), Number(String(value)))).to.equal(true);
         for (const text of [value.toFixed(3), value.toFixed(14), value.toFixed(30)]) {
-          expect(spelled(text), text).to.equal(Number(text));
+          expect(read(text), text).to.equal(Number(text));
         }
       }),
       { numRuns: 2_000 },
     );
-    for (const text of ["", "-", ".", "1.2.3", "abc", "NaN", "+Inf", "true"]) expect(spelled(text), text).to.be.NaN;
+    for (const text of ["", "-", ".", "1.2.3", "abc", "NaN", "+Inf", "true"]) expect(read(text), text).to.be.NaN;
     for (const text of ["0", "-0", "007", "12345678901234567890", ".5", "1e3"]) {
-      expect(Object.is(spelled(text), Number(text)), text).to.equal(true);
+      expect(Object.is(read(text), Number(text)), text).to.equal(true);
     }
   });
 
   it("spells times that are read as they were written", () => {
-    const spelled = (text: string) => parseTime(Buffer.from(`x${text}`), 1, 1 + text.length);
+    const isAt = (text: string, ms: number) => slotAt(ms, 1, row(0, text, "1")) === 1;
     fc.assert(
       fc.property(fc.integer({ min: 0, max: Date.UTC(2262, 0, 1) }), (ms) => {
         const text = new Date(ms).toISOString();
-        expect(spelled(text)).to.equal(ms);
-        expect(spelled(`${text.slice(0, 19)}Z`)).to.equal(Math.floor(ms / 1_000) * 1_000);
+        expect(isAt(text, ms)).to.equal(true);
+        expect(isAt(`${text.slice(0, -1)}999999Z`, ms)).to.equal(true);
+        expect(isAt(`${text.slice(0, 19)}Z`, Math.floor(ms / 1_000) * 1_000)).to.equal(true);
       }),
     );
     for (const text of ["", "2024-02-28", "2024-02-28T22:00:00", "2024-02-28T22:00:00+01:00"]) {
-      expect(spelled(text), text).to.be.NaN;
+      expect(() => isAt(text, from), text).to.throw(BrokenResponse);
     }
   });
 });
+
+/** The value of one slot after a response of one row. */
+function slotAt(at: number, slotMs: number, line: string): number | undefined {
+  const target = new SlotTarget(at, slotMs, 1);
+  const slots = new CsvSlots(() => [target]);
+  slots.take(Buffer.from(header + line + end));
+  slots.end();
+  return target.merged()?.[0];
+}

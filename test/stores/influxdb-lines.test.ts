@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { experience } from "../../src/metrics/dimensions/experience.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import { planes } from "../../src/metrics/series-store.js";
-import { halves, lineTexts } from "../../src/stores/influxdb/line-text.js";
+import { halves, lineTexts } from "../../src/stores/influxdb/lines.js";
 
 describe("lines for InfluxDB", () => {
   const from = 1_708_000_000 * 3_600;

@@ -5,8 +5,7 @@ import { isDimensionId } from "../../src/metrics/dimension-id.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { dimensions } from "../../src/metrics/dimensions/index.js";
 import type { SeriesWindow } from "../../src/metrics/series-store.js";
-import { fluxScript } from "../../src/stores/influxdb/flux-script.js";
-import { slotQueries } from "../../src/stores/influxdb/slot-queries.js";
+import { fluxScript, slotQueries } from "../../src/stores/influxdb/queries.js";
 import { hostileIds } from "../support/hostile-ids.js";
 
 const from = Date.UTC(2024, 1, 28);

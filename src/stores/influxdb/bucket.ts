@@ -1,8 +1,104 @@
-import { HttpError } from "@influxdata/influxdb-client";
+import { withTimeLimit } from "../../async/time-limit.js";
+import type { Log } from "../../log.js";
 import { tlsError } from "../tls-errors.js";
-import type { InfluxAddress } from "./address.js";
-import type { InfluxClient } from "./client.js";
-import { BucketError } from "./errors.js";
+import type { InfluxAddress, InfluxClient } from "./connection.js";
+import { BucketError, statusOf } from "./errors.js";
+
+/** Pause between two checks of the bucket, ms: while it cannot be used, and while it can. */
+const RETRY_MS = 5_000;
+const RECHECK_MS = 180_000;
+
+export interface KnownBucketParts {
+  /** Finds the bucket on the server, or makes it. */
+  readonly find: (signal: AbortSignal) => Promise<Bucket>;
+  readonly log: Log;
+  /** Host and port of the server, for log lines. */
+  readonly host: string;
+  /** Time limit of one check, ms. */
+  readonly checkMs: number;
+}
+
+/** The bucket as the last check found it. Checks it by itself from the first `check` until `close`. */
+export class KnownBucket {
+  readonly #parts: KnownBucketParts;
+  #bucket: Bucket | undefined;
+  #retentionMs: number | undefined;
+  #checking: Promise<Bucket> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+  /** What was last logged about it. */
+  #logged: string | undefined;
+
+  constructor(parts: KnownBucketParts) {
+    this.#parts = parts;
+  }
+
+  /** How long it keeps points by the last check that found it, ms; undefined: for ever, or not known yet. */
+  get retentionMs(): number | undefined {
+    return this.#retentionMs;
+  }
+
+  /** Resolves when a check has found a bucket; checks at once when none has. */
+  async ready(signal: AbortSignal): Promise<void> {
+    if (this.#bucket === undefined) await this.checked(signal);
+  }
+
+  /** Resolves when it has been checked now. */
+  async checked(signal: AbortSignal): Promise<void> {
+    await withTimeLimit(this.#parts.checkMs, [signal], () => this.check());
+  }
+
+  /** A request found that the bucket is gone: the next `ready` checks again. */
+  forget(): void {
+    this.#bucket = undefined;
+  }
+
+  /** Checks it now, and from then on at intervals. Calls during a check share it. Rejects with a `BucketError`, or the client's error. */
+  check(): Promise<Bucket> {
+    this.#checking ??= this.#checkNow().finally(() => {
+      this.#checking = undefined;
+      this.#schedule();
+    });
+    return this.#checking;
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #checkNow(): Promise<Bucket> {
+    const { host } = this.#parts;
+    try {
+      const bucket = await withTimeLimit(this.#parts.checkMs, [], this.#parts.find);
+      this.#logOnce("up", () => this.#parts.log.info(bucket, "The bucket of the series is ready"));
+      this.#bucket = bucket;
+      this.#retentionMs = bucket.retentionMs;
+      return bucket;
+    } catch (error) {
+      if (error instanceof BucketError) {
+        this.#bucket = undefined;
+        this.#logOnce(error.message, () =>
+          this.#parts.log.error(`Series can be neither read nor written: InfluxDB at ${host}: ${error.message}`),
+        );
+      } else this.#logOnce("away", () => this.#parts.log.warn(`InfluxDB at ${host} is away`));
+      throw error;
+    }
+  }
+
+  /** Logs a state when it begins, not again while it lasts. */
+  #logOnce(state: string, log: () => void): void {
+    if (this.#logged !== state && !this.#closed) log();
+    this.#logged = state;
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    if (this.#closed) return;
+    const isUsable = this.#logged === "up" && this.#bucket !== undefined;
+    this.#timer = setTimeout(() => this.check().catch(() => {}), isUsable ? RECHECK_MS : RETRY_MS).unref();
+  }
+}
 
 /** A bucket as the server describes it. */
 export interface Bucket {
@@ -12,7 +108,7 @@ export interface Bucket {
 
 /**
  * Looks for the bucket, and makes it when there is none: one that keeps points for `keepMs` (undefined: for ever). Throws a
- * `BucketError` with a word for the operator when it cannot be had with this token.
+ * `BucketError` with words for the operator when this token cannot find or make it.
  */
 export async function findBucket(
   client: InfluxClient,
@@ -31,7 +127,7 @@ export async function findBucket(
     const status = statusOf(error);
     if (status === 401 || status === 403)
       throw new BucketError("there is no such bucket, and the token may not make it");
-    // Another process may have made it in this moment.
+    // 409 and 422: another process may have made it meanwhile.
     if (status !== 409 && status !== 422) throw error;
   }
   const made = await lookUp(client, address, signal);
@@ -45,10 +141,10 @@ async function lookUp(
   signal: AbortSignal,
 ): Promise<Bucket | undefined> {
   const query = new URLSearchParams({ org, name: bucket });
-  const { buckets = [] } = await call<{ buckets?: BucketAnswer[] }>(client, `/api/v2/buckets?${query}`, signal);
-  const answer = buckets.find(({ name }) => name === bucket);
-  if (answer === undefined) return undefined;
-  const { everySeconds = 0 } = answer.retentionRules?.find(({ type }) => type === "expire") ?? {};
+  const { buckets = [] } = await call<{ buckets?: BucketResponse[] }>(client, `/api/v2/buckets?${query}`, signal);
+  const found = buckets.find(({ name }) => name === bucket);
+  if (found === undefined) return undefined;
+  const { everySeconds = 0 } = found.retentionRules?.find(({ type }) => type === "expire") ?? {};
   return { retentionMs: everySeconds > 0 ? 1_000 * everySeconds : undefined };
 }
 
@@ -59,12 +155,12 @@ async function organization(client: InfluxClient, { org }: InfluxAddress, signal
   return found.id;
 }
 
-interface BucketAnswer {
+interface BucketResponse {
   readonly name: string;
   readonly retentionRules?: readonly { readonly type?: string; readonly everySeconds?: number }[];
 }
 
-/** What a GET answers; nothing when what it names is not there. */
+/** The JSON of a GET; `{}` for a 404. */
 async function call<T extends object>(client: InfluxClient, path: string, signal: AbortSignal): Promise<Partial<T>> {
   try {
     return ((await client.call("GET", path, signal)) as T | undefined) ?? {};
@@ -72,12 +168,8 @@ async function call<T extends object>(client: InfluxClient, path: string, signal
     const status = statusOf(error);
     if (status === 404) return {};
     if (status === 401 || status === 403) throw new BucketError("the token is refused");
-    const reason = tlsError(error);
-    if (reason !== undefined) throw new BucketError(reason);
+    const words = tlsError(error);
+    if (words !== undefined) throw new BucketError(words);
     throw error;
   }
-}
-
-function statusOf(error: unknown): number | undefined {
-  return error instanceof HttpError ? error.statusCode : undefined;
 }

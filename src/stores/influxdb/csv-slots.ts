@@ -1,7 +1,7 @@
+import { LineSplitter } from "@influxdata/influxdb-client";
 import type { Plane } from "../../metrics/series-store.js";
-import { parseNumber, parseTime } from "./csv-values.js";
-import { BrokenAnswer } from "./errors.js";
-import { fieldOf } from "./line-text.js";
+import { BrokenResponse } from "./errors.js";
+import { fieldOf } from "./lines.js";
 
 /** A column to be filled: the slots of one series over one window, in both planes. */
 export class SlotTarget {
@@ -17,7 +17,7 @@ export class SlotTarget {
     this.length = length;
   }
 
-  /** Takes the value of a moment (Unix ms) in a plane; one that lies outside is left out. */
+  /** Takes the value of an instant (Unix ms) in a plane; one that lies outside is left out. */
   take(plane: Plane, at: number, value: number): void {
     const slot = Math.floor((at - this.from) / this.slotMs);
     if (slot < 0 || slot >= this.length) return;
@@ -37,103 +37,86 @@ export class SlotTarget {
   }
 }
 
-const NEWLINE = 10;
-const RETURN = 13;
-const QUOTE = 34;
-const HASH = 35;
-const COMMA = 44;
-
-const columnNames = ["table", "_time", "_value", "_field", "dimension_id", "dimension_type"] as const;
+/** Where the columns stand in a row; `last` is the greatest of them. */
+type Positions = Readonly<Record<"table" | "time" | "value" | "field" | "id" | "type" | "last", number>>;
 
 /**
- * Reads the CSV that a script answers, in pieces as they come, into columns. A point outside of them is left out; one that
- * another program wrote between two slots counts for the slot that it lies in, unless there is a point at the slot's start. By bytes, without
- * a text for each cell: csv-parse takes about twice as long.
+ * Reads the CSV of a query's response, in pieces as they arrive, into columns. A point outside of them is left out; one that another
+ * program wrote between two slots counts for the slot in which it lies, unless there is a point at the slot's start. Cells are cut
+ * by `split`, and by the client's `LineSplitter` only where a line has quotes: csv-parse takes about twice as long.
  */
 export class CsvSlots {
   readonly #targetsOf: (id: string, type: string) => readonly SlotTarget[];
-  #rest: Buffer = Buffer.alloc(0);
-  /** Positions of the columns by `columnNames` in the block that is being read; undefined between blocks. */
-  #positions: number[] | undefined;
+  readonly #decoder = new TextDecoder();
+  readonly #quoted = new LineSplitter();
+  /** What has arrived of a line that has not ended. */
+  #rest = "";
+  /** Of the block that is being read; undefined between blocks. */
+  #positions: Positions | undefined;
   #ended = false;
   /** The table of the last row, its plane, and where its values go. */
-  #table = "";
+  #table: string | undefined;
   #plane: Plane = "clients";
   #targets: readonly SlotTarget[] = [];
-  #starts = new Int32Array(32);
-  #ends = new Int32Array(32);
 
   constructor(targetsOf: (id: string, type: string) => readonly SlotTarget[]) {
     this.#targetsOf = targetsOf;
   }
 
   take(piece: Uint8Array): void {
-    const buffer = this.#rest.length === 0 ? Buffer.from(piece) : Buffer.concat([this.#rest, piece]);
-    let start = 0;
-    for (let end = buffer.indexOf(NEWLINE); end >= 0; end = buffer.indexOf(NEWLINE, start)) {
-      this.#line(buffer, start, end > start && buffer[end - 1] === RETURN ? end - 1 : end);
-      start = end + 1;
-    }
-    this.#rest = buffer.subarray(start);
+    const lines = (this.#rest + this.#decoder.decode(piece, { stream: true })).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) this.#line(line.endsWith("\r") ? line.slice(0, -1) : line);
   }
 
-  /** To be called after the last piece. Throws when it was not the last: an answer ends with an empty line. */
+  /** To be called after the last piece. Throws when the response was cut: a whole one ends with an empty line. */
   end(): void {
-    if (!this.#ended || this.#rest.length > 0) throw new BrokenAnswer("The answer stops before its end");
+    if (!this.#ended || this.#rest !== "") throw new BrokenResponse("The response stops before its end");
   }
 
-  #line(buffer: Buffer, start: number, end: number): void {
-    this.#ended = start === end;
+  #line(line: string): void {
+    this.#ended = line === "";
     if (this.#ended) this.#positions = undefined;
-    else if (buffer[start] === HASH) return;
-    else if (this.#positions === undefined) this.#header(buffer.toString("utf8", start, end));
-    else this.#row(buffer, start, end, this.#positions);
+    else if (line.startsWith("#")) return;
+    else if (this.#positions === undefined) this.#positions = this.#header(line.split(","));
+    else this.#row(line.includes('"') ? this.#quoted.splitLine(line) : line.split(","), this.#positions);
   }
 
-  #header(line: string): void {
-    const names = line.split(",");
-    if (names.includes("error")) throw new BrokenAnswer("The server failed while it answered");
-    this.#positions = columnNames.map((name) => names.indexOf(name));
-    if (this.#positions.includes(-1)) throw new BrokenAnswer("The answer lacks a column");
-    this.#table = "";
+  #header(names: readonly string[]): Positions {
+    if (names.includes("error")) throw new BrokenResponse("The server failed while it responded");
+    const of = (name: string) => {
+      const position = names.indexOf(name);
+      if (position < 0) throw new BrokenResponse("The response lacks a column");
+      return position;
+    };
+    this.#table = undefined;
+    const series = { table: of("table"), field: of("_field"), id: of("dimension_id"), type: of("dimension_type") };
+    const positions = { ...series, time: of("_time"), value: of("_value") };
+    return { ...positions, last: Math.max(...Object.values(positions)) };
   }
 
-  #row(buffer: Buffer, start: number, end: number, positions: number[]): void {
-    const [table, time, value, field, id, type] = positions as [number, number, number, number, number, number];
-    this.#split(buffer, start, end, Math.max(table, time, value));
-    const name = this.#text(buffer, table);
-    if (name !== this.#table) {
-      this.#split(buffer, start, end, Math.max(...positions));
-      this.#plane = this.#text(buffer, field) === fieldOf.recorder ? "recorder" : "clients";
-      this.#targets = this.#targetsOf(this.#text(buffer, id), this.#text(buffer, type));
-      this.#table = name;
+  #row(cells: readonly string[], { table, time, value, field, id, type, last }: Positions): void {
+    if (cells.length <= last) throw new BrokenResponse("The response has a row that is too short");
+    if (cells[table] !== this.#table) {
+      this.#table = cells[table];
+      this.#plane = cells[field] === fieldOf.recorder ? "recorder" : "clients";
+      this.#targets = this.#targetsOf(cells[id] as string, cells[type] as string);
     }
-    const at = parseTime(buffer, this.#starts[time] as number, this.#ends[time] as number);
-    const number = parseNumber(buffer, this.#starts[value] as number, this.#ends[value] as number);
-    if (Number.isNaN(at)) throw new BrokenAnswer("The answer has a time that is none");
+    const at = timeOf(cells[time] as string);
+    const number = numberOf(cells[value] as string);
     for (const target of this.#targets) target.take(this.#plane, at, number);
   }
+}
 
-  /** Finds where the fields up to number `last` begin and end. */
-  #split(buffer: Buffer, start: number, end: number, last: number): void {
-    let at = start;
-    for (let field = 0; field <= last; field += 1) {
-      if (at > end) throw new BrokenAnswer("The answer has a row that is too short");
-      this.#starts[field] = at;
-      if (buffer[at] === QUOTE) {
-        at += 1;
-        while (at < end && (buffer[at] !== QUOTE || buffer[at + 1] === QUOTE)) at += buffer[at] === QUOTE ? 2 : 1;
-        at += 1;
-      } else while (at < end && buffer[at] !== COMMA) at += 1;
-      this.#ends[field] = Math.min(at, end);
-      at += 1;
-    }
-  }
+/** RFC 3339 in UTC as Unix ms, without the fraction of a ms. */
+function timeOf(text: string): number {
+  const ms = text.endsWith("Z") ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new BrokenResponse("The response has a time that is none");
+  return ms;
+}
 
-  #text(buffer: Buffer, field: number): string {
-    const start = this.#starts[field] as number;
-    const end = this.#ends[field] as number;
-    if (buffer[start] !== QUOTE) return buffer.toString("utf8", start, end);
-    return buffer.toString("utf8", start + 1, end - 1).replaceAll('""', '"');
-  }
+/** A finite number; NaN for any other text. */
+function numberOf(text: string): number {
+  const value = text === "" ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? value : Number.NaN;
 }

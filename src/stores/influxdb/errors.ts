@@ -1,66 +1,103 @@
 import { AbortError, HttpError, RequestTimedOutError } from "@influxdata/influxdb-client";
+import { retry } from "../../async/retry.js";
+import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError } from "../../errors.js";
 
-/** Something that an operator must put right before the bucket can be used. */
+/** What an operator must put right before the bucket can be used. */
 export class BucketError extends Error {
   override readonly name = "BucketError";
 }
 
-/** An answer that says of itself, or shows, that it is not what was asked for. */
-export class BrokenAnswer extends Error {
-  override readonly name = "BrokenAnswer";
+/** A response that was cut, reports an error in its middle, or is not the CSV of a query. */
+export class BrokenResponse extends Error {
+  override readonly name = "BrokenResponse";
 }
 
-/** Statuses of a server, or of a proxy before it, that is busy, starts, or has a bad moment. */
-const passing = new Set([408, 425, 429, 500, 502, 503, 504]);
+/** Statuses that pass by themselves: the server, or a proxy before it, is busy, starts or restarts. */
+const transient = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** Waits before the second and the third attempt, ms. */
-const backoff = [100, 400];
+/** Pauses before the second and the third attempt, ms. */
+const pauses = [100, 400];
 
-/** The longest that a caller is told to wait, seconds. */
+/** The longest `Retry-After`, seconds. */
 const LONGEST_WAIT = 3_600;
 
-/** What an error of the client means to a caller; undefined when it is none. */
+/** The `ServiceError` that an error of this engine stands for; undefined for any other error. */
 export function influxServiceError(error: unknown): ServiceError | undefined {
   if (error instanceof HttpError) return statusError(error);
   if (error instanceof BucketError) return unavailable(error, 5);
-  if (error instanceof BrokenAnswer || error instanceof AbortError || error instanceof RequestTimedOutError) {
+  if (error instanceof BrokenResponse || error instanceof AbortError || error instanceof RequestTimedOutError) {
     return unavailable(error, 1);
   }
   return undefined;
 }
 
-/** What an error of a request to the server means to a caller, whatever it is. */
+/** The same for an error of a request to the server, which may be any error of the network. */
 export function requestError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return influxServiceError(error) ?? unavailable(error, 1);
 }
 
-/** How long to wait before attempt `attempt` + 1, ms; undefined when another would end as this one. */
-export function waitAfter(error: unknown, attempt: number): number | undefined {
-  const wait = backoff[attempt - 1];
+export interface AttemptLimits {
+  /** All attempts together take no longer, ms. */
+  readonly deadlineMs: number;
+  /** One attempt takes no longer, ms. */
+  readonly attemptMs: number;
+  /** Each aborts the work and its pauses. */
+  readonly signals: readonly AbortSignal[];
+}
+
+/**
+ * Repeats idempotent work until it succeeds: up to three attempts with pauses, within the deadline, and only after errors that
+ * pass by themselves. Rejects with the last error.
+ */
+export function attempts<T>(
+  { deadlineMs, attemptMs, signals }: AttemptLimits,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const end = performance.now() + deadlineMs;
+  return withTimeLimit(deadlineMs, signals, (signal) =>
+    retry(
+      () => withTimeLimit(attemptMs, [signal], work),
+      (error, attempt) => {
+        const pause = pauseAfter(error, attempt);
+        return pause === undefined || performance.now() + pause >= end ? undefined : pause;
+      },
+      { signal },
+    ),
+  );
+}
+
+/** The pause before attempt `attempt` + 1, ms; undefined when another attempt would fail in the same way. */
+function pauseAfter(error: unknown, attempt: number): number | undefined {
+  const wait = pauses[attempt - 1];
   if (error instanceof HttpError) {
-    if (!passing.has(error.statusCode) || wait === undefined) return undefined;
+    if (!transient.has(error.statusCode) || wait === undefined) return undefined;
     const asked = retryAfter(error);
     return asked === undefined ? wait : Math.max(wait, 1_000 * asked);
   }
   const isFinal =
     error instanceof BucketError ||
-    error instanceof BrokenAnswer ||
+    error instanceof BrokenResponse ||
     error instanceof ServiceError ||
     error instanceof TypeError ||
     error instanceof RangeError;
   return isFinal ? undefined : wait;
 }
 
-/** Lines that the server does not understand or does not take are our mistake: sending them again would not help. */
+/** The HTTP status that the server sent; undefined for any other error. */
+export function statusOf(error: unknown): number | undefined {
+  return error instanceof HttpError ? error.statusCode : undefined;
+}
+
+/** Lines that the server refuses are a defect of this service: sending them again would not help. */
 function statusError(error: HttpError): ServiceError {
-  const isOurs = [400, 405, 413, 414, 415, 422].includes(error.statusCode);
-  if (isOurs) return new ServiceError("internal", "Internal error", { cause: error });
+  const isDefect = [400, 405, 413, 414, 415, 422].includes(error.statusCode);
+  if (isDefect) return new ServiceError("internal", "Internal error", { cause: error });
   return unavailable(error, retryAfter(error) ?? 1);
 }
 
-/** What the server asks to be left alone for, whole seconds. */
+/** The pause that the server asks for, whole seconds. */
 function retryAfter({ headers }: HttpError): number | undefined {
   const asked = Number(headers?.["retry-after"] ?? Number.NaN);
   return Number.isFinite(asked) && asked >= 0 ? Math.min(LONGEST_WAIT, Math.max(1, Math.ceil(asked))) : undefined;

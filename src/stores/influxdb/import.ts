@@ -1,20 +1,19 @@
+import { flux, fluxString } from "@influxdata/influxdb-client";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { SeriesTarget } from "../copy.js";
 import type { OpenParts } from "../stores.js";
-import { influxAddress } from "./address.js";
-import { influxClient } from "./client.js";
-import { beginCopy, finishCopy } from "./copy-mark.js";
+import { type InfluxClient, influxAddress, influxClient } from "./connection.js";
 import { openInflux } from "./index.js";
 
-/** How long a write or a read of many points may take, ms: nobody waits for an answer. */
+/** Time limit of a write or a read of many points, ms: no request waits for it. */
 const DEADLINE_MS = 120_000;
 
 /** Opens the bucket, to fill it. */
 export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> {
   const { settings, clock } = parts;
-  const patient = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
-  const engine = await openInflux({ ...parts, settings: patient });
+  const unhurried = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
+  const engine = await openInflux({ ...parts, settings: unhurried });
   const { url, bucket, ...address } = influxAddress(settings);
   const client = influxClient({ url, bucket, ...address }, DEADLINE_MS);
   let source = "";
@@ -23,7 +22,7 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
     retentionMs: () => engine.retentionMs(),
     async begin(mark) {
       source = mark;
-      for (const probe of engine.probes) await throwUnlessUp(probe, url);
+      for (const probe of engine.probes) await requireUsable(probe, url);
       return beginCopy(client, bucket, mark, clock());
     },
     finish: () => finishCopy(client, source, clock()),
@@ -34,10 +33,73 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
   };
 }
 
-/** Words for the person who named the server, when it cannot be used. */
-async function throwUnlessUp({ check }: Probe, url: string): Promise<void> {
-  const note = await check().catch((error: unknown) => {
+/** Throws a `StartError` when the server cannot be used. */
+async function requireUsable({ check }: Probe, url: string): Promise<void> {
+  const problem = await check().catch((error: unknown) => {
     throw new StartError(`METRICS_URL: InfluxDB at ${url} is not there`, { cause: error });
   });
-  if (note !== undefined) throw new StartError(`METRICS_URL: InfluxDB at ${url}: ${note}`);
+  if (problem !== undefined) throw new StartError(`METRICS_URL: InfluxDB at ${url}: ${problem}`);
+}
+
+/** Points of this measurement name the source from which the bucket is filled, and whether that is finished. Only this file reads them. */
+const MEASUREMENT = "entity_metrics_copy";
+
+const REQUEST_MS = 60_000;
+
+/** In: the bucket. Out: the names of all measurements, a row each in `_value`. */
+export function measurementsScript(bucket: string): string {
+  return flux`import "influxdata/influxdb/schema"
+
+schema.measurements(bucket: ${fluxString(bucket)}, start: 1970-01-01T00:00:00Z)`.toString();
+}
+
+/** In: the bucket. Out: the marks of copies into it, oldest first: rows of `source` and `_value`, which is `copying` or `finished`. */
+export function marksScript(bucket: string): string {
+  return flux`from(bucket: ${fluxString(bucket)})
+  |> range(start: 1970-01-01T00:00:00Z)
+  |> filter(fn: (r) => r._measurement == ${fluxString(MEASUREMENT)} and r._field == "state")
+  |> keep(columns: ["_time", "source", "_value"])
+  |> group()
+  |> sort(columns: ["_time"])`.toString();
+}
+
+/** As `SeriesTarget.begin` says. */
+export async function beginCopy(
+  client: InfluxClient,
+  bucket: string,
+  source: string,
+  now: number,
+): Promise<{ readonly anew: boolean }> {
+  const mark = (await rowsOf(client, marksScript(bucket))).at(-1);
+  if (mark?._value === "finished") {
+    throw new StartError(`The bucket ${bucket} was filled by npm run migrate before, and is in use: name another one`);
+  }
+  if (mark !== undefined && mark.source !== source) {
+    throw new StartError(`The bucket ${bucket} is being filled from another folder: name another one`);
+  }
+  if (mark === undefined) {
+    if ((await rowsOf(client, measurementsScript(bucket))).length > 0) {
+      throw new StartError(`The bucket ${bucket} holds points already: name an empty one`);
+    }
+    await note(client, source, "copying", now);
+  }
+  return { anew: mark === undefined };
+}
+
+/** Idempotent. */
+export function finishCopy(client: InfluxClient, source: string, now: number): Promise<void> {
+  return note(client, source, "finished", now);
+}
+
+function note(client: InfluxClient, source: string, state: string, now: number): Promise<void> {
+  return client.write(`${MEASUREMENT},source=${source} state="${state}" ${now}`, AbortSignal.timeout(REQUEST_MS));
+}
+
+/** The rows of a response whose values hold no comma, by column. */
+async function rowsOf(client: InfluxClient, script: string): Promise<Record<string, string>[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of client.query(script, AbortSignal.timeout(REQUEST_MS))) chunks.push(chunk);
+  const lines = Buffer.concat(chunks).toString().trim().split(/\r?\n/);
+  const names = (lines.shift() ?? "").split(",");
+  return lines.map((line) => Object.fromEntries(line.split(",").map((value, i) => [names[i] ?? "", value])));
 }

@@ -3,23 +3,21 @@ import { withTimeLimit } from "../../async/time-limit.js";
 import { keepMs } from "../../formats/duration.js";
 import type { Probe } from "../../meters.js";
 import type { MetricEngine, OpenParts } from "../stores.js";
-import { influxAddress } from "./address.js";
-import { findBucket } from "./bucket.js";
-import { influxClient } from "./client.js";
+import { findBucket, KnownBucket } from "./bucket.js";
+import { influxAddress, influxClient } from "./connection.js";
 import { BucketError, influxServiceError } from "./errors.js";
-import { KnownBucket } from "./known-bucket.js";
 import { influxSeriesStore } from "./series-store.js";
 
-/** The longest that a look at the bucket takes, and that the start waits for the first one, ms. */
-const LOOK_MS = 5_000;
-const FIRST_LOOK_MS = 2_000;
+/** Time limit of a check of the bucket, and how long the start waits for the first one, ms. */
+const CHECK_MS = 5_000;
+const FIRST_CHECK_MS = 2_000;
 
-/** Every request is given up by our own limit before the client would: the client rejects, but leaves the connection open. */
+/** Our own limit ends every request before the client's does: the client rejects, but leaves the connection open. */
 const SILENCE_FACTOR = 2;
 
 /**
- * Opens the series in InfluxDB 2, whose retention is that of the bucket. The server may be away: reads and writes then
- * say so, and find it when it is back. Throws a `StartError` when the URL or the token is missing or wrong in itself.
+ * Opens the series in InfluxDB 2, whose retention is that of the bucket. While the server is unreachable, reads and writes reject;
+ * they succeed once it is back. Throws a `StartError` when the URL or the token is missing or malformed.
  */
 export async function openInflux({ settings, log, clock }: OpenParts): Promise<MetricEngine> {
   const address = influxAddress(settings);
@@ -29,12 +27,12 @@ export async function openInflux({ settings, log, clock }: OpenParts): Promise<M
     find: (signal) => findBucket(client, address, keepMs(settings.metrics.keep), signal),
     log,
     host: new URL(address.url).host,
-    lookMs: Math.min(LOOK_MS, deadlineMs / 2),
+    checkMs: Math.min(CHECK_MS, deadlineMs / 2),
   });
   const closing = new AbortController();
-  // Every call under way listens to it.
+  // Every call under way adds a listener.
   setMaxListeners(0, closing.signal);
-  await withTimeLimit(FIRST_LOOK_MS, [], () => bucket.look()).catch(() => {});
+  await withTimeLimit(FIRST_CHECK_MS, [], () => bucket.check()).catch(() => {});
 
   return {
     series: influxSeriesStore({
@@ -65,7 +63,7 @@ function probe(bucket: KnownBucket): Probe {
     required: false,
     async check() {
       try {
-        await bucket.look();
+        await bucket.check();
         return undefined;
       } catch (error) {
         if (error instanceof BucketError) return error.message;

@@ -1,89 +1,87 @@
-import { HttpError } from "@influxdata/influxdb-client";
 import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/series-store.js";
-import { attempts } from "./attempts.js";
-import type { InfluxClient } from "./client.js";
+import type { KnownBucket } from "./bucket.js";
+import type { InfluxClient } from "./connection.js";
 import { CsvSlots, SlotTarget } from "./csv-slots.js";
-import { requestError } from "./errors.js";
-import { fluxScript } from "./flux-script.js";
-import type { KnownBucket } from "./known-bucket.js";
-import { halves, lineTexts } from "./line-text.js";
-import { slotQueries } from "./slot-queries.js";
+import { attempts, requestError, statusOf } from "./errors.js";
+import { halves, lineTexts } from "./lines.js";
+import { fluxScript, slotQueries } from "./queries.js";
 
 export interface InfluxSeriesParts {
   readonly client: InfluxClient;
   readonly bucket: KnownBucket;
   /** Its name. */
   readonly bucketName: string;
-  /** The longest that a read or a write takes, ms. */
+  /** Time limit of a read or a write, ms. */
   readonly deadlineMs: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Ends whatever is under way. */
+  /** Aborts every call under way. */
   readonly closing: AbortSignal;
 }
 
-/** A day of hourly slots: every slot in an answer costs its row, and every chunk that is kept costs an entry. */
+/** A day of hourly slots: every slot in a response costs a row, and every cached chunk an entry. */
 const CHUNK_SLOTS = 24;
 
-/** No bucket keeps points for less, ms. What is older is written only once the retention has been looked at. */
+/** No bucket keeps points for less, ms. Older points are written only after the retention was checked. */
 const SHORTEST_RETENTION_MS = 3_600_000;
 
 /** How much the server's clock may be ahead of ours, ms. */
 const SKEW_MS = 60_000;
 
-/** Queries of one read that are under way at once. */
-const SIDE_BY_SIDE = 4;
+/** Queries of one read that run at the same time. */
+const CONCURRENT_QUERIES = 4;
 
 /**
  * Series in a bucket: a measurement for each dimension, the tags `dimension_id` and `dimension_type`, the field `value` for what clients
- * wrote and `recorded` for what the recorder did, at the ms where the slot starts. A write that rejects may have been kept in part: to write it again puts that right.
+ * wrote and `recorded` for what the recorder did, at the ms where the slot starts. A write that rejects may be stored in part; writing it again completes it.
+ * Rejects with a `ServiceError`: `unavailable`, `invalid` for a point older than the retention, `internal` for lines that the server refuses.
  */
 export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   const { client, bucket, bucketName, deadlineMs, clock, log, closing } = parts;
 
   return {
     chunkSlots: CHUNK_SLOTS,
-    write: (plane, columns) => told("write", () => write(plane, columns)),
-    read: (windows, plane) => told("read", () => read(windows, plane)),
-    /** Only a query could tell. */
+    write: (plane, columns) => reported("write", () => write(plane, columns)),
+    read: (windows, plane) => reported("read", () => read(windows, plane)),
+    /** Only a query could say. */
     mayHold: () => true,
-    /** Forgetting is the bucket's own work: it keeps points as long as its retention says. */
+    /** The bucket deletes points by its own retention. */
     expire: async () => {},
   };
 
   async function write(plane: Plane, columns: readonly SlotColumn[]): Promise<void> {
-    // An attempt that is not answered leaves time for another: its connection may be one that has died without a word.
+    // An attempt without a response leaves time for another: its connection may have died silently.
     const limits = { deadlineMs, attemptMs: deadlineMs / 2, signals: [closing] };
     await attempts(limits, async (signal) => {
-      await bucket.there(signal);
-      if (saysSomethingBefore(columns, clock() - SHORTEST_RETENTION_MS)) await bucket.seenNow(signal);
+      await bucket.ready(signal);
+      if (hasValueBefore(columns, clock() - SHORTEST_RETENTION_MS)) await bucket.checked(signal);
       refuseExpired(columns, 0);
       try {
         for (const text of lineTexts(plane, columns)) await send(text, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
-        // The bucket may keep less than it did, or the server's clock be ahead of ours.
-        await bucket.look();
+        // The retention may have been shortened, or the server's clock be ahead of ours.
+        await bucket.check();
         refuseExpired(columns, SKEW_MS);
         throw error;
       }
     });
   }
 
-  /** Throws when the bucket keeps a slot of the columns no longer, or for less than `marginMs` from now. */
+  /** Throws when a slot of the columns is older than the retention, or will be within `marginMs`. */
   function refuseExpired(columns: readonly SlotColumn[], marginMs: number): void {
     if (bucket.retentionMs === undefined) return;
     const oldest = clock() - bucket.retentionMs + marginMs;
-    if (saysSomethingBefore(columns, oldest)) {
+    if (hasValueBefore(columns, oldest)) {
       throw invalid("before_retention", "", "A point is older than what the store keeps");
     }
   }
 
-  /** Sends lines; in two parts when something on the way finds them too many. */
+  /** Sends lines; in two parts after a 413 of the server or a proxy. */
   async function send(text: string, signal: AbortSignal): Promise<void> {
     try {
       await inBucket(signal, () => client.write(text, signal));
@@ -118,7 +116,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       }
     };
     try {
-      await Promise.all(Array.from({ length: Math.min(SIDE_BY_SIDE, queries.length) }, worker));
+      await Promise.all(Array.from({ length: Math.min(CONCURRENT_QUERIES, queries.length) }, worker));
     } catch (error) {
       failed.abort();
       throw error;
@@ -137,24 +135,24 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     slots.end();
   }
 
-  /** Does something with the bucket; once more after another look when it is not there any more. */
+  /** Runs work on the bucket; once more after a check when the server no longer finds the bucket or the token. */
   async function inBucket(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    await bucket.there(signal);
+    await bucket.ready(signal);
     try {
       await work();
     } catch (error) {
       if (statusOf(error) !== 404 && statusOf(error) !== 401) throw error;
       bucket.forget();
-      await bucket.there(signal);
+      await bucket.ready(signal);
       await work();
     }
   }
 
   /**
-   * Hands out errors as a caller is told them. What will not pass by itself is logged, without the server's words: they hold
-   * ids. After silence the bucket is looked for, so that the log says soon when the server is away and when it is back.
+   * Turns errors into those of the port. What will not pass by itself is logged, without the server's message: it holds ids.
+   * After an error without a status the bucket is checked, so that the log soon says when the server is unreachable and when it is back.
    */
-  async function told<T>(what: string, work: () => Promise<T>): Promise<T> {
+  async function reported<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -162,27 +160,23 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       const failure = requestError(error);
       if (failure.kind === "internal" || [201, 401, 403, 404].includes(status ?? 0))
         log.error({ status }, `InfluxDB did not accept a ${what}`);
-      if (status === undefined && !closing.aborted) bucket.look().catch(() => {});
+      if (status === undefined && !closing.aborted) bucket.check().catch(() => {});
       throw failure;
     }
   }
 }
 
-/** The column of so many slots in which nothing is saved: one for all windows of that length. */
+/** A column of empty slots: one for all windows of that length. */
 function emptyColumn(length: number, known: Map<number, Float64Array>): Float64Array {
   const column = known.get(length) ?? new Float64Array(length).fill(Number.NaN);
   known.set(length, column);
   return column;
 }
 
-/** Whether the columns say something of a slot that starts before a moment (Unix ms). */
-function saysSomethingBefore(columns: readonly SlotColumn[], ms: number): boolean {
+/** Whether the columns have a value of a slot that starts before an instant (Unix ms). */
+function hasValueBefore(columns: readonly SlotColumn[], ms: number): boolean {
   return columns.some(({ series, from, values }) => {
     const before = Math.max(0, Math.ceil((ms - from) / series.dimension.slotMs));
     return values.subarray(0, before).some((value) => !Number.isNaN(value));
   });
-}
-
-function statusOf(error: unknown): number | undefined {
-  return error instanceof HttpError ? error.statusCode : undefined;
 }

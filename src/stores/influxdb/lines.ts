@@ -2,7 +2,7 @@ import { writeNumber, writeTags } from "../../formats/line-protocol.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
 import type { Plane } from "../../metrics/series-store.js";
 
-/** The field that holds a plane. */
+/** The field of each plane. */
 export const fieldOf: Readonly<Record<Plane, string>> = { clients: "value", recorder: "recorded" };
 
 /** The most lines, and about the most characters, of one write. */
@@ -33,7 +33,7 @@ export function* lineTexts(plane: Plane, columns: readonly SlotColumn[]): Genera
   if (lines > 0) yield text;
 }
 
-/** Two texts of about one half of the lines each; undefined when there is but one line. */
+/** Two texts of about half of the lines each; undefined for a single line. */
 export function halves(text: string): [string, string] | undefined {
   const cut = text.indexOf("\n", text.length >> 1) + 1;
   const at = cut > 0 && cut < text.length ? cut : text.lastIndexOf("\n", text.length - 2) + 1;

@@ -1,17 +1,19 @@
+import { type FluxParameterLike, flux, fluxDateTime, fluxExpression } from "@influxdata/influxdb-client";
 import type { Dimension } from "../../metrics/dimensions/dimension.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
-import type { SeriesWindow } from "../../metrics/series-store.js";
+import { type Plane, planes, type SeriesWindow } from "../../metrics/series-store.js";
+import { fieldOf } from "./lines.js";
 
 /** Series of one dimension to read over one window. */
 export interface SlotQuery {
   readonly dimension: Dimension;
   readonly from: number;
   readonly to: number;
-  /** Each once. */
+  /** Without duplicates. */
   readonly series: readonly Series[];
 }
 
-/** What the server has no number for lies outside of these moments, Unix ms. */
+/** The first and the last instant that the server can store, Unix ms. */
 const FIRST = 0;
 const LAST = Date.UTC(2262, 0, 1);
 
@@ -19,7 +21,7 @@ const LAST = Date.UTC(2262, 0, 1);
 const MOST_SERIES = 200;
 const MOST_CHARACTERS = 65_536;
 
-/** Slots that a query may read in vain where that saves another one. */
+/** Slots that a query may read needlessly to save another query. */
 const SPARE = 20_000;
 
 /** Few queries that read at least all of these windows. */
@@ -38,14 +40,14 @@ interface Span {
   slots: number;
 }
 
-/** Windows of one dimension, put together where they are the same or lie so close that little is read in vain. */
+/** Windows of one dimension, merged where they are the same or so close that little is read needlessly. */
 function spansOf(windows: readonly SeriesWindow[]): Span[] {
   const spans: Span[] = [];
   const same = [...groupBy(windows, ({ from, to }) => `${from} ${to}`).values()].map(spanOf);
   for (const span of same.filter(({ from, to }) => from < to).sort((a, b) => a.from - b.from || a.to - b.to)) {
     const last = spans.at(-1);
     if (last === undefined || !isWorthwhile(last, span)) spans.push(span);
-    else lay(span, last);
+    else extend(last, span);
   }
   return spans;
 }
@@ -66,7 +68,7 @@ function isWorthwhile(a: Span, b: Span): boolean {
   return length * series <= a.slots + b.slots + SPARE;
 }
 
-function lay(span: Span, onto: Span): void {
+function extend(onto: Span, span: Span): void {
   onto.from = Math.min(onto.from, span.from);
   onto.to = Math.max(onto.to, span.to);
   onto.slots += span.slots;
@@ -100,4 +102,52 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
     else group.push(item);
   }
   return groups;
+}
+
+/**
+ * In: a query of slots. Out: rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`, a table for each plane
+ * of each series that holds something: of one plane, or of both.
+ */
+export function fluxScript(bucket: string, { dimension, from, to, series }: SlotQuery, plane?: Plane): string {
+  const fields = (plane === undefined ? planes : [plane]).map((one) => fieldOf[one]);
+  const typesOf = new Map<string, Set<string>>();
+  for (const { id, type } of series) {
+    const types = typesOf.get(id);
+    if (types === undefined) typesOf.set(id, new Set([type]));
+    else types.add(type);
+  }
+  const idsOf = new Map<string, { types: readonly string[]; ids: string[] }>();
+  for (const [id, set] of typesOf) {
+    const types = [...set].sort();
+    const group = idsOf.get(types.join());
+    if (group === undefined) idsOf.set(types.join(), { types, ids: [id] });
+    else group.ids.push(id);
+  }
+  const wanted = [...idsOf.values()].map(
+    ({ types, ids }) => `(${oneOf("dimension_type", types)}) and (${oneOf("dimension_id", ids)})`,
+  );
+  return flux`from(bucket: ${fluxText(bucket)})
+  |> range(start: ${fluxDateTime(new Date(from).toISOString())}, stop: ${fluxDateTime(new Date(to).toISOString())})
+  |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and (${fluxExpression(oneOf("_field", fields))}))
+  |> filter(fn: (r) => ${fluxExpression(anyOf(wanted.map((clause) => `(${clause})`)))})
+  |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
+}
+
+/**
+ * Comparisons, which are pushed down to the storage engine; for `contains()` it would read every series. A long chain
+ * is refused as nested too deep, so it is built by halves.
+ */
+function oneOf(tag: "_field" | "dimension_id" | "dimension_type", values: readonly string[]): string {
+  return anyOf(values.map((value) => `r.${tag} == ${flux`${fluxText(value)}`}`));
+}
+
+function anyOf(clauses: readonly string[]): string {
+  if (clauses.length <= 4) return clauses.join(" or ");
+  const middle = clauses.length >> 1;
+  return `(${anyOf(clauses.slice(0, middle))}) or (${anyOf(clauses.slice(middle))})`;
+}
+
+/** A text literal. A dollar sign goes by its number, since what `fluxString` makes of `$${` is no literal. */
+function fluxText(text: string): FluxParameterLike {
+  return fluxExpression(`"${text.replace(/["\\]/g, "\\$&").replaceAll("$", "\\x24")}"`);
 }

@@ -1,0 +1,101 @@
+import { Agent as PlainAgent } from "node:http";
+import { Agent as SecureAgent } from "node:https";
+import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
+import type { Settings } from "../../config.js";
+import { StartError } from "../../errors.js";
+
+/** Where the series are stored, and the token for it. */
+export interface InfluxAddress {
+  /** HTTP URL of the server. */
+  readonly url: string;
+  readonly org: string;
+  readonly bucket: string;
+  readonly token: string;
+}
+
+const allowed = "influxdb://host:8086/?org=O&bucket=B, or influxdbs://… over TLS, and a token in INFLUX_TOKEN";
+
+/** Reads METRICS_URL and INFLUX_TOKEN. Throws a `StartError` that names what is missing. */
+export function influxAddress({ metrics }: Pick<Settings, "metrics">): InfluxAddress {
+  const [scheme = ""] = metrics.url.split("//", 1);
+  const protocol = { "influxdb:": "http:", "influxdbs:": "https:" }[scheme];
+  const url = protocol === undefined ? undefined : parsed(`${protocol}${metrics.url.slice(scheme.length)}`);
+  if (url === undefined || url.hostname === "") throw wrongUrl("is not such a URL");
+  if (url.username !== "" || url.password !== "")
+    throw wrongUrl("holds a user or a password, which InfluxDB 2 does not know");
+  for (const name of url.searchParams.keys()) {
+    if (!["org", "bucket", "token"].includes(name)) throw wrongUrl("has a parameter besides org, bucket and token");
+  }
+  const part = (name: string) => {
+    const value = url.searchParams.get(name);
+    if (value === null || value === "") throw wrongUrl(`has no ${name}`);
+    return value;
+  };
+  const org = part("org");
+  const bucket = part("bucket");
+  const token = metrics.token ?? part("token");
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new StartError("INFLUX_TOKEN is wrong: a token is ASCII without blanks");
+  return { url: `${url.origin}${url.pathname.replace(/\/+$/, "")}`, org, bucket, token };
+}
+
+function parsed(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+function wrongUrl(what: string): StartError {
+  return new StartError(`METRICS_URL ${what}. Allowed: ${allowed}`);
+}
+
+/** The requests that this engine makes. Each resolves with a whole response, or rejects; its signal aborts it. */
+export interface InfluxClient {
+  /** Writes lines with times in ms. Rejects for any status but 204: 201 says that some lines were refused. */
+  write(lines: string, signal: AbortSignal): Promise<void>;
+  /** The pieces of the CSV that a script results in. The pieces alone do not say whether the last one has arrived. */
+  query(script: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Sends and receives JSON. */
+  call(method: "GET" | "POST", path: string, signal: AbortSignal, body?: object): Promise<unknown>;
+  close(): void;
+}
+
+/** Lines of more bytes are compressed on their way to another machine. Queries are not: the server takes no compressed ones. */
+const GZIP_FROM = 1_000;
+
+/** Hosts of URLs that are this machine: compressing for it costs more than it saves. */
+const OWN_MACHINE = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** A client of one server. A connection that is silent for `silenceMs` is given up. */
+export function influxClient({ url, org, bucket, token }: InfluxAddress, silenceMs: number): InfluxClient {
+  const Agent = url.startsWith("https:") ? SecureAgent : PlainAgent;
+  const isLocal = OWN_MACHINE.test(new URL(url).hostname);
+  const gzipThreshold = isLocal ? Number.POSITIVE_INFINITY : GZIP_FROM;
+  const encoding = isLocal ? {} : { "accept-encoding": "gzip" };
+  const agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling: "lifo" });
+  const { transport } = new InfluxDB({ url, token, timeout: silenceMs, transportOptions: { agent } });
+  const writePath = `/api/v2/write?${new URLSearchParams({ org, bucket, precision: "ms" })}`;
+  const queryPath = `/api/v2/query?${new URLSearchParams({ org })}`;
+  const dialect = { header: true, delimiter: ",", annotations: [], dateTimeFormat: "RFC3339" };
+
+  return {
+    async write(lines, signal) {
+      const headers = { "content-type": "text/plain; charset=utf-8" };
+      const options = { method: "POST", headers, gzipThreshold, signal };
+      let status: number | undefined;
+      await transport.request(writePath, lines, options, (_, statusCode) => {
+        status = statusCode;
+      });
+      if (status !== 204) throw new HttpError(status ?? 0, "not every line was kept");
+    },
+
+    query(script, signal) {
+      const headers = { "content-type": "application/json; charset=utf-8", ...encoding };
+      const body = JSON.stringify({ query: script, type: "flux", dialect });
+      return transport.iterate(queryPath, body, { method: "POST", headers, signal });
+    },
+
+    call(method, path, signal, body) {
+      return transport.request(path, body, { method, headers: { accept: "application/json" }, signal });
+    },
+
+    close: () => agent.destroy(),
+  };
+}
