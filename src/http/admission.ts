@@ -1,8 +1,10 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { Limits } from "../config.js";
 import { ServiceError } from "../errors.js";
+import { whenOut } from "./connections.js";
+import type { ApiContext } from "./route.js";
 
-/** Lets in as many requests as can be served well; the others are told at once when to come back. A place is given back once. */
+/** Lets in as many requests as can be served well; the others get at once an error that says when to come back. A place is given back once. */
 export interface Admission {
   /** Requests being served now. */
   readonly serving: number;
@@ -51,16 +53,46 @@ export function openAdmission(limits: Pick<Limits, "requests" | "requests_per_ke
         () => leave,
         (reason: unknown) => {
           leave();
-          throw tooFast(reason);
+          throw overRate(reason, "Too many requests with this key");
         },
       );
     },
   };
 }
 
-function tooFast(reason: unknown): unknown {
+/** What a rate limiter rejected with, as the error for the caller; any other reason as it is. */
+export function overRate(reason: unknown, message: string): unknown {
   if (!(reason instanceof RateLimiterRes)) return reason;
-  return new ServiceError("too-many-requests", "Too many requests with this key", {
-    retryAfter: Math.max(1, Math.ceil(reason.msBeforeNext / 1000)),
-  });
+  const retryAfter = Math.max(1, Math.ceil(reason.msBeforeNext / 1000));
+  return new ServiceError("too-many-requests", message, { retryAfter });
+}
+
+/** Bytes of a body below which it is neither counted nor refused: the number of requests at once bounds these. */
+const SMALL = 65_536;
+
+/** Bounds the memory of responses that are finished and wait for their callers to take them. */
+export type BoundUnsent = (ctx: ApiContext) => void;
+
+/** Lets `most` bytes wait at once; then a large response more is refused as `unavailable`, unless it is the only one. */
+export function boundUnsent(most: number): BoundUnsent {
+  let waiting = 0;
+  return (ctx) => {
+    const bytes = bodyBytes(ctx);
+    if (bytes <= SMALL) return;
+    if (waiting > 0 && waiting + bytes > most) {
+      throw new ServiceError("unavailable", "Too many answers wait for their callers to take them", { retryAfter: 1 });
+    }
+    waiting += bytes;
+    whenOut(ctx.res, () => {
+      waiting -= bytes;
+    });
+  };
+}
+
+/** Bytes of the body that will be sent, made text if it is an object. */
+function bodyBytes(ctx: ApiContext): number {
+  const { body } = ctx;
+  if (body === null || body === undefined || ctx.method === "HEAD") return 0;
+  if (typeof body === "object" && !Buffer.isBuffer(body)) ctx.body = JSON.stringify(body);
+  return ctx.length ?? 0;
 }

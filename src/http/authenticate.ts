@@ -1,7 +1,8 @@
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import { RateLimiterMemory } from "rate-limiter-flexible";
 import { ServiceError } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
 import type { VerifyKey } from "../keys/verify-key.js";
+import { overRate } from "./admission.js";
 import type { ApiContext, Route } from "./route.js";
 
 export interface AuthenticateParts {
@@ -25,7 +26,9 @@ export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: Authen
     const found = verify(key);
     const caller = found instanceof Promise ? await found : found;
     if (caller === undefined) {
-      await wrongKeys.consume(ctx.ip).catch(refuseGuessing);
+      await wrongKeys.consume(ctx.ip).catch((reason: unknown) => {
+        throw overRate(reason, "Too many wrong keys");
+      });
       throw unauthenticated();
     }
     if (!scopes.some((scope) => caller.scopes.has(scope))) throw lacksScope(scopes);
@@ -55,11 +58,4 @@ function unauthenticated(): ServiceError {
 function lacksScope(scopes: readonly Scope[]): ServiceError {
   const words = scopes.length === 1 ? `scope ${scopes[0]}` : `scopes ${scopes.join(" and ")}, of which one is needed`;
   return new ServiceError("forbidden", `The key lacks the ${words}`);
-}
-
-function refuseGuessing(reason: unknown): never {
-  if (!(reason instanceof RateLimiterRes)) throw reason;
-  throw new ServiceError("too-many-requests", "Too many wrong keys", {
-    retryAfter: Math.max(1, Math.ceil(reason.msBeforeNext / 1000)),
-  });
 }

@@ -1,9 +1,8 @@
 import type Koa from "koa";
 import bodyParser from "koa-bodyparser";
 import type { Limits } from "../config.js";
-import { bodyError, discard, encodingOf } from "./body-chunks.js";
-import { parseJson, refuseUnlessJson, textOf } from "./body-text.js";
-import { tooLarge } from "./lines.js";
+import { invalid } from "../errors.js";
+import { bodyError, discard, encodingOf, refuseUnlessJson, textOf, tooLarge } from "./body.js";
 import type { ApiContext } from "./route.js";
 
 export type JsonLimits = Pick<Limits, "body_bytes" | "nesting">;
@@ -53,4 +52,38 @@ function brokenOff({ req }: ApiContext): Promise<never> {
   return new Promise((_, reject) => {
     req.once("error", (error) => reject(bodyError(error)));
   });
+}
+
+/** What the text of a body says, nested at most `nesting` deep. */
+export function parseJson(text: string, nesting: number): unknown {
+  const body = parse(text);
+  if (depthOf(body, nesting) > nesting) throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
+  return body;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid("not_json", "", "The body is not JSON");
+  }
+}
+
+/** Depth of a JSON value, looked at no further than `limit` + 1 levels; without recursion, as depth is the sender's choice. */
+function depthOf(value: unknown, limit: number): number {
+  let level = [value].filter(isNested);
+  let depth = 0;
+  while (level.length > 0 && depth <= limit) {
+    depth += 1;
+    const next: object[] = [];
+    for (const item of level) {
+      for (const child of Array.isArray(item) ? item : Object.values(item)) if (isNested(child)) next.push(child);
+    }
+    level = next;
+  }
+  return depth;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

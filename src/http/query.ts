@@ -2,7 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { invalid } from "../errors.js";
 import { nearestWord } from "../names.js";
 import type { Route, Schemas } from "./route.js";
-import { parameterCheck } from "./schema-check.js";
+import { parameterCheck } from "./validation.js";
 
 /** The parameter that may carry the API key, on every route. */
 const KEY = "key";

@@ -2,7 +2,6 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type Koa from "koa";
 import type { ErrorKind } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
-import type { WireNames } from "./wire-names.js";
 
 /** What a request carries once it is through the door. */
 export interface ApiState {
@@ -22,6 +21,9 @@ export type ApiContext = Koa.ParameterizedContext<
 >;
 
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
+
+/** What the wire calls fields, by what a domain calls them. */
+export type WireNames = Readonly<Record<string, string>>;
 
 /** In the order in which pages list them: reading comes before writing. */
 export const tags = ["metrics", "entities", "catalogue", "collecting", "deletion", "operations"] as const;

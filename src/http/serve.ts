@@ -1,13 +1,11 @@
 import type { Limits } from "../config.js";
-import type { Admission } from "./admission.js";
+import type { Admission, BoundUnsent } from "./admission.js";
 import type { Authenticate } from "./authenticate.js";
-import { whenOut } from "./exchanges.js";
-import { letBodyCome } from "./expect-continue.js";
+import { letBodyCome, whenOut } from "./connections.js";
 import { jsonBody } from "./json-body.js";
 import { queryReader } from "./query.js";
 import type { ApiContext, Reply, Route } from "./route.js";
-import { bodyCheck, parameterCheck } from "./schema-check.js";
-import type { BoundUnsent } from "./unsent-bytes.js";
+import { bodyCheck, parameterCheck } from "./validation.js";
 
 export interface ServeParts {
   readonly admission: Admission;

@@ -2,9 +2,8 @@ import { Type } from "@sinclair/typebox";
 import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
 import type { Experience as CatalogueExperience } from "../../catalogue/experience.js";
 import { ServiceError } from "../../errors.js";
-import { exampleNames } from "../example-names.js";
-import { fetchPage, listQuery, PageMeta } from "../page.js";
-import { errorEnvelope, success } from "../responses.js";
+import { exampleNames } from "../openapi.js";
+import { errorEnvelope, fetchPage, listQuery, PageMeta, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { Experience, ExperienceInput, idIn, newIdIn, Removed } from "./schemas.js";
 

@@ -6,11 +6,10 @@ import type { Segment as CatalogueSegment } from "../../catalogue/segment.js";
 import type { SegmentMembers } from "../../catalogue/segment-members.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { RESERVED_SEGMENT_IDS } from "../../names.js";
-import { exampleNames } from "../example-names.js";
-import { fetchPage, listQuery, PageMeta, pageQuery } from "../page.js";
-import { errorEnvelope, success } from "../responses.js";
+import { exampleNames } from "../openapi.js";
+import { errorEnvelope, fetchPage, listQuery, PageMeta, pageQuery, success } from "../responses.js";
 import { type Route, route } from "../route.js";
-import { compile } from "../schema-check.js";
+import { compile } from "../validation.js";
 import { Id, idIn, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
 export interface SegmentParts {

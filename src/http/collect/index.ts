@@ -9,7 +9,7 @@ import { parseInstant } from "../../formats/instant.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/dimension-id.js";
 import { streamNamePattern } from "../../metrics/dimensions/stream.js";
 import { RESERVED_SEGMENT_IDS } from "../../names.js";
-import { exampleNames } from "../example-names.js";
+import { exampleNames } from "../openapi.js";
 import { errorEnvelope, success } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
 import { type MessageLimits, readMessages } from "./read-messages.js";

@@ -4,8 +4,7 @@ import type { RequestItem } from "../../entities/collect-request.js";
 import { type MessageRules, parseMessage } from "../../entities/parse-message.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
-import { mediaType, readText } from "../body-text.js";
-import { readLines } from "../lines.js";
+import { mediaType, readLines, readText } from "../body.js";
 import type { ApiContext } from "../route.js";
 
 /** The messages of a body, as they arrive. */

@@ -8,11 +8,10 @@ import { invalid, ServiceError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import { namedIdentity } from "../entities/named-identity.js";
 import { entityPath } from "../entities/schemas.js";
-import { listQuery, PageMeta } from "../page.js";
 import { readFlag } from "../query.js";
-import { errorEnvelope, success } from "../responses.js";
+import { errorEnvelope, listQuery, PageMeta, success } from "../responses.js";
 import { type Route, route } from "../route.js";
-import { compile } from "../schema-check.js";
+import { compile } from "../validation.js";
 import { DeletionRequest, OpenDeletion, RequestId, requestIdShape } from "./schemas.js";
 
 export interface DeletionRouteParts {

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Profile, ReadEntity } from "../../entities/read-entity.js";
 import type { Table, Tables } from "../../entities/tables.js";
 import { ServiceError } from "../../errors.js";
-import { exampleNames } from "../example-names.js";
+import { exampleNames } from "../openapi.js";
 import { type ApiContext, type Route, route } from "../route.js";
 import { type NamedEntity, namedIdentity } from "./named-identity.js";
 import { entityAnswer, entityPath, entityQuery } from "./schemas.js";

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { exampleNames } from "../example-names.js";
+import { exampleNames } from "../openapi.js";
 import { success } from "../responses.js";
 
 const pathPart = (description: string, example: string) =>

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { RefusedSeries } from "../../metrics/fetch-batch.js";
 import type { FetchedSeries } from "../../metrics/fetch-series.js";
 import { digestOf } from "../../metrics/series-fragment.js";
-import { inWireNames, seriesNames } from "../wire-names.js";
+import { inWireNames, seriesNames } from "../errors.js";
 
 /** The body of an answer, joined from parts that are serialised already: nothing is built point by point. */
 export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]): Buffer {

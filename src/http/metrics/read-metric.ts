@@ -3,8 +3,8 @@ import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
 import type { AskedItem } from "../../metrics/fetch-batch.js";
 import type { AskedSeries } from "../../metrics/series-request.js";
 import { nearestWord } from "../../names.js";
-import { parseJson } from "../body-text.js";
-import { compile } from "../schema-check.js";
+import { parseJson } from "../json-body.js";
+import { compile } from "../validation.js";
 import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
 
 export interface MetricReadLimits {

@@ -4,7 +4,7 @@ import { instantForms } from "../../formats/instant.js";
 import { aggregations } from "../../metrics/buckets.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/series-request.js";
-import { exampleNames } from "../example-names.js";
+import { exampleNames } from "../openapi.js";
 import { oneOf, success, ValidationIssue } from "../responses.js";
 
 type Options = Readonly<Record<string, unknown>>;

@@ -2,11 +2,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import type { Meters, Probe } from "../../meters.js";
-import { answerKept, type KeptBody, keepBody } from "../kept-body.js";
-import { openApiDocument } from "../openapi/document.js";
+import { openApiDocument } from "../openapi.js";
+import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
 import { done, errorWith, json, oneOf, success } from "../responses.js";
 import { type Route, route } from "../route.js";
-import { once, whileUnderWay } from "../shared-work.js";
 
 export interface OperationParts {
   readonly probes: readonly Probe[];
@@ -126,7 +125,7 @@ export function operationRoutes({ probes, meters, version, clock, routes }: Oper
         const hour = Math.floor(clock() / HOUR_MS) * HOUR_MS;
         if (document?.hour !== hour) {
           const make = () => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(routes(), version, hour)));
-          document = { hour, body: once(make) };
+          document = { hour, body: madeOnce(make) };
         }
         answerKept(ctx, await document.body());
       },
@@ -144,4 +143,15 @@ async function look({ name, required, check }: Probe): Promise<Static<typeof Sto
   } catch {
     return { name, required, state: "down" };
   }
+}
+
+/** Calls that come while the work is done share its result; a later call begins anew. */
+function whileUnderWay<T>(work: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => {
+    underWay ??= work().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  };
 }

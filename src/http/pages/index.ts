@@ -8,10 +8,9 @@ import { docsPage, docsScript, docsStyle } from "../../dashboard/docs-page.js";
 import { homePage } from "../../dashboard/home-page.js";
 import { pageStyle } from "../../dashboard/page-style.js";
 import { ServiceError } from "../../errors.js";
-import { answerKept, type KeptBody, keepBody } from "../kept-body.js";
+import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
 import { done } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
-import { once } from "../shared-work.js";
 
 /** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
 export function pageRoutes(): readonly Route[] {
@@ -101,8 +100,8 @@ function protection(allowed: Record<string, string[]>): Protection {
 }
 
 const assets = new Map<string, () => Promise<KeptBody>>([
-  ["docs.css", once(() => keepBody("text/css; charset=utf-8", docsStyle))],
-  ["docs.js", once(() => keepBody("text/javascript; charset=utf-8", docsScript))],
+  ["docs.css", madeOnce(() => keepBody("text/css; charset=utf-8", docsStyle))],
+  ["docs.js", madeOnce(() => keepBody("text/javascript; charset=utf-8", docsScript))],
   ["swagger-ui.css", ofSwagger("swagger-ui.css", "text/css; charset=utf-8")],
   ["swagger-ui-bundle.js", ofSwagger("swagger-ui-bundle.js", "text/javascript; charset=utf-8")],
   ["favicon-32x32.png", ofSwagger("favicon-32x32.png", "image/png")],
@@ -110,7 +109,7 @@ const assets = new Map<string, () => Promise<KeptBody>>([
 
 /** A file of Swagger UI, read when it is first asked for. */
 function ofSwagger(name: string, type: string): () => Promise<KeptBody> {
-  return once(async () => {
+  return madeOnce(async () => {
     const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
     return keepBody(type, await readFile(join(folder, name)));
   });

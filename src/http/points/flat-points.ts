@@ -1,8 +1,8 @@
 import type { PointFold } from "../../metrics/slot-columns.js";
 import { isSeries, type WritableSeries } from "../../metrics/writable-series.js";
 import { isInWindow, type WriteWindow } from "../../metrics/write-window.js";
-import type { Issues } from "../issues.js";
-import { unknownFields } from "../known-fields.js";
+import type { Issues } from "../validation.js";
+import { unknownFields } from "../validation.js";
 import { readMoment, readValue } from "./point-values.js";
 
 const FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"] as const;

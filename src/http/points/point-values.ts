@@ -1,5 +1,5 @@
 import { instantIssue, isInWindow, type WriteWindow } from "../../metrics/write-window.js";
-import type { Issues } from "../issues.js";
+import type { Issues } from "../validation.js";
 
 const DIGITS = /^\d{1,16}$/;
 

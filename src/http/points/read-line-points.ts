@@ -3,8 +3,7 @@ import { metricLine, type Precision, parseLine } from "../../formats/line-protoc
 import { lineIssues } from "../../formats/line-splitter.js";
 import { isSeries } from "../../metrics/writable-series.js";
 import { instantIssue, isInWindow, type WriteWindow } from "../../metrics/write-window.js";
-import { mediaType } from "../body-text.js";
-import { readLines } from "../lines.js";
+import { mediaType, readLines } from "../body.js";
 import type { ApiContext } from "../route.js";
 import type { PointReader } from "./flat-points.js";
 import { finishPoints, newPointReader, type PointsRead, refuseOver, type WriteLimits } from "./read-points.js";

@@ -1,8 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import { invalid, type ServiceError } from "../errors.js";
-import { Issues } from "./issues.js";
-import { unknownFields } from "./known-fields.js";
+import { invalid, ServiceError, type ValidationIssue } from "../errors.js";
+import { nearestWord } from "../names.js";
 import type { SchemaIssue } from "./route.js";
 
 const ajv = new Ajv2020({ allowUnionTypes: true }).addVocabulary(["issue"]);
@@ -62,3 +61,47 @@ const typeWords: Readonly<Record<string, string>> = {
   array: "A list",
   object: "An object",
 };
+
+/** Notes each field of a JSON object that is none of `known`, naming the known field that is nearest to it. */
+export function unknownFields(object: object, known: readonly string[], path: string, issues: Issues): void {
+  for (const name of Object.keys(object)) {
+    if (issues.full) return;
+    if (known.includes(name)) continue;
+    issues.add(
+      "unknown_field",
+      path,
+      `There is a field that is not known; the nearest known one is ${nearestWord(name, known).word}`,
+    );
+  }
+}
+
+/** As many issues as an answer names. */
+const NAMED = 100;
+
+/** What is wrong with a request, issue by issue; the first hundred are named. */
+export class Issues {
+  readonly #named: ValidationIssue[] = [];
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Whether as many are noted as will be named: nothing is gained by looking further. */
+  get full(): boolean {
+    return this.#count >= NAMED;
+  }
+
+  add(code: string, path: string, message: string): void {
+    this.#count += 1;
+    if (this.#named.length < NAMED) this.#named.push({ code, path, message });
+  }
+
+  /** Refuses the request when there is an issue; the message may be made from the first one. */
+  throwIfAny(message: string | ((first: ValidationIssue) => string)): void {
+    const [first] = this.#named;
+    if (first === undefined) return;
+    const text = typeof message === "string" ? message : message(first);
+    throw new ServiceError("invalid", text, { issues: this.#named });
+  }
+}

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** A request and its response. */
@@ -7,11 +7,11 @@ export interface Exchange {
   readonly res: ServerResponse;
 }
 
-/** What goes on on a connection. */
+/** The state of a connection. */
 export interface Connection {
-  /** The newest request and its answer; undefined before the first. */
+  /** The newest request and its response; undefined before the first. */
   exchange: Exchange | undefined;
-  /** Responses that are not out yet, the oldest first: of pipelined requests there are several. */
+  /** Responses that are not sent yet, the oldest first: pipelined requests have several. */
   readonly unanswered: Set<ServerResponse>;
   /** When the sender last made progress (performance.now), and how many bytes had come by then. */
   since: number;
@@ -21,6 +21,9 @@ export interface Connection {
 /** The open connections of a server. */
 export type Connections = ReadonlyMap<Socket, Connection>;
 
+/** Events by which a server hands out a request. */
+const REQUEST_EVENTS = ["request", "checkContinue", "checkExpectation"];
+
 /** Follows the connections of a server. */
 export function followConnections(server: Server): Connections {
   const connections = new Map<Socket, Connection>();
@@ -29,16 +32,18 @@ export function followConnections(server: Server): Connections {
     connections.set(socket, { exchange: undefined, unanswered, since: performance.now(), bytes: 0 });
     socket.once("close", () => {
       connections.delete(socket);
-      // Node tells the response that it is sending that its connection is gone, and not those queued behind it.
+      // Node emits "close" on the response that it is sending, and not on those queued behind it.
       for (const res of unanswered) if (res.socket === null) res.emit("close");
     });
   });
-  for (const event of ["request", "checkContinue", "checkExpectation"]) {
+  for (const event of REQUEST_EVENTS) {
     server.on(event, (req: IncomingMessage, res: ServerResponse) => {
       const connection = connections.get(req.socket);
       if (connection === undefined) return;
       connection.exchange = { req, res };
       connection.unanswered.add(res);
+      // Each part that waits for the end of a response is a listener.
+      res.setMaxListeners(0);
       res.once("close", () => connection.unanswered.delete(res));
       connection.since = performance.now();
       connection.bytes = req.socket.bytesRead;
@@ -47,23 +52,25 @@ export function followConnections(server: Server): Connections {
   return connections;
 }
 
-/** What waits for the end of a response: its listeners would be too many for Node's taste, one each. */
-const waiting = new WeakMap<ServerResponse, (() => void)[]>();
-
-/** Calls `then` once, when the response is out, or its connection gone. */
+/** Calls `then` once, when the response is sent, or its connection closed. */
 export function whenOut(res: ServerResponse, then: () => void): void {
-  if (res.closed || res.req.socket.destroyed) {
-    then();
-    return;
-  }
-  const others = waiting.get(res);
-  if (others !== undefined) {
-    others.push(then);
-    return;
-  }
-  const all = [then];
-  waiting.set(res, all);
-  res.once("close", () => {
-    for (const each of all) each();
+  if (res.closed || res.req.socket.destroyed) then();
+  else res.once("close", then);
+}
+
+/** Requests whose senders wait for `100 Continue` before they send the body. */
+const waiting = new WeakSet<IncomingMessage>();
+
+/** Lets `Expect: 100-continue` wait until `letBodyCome`, so that no body is sent only to be refused. */
+export function holdBack(server: Server, listener: RequestListener): void {
+  server.on("checkContinue", (req, res) => {
+    waiting.add(req);
+    listener(req, res);
   });
+  server.on("checkExpectation", listener);
+}
+
+/** Sends `100 Continue` if the sender waits for it. */
+export function letBodyCome(req: IncomingMessage, res: ServerResponse): void {
+  if (waiting.delete(req)) res.writeContinue();
 }

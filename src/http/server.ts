@@ -1,21 +1,17 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Settings } from "../config.js";
 import type { ServiceError } from "../errors.js";
 import type { VerifyKey } from "../keys/verify-key.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
-import { openAdmission } from "./admission.js";
+import { boundUnsent, openAdmission } from "./admission.js";
 import { createApp } from "./app.js";
 import { authenticator } from "./authenticate.js";
-import { answerClientErrors } from "./client-error.js";
-import { followConnections } from "./exchanges.js";
-import { holdBack } from "./expect-continue.js";
-import { stopGracefully } from "./graceful-stop.js";
+import { answerClientErrors } from "./client-errors.js";
+import { type Connections, followConnections, holdBack } from "./connections.js";
 import type { Route } from "./route.js";
-import { closeSlowReaders } from "./slow-readers.js";
-import { closeSlowSenders, headOptions } from "./slow-senders.js";
-import { boundUnsent } from "./unsent-bytes.js";
+import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-peers.js";
 
 export interface ServerParts {
   /** Every route. */
@@ -81,4 +77,35 @@ export function openServer({ routes, settings, verify, log, meters, serviceError
       await stopGracefully(server, connections, http.drain_ms);
     },
   };
+}
+
+/** How often an idle connection is found without a new byte before it is closed: a request may be on its way. */
+const QUIET_CHECKS = 5;
+const CHECK_MS = 50;
+
+/**
+ * Stops a server without dropping a request: no new connections, connections close when their answers are out or when
+ * nothing comes any more, and after `drainMs` whatever happens. The application should say `Connection: close` meanwhile.
+ */
+async function stopGracefully(server: Server, connections: Connections, drainMs: number): Promise<void> {
+  const end = performance.now() + drainMs;
+  if (!server.listening) return;
+  // The close of net.Server: that of http.Server would also cut idle connections at once, with what is on its way to us.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  // Checks are counted, not time: bytes that come while the process stands still are seen after it only.
+  const quiet = new Map<Socket, { bytes: number; checks: number }>();
+  const watch = setInterval(() => {
+    const over = performance.now() >= end;
+    for (const [socket, connection] of connections) {
+      const { exchange } = connection;
+      const idle = exchange === undefined || (exchange.res.writableFinished && exchange.req.complete);
+      const before = quiet.get(socket);
+      if (over) socket.destroy();
+      else if (before?.bytes !== socket.bytesRead) quiet.set(socket, { bytes: socket.bytesRead, checks: 0 });
+      else if (++before.checks >= QUIET_CHECKS && idle) socket.end();
+    }
+  }, CHECK_MS);
+  await closed;
+  clearInterval(watch);
+  server.close(() => {});
 }

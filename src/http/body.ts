@@ -1,0 +1,164 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { invalid, ServiceError } from "../errors.js";
+import { type Line, LineSplitter } from "../formats/line-splitter.js";
+import type { ApiContext } from "./route.js";
+
+/** The media type of the body, lower-case and without parameters; "" when none is named. Text that is not UTF-8 is refused. */
+export function mediaType(ctx: ApiContext): string {
+  const [type = "", ...parameters] = ctx.get("Content-Type").toLowerCase().split(";");
+  for (const parameter of parameters) {
+    const [name = "", value = ""] = parameter.split("=");
+    if (name.trim() !== "charset") continue;
+    const charset = value.trim().replaceAll('"', "");
+    if (charset !== "utf-8" && charset !== "utf8")
+      throw new ServiceError("unsupported-media", "The body must be UTF-8");
+  }
+  return type.trim();
+}
+
+/** Refuses a body of another type than JSON. */
+export function refuseUnlessJson(ctx: ApiContext): void {
+  if (mediaType(ctx) === "application/json") return;
+  throw new ServiceError("unsupported-media", "The body must be application/json in UTF-8");
+}
+
+/** The whole body as text, plain or gzip, of at most `limit` bytes after inflation. */
+export async function readText(ctx: ApiContext, limit: number): Promise<string> {
+  return textOf(await readBytes(ctx, limit));
+}
+
+async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer> {
+  const arrived = arrivedBytes(ctx, limit);
+  if (arrived !== undefined) return arrived;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of bodyChunks(ctx)) {
+    bytes += chunk.length;
+    if (bytes > limit) throw tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
+}
+
+/** A plain body that came along with its head, as most do: it is there already, and nothing has to be waited for. */
+function arrivedBytes({ req }: ApiContext, limit: number): Buffer | undefined {
+  const { complete, readableLength, headers } = req;
+  if (!complete || readableLength === 0 || readableLength > limit) return undefined;
+  return headers["content-encoding"] === undefined ? (req.read() as Buffer) : undefined;
+}
+
+/** The text of a body: UTF-8, else it is refused. A byte order mark at its start is left out. */
+export function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw invalid("not_utf8", "", "The body is not valid UTF-8");
+  const text = bytes.toString("utf8");
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
+}
+
+/**
+ * The lines of a body (plain or gzip), in batches as they arrive, blank ones left out: a body of any length in constant
+ * memory. A line over `lineBytes`, or not UTF-8, comes as a line with an `issue`. More than `totalBytes` after inflation, or more
+ * than `inflation` times what was sent, is refused as too large.
+ */
+export async function* readLines(
+  ctx: ApiContext,
+  {
+    lineBytes,
+    totalBytes = Number.POSITIVE_INFINITY,
+    inflation,
+  }: { lineBytes: number; totalBytes?: number; inflation?: number },
+): AsyncGenerator<Line[]> {
+  const splitter = new LineSplitter(lineBytes);
+  let bytes = 0;
+  for await (const chunk of bodyChunks(ctx, inflation)) {
+    bytes += chunk.length;
+    if (bytes > totalBytes) throw tooLarge(totalBytes);
+    const lines = splitter.push(chunk);
+    if (lines.length > 0) yield lines;
+  }
+  const rest = splitter.end();
+  if (rest.length > 0) yield rest;
+}
+
+/** The error for a body of more than `limit` bytes. */
+export function tooLarge(limit: number): ServiceError {
+  return new ServiceError("too-large", `The body is larger than ${limit} bytes`);
+}
+
+/** What is read and thrown away of a body that was refused half-way, so that its sender lives to read why. */
+const DISCARDED_BYTES = 64 * 1024 * 1024;
+
+/** A body that is no larger after inflation is not looked at: a few equal lines inflate to many times what was sent. */
+const SMALL_BYTES = 65_536;
+
+/**
+ * The bytes of a body, plain or gzip (inflated here), as they come: nothing more is taken from the sender while the
+ * caller is busy with a chunk. The caller may stop early and still answer. A body that inflates to more than `inflation` times
+ * what was read of it so far is refused as too large.
+ */
+export async function* bodyChunks(ctx: ApiContext, inflation = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
+  const { req } = ctx;
+  const source = encodingOf(ctx) === "gzip" ? inflated(req) : req;
+  try {
+    let bytes = 0;
+    for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > SMALL_BYTES && bytes > inflation * readOf(source, bytes)) {
+        throw new ServiceError("too-large", `The body inflates to more than ${inflation} times what was sent`);
+      }
+      yield chunk;
+    }
+  } catch (error) {
+    throw bodyError(error);
+  } finally {
+    if (source !== req) {
+      req.unpipe();
+      source.destroy();
+    }
+    if (!req.readableEnded) discard(req);
+  }
+}
+
+/** Bytes that were sent for the `bytes` that came out. */
+function readOf(source: Readable, bytes: number): number {
+  return "bytesWritten" in source && typeof source.bytesWritten === "number" ? source.bytesWritten : bytes;
+}
+
+/** How the body is encoded; another encoding is refused. */
+export function encodingOf(ctx: ApiContext): "identity" | "gzip" {
+  const name = ctx.get("Content-Encoding").trim().toLowerCase();
+  if (name === "" || name === "identity") return "identity";
+  if (name === "gzip" || name === "x-gzip") return "gzip";
+  throw new ServiceError("unsupported-media", "The body must be plain or gzip");
+}
+
+function inflated(req: IncomingMessage): Readable {
+  const gunzip = createGunzip();
+  req.once("error", (error) => gunzip.destroy(error));
+  return req.pipe(gunzip);
+}
+
+const BROKEN_OFF = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
+
+/** The sender's mistakes in words; what is none of them as it is. */
+export function bodyError(error: unknown): unknown {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code.startsWith("Z_")) return invalid("not_gzip", "", "The body is not whole, valid gzip");
+  if (BROKEN_OFF.includes(code)) {
+    return invalid("incomplete", "", "The body ended before its end");
+  }
+  return error;
+}
+
+/** Reads and throws away the rest of a body, up to a bound. */
+export function discard(req: IncomingMessage): void {
+  let left = DISCARDED_BYTES;
+  req.on("error", () => {});
+  req.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) req.destroy();
+  });
+  req.resume();
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from "node:crypto";
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Limits } from "../config.js";
+import { invalid, ServiceError } from "../errors.js";
+import { type Connections, whenOut } from "./connections.js";
+import { errorResponse } from "./errors.js";
+
+/** How long a caller may take to read a response that is the last of its connection, ms. */
+const LINGER_MS = 1000;
+
+/** Answers what Node's parser refuses with the same error envelope as every other error. */
+export function answerClientErrors(server: Server, connections: Connections, limits: Pick<Limits, "url_bytes">): void {
+  const refused = new WeakSet<Duplex>();
+  server.on("clientError", (error: ParserError, socket) => {
+    if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    // The parser fails again at whatever else comes on the connection.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    const answer = describe(error, limits);
+    const { exchange } = connections.get(socket as Socket) ?? {};
+    if (exchange === undefined || exchange.req.complete) answerNext(socket, connections, answer);
+    else if (exchange.res.writableEnded) whenOut(exchange.res, () => socket.destroy());
+    else answerInstead(exchange.res, answer);
+  });
+  server.on("connect", (_req: unknown, socket: Duplex) => {
+    const answer = new ServiceError("method-not-allowed", "Method Not Allowed");
+    answerNext(socket, connections, answer, { Allow: "GET, HEAD, OPTIONS" });
+  });
+}
+
+interface ParserError extends Error {
+  readonly code?: string;
+  /** The bytes at which the parser stumbled. */
+  readonly rawPacket?: Buffer;
+}
+
+function describe({ code, rawPacket }: ParserError, limits: Pick<Limits, "url_bytes">): ServiceError {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new ServiceError("timed-out", "The request did not come in time");
+  if (code !== "HPE_HEADER_OVERFLOW") return invalid("malformed_request", "", "The request is not valid HTTP");
+  if (longTarget(rawPacket, limits.url_bytes)) {
+    return new ServiceError("address-too-long", `The URL is longer than ${limits.url_bytes} bytes`);
+  }
+  return new ServiceError("headers-too-large", "The head of the request is too large");
+}
+
+/** Whether these bytes begin with a request line whose target is longer than so many bytes. */
+function longTarget(packet: Buffer | undefined, urlBytes: number): boolean {
+  const start = packet?.subarray(0, urlBytes + 20).toString("latin1") ?? "";
+  const target = /^[A-Z-]{1,20} ([^ \r\n]*)/.exec(start)?.[1] ?? "";
+  return target.length >= Math.min(urlBytes, start.length - 20);
+}
+
+/** Answers bytes that never became a request, after the responses to the requests before them. */
+function answerNext(
+  socket: Duplex,
+  connections: Connections,
+  answer: ServiceError,
+  extra: Record<string, string> = {},
+): void {
+  const last = [...(connections.get(socket as Socket)?.unanswered ?? [])].at(-1);
+  if (last === undefined) answerRaw(socket, answer, extra);
+  else whenOut(last, () => socket.writable && answerRaw(socket, answer, extra));
+}
+
+/** Writes the response to the bare connection, and closes it. */
+function answerRaw(socket: Duplex, error: ServiceError, extra: Record<string, string>): void {
+  const { status, headers, text } = lastResponse(error);
+  const all = { ...headers, "X-Request-Id": randomUUID(), ...extra };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${text}`);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+const replaced = new WeakSet<ServerResponse>();
+
+/**
+ * Answers a request in the place of its handler, if there is no response yet, and closes the connection once the response
+ * is sent; that ends the wait for a body. A second call for the same response does nothing.
+ */
+export function answerInstead(res: ServerResponse, error: ServiceError): void {
+  if (replaced.has(res)) return;
+  replaced.add(res);
+  const { req } = res;
+  const { socket } = req;
+  socket.once("close", () =>
+    req.destroy(Object.assign(new Error("The connection was closed"), { code: "ECONNRESET" })),
+  );
+  if (!res.headersSent) {
+    const { status, headers, text } = lastResponse(error);
+    res.writeHead(status, headers);
+    res.end(text);
+  }
+  const close = () => setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  if (res.writableEnded) whenOut(res, close);
+  else close();
+}
+
+/** The last response of a connection. */
+function lastResponse(error: ServiceError): { status: number; headers: Record<string, string>; text: string } {
+  const { status, headers, body } = errorResponse(error);
+  const text = JSON.stringify(body);
+  const common = {
+    "Content-Type": "application/json; charset=utf-8",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Length": String(Buffer.byteLength(text)),
+    Connection: "close",
+  };
+  return { status, headers: { ...common, ...headers }, text };
+}
