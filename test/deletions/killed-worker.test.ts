@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { openProcess, virtualClock } from "../support/erasure-world.js";
-import { Gate } from "../support/gate.js";
+import { HeldCalls } from "../support/held-calls.js";
 import { temporaryStores } from "../support/stores.js";
 
 /** A living process takes a request on no later than 15 s after its worker died: its lease is over by then. */
@@ -14,15 +14,15 @@ describe("a deletion whose worker dies", function () {
   it("is taken on by another process within 15 s", async () => {
     const { stores, close } = await temporaryStores();
     const time = virtualClock();
-    const gate = new Gate();
-    const dying = openProcess(stores, time.clock, gate);
+    const calls = new HeldCalls();
+    const dying = openProcess(stores, time.clock, calls);
     const living = openProcess(stores, time.clock);
     const id = await living.delete("email:a", time.now());
     // The call after the one that takes the request.
-    const reached = gate.arm(1);
+    const reached = calls.hold(1);
     const running = dying.erasure.run(id).catch(() => {});
     await reached;
-    gate.kill();
+    calls.die();
     await running;
     await living.erasure.sweeper.sweep();
     expect((await stores.ledger.find(id))?.completedAt).to.equal(undefined);
@@ -35,9 +35,9 @@ describe("a deletion whose worker dies", function () {
   it("over and over, each time at another call, shows nobody meanwhile and is completed by the one that lives", async () => {
     const { stores, close } = await temporaryStores();
     const time = virtualClock();
-    const gate = new Gate();
+    const calls = new HeldCalls();
     const living = openProcess(stores, time.clock);
-    const dying = openProcess(stores, time.clock, gate);
+    const dying = openProcess(stores, time.clock, calls);
     const arrival = time.now();
     const identities = ["email:a", "user_id:a"];
     await living.collect({ identities, time: arrival, arrival, attribute: ["plan", 1], segment: "buyers" });
@@ -45,12 +45,12 @@ describe("a deletion whose worker dies", function () {
     const id = await living.delete("email:a", time.now());
 
     const dieAt = async (call: number) => {
-      const reached = gate.arm(call);
+      const reached = calls.hold(call);
       const running = dying.erasure.run(id).catch(() => {});
       await Promise.race([reached, running]);
-      gate.kill();
+      calls.die();
       await running;
-      gate.reset();
+      calls.revive();
       time.pass(LEASE_OVER);
       for (const identity of identities) expect(await living.read(identity), `call ${call}`).to.equal(undefined);
       return (await stores.ledger.find(id))?.completedAt !== undefined;

@@ -13,7 +13,7 @@ import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { messageRules, userTable } from "../support/entity-stage.js";
-import { holdFirst } from "../support/held-database.js";
+import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { storesOnServers } from "../support/servers.js";
 import { type OpenStores, storesOf, temporaryStores } from "../support/stores.js";
 
@@ -22,9 +22,6 @@ interface Process {
   collect(...messages: object[]): Promise<void>;
   erasure: Erasure;
 }
-
-type Wrap = (stores: Stores) => Partial<Stores>;
-type Held = ReturnType<typeof holdFirst>;
 
 describe("a message that merges two profiles beside a DELETE of one of them", function () {
   this.timeout(60_000);
@@ -49,8 +46,8 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
     await open.close();
   });
 
-  function process(opened: Stores, wrap: Wrap = () => ({})): Process {
-    const stores: Stores = { ...opened, ...wrap(opened) };
+  function process(opened: Stores, calls = new HeldCalls()): Process {
+    const stores = portsThrough(opened, ["entities", "ledger"], calls.around);
     const common = {
       ...stores,
       segments: segmentNames(stores.catalogue),
@@ -89,18 +86,6 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
 
   const remove = ({ erasure }: Process, field: string, value: string) => erasure.request("user", { field, value });
 
-  const beforeCommit =
-    (held: Held): Wrap =>
-    ({ entities }) => ({
-      entities: {
-        ...entities,
-        async commit(changes) {
-          await held.hook("commit");
-          return entities.commit(changes);
-        },
-      },
-    });
-
   async function isComplete(requestId: string): Promise<boolean> {
     return (await open.stores.ledger.find(requestId))?.completedAt !== undefined;
   }
@@ -130,36 +115,29 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
     { which: "that ends in the other", older: { user_id: "x" }, younger: { _uid: "t" } },
   ]) {
     it(`leaves nothing when it is done after the DELETE of the profile ${which} has looked, and before it is accepted`, async () => {
-      const stop = holdFirst("accept");
-      const { ledger } = open.stores;
-      const eraser = process(open.stores, () => ({
-        ledger: {
-          ...ledger,
-          async accept(deletion, scope) {
-            await stop.hook("accept");
-            return ledger.accept(deletion, scope);
-          },
-        },
-      }));
+      const calls = new HeldCalls();
+      const eraser = process(open.stores, calls);
       const writer = process(second);
       await twoProfiles(writer, older, younger);
+      const reached = calls.hold(0, "accept");
       const asked = remove(eraser, "_uid", "t");
-      await stop.reached;
+      await reached;
       await writer.collect({ ...older, ...younger });
-      stop.release();
+      calls.release();
       await runAll(eraser, [await asked]);
       await expectNothingLeft();
     });
 
     it(`leaves nothing when it is committed after the DELETE of the profile ${which} is accepted`, async () => {
-      const commit = holdFirst("commit");
+      const calls = new HeldCalls();
       await twoProfiles(process(second), older, younger);
-      const written = process(second, beforeCommit(commit)).collect({ ...older, ...younger });
-      await commit.reached;
+      const reached = calls.hold(0, "commit");
+      const written = process(second, calls).collect({ ...older, ...younger });
+      await reached;
       const eraser = process(open.stores);
       const asked = await remove(eraser, "_uid", "t");
       const askedToo = await remove(eraser, "user_id", "x");
-      commit.release();
+      calls.release();
       await written;
       await runAll(eraser, [asked, askedToo]);
       await expectNothingLeft();

@@ -4,6 +4,7 @@ import type { Identity } from "../../src/entities/identity.js";
 import type { ServiceError } from "../../src/errors.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { type ErasureStage, erasureStage } from "../support/erasure-stage.js";
+import { HeldCalls, portThrough } from "../support/held-calls.js";
 import { until } from "../support/until.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
@@ -80,34 +81,17 @@ describe("a DELETE that is repeated while the keys of the first are overwritten"
   });
 
   it("tells remote targets also when the repeat read the request before, and extends it after the keys are overwritten", async () => {
-    let reached = () => {};
-    let release = () => {};
-    const atExtend = new Promise<void>((resolve) => {
-      reached = resolve;
-    });
-    const keysGone = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let isHeld = false;
+    const calls = new HeldCalls();
     const id = await open((stores) => ({
       ...afterDestroy(stores),
-      ledger: {
-        ...stores.ledger,
-        async extend(requestId, revision, extension) {
-          if (extension.cutOff !== undefined && !isHeld) {
-            isHeld = true;
-            reached();
-            await keysGone;
-          }
-          return stores.ledger.extend(requestId, revision, extension);
-        },
-      },
+      ledger: portThrough(stores.ledger, calls.around),
     }));
     const before = await cutOffOf(id);
+    const reached = calls.hold(0, "extend");
     const again = stage.erasure.request("user", ann);
-    await atExtend;
+    await reached;
     meanwhile = async () => {
-      release();
+      calls.release();
       expect(await again).to.equal(id);
     };
     await stage.erasure.run(id);

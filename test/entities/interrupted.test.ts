@@ -1,17 +1,7 @@
 import { expect } from "chai";
-import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
-import { watchedPorts } from "../support/port-calls.js";
+import { type EntityStage, entityStage, LONG_AGO, PROFILE_PORTS } from "../support/entity-stage.js";
+import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
-
-/** Lets a number of port calls through, and none after them: as if the process had died there. */
-class Death {
-  left = Number.POSITIVE_INFINITY;
-
-  before = async () => {
-    this.left -= 1;
-    if (this.left < 0) throw new Error("died");
-  };
-}
 
 const before = [
   { _uid: "known", at: LONG_AGO, x: 1, segments: ["s"] },
@@ -28,11 +18,11 @@ const ids = batch.map((_, i) => `${i}`.padStart(32, "a"));
 
 describe("a writer that dies", () => {
   let stage: EntityStage;
-  let death: Death;
+  let calls: HeldCalls;
 
   beforeEach(async () => {
-    death = new Death();
-    stage = await entityStage((stores) => watchedPorts(stores, death.before));
+    calls = new HeldCalls();
+    stage = await entityStage((stores) => portsThrough(stores, PROFILE_PORTS, calls.around));
     for (const message of before) await stage.collect([message]);
   });
   afterEach(() => stage.close());
@@ -51,9 +41,9 @@ describe("a writer that dies", () => {
 
   /** Port calls that the batch takes when nothing goes wrong. */
   async function callsOfBatch(): Promise<number> {
-    death.left = 1000;
+    const earlier = calls.count;
     await stage.collect(batch, { ids });
-    return 1000 - death.left;
+    return calls.count - earlier;
   }
 
   it("is not there: everything is applied and counted", async () => {
@@ -62,17 +52,17 @@ describe("a writer that dies", () => {
   });
 
   it("leaves nothing half done, wherever it died, and all of it is done once its messages are sent again", async () => {
-    const calls = await callsOfBatch();
-    for (let at = 0; at < calls; at += amount(1, 4)) {
+    const length = await callsOfBatch();
+    for (let at = 0; at < length; at += amount(1, 4)) {
       await stage.close();
-      death = new Death();
-      stage = await entityStage((stores) => watchedPorts(stores, death.before));
+      calls = new HeldCalls();
+      stage = await entityStage((stores) => portsThrough(stores, PROFILE_PORTS, calls.around));
       for (const message of before) await stage.collect([message]);
       const untouched = await seen();
-      death.left = at;
+      calls.die(at);
       const error = await stage.collect(batch, { ids }).catch((reason: Error) => reason.message);
-      expect(error, `call ${at}`).to.equal("died");
-      death.left = Number.POSITIVE_INFINITY;
+      expect(error, `call ${at}`).to.equal("The process is dead");
+      calls.revive();
       expect(await seen(), `call ${at}`).to.deep.equal(untouched);
       for (let times = 0; times < 2; times += 1) {
         await stage.collect(batch, { ids });

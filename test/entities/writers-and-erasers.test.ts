@@ -5,21 +5,9 @@ import { downstreamTargets } from "../../src/downstream/index.js";
 import { sealing } from "../../src/entities/sealed.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
-import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
-import { watchedPorts } from "../support/port-calls.js";
+import { type EntityStage, entityStage, LONG_AGO, PROFILE_PORTS } from "../support/entity-stage.js";
+import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
-
-/** Holds a writer before one of its port calls, while something else happens. */
-class Pause {
-  calls = 0;
-  at = Number.NaN;
-  meanwhile: () => Promise<void> = async () => {};
-
-  before = async () => {
-    this.calls += 1;
-    if (this.calls === this.at + 1) await this.meanwhile();
-  };
-}
 
 const FUTURE = 300_000;
 const batch = (time: number) => [
@@ -29,20 +17,20 @@ const batch = (time: number) => [
   { _uid: ["known", "other"], at: time + 3, said: 4 },
   { _uid: ["new", "newer"], at: time + 4, said: 5, segments: { add: ["s"] } },
 ];
-const everybody = ["known", "other", "new", "newer"];
+const uids = ["known", "other", "new", "newer"];
 /** Over servers each case is held at some of the calls, and another at others. */
 const EVERY = amount(1, 16);
 
-describe("a writer that is held up while somebody is erased", function () {
+describe("a writer that is held up while a profile is erased", function () {
   this.timeout(120_000);
   let cases = 0;
   let stage: EntityStage;
-  let pause: Pause;
+  let calls: HeldCalls;
   let erasure: Erasure;
 
   async function open(): Promise<void> {
-    pause = new Pause();
-    stage = await entityStage((stores) => watchedPorts(stores, pause.before));
+    calls = new HeldCalls();
+    stage = await entityStage((stores) => portsThrough(stores, PROFILE_PORTS, calls.around));
     const { stores } = stage;
     erasure = openErasure({
       ...stores,
@@ -60,7 +48,6 @@ describe("a writer that is held up while somebody is erased", function () {
     });
     await stage.collect([{ _uid: "known", at: LONG_AGO, before: 1, segments: ["s"] }]);
     await stage.collect([{ _uid: "other", at: LONG_AGO, before: 2, segments: ["t"] }]);
-    pause.calls = 0;
   }
 
   async function close(): Promise<void> {
@@ -89,23 +76,22 @@ describe("a writer that is held up while somebody is erased", function () {
       const first = (cases++ * 3) % EVERY;
       it(`${erased}: ${what}, wherever it is held`, async () => {
         const isNew = time() > Date.now();
-        let calls = first + 1;
-        for (let at = first; at < calls; at += EVERY) {
+        let length = first + 1;
+        for (let at = first; at < length; at += EVERY) {
           await open();
-          let requestId = "";
-          pause.at = at;
-          pause.meanwhile = async () => {
-            pause.at = Number.NaN;
-            requestId = await erasure.request("user", { field: "_uid", value: erased });
-            if (complete) await erasure.run(requestId);
-          };
-          await stage.collect(batch(time()));
-          calls = pause.calls;
-          if (requestId === "") break;
+          const earlier = calls.count;
+          const reached = calls.hold(at).then(() => true);
+          const collected = stage.collect(batch(time())).then(() => false);
+          if (!(await Promise.race([reached, collected]))) break;
+          const requestId = await erasure.request("user", { field: "_uid", value: erased });
+          if (complete) await erasure.run(requestId);
+          calls.release();
+          await collected;
+          length = calls.count - earlier;
           if (complete) await erasure.sweeper.sweep();
           else await erasure.run(requestId);
-          const profiles = await Promise.all(everybody.map((value) => stage.read("_uid", value)));
-          const erasedProfile = profiles[everybody.indexOf(erased)];
+          const profiles = await Promise.all(uids.map((value) => stage.read("_uid", value)));
+          const erasedProfile = profiles[uids.indexOf(erased)];
           const known = erased === "known" || erased === "other";
           if (!isNew) expect(erasedProfile, `call ${at}`).to.equal(undefined);
           if (known) {
@@ -116,7 +102,7 @@ describe("a writer that is held up while somebody is erased", function () {
           expect((await stage.stores.ledger.find(requestId))?.completedAt, `call ${at}`).to.be.a("number");
           await close();
         }
-        expect(calls).to.be.greaterThan(4);
+        expect(length).to.be.greaterThan(4);
         if (erasure !== undefined) await close().catch(() => {});
       });
     }

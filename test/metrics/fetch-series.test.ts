@@ -5,7 +5,7 @@ import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { AskedSeries } from "../../src/metrics/series-request.js";
 import type { SeriesStore } from "../../src/metrics/series-store.js";
-import { holdFirst } from "../support/held-database.js";
+import { HeldCalls } from "../support/held-calls.js";
 import { type MetricReader, openMetricReader, type ReaderOptions, valuesOf } from "../support/metric-reader.js";
 
 const now = Date.parse("2024-02-29T10:30:00Z");
@@ -118,12 +118,15 @@ describe("fetching series", () => {
     const reader = await openReader();
     const fetchCached = async () => (await reader.fetch([asked], now))[0]?.isCached;
     const windows = [{ series: views, from: now - 90 * 60_000, to: now - 30 * 60_000 }];
-    const writes = [holdFirst("write"), holdFirst("write")];
+    const writes = [new HeldCalls(), new HeldCalls()];
     expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);
-    const ended = writes.map(({ hook }) => reader.epochs.write(windows, async () => hook("write")));
-    for (const [index, { release }] of writes.entries()) {
+    const ended = writes.map((calls) => {
+      void calls.hold();
+      return reader.epochs.write(windows, () => calls.around(async () => {}, "write"));
+    });
+    for (const [index, calls] of writes.entries()) {
       expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, false]);
-      release();
+      calls.release();
       await ended[index];
     }
     expect([await fetchCached(), await fetchCached()]).to.deep.equal([false, true]);

@@ -4,6 +4,7 @@ import { type Dimension, HOUR } from "../../src/metrics/dimensions/dimension.js"
 import { dimensions } from "../../src/metrics/dimensions/index.js";
 import type { Recorder } from "../../src/metrics/recorder.js";
 import { type Series, type SlotColumn, seriesKey, slotStart } from "../../src/metrics/series.js";
+import { HeldCalls, portThrough } from "../support/held-calls.js";
 import { join, type RecordedStores, receive, recorderOver, seriesOf } from "./recorder-fixture.js";
 
 const MINUTE = 60_000;
@@ -37,8 +38,8 @@ interface Instance {
   recorder: Recorder | undefined;
   /** How wrong its clock is, ms. */
   offset: number;
-  /** Port calls until it dies; Infinity: it lives. */
-  fuse: number;
+  /** Its port calls, at one of which it dies now and then. */
+  readonly calls: HeldCalls;
   /** True time at which it comes up again, or at which its clock is looked at. */
   upAt: number;
   clockUntil: number;
@@ -101,7 +102,7 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
   const boot = (instance: Instance, owner: string) => {
     const clock = () => now + instance.offset;
     const audiences = audienceCounts(stores.catalogue, stores.memberships);
-    const mortal = <T extends object>(port: T): T => mortalPort(port, instance);
+    const mortal = <T extends object>(port: T): T => portThrough(port, instance.calls.around);
     const { write, lease } = mortal({
       write(columns: readonly SlotColumn[]) {
         note(columns);
@@ -141,11 +142,12 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
       instance.clockUntil = now + between(10, 300) * MINUTE;
     }
     if (instance.recorder === undefined && now >= instance.upAt) boot(instance, `recorder ${index}`);
-    instance.fuse = random() < 0.03 ? between(1, 25) : Number.POSITIVE_INFINITY;
+    instance.calls.revive();
+    if (random() < 0.03) instance.calls.die(between(0, 24), random() < 0.5);
   };
 
   for (let index = 0; index < 3; index += 1) {
-    instances.push({ recorder: undefined, offset: 0, fuse: 0, upAt: start, clockUntil: start });
+    instances.push({ recorder: undefined, offset: 0, calls: new HeldCalls(), upAt: start, clockUntil: start });
   }
   for (let hour = start; hour < end; hour += HOUR) {
     if (random() < 0.002) {
@@ -174,7 +176,8 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
 
   now = end + 2 * HOUR;
   for (const [index, instance] of instances.entries()) {
-    Object.assign(instance, { offset: 0, fuse: Number.POSITIVE_INFINITY });
+    instance.offset = 0;
+    instance.calls.revive();
     boot(instance, `recorder ${index}`);
     await tick(instance);
     now += MINUTE;
@@ -199,23 +202,6 @@ function observed(dimension: Dimension, clock: Clock, sampled: Set<string>): Dim
       },
     },
   };
-}
-
-/** The port, until the instance dies at one of its calls: half of the time after the call has had its effect. */
-function mortalPort<T extends object>(port: T, instance: Instance): T {
-  return new Proxy(port, {
-    get(target, name, receiver) {
-      const method: unknown = Reflect.get(target, name, receiver);
-      if (typeof method !== "function") return method;
-      return async (...parameters: unknown[]) => {
-        instance.fuse -= 1;
-        if (instance.fuse < 0 || (instance.fuse === 0 && parameters.length % 2 === 0)) throw new Error("died");
-        const result: unknown = await Reflect.apply(method, target, parameters);
-        if (instance.fuse <= 0) throw new Error("died");
-        return result;
-      };
-    },
-  });
 }
 
 /** A small generator of numbers in [0, 1) that gives the same ones for the same seed. */

@@ -8,9 +8,9 @@ import { mongoEntityStore } from "../../src/stores/mongodb/entity-store.js";
 import { transactions } from "../../src/stores/mongodb/transaction.js";
 import { catalogueStoreContract } from "../contracts/catalogue-store.contract.js";
 import { changeOf, commitOf, freshEntity, keep } from "../support/commits.js";
+import { databaseThrough, HeldCalls } from "../support/held-calls.js";
 import { openTestEngine, type TestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
-import { fated, watchedDb } from "../support/watched-db.js";
 
 onServers(["mongodb"], "mongodb", () => {
   let engine: TestEngine;
@@ -70,7 +70,8 @@ onServers(["mongodb"], "mongodb", () => {
 
     /** Deletes the segment while a commit that has read it is under way, and lets that be kept afterwards. */
     async function deleteBeside(): Promise<void> {
-      const { around, reached, release } = fated("is held before", 0);
+      const calls = new HeldCalls();
+      const reached = calls.hold();
       const { data, transact, ...own } = parts();
       const wrapping = keyWrapping(Buffer.alloc(32));
       const entities = mongoEntityStore(data, {
@@ -78,14 +79,14 @@ onServers(["mongodb"], "mongodb", () => {
         transact: (work) =>
           transact(async (session) => {
             const result = await work(session);
-            await around(async () => {}, "find");
+            await calls.around(async () => {}, "commit");
             return result;
           }),
       });
       const kept = entities.commit(member());
       await reached;
       await deleteSegment("late", engine.stores.catalogue);
-      release();
+      calls.release();
       expect(await kept).to.equal(true);
     }
 
@@ -114,13 +115,14 @@ onServers(["mongodb"], "mongodb", () => {
       it(`loses no member of later to a clean-up that is held before operation ${at}`, async () => {
         await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
         await engine.stores.catalogue.deleteSegment("late");
-        const { around, reached, release } = fated("is held before", at);
+        const calls = new HeldCalls();
+        const reached = calls.hold(at);
         const { data, transact } = parts();
-        const ending = mongoCatalogueStore(watchedDb(data, around), transact).endMemberships();
+        const ending = mongoCatalogueStore(databaseThrough(data, calls.around), transact).endMemberships();
         await reached;
         await engine.stores.catalogue.endMemberships();
         expect(await engine.stores.entities.commit(member())).to.equal(true);
-        release();
+        calls.release();
         await ending;
         await engine.stores.catalogue.endMemberships();
         expect(await members()).to.equal(1);

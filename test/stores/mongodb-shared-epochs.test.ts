@@ -6,7 +6,7 @@ import { OtherProcesses } from "../../src/metrics/other-processes.js";
 import type { SharedEpochs } from "../../src/metrics/shared-epochs.js";
 import { epochs, mongoSharedEpochs } from "../../src/stores/mongodb/shared-epochs.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
-import { holdFirst } from "../support/held-database.js";
+import { HeldCalls } from "../support/held-calls.js";
 import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
@@ -41,12 +41,13 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
 
   /** A write that is under way until `end`. */
   async function begin(writer: Epochs, id: string): Promise<{ end(): Promise<void> }> {
-    const hold = holdFirst("write");
-    const written = writer.write(windowOf(id), async () => hold.hook("write"));
-    await hold.reached;
+    const calls = new HeldCalls();
+    const reached = calls.hold();
+    const written = writer.write(windowOf(id), () => calls.around(nothing, "write"));
+    await reached;
     return {
       end() {
-        hold.release();
+        calls.release();
         return written;
       },
     };

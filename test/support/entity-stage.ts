@@ -48,6 +48,9 @@ export interface EntityStage {
   close(): Promise<void>;
 }
 
+/** The ports through which profiles are written. */
+export const PROFILE_PORTS = ["entities", "memberships", "history", "entityKeys", "suppression"] as const;
+
 /** Collecting and reading over the embedded engine. `wrap` puts something between collecting and a port. */
 export async function entityStage(
   wrap: (stores: Stores) => Partial<Stores> = () => ({}),

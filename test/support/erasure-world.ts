@@ -13,9 +13,9 @@ import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import type { ModelMessage, Seen } from "./erasure-model.js";
-import type { Gate } from "./gate.js";
+import { type HeldCalls, portsThrough } from "./held-calls.js";
 
-/** Writers, readers and erasers of one process over the real ports; `gate` can hold them at each call. */
+/** Writers, readers and erasers of one process over the real ports; `calls` can hold them at each call. */
 export interface Process {
   readonly erasure: Erasure;
   collect(message: ModelMessage): Promise<void>;
@@ -24,25 +24,26 @@ export interface Process {
   hashOf(identity: string): string;
 }
 
+const PORTS = ["ledger", "suppression", "entities", "history", "memberships", "entityKeys", "catalogue"] as const;
 const tables = tablesOf([{ name: "user", identities: ["email", "user_id"], nobody: [] }]);
 const table: Table = tableNamed(tables, "user");
 
-export function openProcess(stores: Stores, clock: () => number, gate?: Gate): Process {
-  const guarded = gate === undefined ? stores : behind(stores, gate);
+export function openProcess(stores: Stores, clock: () => number, calls?: HeldCalls): Process {
+  const own = calls === undefined ? stores : portsThrough(stores, PORTS, calls.around);
   const hashIdentity = identityHashing(stores.pepper);
   const profiles = {
-    ...guarded,
-    segments: segmentNames(guarded.catalogue),
-    sealing: sealing(guarded.entityKeys),
+    ...own,
+    segments: segmentNames(own.catalogue),
+    sealing: sealing(own.entityKeys),
     hashIdentity,
     newId: () => randomBytes(16).toString("hex"),
   };
   let cutOff = 0;
   const erasure = openErasure({
-    ...guarded,
+    ...own,
     sealing: profiles.sealing,
     targets: downstreamTargets({
-      ...guarded,
+      ...own,
       remote: [],
       failpoint: noFailpoint,
     }),
@@ -112,11 +113,4 @@ export function virtualClock() {
 function identityOf(word: string): Identity {
   const [field = "", value = ""] = word.split(":");
   return { field, value };
-}
-
-function behind(stores: Stores, gate: Gate): Stores {
-  const { ledger, suppression, entities, history, memberships, entityKeys, catalogue } = stores;
-  const ports = { ledger, suppression, entities, history, memberships, entityKeys, catalogue };
-  const guarded = Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, gate.guard(port)]));
-  return { ...stores, ...guarded };
 }

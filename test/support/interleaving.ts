@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { portThrough } from "./held-calls.js";
 
 /** One of several that work at the same time, each one call to a port after the other. */
 export interface Actor {
@@ -20,15 +21,10 @@ export class Interleaving {
 
   /** The port as this actor has it. */
   guard<T extends object>(actor: string, port: T): T {
-    const guarded = { ...port } as Record<string, unknown>;
-    for (const [name, method] of Object.entries(port)) {
-      if (typeof method !== "function") continue;
-      guarded[name] = async (...args: unknown[]) => {
-        await this.turn(actor);
-        return Reflect.apply(method, port, args) as unknown;
-      };
-    }
-    return guarded as T;
+    return portThrough(port, async (call) => {
+      await this.turn(actor);
+      return call();
+    });
   }
 
   /** Runs all to their end. Actors that fail are as if they had died there. Hands out who made which call, in order. */

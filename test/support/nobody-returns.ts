@@ -4,7 +4,7 @@ import { dataIdsOf } from "../../src/deletions/deletion.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { ErasureModel, type ModelMessage, type Seen, type UnderWay } from "./erasure-model.js";
 import { openProcess, virtualClock } from "./erasure-world.js";
-import { Gate } from "./gate.js";
+import { HeldCalls } from "./held-calls.js";
 
 interface Said {
   readonly who: readonly number[];
@@ -83,7 +83,7 @@ export function nobodyReturns(stores: Stores) {
 class Life {
   readonly #model = new ErasureModel();
   readonly #time = virtualClock();
-  readonly #gate = new Gate();
+  readonly #calls = new HeldCalls();
   readonly #messages: ModelMessage[] = [];
   readonly #stores: Stores;
   readonly #people: readonly string[];
@@ -95,7 +95,7 @@ class Life {
     this.#stores = stores;
     this.#people = names.map((name) => name + suffix);
     this.#process = openProcess(stores, this.#time.clock);
-    this.#other = openProcess(stores, this.#time.clock, this.#gate);
+    this.#other = openProcess(stores, this.#time.clock, this.#calls);
   }
 
   async take(one: Step): Promise<void> {
@@ -140,7 +140,7 @@ class Life {
     const work = this.#workOf(one.work, this.#other);
     if (work === undefined) return;
     if (work.it !== undefined) this.#model.start(work.it);
-    const reached = this.#gate.arm(one.calls);
+    const reached = this.#calls.hold(one.calls);
     const running = work.run().then(
       () => true,
       () => false,
@@ -153,10 +153,10 @@ class Life {
       this.#model.perhaps();
       await this.#look({ segments: false });
     }
-    if (one.kind === "dies") this.#gate.kill();
-    else this.#gate.release();
+    if (one.kind === "dies") this.#calls.die();
+    else this.#calls.release();
     const finished = await running;
-    this.#gate.reset();
+    this.#calls.revive();
     this.#model.perhaps();
     if (!finished) await this.#restart();
     this.#model.perhaps();

@@ -9,6 +9,7 @@ import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import type { Plane } from "../../src/metrics/series-store.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf, messageFor, newEntityId } from "./commits.js";
+import { HeldCalls, portThrough } from "./held-calls.js";
 import { type Actor, type Choice, Interleaving } from "./interleaving.js";
 
 const SLOT = Date.UTC(2024, 5, 1);
@@ -144,30 +145,25 @@ export class SlotRace {
   ): this {
     this.#recorders += 1;
     const owner = `recorder ${this.#recorders}`;
-    let left = calls;
-    const mortal = async <T>(call: () => Promise<T>): Promise<T> => {
-      left -= 1;
-      if (left < -1 || (left === -1 && !late)) throw new Error("The process is dead");
-      const result = await call();
-      if (left < 0) throw new Error("The process is dead");
-      return result;
-    };
+    const held = new HeldCalls();
+    held.die(calls, late);
     const { series, counts, lease } = this.#stores;
-    const ports: Ports = {
-      read: (windows) => mortal(() => series.read(windows)),
-      lease: () =>
-        mortal(() => {
+    const ports: Ports = portThrough(
+      {
+        read: (windows) => series.read(windows),
+        lease: () => {
           if (this.#sleepy) this.#now += 2 * LEASE_MS;
           return lease(this.#series.id, owner, this.#now, this.#now + LEASE_MS);
-        }),
-      write: (columns) =>
-        mortal(async () => {
+        },
+        write: async (columns) => {
           await series.write("recorder", columns);
           for (const { values } of columns) this.written.push(...values);
-        }),
-      unsaved: () => mortal(() => this.#unsaved()),
-      saved: (saved) => mortal(() => counts.saved(saved)),
-    };
+        },
+        unsaved: () => this.#unsaved(),
+        saved: (saved) => counts.saved(saved),
+      },
+      held.around,
+    );
     return this.#actor((name) => work(ports, this.#interleaving.guard(name, ports)));
   }
 
