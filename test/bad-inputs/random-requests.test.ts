@@ -7,9 +7,9 @@ import fc from "fast-check";
 import { mintKey } from "../../src/keys/mint-key.js";
 import { cpuMs } from "../support/cpu-time.js";
 import { dereferenced } from "../support/openapi-walk.js";
-import { type OpenApi, type RandomRequest, randomRequests } from "../support/random-requests.js";
 import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
+import { type OpenApi, type RandomRequest, randomRequests } from "./random-requests.js";
 
 /** Requests in all; the long run makes more. */
 const REQUESTS = Number(process.env.RANDOM_REQUESTS ?? amount(30_000, 2_000));

@@ -3,8 +3,8 @@ import type { DownstreamTarget } from "../../src/deletions/downstream-target.js"
 import type { Ledger } from "../../src/deletions/ledger.js";
 import type { Identity } from "../../src/entities/identity.js";
 import type { Log } from "../../src/log.js";
-import { type ErasureStage, erasureStage, type StageOptions } from "../support/erasure-stage.js";
 import { until } from "../support/until.js";
+import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
 
 const person = (index: number): Identity => ({ field: "user_id", value: `person-${index}` });
 

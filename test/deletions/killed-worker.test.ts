@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { openProcess, virtualClock } from "../support/erasure-world.js";
 import { HeldCalls } from "../support/held-calls.js";
 import { temporaryStores } from "../support/stores.js";
+import { openProcess, virtualClock } from "./erasure-world.js";
 
 /** A living process takes a request on no later than 15 s after its worker died: its lease is over by then. */
 const LEASE_OVER = 14_000;
@@ -32,7 +32,7 @@ describe("a deletion whose worker dies", function () {
     await close();
   });
 
-  it("over and over, each time at another call, shows nobody meanwhile and is completed by the one that lives", async () => {
+  it("over and over, each time at another call, shows no profile meanwhile and is completed by the living process", async () => {
     const { stores, close } = await temporaryStores();
     const time = virtualClock();
     const calls = new HeldCalls();

@@ -5,11 +5,11 @@ import { expect } from "chai";
 import { type Clock, systemClock } from "../../src/clock.js";
 import { StartError } from "../../src/errors.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
-import { erasureStage } from "../support/erasure-stage.js";
 import { nameOf, storesOnServers } from "../support/servers.js";
 import { type Overrides, startService, type TestService } from "../support/service.js";
-import { copyStore, removeStore } from "../support/store-copy.js";
 import { until } from "../support/until.js";
+import { erasureStage } from "./erasure-stage.js";
+import { copyStore, removeStore } from "./store-copy.js";
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

@@ -3,9 +3,9 @@ import type { ErasureSubject } from "../../src/deletions/downstream-target.js";
 import type { Identity } from "../../src/entities/identity.js";
 import type { ServiceError } from "../../src/errors.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { type ErasureStage, erasureStage } from "../support/erasure-stage.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";
 import { until } from "../support/until.js";
+import { type ErasureStage, erasureStage } from "./erasure-stage.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
 const annsId: Identity = { field: "user_id", value: "ann-1" };

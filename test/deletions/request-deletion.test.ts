@@ -4,7 +4,7 @@ import type { StoredEntity } from "../../src/entities/entity.js";
 import type { Identity } from "../../src/entities/identity.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { changeOf, commitOf } from "../support/commits.js";
-import { type ErasureStage, erasureStage, type StageOptions } from "../support/erasure-stage.js";
+import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
 const annsId: Identity = { field: "user_id", value: "ann-1" };

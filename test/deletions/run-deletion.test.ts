@@ -2,9 +2,9 @@ import { expect } from "chai";
 import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/downstream-target.js";
 import type { Identity } from "../../src/entities/identity.js";
 import { noScope } from "../contracts/ledger.contract.js";
-import { type ErasureStage, erasureStage, type StageOptions } from "../support/erasure-stage.js";
 import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
+import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
 const annsId: Identity = { field: "user_id", value: "ann-1" };

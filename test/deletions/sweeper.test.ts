@@ -5,9 +5,9 @@ import type { Identity } from "../../src/entities/identity.js";
 import { sealing } from "../../src/entities/sealed.js";
 import { noScope } from "../contracts/ledger.contract.js";
 import { newEntityId } from "../support/commits.js";
-import { type ErasureStage, erasureStage } from "../support/erasure-stage.js";
 import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
+import { type ErasureStage, erasureStage } from "./erasure-stage.js";
 
 const person = (index: number): Identity => ({ field: "user_id", value: `person-${index}` });
 

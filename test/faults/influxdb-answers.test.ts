@@ -4,8 +4,8 @@ import { ServiceError } from "../../src/errors.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import { collectGarbage } from "../support/collect-garbage.js";
-import { type Answer, type InfluxAnswers, influxAnswers } from "../support/influx-answers.js";
 import { until } from "../support/until.js";
+import { type Answer, type InfluxAnswers, influxAnswers } from "./influx-answers.js";
 
 const DEADLINE = 2_000;
 const from = Date.UTC(2024, 1, 28);

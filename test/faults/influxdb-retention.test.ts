@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import { makeBucket, shortenRetention } from "../stores/influx-bucket.js";
 import { dropBucket } from "../support/drop-from-servers.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
-import { makeBucket, shortenRetention } from "../support/influx-bucket.js";
 import { influxdbToken, influxdbUrl, onServers, ownName } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";

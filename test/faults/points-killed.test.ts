@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { loadUnderKills } from "../support/point-load.js";
+import { loadUnderKills } from "./point-load.js";
 
 describe("a load of points under kill -9", function () {
   this.timeout(120_000);

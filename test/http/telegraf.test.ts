@@ -5,8 +5,8 @@ import { expect } from "chai";
 import { dimensionNames } from "../../src/metrics/dimensions/index.js";
 import { readme } from "../support/readme.js";
 import { startService, type TestService } from "../support/service.js";
-import { socketIn, startTelegraf, type Telegraf, telegrafBinary } from "../support/telegraf.js";
 import { until } from "../support/until.js";
+import { socketIn, startTelegraf, type Telegraf, telegrafBinary } from "./telegraf.js";
 
 const HOUR = 3_600_000;
 const recipe = /^```toml telegraf\n([\s\S]*?)^```$/m.exec(readme)?.[1] ?? "";

@@ -1,4 +1,4 @@
-import { cacheSizes, compareHistory } from "../support/cache-history.js";
+import { cacheSizes, compareHistory } from "../metrics/cache-history.js";
 
 describe("what is cached, for long", () => {
   for (const { what, cache, seed } of cacheSizes) {

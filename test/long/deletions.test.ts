@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { nobodyReturns } from "../support/nobody-returns.js";
+import { erasedStayErased } from "../deletions/random-histories.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
 import { fastFolder, temporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
@@ -37,7 +37,7 @@ describe("deletions, for long", () => {
 
   it("P5: nobody is resurrected in 1,000,000 steps", async () => {
     const { stores, close } = await temporaryStores(undefined, fastFolder);
-    const { property, steps } = nobodyReturns(stores);
+    const { property, steps } = erasedStayErased(stores);
     for (let seed = 1000; steps() < 1_000_000; seed += 1) await fc.assert(property, { numRuns: 100, seed });
     await close();
   });

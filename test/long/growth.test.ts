@@ -1,4 +1,4 @@
-import { growthTests } from "../support/growth-tests.js";
+import { growthTests } from "../servers/growth.js";
 
 describe("what is kept, for long", () => {
   growthTests(100, 10_000);

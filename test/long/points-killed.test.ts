@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { loadUnderKills } from "../support/point-load.js";
+import { loadUnderKills } from "../faults/point-load.js";
 
 describe("a long load of points under kill -9", function () {
   this.timeout(3_600_000);

@@ -1,4 +1,4 @@
-import { primaryChanges } from "../support/primary-changes.js";
+import { primaryChanges } from "../servers/primary-changes/primary-changes.js";
 import { onServers } from "../support/servers.js";
 
 onServers(

@@ -1,5 +1,5 @@
+import { checkSharedHistory } from "../servers/shared-history/check.js";
 import { onServers } from "../support/servers.js";
-import { checkSharedHistory } from "../support/shared-history-check.js";
 
 const HISTORIES = 20;
 const STEPS = 5_000;

@@ -6,9 +6,9 @@ import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { Series } from "../../src/metrics/series.js";
 import type { AskedSeries } from "../../src/metrics/series-request.js";
 import type { SeriesStore } from "../../src/metrics/series-store.js";
-import { cacheSizes, compareHistory } from "../support/cache-history.js";
-import { openMetricReader, valuesOf } from "../support/metric-reader.js";
 import { amount } from "../support/servers.js";
+import { cacheSizes, compareHistory } from "./cache-history.js";
+import { openMetricReader, valuesOf } from "./metric-reader.js";
 
 const begin = Date.parse("2024-03-01T00:00:00Z");
 

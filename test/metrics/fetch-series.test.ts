@@ -6,7 +6,7 @@ import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { AskedSeries } from "../../src/metrics/series-request.js";
 import type { SeriesStore } from "../../src/metrics/series-store.js";
 import { HeldCalls } from "../support/held-calls.js";
-import { type MetricReader, openMetricReader, type ReaderOptions, valuesOf } from "../support/metric-reader.js";
+import { type MetricReader, openMetricReader, type ReaderOptions, valuesOf } from "./metric-reader.js";
 
 const now = Date.parse("2024-02-29T10:30:00Z");
 const views = { dimension: stream, id: "views", type: "size" };

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { type OraclePoint, type OracleRequest, oracle } from "../support/metric-oracle.js";
 import { startService, type TestService } from "../support/service.js";
+import { type OraclePoint, type OracleRequest, oracle } from "./metric-oracle.js";
 
 /** Another one tries other cases. */
 const SEED = Number(process.env.ORACLE_SEED ?? 17);

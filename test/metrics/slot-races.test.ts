@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { Stores } from "../../src/stores/stores.js";
-import { type Choice, chosenBy, everyOrder, ordersOfChance } from "../support/interleaving.js";
 import { amount, storesOnServers } from "../support/servers.js";
-import { type RaceOptions, SlotRace } from "../support/slot-races.js";
 import { temporaryStores } from "../support/temporary-stores.js";
+import { type Choice, chosenBy, everyOrder, ordersOfChance } from "./interleaving.js";
+import { type RaceOptions, SlotRace } from "./slot-races.js";
 
 /** Orders of calls that are tried where each call goes to a server. */
 const ON_SERVERS = 12;

@@ -1,4 +1,4 @@
-import { growthTests } from "../support/growth-tests.js";
+import { growthTests } from "./growth.js";
 
 describe("what is kept", function () {
   this.timeout(600_000);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import { type ErasureStage, erasureStage } from "../deletions/erasure-stage.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
-import { type ErasureStage, erasureStage } from "../support/erasure-stage.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
 import { type RemoteSystem, remoteSystem } from "../support/remote-system.js";
 import { environmentOnServers, nameOf, onServers } from "../support/servers.js";

@@ -12,10 +12,10 @@ import { freePort } from "../support/free-port.js";
 import { collectThrough } from "../support/process-set.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
 import { startCommand } from "../support/run-command.js";
-import type { User } from "../support/secured-mongod.js";
-import { type SecuredServers, startSecuredServers } from "../support/secured-servers.js";
 import { onServers, testPepper } from "../support/servers.js";
 import { until } from "../support/until.js";
+import type { User } from "./secured/mongod.js";
+import { type SecuredServers, startSecuredServers } from "./secured/servers.js";
 
 /** Stands in every password and token. */
 const canary = `canary${randomBytes(8).toString("hex")}`;

@@ -1,5 +1,5 @@
-import { primaryChanges } from "../support/primary-changes.js";
 import { onServers } from "../support/servers.js";
+import { primaryChanges } from "./primary-changes/primary-changes.js";
 
 onServers(
   ["mongodb", "mongod", "influxdb", "bullmq"],

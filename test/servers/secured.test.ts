@@ -8,12 +8,12 @@ import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { collectThrough, isCompleteIn, removeThrough, statusOf } from "../support/process-set.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
 import { runToEnd } from "../support/run-command.js";
-import type { User } from "../support/secured-mongod.js";
-import { type SecuredServers, startSecuredServers } from "../support/secured-servers.js";
 import { onServers } from "../support/servers.js";
 import { startService } from "../support/service.js";
 import { root } from "../support/source-tree.js";
 import { until } from "../support/until.js";
+import type { User } from "./secured/mongod.js";
+import { type SecuredServers, startSecuredServers } from "./secured/servers.js";
 
 const HOUR = 3_600_000;
 

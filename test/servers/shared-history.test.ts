@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { onServers } from "../support/servers.js";
-import { checkSharedHistory } from "../support/shared-history-check.js";
+import { checkSharedHistory } from "./shared-history/check.js";
 
 const STEPS = Number(process.env.HISTORY_STEPS ?? 2_000);
 /** The same requests each time, in an order that the servers decide; `test/long` takes other ones. */

@@ -4,10 +4,10 @@ import { systemClock } from "../../src/clock.js";
 import { ServiceError, StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
 import { openBullmq } from "../../src/stores/bullmq/index.js";
-import { openRedisJobs } from "../support/redis-jobs.js";
 import { startRedis } from "../support/redis-server.js";
 import { onServers } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
+import { openRedisJobs } from "./redis-jobs.js";
 
 onServers(["bullmq"], "Redis", () => {
   for (const [options, word] of [

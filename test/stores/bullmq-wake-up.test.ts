@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import type { JobEngine } from "../../src/stores/stores.js";
 import { wakeUpContract } from "../contracts/wake-up.contract.js";
-import { openRedisJobs } from "../support/redis-jobs.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
+import { openRedisJobs } from "./redis-jobs.js";
 
 onServers(["bullmq"], "wake-up calls as jobs", () => {
   wakeUpContract("bullmq", async () => {

@@ -4,6 +4,7 @@ import type { Log } from "../../src/log.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { MetricEngine } from "../../src/stores/stores.js";
+import { influxdbUrl, onServers, ownName } from "../support/servers.js";
 import {
   ask,
   describeBucket,
@@ -14,8 +15,7 @@ import {
   makeToken,
   organizationId,
   shortenRetention,
-} from "../support/influx-bucket.js";
-import { influxdbUrl, onServers, ownName } from "../support/servers.js";
+} from "./influx-bucket.js";
 
 onServers(["influxdb"], "the bucket of the series", () => {
   const series = { dimension: stream, id: "a", type: "size" };

@@ -6,7 +6,7 @@ import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { dimensions } from "../../src/metrics/dimensions/index.js";
 import type { SeriesWindow } from "../../src/metrics/series-store.js";
 import { fluxScript, slotQueries } from "../../src/stores/influxdb/queries.js";
-import { hostileIds } from "../support/hostile-ids.js";
+import { hostileIds } from "./hostile-ids.js";
 
 const from = Date.UTC(2024, 1, 28);
 

@@ -1,6 +1,6 @@
 import { seriesStoreContract } from "../contracts/series-store.contract.js";
-import { influxSeries } from "../support/influx-bucket.js";
 import { onServers } from "../support/servers.js";
+import { influxSeries } from "./influx-bucket.js";
 
 onServers(["influxdb"], "series in InfluxDB", () => {
   seriesStoreContract("InfluxDB", () => influxSeries(), { forgets: false });

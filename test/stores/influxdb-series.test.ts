@@ -6,10 +6,10 @@ import { segment } from "../../src/metrics/dimensions/segment.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { planes, type SeriesStore, type SeriesWindow } from "../../src/metrics/series-store.js";
-import { hostileIds } from "../support/hostile-ids.js";
-import { type InfluxSeries, influxSeries, writeLines } from "../support/influx-bucket.js";
 import { onServers } from "../support/servers.js";
 import { temporaryStores } from "../support/temporary-stores.js";
+import { hostileIds } from "./hostile-ids.js";
+import { type InfluxSeries, influxSeries, writeLines } from "./influx-bucket.js";
 
 onServers(["influxdb"], "series in InfluxDB", () => {
   const from = Date.UTC(2024, 1, 28);

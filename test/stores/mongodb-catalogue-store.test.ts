@@ -9,8 +9,8 @@ import { transactions } from "../../src/stores/mongodb/transaction.js";
 import { catalogueStoreContract } from "../contracts/catalogue-store.contract.js";
 import { changeOf, commitOf, freshEntity, keep } from "../support/commits.js";
 import { databaseThrough, HeldCalls } from "../support/held-calls.js";
-import { openTestEngine, type TestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
+import { openTestEngine, type TestEngine } from "./mongo-engine.js";
 
 onServers(["mongodb"], "mongodb", () => {
   let engine: TestEngine;

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { Binary, BSON, type Db } from "mongodb";
 import { addKeys, entityKeysCollections, keyWrapping, mongoEntityKeys } from "../../src/stores/mongodb/entity-keys.js";
 import { entityKeysContract, newKeys, type OpenEntityKeys } from "../contracts/entity-keys.contract.js";
-import { openTestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
+import { openTestDatabase } from "./mongo-database.js";
 
 const pepper = keyWrapping(Buffer.from("a pepper of at least thirty-two bytes"));
 

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import type { EntityDocument } from "../../src/stores/mongodb/entity-document.js";
 import { entityStoreContract } from "../contracts/entity-store.contract.js";
 import { changeOf, commitOf, freshEntity, keep } from "../support/commits.js";
-import { openTestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
+import { openTestEngine } from "./mongo-engine.js";
 
 onServers(["mongodb"], "mongodb", () => {
   entityStoreContract("mongodb", openTestEngine);

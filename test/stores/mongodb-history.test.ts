@@ -1,6 +1,6 @@
 import { historyContract } from "../contracts/history.contract.js";
-import { openTestEngine, type TestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
+import { openTestEngine, type TestEngine } from "./mongo-engine.js";
 
 onServers(["mongodb"], "mongodb", () => {
   let engine: TestEngine;

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { idempotencyCollections, mongoIdempotency } from "../../src/stores/mongodb/idempotency.js";
 import { idempotencyContract } from "../contracts/idempotency.contract.js";
-import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
+import { openTestDatabase, type TestDatabase } from "./mongo-database.js";
 
 const DAY = 24 * 3_600_000;
 

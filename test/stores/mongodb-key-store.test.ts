@@ -1,7 +1,7 @@
 import { keyStoreCollections, mongoKeyStore } from "../../src/stores/mongodb/key-store.js";
 import { keyStoreContract } from "../contracts/key-store.contract.js";
-import { openTestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
+import { openTestDatabase } from "./mongo-database.js";
 
 onServers(["mongodb"], "keys on MongoDB", () => {
   keyStoreContract("mongodb", async () => {

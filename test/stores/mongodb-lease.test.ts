@@ -1,7 +1,7 @@
 import { leaseCollections, mongoLease } from "../../src/stores/mongodb/lease.js";
 import { leaseContract } from "../contracts/lease.contract.js";
-import { openTestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
+import { openTestDatabase } from "./mongo-database.js";
 
 onServers(["mongodb"], "mongodb", () => {
   leaseContract("mongodb", async () => {

@@ -9,8 +9,8 @@ import { ledgerContract, noScope, someDeletion } from "../contracts/ledger.contr
 import { suppressionContract } from "../contracts/suppression.contract.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
-import { openTestEngine, type TestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
+import { openTestEngine, type TestEngine } from "./mongo-engine.js";
 
 onServers(["mongodb"], "the ledger on MongoDB", () => {
   let engine: TestEngine;

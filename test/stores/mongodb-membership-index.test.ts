@@ -1,6 +1,6 @@
 import { membershipIndexContract } from "../contracts/membership-index.contract.js";
-import { openTestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
+import { openTestEngine } from "./mongo-engine.js";
 
 onServers(["mongodb"], "mongodb", () => {
   membershipIndexContract("mongodb", openTestEngine);

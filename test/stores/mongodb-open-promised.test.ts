@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { dropFromServers } from "../support/drop-from-servers.js";
-import { type MongoWire, openMongoWire, type WireCommand } from "../support/mongo-wire.js";
 import { mongodbUrl, onServers, ownName, testPepper } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
+import { type MongoWire, openMongoWire, type WireCommand } from "./mongo-wire.js";
 
 const changes = new Set(["insert", "update", "delete", "findAndModify", "create", "createIndexes"]);
 const reads = new Set(["find", "aggregate", "count", "distinct"]);

@@ -7,9 +7,9 @@ import type { SharedEpochs } from "../../src/metrics/shared-epochs.js";
 import { epochs, mongoSharedEpochs } from "../../src/stores/mongodb/shared-epochs.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { HeldCalls } from "../support/held-calls.js";
-import { openTestDatabase, type TestDatabase } from "../support/mongo-database.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
+import { openTestDatabase, type TestDatabase } from "./mongo-database.js";
 
 const CHUNK_SLOTS = 168;
 const DEADLINE_MS = 5_000;

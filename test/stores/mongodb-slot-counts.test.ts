@@ -4,9 +4,9 @@ import { transactions } from "../../src/stores/mongodb/transaction.js";
 import { slotCountsContract } from "../contracts/slot-counts.contract.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
 import { databaseThrough, HeldCalls } from "../support/held-calls.js";
-import { openTestEngine, type TestEngine } from "../support/mongo-engine.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
+import { openTestEngine, type TestEngine } from "./mongo-engine.js";
 
 onServers(["mongodb"], "mongodb", () => {
   let engine: TestEngine;

@@ -8,6 +8,9 @@ export interface Program {
   restart(): Promise<void>;
   /** As `kill -9`. */
   kill(): Promise<void>;
+  /** SIGSTOP: every connection stays open, and nothing is answered until `resume`. */
+  pause(): void;
+  resume(): void;
 }
 
 /** How long a program may take until it answers, ms. */
@@ -22,7 +25,6 @@ export async function startProgram(
   let running: ChildProcess | undefined;
   let output = "";
   const endWithThis = () => void running?.kill("SIGKILL");
-  process.once("exit", endWithThis);
 
   async function start(): Promise<void> {
     const child = spawn(path, [...args], { stdio: ["ignore", "pipe", "pipe"] });
@@ -39,6 +41,7 @@ export async function startProgram(
       ended = `${code ?? signal}`;
     });
     running = child;
+    process.off("exit", endWithThis).once("exit", endWithThis);
     const looks = async () => {
       if (ended !== undefined) throw new Error(`${path} ended: ${ended}\n${output}`);
       return answers().catch(() => false);
@@ -47,6 +50,7 @@ export async function startProgram(
   }
 
   async function kill(): Promise<void> {
+    process.off("exit", endWithThis);
     if (running === undefined || running.pid === undefined || running.exitCode !== null || running.signalCode !== null)
       return;
     const gone = once(running, "exit");
@@ -57,7 +61,6 @@ export async function startProgram(
   try {
     await start();
   } catch (error) {
-    process.off("exit", endWithThis);
     await kill();
     throw error;
   }
@@ -66,9 +69,8 @@ export async function startProgram(
       await kill();
       await start();
     },
-    async kill() {
-      process.off("exit", endWithThis);
-      await kill();
-    },
+    kill,
+    pause: () => void running?.kill("SIGSTOP"),
+    resume: () => void running?.kill("SIGCONT"),
   };
 }

@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { freePort } from "./free-port.js";
-import { until } from "./until.js";
+import { startProgram } from "./program.js";
 
 /** A Redis of a test's own, which may be treated badly. */
 export interface RedisServer {
@@ -29,31 +27,6 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
   const dir = mkdtempSync(join(tmpdir(), "entity-metrics-redis-"));
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
-  let server: ChildProcess | undefined;
-
-  async function kill(): Promise<void> {
-    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
-    const gone = once(server, "exit");
-    server.kill("SIGKILL");
-    await gone;
-  }
-
-  async function start(): Promise<void> {
-    const child = spawn(
-      process.env.TEST_REDIS_SERVER ?? "redis-server",
-      ["--bind", "127.0.0.1", "--port", String(port), "--dir", dir, "--save", "", ...options],
-      { stdio: "ignore" },
-    );
-    server = child;
-    await until("Redis answers", async () => {
-      if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
-      return ask((client) => client.ping()).then(
-        () => true,
-        () => false,
-      );
-    });
-  }
-
   async function ask<T>(question: (client: Redis) => Promise<T>): Promise<T> {
     const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
     client.on("error", () => {});
@@ -65,22 +38,21 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
     }
   }
 
-  try {
-    await start();
-  } catch (error) {
-    await kill();
-    throw error;
-  }
+  const program = await startProgram(
+    process.env.TEST_REDIS_SERVER ?? "redis-server",
+    ["--bind", "127.0.0.1", "--port", String(port), "--dir", dir, "--save", "", ...options],
+    async () => (await ask((client) => client.ping())) === "PONG",
+  );
   return {
     url,
     dir,
-    kill,
-    start,
-    pause: () => void server?.kill("SIGSTOP"),
-    resume: () => void server?.kill("SIGCONT"),
+    kill: program.kill,
+    start: program.restart,
+    pause: program.pause,
+    resume: program.resume,
     ask,
     async close() {
-      await kill();
+      await program.kill();
       rmSync(dir, { recursive: true, force: true });
     },
   };

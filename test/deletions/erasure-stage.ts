@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import { arrivals, type Clock, systemClock } from "../../src/clock.js";
+import { noObserver } from "../../src/deletions/deletion-observer.js";
+import type { DownstreamTarget } from "../../src/deletions/downstream-target.js";
+import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
+import { downstreamTargets } from "../../src/downstream/index.js";
+import type { EntityId } from "../../src/entities/entity.js";
+import { encodeDocument } from "../../src/entities/entity-document.js";
+import { type HashIdentity, type Identity, identityHashing } from "../../src/entities/identity.js";
+import { batchSealing, type Sealing, sealing } from "../../src/entities/sealed.js";
+import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
+import { type Log, openLog } from "../../src/log.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { changeOf, commitOf, freshEntity, messageFor } from "../support/commits.js";
+import { type OpenStores, storesOf, temporaryStores } from "../support/stores.js";
+
+/** Deletion over the embedded engine, with everything that a test wants to hold or to look at. */
+export interface ErasureStage extends OpenStores {
+  readonly erasure: Erasure;
+  readonly sealing: Sealing;
+  readonly hashIdentity: HashIdentity;
+  /** Later than every moment that it handed out before. */
+  readonly now: Clock;
+  /** Keeps a live profile of these identities, with a membership and a message; hands out its id. */
+  profile(identities: readonly Identity[], options?: { since?: number; table?: string }): Promise<EntityId>;
+}
+
+export interface StageOptions {
+  /** Stands between deletion and a port, to hold it at some moment. */
+  readonly wrap?: (stores: Stores) => Partial<Stores>;
+  readonly more?: readonly DownstreamTarget[];
+  readonly failpoint?: Failpoint;
+  readonly clock?: Clock;
+  readonly log?: Log;
+  /** Opens what a service left in this folder, or on the servers under its name, and leaves it there. */
+  readonly dir?: string;
+  /** Whether what is opened of `dir` lies on the three servers; otherwise the whole run decides. */
+  readonly onServers?: boolean;
+  /** See `ErasureParts`. */
+  readonly keepMs?: number;
+  readonly sweepEveryMs?: number;
+  readonly deadlineMs?: number;
+}
+
+export async function erasureStage(options: StageOptions = {}): Promise<ErasureStage> {
+  const { failpoint = noFailpoint, clock = systemClock, more = [], log = openLog("silent") } = options;
+  const open =
+    options.dir === undefined
+      ? await temporaryStores(failpoint)
+      : await storesOf(options.dir, failpoint, options.onServers);
+  const stores: Stores = { ...open.stores, ...options.wrap?.(open.stores) };
+  const seals = sealing(stores.entityKeys);
+  const hashIdentity = identityHashing(stores.pepper);
+  const now = arrivals(clock);
+  const erasure = openErasure({
+    ...stores,
+    sealing: seals,
+    targets: [...downstreamTargets({ ...stores, remote: [], failpoint }), ...more],
+    hashIdentity,
+    clock,
+    arrivals: now,
+    log,
+    observer: noObserver,
+    failpoint,
+    keepMs: options.keepMs,
+    sweepEveryMs: options.sweepEveryMs ?? 1_000,
+    deadlineMs: options.deadlineMs ?? 60_000,
+  });
+
+  return {
+    ...open,
+    erasure,
+    sealing: seals,
+    hashIdentity,
+    now,
+
+    async profile(identities, { since = now(), table = "user" } = {}) {
+      const id = randomBytes(16).toString("hex");
+      const stamp = { time: since, arrival: since, position: 0 };
+      const plain = encodeDocument({ attributes: new Map([["plan", { stamp, value: "gold" }]]), identities });
+      const { seal, newKeys } = batchSealing(open.stores.entityKeys);
+      const keys = newKeys([id]);
+      const [sealed] = await seal([{ entity: id, plain }]);
+      const bindings = identities.map((identity) => ({ hash: hashIdentity(table, identity), since }));
+      const entity = freshEntity([], { id, table, born: since, bindings, sealed: sealed as Uint8Array });
+      const hashes = bindings.map(({ hash }) => hash);
+      const { entities, suppression } = open.stores;
+      const [held, cutOffs] = [(await entities.find(hashes)).owners, await suppression.cutOffs(hashes)];
+      const commit = commitOf([changeOf(entity, [{ add: ["buyers"], stamp }])], {
+        messages: [messageFor(id, { ...stamp, sealed: sealed as Uint8Array })],
+        owners: new Map(hashes.map((hash) => [hash, held.get(hash)])),
+        cutOffs,
+        keys,
+      });
+      if (!(await entities.commit(commit))) throw new Error("The profile was not kept");
+      return id;
+    },
+
+    async close() {
+      await erasure.stop();
+      await open.close();
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from "node:crypto";
+import { segmentNames } from "../../src/catalogue/segment-names.js";
+import { arrivals } from "../../src/clock.js";
+import { noObserver } from "../../src/deletions/deletion-observer.js";
+import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
+import { downstreamTargets } from "../../src/downstream/index.js";
+import { collectMessages } from "../../src/entities/collect-messages.js";
+import { type Identity, identityHashing } from "../../src/entities/identity.js";
+import { readEntity } from "../../src/entities/read-entity.js";
+import { sealing } from "../../src/entities/sealed.js";
+import { type Table, tableNamed, tablesOf } from "../../src/entities/tables.js";
+import { noFailpoint } from "../../src/failpoint.js";
+import { openLog } from "../../src/log.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { type HeldCalls, portsThrough } from "../support/held-calls.js";
+import type { ModelMessage, Seen } from "./erasure-model.js";
+
+/** Writers, readers and erasers of one process over the real ports; `calls` can hold them at each call. */
+export interface Process {
+  readonly erasure: Erasure;
+  collect(message: ModelMessage): Promise<void>;
+  delete(identity: string, cutOff: number): Promise<string>;
+  read(identity: string): Promise<Seen>;
+  hashOf(identity: string): string;
+}
+
+const PORTS = ["ledger", "suppression", "entities", "history", "memberships", "entityKeys", "catalogue"] as const;
+const tables = tablesOf([{ name: "user", identities: ["email", "user_id"], nobody: [] }]);
+const table: Table = tableNamed(tables, "user");
+
+export function openProcess(stores: Stores, clock: () => number, calls?: HeldCalls): Process {
+  const own = calls === undefined ? stores : portsThrough(stores, PORTS, calls.around);
+  const hashIdentity = identityHashing(stores.pepper);
+  const profiles = {
+    ...own,
+    segments: segmentNames(own.catalogue),
+    sealing: sealing(own.entityKeys),
+    hashIdentity,
+    newId: () => randomBytes(16).toString("hex"),
+  };
+  let cutOff = 0;
+  const erasure = openErasure({
+    ...own,
+    sealing: profiles.sealing,
+    targets: downstreamTargets({
+      ...own,
+      remote: [],
+      failpoint: noFailpoint,
+    }),
+    hashIdentity,
+    clock,
+    arrivals: () => cutOff,
+    log: openLog("silent"),
+    observer: noObserver,
+    failpoint: noFailpoint,
+    keepMs: undefined,
+    sweepEveryMs: 1_000,
+    deadlineMs: 60_000,
+  });
+  const collect = collectMessages(profiles);
+  const read = readEntity(profiles);
+
+  return {
+    erasure,
+
+    async collect({ identities, time, arrival, attribute, segment }) {
+      const message = {
+        identities: identities.map(identityOf),
+        attributes: [attribute],
+        segments: segment === undefined ? undefined : { add: [segment], remove: [], full: false },
+      };
+      const id = randomBytes(16).toString("hex");
+      await collect("web", table, [
+        { id, mayBeKept: false, stamp: { time, arrival, position: 0 }, bytes: 100, message },
+      ]);
+    },
+
+    delete(identity, at) {
+      cutOff = at;
+      return erasure.request("user", identityOf(identity));
+    },
+
+    hashOf: (identity) => hashIdentity("user", identityOf(identity)),
+
+    async read(identity) {
+      const profile = await read(table, identityOf(identity), { segments: true });
+      if (profile === undefined) return undefined;
+      const attributes = Object.fromEntries([...profile.attributes].sort(([a], [b]) => (a < b ? -1 : 1)));
+      const { email = [], user_id = [], ...rest } = attributes as Record<string, string[] | number>;
+      const identities = [
+        ...[email].flat().map((value) => `email:${value}`),
+        ...[user_id].flat().map((value) => `user_id:${value}`),
+      ].sort();
+      return { identities, attributes: rest as Record<string, number>, segments: [...(profile.segments ?? [])] };
+    },
+  };
+}
+
+/** Arrivals of the virtual clock. */
+export function virtualClock() {
+  let time = 1_800_000_000_000;
+  const clock = () => time;
+  const now = arrivals(clock);
+  return {
+    clock,
+    now,
+    pass(ms: number) {
+      time += ms;
+    },
+  };
+}
+
+function identityOf(word: string): Identity {
+  const [field = "", value = ""] = word.split(":");
+  return { field, value };
+}

@@ -1,0 +1,117 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { gunzipSync } from "node:zlib";
+import { systemClock } from "../../src/clock.js";
+import type { Log } from "../../src/log.js";
+import { openInflux } from "../../src/stores/influxdb/index.js";
+import type { MetricEngine } from "../../src/stores/stores.js";
+import { settingsFor } from "../support/service.js";
+
+/** How a request is answered: a status with headers and a body, or something worse. */
+export type Answer = number | FullAnswer | "never" | "reset" | "half a head" | "half a body";
+
+interface FullAnswer {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
+  /** Bytes a second. */
+  readonly slow?: number;
+}
+
+/** A server that shows a bucket to whoever looks, and answers reads and writes as it is told. */
+export interface InfluxAnswers {
+  readonly engine: MetricEngine;
+  /** Bodies of the reads and writes so far. */
+  readonly bodies: string[];
+  /** Reads and writes that nobody has given up or answered. */
+  readonly open: number;
+  /** What was logged: text and fields. */
+  readonly logged: string[];
+  /** The next reads or writes are answered so, and those after them like the last. */
+  answer(...answers: Answer[]): void;
+  close(): Promise<void>;
+}
+
+export async function influxAnswers(deadlineMs: number): Promise<InfluxAnswers> {
+  let answers: Answer[] = [204];
+  let open = 0;
+  const bodies: string[] = [];
+  const logged: string[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.method === "GET") return send(response, { status: 200, ...bucketAnswer });
+    open += 1;
+    response.on("close", () => {
+      open -= 1;
+    });
+    try {
+      bodies.push(await bodyOf(request));
+    } catch {
+      return;
+    }
+    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    give(response, answer as Answer);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const note = (...args: unknown[]) => logged.push(JSON.stringify(args));
+  const log = { debug: note, info: () => {}, warn: note, error: note } as unknown as Log;
+  const settings = settingsFor("/nothing-is-kept-here", {
+    metrics: { url: `influxdb://127.0.0.1:${port}/?org=o&bucket=b`, token: "secret" },
+    limits: { store_deadline_ms: deadlineMs },
+  });
+  const engine = await openInflux({ settings, log, clock: systemClock });
+  return {
+    engine,
+    bodies,
+    logged,
+    get open() {
+      return open;
+    },
+    answer(...next) {
+      answers = next;
+      bodies.length = 0;
+      logged.length = 0;
+    },
+    async close() {
+      await engine.close();
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+const bucketAnswer = {
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ buckets: [{ id: "1", name: "b", retentionRules: [] }] }),
+};
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  const body = Buffer.concat(pieces);
+  return (request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString();
+}
+
+function give(response: ServerResponse, answer: Answer): void {
+  const socket = response.socket as Socket;
+  if (answer === "never") return;
+  if (answer === "reset") return void socket.resetAndDestroy();
+  if (answer === "half a head") return void socket.end("HTTP/1.1 20");
+  if (answer === "half a body") return void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n,result,tab");
+  send(response, typeof answer === "number" ? { status: answer } : answer);
+}
+
+function send(response: ServerResponse, { status, headers = {}, body = "", slow }: FullAnswer): void {
+  response.writeHead(status, headers);
+  if (slow === undefined) return void response.end(body);
+  const bytes = Buffer.from(body);
+  let at = 0;
+  const timer = setInterval(() => {
+    response.write(bytes.subarray(at, at + slow / 20));
+    at += slow / 20;
+    if (at >= bytes.length) response.end();
+  }, 50);
+  response.on("close", () => clearInterval(timer));
+}

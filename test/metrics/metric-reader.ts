@@ -1,0 +1,89 @@
+import { Epochs } from "../../src/metrics/epochs.js";
+import { type FetchedSeries, fetchSeries } from "../../src/metrics/fetch-series.js";
+import type { OtherProcesses } from "../../src/metrics/other-processes.js";
+import { type Reading, ReadMemory } from "../../src/metrics/read-memory.js";
+import { recordPoints } from "../../src/metrics/record-points.js";
+import type { Series, SlotColumn } from "../../src/metrics/series.js";
+import { seriesPlan } from "../../src/metrics/series-plan.js";
+import { type AskedSeries, seriesRequest } from "../../src/metrics/series-request.js";
+import type { Plane, SeriesStore } from "../../src/metrics/series-store.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { temporaryStores } from "../support/temporary-stores.js";
+
+export interface Caches {
+  readonly columns_bytes: number;
+  readonly answers_bytes: number;
+}
+
+export const largeCaches: Caches = { columns_bytes: 2 ** 24, answers_bytes: 2 ** 24 };
+export const noCaches: Caches = { columns_bytes: 1, answers_bytes: 1 };
+
+/** Series read and written as the service does it, with a count of the reads that reach the store. */
+export interface MetricReader {
+  readonly stores: Stores;
+  readonly epochs: Epochs;
+  /** How often the store was read so far. */
+  reads(): number;
+  fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
+  /** Writes a plane, that of the clients unless another is named. */
+  write(columns: readonly SlotColumn[], plane?: Plane): Promise<void>;
+  /** Saves one slot. */
+  save(series: Series, ts: number, value: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ReaderOptions {
+  readonly cache?: Caches;
+  readonly deadlineMs?: number;
+  /** Puts something between the reader and the embedded store. */
+  readonly between?: (store: SeriesStore) => SeriesStore;
+  /** Other processes that write the same series. */
+  readonly others?: OtherProcesses;
+}
+
+export async function openMetricReader(options: ReaderOptions = {}): Promise<MetricReader> {
+  const stores = await temporaryStores();
+  const between = options.between?.(stores.series) ?? stores.series;
+  const epochs = new Epochs(between.chunkSlots, options.others);
+  let reads = 0;
+  const store: SeriesStore = {
+    ...between,
+    // To find that a series is not there is to read the store, too.
+    mayHold(series) {
+      const may = between.mayHold(series);
+      if (!may) reads += 1;
+      return may;
+    },
+    read(windows, plane) {
+      reads += 1;
+      return between.read(windows, plane);
+    },
+  };
+  const { cache = largeCaches, deadlineMs = 5_000 } = options;
+  const fetch = fetchSeries({ store, epochs, cache, deadlineMs });
+  const record = recordPoints({ store, epochs });
+  return {
+    stores,
+    epochs,
+    reads: () => reads,
+    fetch: (asked, now) =>
+      fetch(
+        asked.map((each) => seriesPlan(seriesRequest(each, now), now)),
+        now,
+        unboundReading(),
+      ),
+    write: (columns, plane = "clients") => record(plane, columns),
+    save: (series, from, value) => record("clients", [{ series, from, values: Float64Array.of(value) }]),
+    close: () => stores.close(),
+  };
+}
+
+/** A reading that may take what it wants, of a caller who waits. */
+export function unboundReading(): Reading {
+  return new ReadMemory(Number.POSITIVE_INFINITY).open(() => {});
+}
+
+/** The values of a fetched series, as a caller reads them. */
+export function valuesOf({ fragment }: FetchedSeries): { value: number; ts: string }[] {
+  return JSON.parse(fragment.json.toString());
+}

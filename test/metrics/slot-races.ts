@@ -1,0 +1,188 @@
+import { expect } from "chai";
+import { audienceCounts } from "../../src/catalogue/audience-counts.js";
+import { stream } from "../../src/metrics/dimensions/stream.js";
+import { Epochs } from "../../src/metrics/epochs.js";
+import { recordCounts } from "../../src/metrics/record-counts.js";
+import { recordPoints } from "../../src/metrics/record-points.js";
+import { sizeRecorder } from "../../src/metrics/record-sizes.js";
+import type { Series, SlotColumn } from "../../src/metrics/series.js";
+import type { Plane } from "../../src/metrics/series-store.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { commitOf, messageFor, newEntityId } from "../support/commits.js";
+import { HeldCalls, portThrough } from "../support/held-calls.js";
+import { type Actor, type Choice, Interleaving } from "./interleaving.js";
+
+const SLOT = Date.UTC(2024, 5, 1);
+const LEASE_MS = 5_000;
+
+/** A recorder's process: where and how it dies, if it does. */
+interface Life {
+  /** Calls that it makes before the one in which it dies. */
+  readonly calls?: number;
+  /** Whether that call has its effect. */
+  readonly late?: boolean;
+}
+
+export interface RaceOptions {
+  /** Whether every lease is over when the next one is asked for, as if each recorder slept for long before it asks. Else none ends. */
+  readonly sleepy?: boolean;
+}
+
+let races = 0;
+
+/** One slot of a series of its own, over the same stores for all its processes. */
+export class SlotRace {
+  readonly #stores: Stores;
+  readonly #sleepy: boolean;
+  readonly #interleaving = new Interleaving();
+  readonly #actors: Actor[] = [];
+  readonly #series: Series;
+  #now = SLOT;
+  #recorders = 0;
+  /** What recorders wrote, in this order. */
+  readonly written: number[] = [];
+  /** What the writers read after each of their writes. */
+  readonly seen: number[] = [];
+
+  constructor(stores: Stores, { sleepy = false }: RaceOptions = {}) {
+    this.#stores = stores;
+    this.#sleepy = sleepy;
+    races += 1;
+    this.#series = { dimension: stream, id: `race ${races}`, type: "size" };
+  }
+
+  /** A recorder that takes this size. `promptWrite`: it is never stopped between its last look at its lease and its write. */
+  size(value: number, { promptWrite = false, ...life }: Life & { readonly promptWrite?: boolean } = {}): this {
+    return this.#recorder(life, async (ports, guarded) => {
+      const { id, type } = this.#series;
+      const sampling = { ids: async () => [id], sample: async () => [{ id, type, value }] };
+      const { lease, read } = guarded;
+      const { write } = promptWrite ? ports : guarded;
+      const audiences = audienceCounts(this.#stores.catalogue, this.#stores.memberships);
+      await sizeRecorder({ clock: () => SLOT, audiences, series: { read }, lease, write }, stream, sampling)();
+    });
+  }
+
+  /** A recorder that saves the count of the stream. `hasLooked`: it has read the count, and held the lease, when the race begins. */
+  count({ hasLooked = false, ...life }: Life & { readonly hasLooked?: boolean } = {}): this {
+    return this.#recorder(life, async (ports, guarded) => {
+      const { lease, unsaved } = hasLooked ? ports : guarded;
+      const { write, saved } = guarded;
+      await recordCounts({ clock: afterSlot, counts: { unsaved, saved }, lease, write });
+    });
+  }
+
+  /** A writer of points: these values, one after the other. After each it reads the slot. */
+  writer(...values: number[]): this {
+    return this.#actor(async (name) => {
+      const store = this.#interleaving.guard(name, this.#stores.series);
+      const record = recordPoints({ store, epochs: new Epochs(store.chunkSlots) });
+      for (const value of values) {
+        await record("clients", [{ series: this.#series, from: SLOT, values: Float64Array.of(value) }]);
+        const [seen] = await store.read([this.#window]);
+        this.seen.push(seen?.[0] ?? Number.NaN);
+      }
+    });
+  }
+
+  /** Another message of the stream arrives. */
+  message(): this {
+    return this.#actor(async (name) => {
+      await this.#interleaving.turn(name);
+      await this.receive();
+    });
+  }
+
+  /** Messages of the stream arrive. */
+  async receive(count = 1): Promise<void> {
+    const entity = newEntityId();
+    const messages = Array.from({ length: count }, (_, position) =>
+      messageFor(entity, { stream: this.#series.id, time: SLOT, arrival: SLOT, position }),
+    );
+    if (!(await this.#stores.entities.commit(commitOf([], { messages }))))
+      throw new Error("the messages were not kept");
+  }
+
+  /** Lets them all work; hands out who made which call. */
+  async run(choose: Choice = () => 0): Promise<string[]> {
+    return this.#interleaving.run(this.#actors.splice(0), choose);
+  }
+
+  /** The value that stands now: of one plane, or of both. */
+  async standing(plane?: Plane): Promise<number> {
+    const [values] = await this.#stores.series.read([this.#window], plane);
+    return values?.[0] ?? Number.NaN;
+  }
+
+  /** The value that stands in the end, when a recorder has looked after everything, and another message has raised the count. */
+  async value(): Promise<number> {
+    await this.receive();
+    await this.settle();
+    return this.standing();
+  }
+
+  /** Lets a recorder save what is left. */
+  async settle(): Promise<void> {
+    for (let left = true; left; left = (await this.#unsaved()).length > 0) {
+      this.#now += 2 * LEASE_MS;
+      await this.count().run();
+    }
+    expect(await this.#unsaved()).to.deep.equal([]);
+  }
+
+  get #window() {
+    return { series: this.#series, from: SLOT, to: SLOT + stream.slotMs };
+  }
+
+  async #unsaved() {
+    const all = await this.#stores.counts.unsaved(afterSlot(), 10_000);
+    return all.filter(({ stream: id }) => id === this.#series.id);
+  }
+
+  #recorder(
+    { calls = Number.POSITIVE_INFINITY, late = false }: Life,
+    work: (ports: Ports, guarded: Ports) => Promise<void>,
+  ): this {
+    this.#recorders += 1;
+    const owner = `recorder ${this.#recorders}`;
+    const held = new HeldCalls();
+    held.die(calls, late);
+    const { series, counts, lease } = this.#stores;
+    const ports: Ports = portThrough(
+      {
+        read: (windows) => series.read(windows),
+        lease: () => {
+          if (this.#sleepy) this.#now += 2 * LEASE_MS;
+          return lease(this.#series.id, owner, this.#now, this.#now + LEASE_MS);
+        },
+        write: async (columns) => {
+          await series.write("recorder", columns);
+          for (const { values } of columns) this.written.push(...values);
+        },
+        unsaved: () => this.#unsaved(),
+        saved: (saved) => counts.saved(saved),
+      },
+      held.around,
+    );
+    return this.#actor((name) => work(ports, this.#interleaving.guard(name, ports)));
+  }
+
+  #actor(work: (name: string) => Promise<void>): this {
+    const name = `${this.#actors.length}`;
+    this.#actors.push({ name, work: () => work(name) });
+    return this;
+  }
+}
+
+/** The calls of a recorder. */
+interface Ports {
+  read: Stores["series"]["read"];
+  lease(): ReturnType<Stores["lease"]>;
+  write(columns: readonly SlotColumn[]): Promise<void>;
+  unsaved: Stores["counts"]["unsaved"];
+  saved: Stores["counts"]["saved"];
+}
+
+function afterSlot(): number {
+  return SLOT + stream.slotMs;
+}

@@ -1,0 +1,229 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { MongoClient } from "mongodb";
+import { collectThrough, isCompleteIn, processSet, removeThrough } from "../support/process-set.js";
+import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { mongodbUrl, onServers, redisUrl } from "../support/servers.js";
+import { sideBySide } from "../support/side-by-side.js";
+import { until } from "../support/until.js";
+
+/** Tests that nothing grows with starts and erasures but what is promised to be kept, on both sets of engines. */
+export function growthTests(starts: number, erasures: number): void {
+  const title = `P30: keeps nothing of ${starts} starts and ${erasures} erasures but the ledger, and counts of messages`;
+
+  describe("a service on the embedded engine", () => {
+    it(title, async () => {
+      const service = restartedEmbedded();
+      try {
+        expect(await grownOver(service, { starts, erasures }, keptEmbedded)).to.deep.equal([]);
+      } finally {
+        await service.close();
+      }
+    });
+  });
+
+  onServers(["mongodb", "influxdb", "bullmq"], "a service on servers", () => {
+    it(title, async () => {
+      const service = await restartedOnServers();
+      try {
+        expect(await grownOver(service, { starts, erasures }, keptOnServers)).to.deep.equal([]);
+      } finally {
+        await service.close();
+      }
+    });
+  });
+}
+
+/** Documents or rows, by what holds them. */
+type Sizes = ReadonlyMap<string, number>;
+
+/** A service that is started again and again on the same data. */
+interface Restarted {
+  start(): Promise<RealService>;
+  sizes(): Promise<Sizes>;
+  close(): Promise<void>;
+}
+
+/** What an erasure of a person may leave: so many in each of these. */
+type Promised = Readonly<Record<string, number>>;
+
+/** Two profiles and the list of identities have a key each, which is overwritten; messages are counted in place. */
+const keptEmbedded: Promised = {
+  "ledger.db deletion": 1,
+  "ledger.db erased_entity": 3,
+  "ledger.db erased_identity": 2,
+  "ledger.db entity_key": 3,
+};
+
+/** The same in the ledger's database; of a message its stream and slot. */
+const keptOnServers: Promised = { "ledger deletions": 1, "ledger entity_keys": 3, "data messages": 3 };
+
+const AT_ONCE = 50;
+const HOUR = 3_600_000;
+const SETTLED_WITHIN_MS = 60_000;
+
+/**
+ * Starts the service so often, kills it every other time, and has so many people collected, merged and erased meanwhile. Hands out, in words, what has grown though
+ * it is not promised to be kept.
+ */
+async function grownOver(
+  service: Restarted,
+  { starts, erasures }: { readonly starts: number; readonly erasures: number },
+  promised: Promised,
+): Promise<string[]> {
+  let people = 0;
+  const life = async (erased: number, end: (running: RealService) => Promise<void>) => {
+    const running = await service.start();
+    for (const last = people + erased; people < last; ) {
+      const some = Math.min(AT_ONCE, last - people);
+      await eraseSome(running, people, some);
+      people += some;
+    }
+    await end(running);
+  };
+  // What is recorded once a slot is not to be counted: the slots may not change meanwhile.
+  for (;;) {
+    const hour = Math.floor(Date.now() / HOUR);
+    await life(AT_ONCE, async (running) => {
+      for (const segment of SEGMENTS)
+        await until("its size is saved", () => isSaved(running, segment), SETTLED_WITHIN_MS);
+      await running.stop();
+    });
+    await life(AT_ONCE, (running) => running.stop());
+    const before = await service.sizes();
+    const from = people;
+    for (let index = 0; index < starts - 1; index += 1) {
+      const wanted = Math.ceil((erasures * (index + 1)) / starts) - (people - from);
+      await life(wanted, (running) => (index % 2 === 0 ? running.kill() : running.stop()));
+    }
+    let grown: string[] = [];
+    await life(erasures - (people - from), async (running) => {
+      const look = async () => {
+        grown = differences(before, await service.sizes(), promised, people - from);
+        return grown.length === 0;
+      };
+      await until("nothing has grown", look, SETTLED_WITHIN_MS).catch(() => {});
+      await running.stop();
+    });
+    if (Math.floor(Date.now() / HOUR) === hour) return grown;
+  }
+}
+
+/** On the embedded engine, in a folder of its own. */
+function restartedEmbedded(): Restarted {
+  const { dir, remove } = temporaryFolder();
+  let last: RealService | undefined;
+  return {
+    async start() {
+      last = await startReal(dir, { LOG_LEVEL: "warn" });
+      return last;
+    },
+    sizes: async () => new Map(readdirSync(dir).flatMap((file) => (file.endsWith(".db") ? rowsOf(dir, file) : []))),
+    async close() {
+      await last?.kill();
+      remove();
+    },
+  };
+}
+
+/** On the three servers, under a name of its own. */
+async function restartedOnServers(): Promise<Restarted> {
+  const set = await processSet();
+  return {
+    start: () => set.start("api,worker"),
+    sizes: async () => new Map([...(await documentsOf(set.name)), ...(await keysOf(set.name))]),
+    close: () => set.close(),
+  };
+}
+
+const SEGMENTS = ["one", "two"];
+
+async function isSaved(running: RealService, segment: string): Promise<boolean> {
+  const path = `/api/metric?dimension=segment&dimension_id=${segment}&dimension_type=size&interval=2h&range=4h`;
+  const { data } = (await (await running.fetch(path)).json()) as { data: [{ values: unknown[] }] };
+  return data[0].values.length > 0;
+}
+
+async function eraseSome(running: RealService, first: number, count: number): Promise<void> {
+  const people = Array.from({ length: count }, (_, index) => first + index);
+  const apart = people.flatMap((person) => [
+    { email: `p${person}@example.org`, plan: "gold", segments: ["one"] },
+    { user_id: `id-${person}`, city: "Rome", segments: ["two"] },
+  ]);
+  await collectThrough(running, apart);
+  // Merges the two profiles of each.
+  await collectThrough(
+    running,
+    people.map((person) => ({ email: `p${person}@example.org`, user_id: `id-${person}` })),
+  );
+  const ids: string[] = [];
+  await sideBySide(people, async (person) => {
+    ids.push(await removeThrough(running, person % 2 === 0 ? `email/p${person}@example.org` : `user_id/id-${person}`));
+  });
+  for (const id of ids) await until("it is complete", () => isCompleteIn(running, id), SETTLED_WITHIN_MS);
+}
+
+function differences(before: Sizes, after: Sizes, promised: Promised, erased: number): string[] {
+  return [...after].flatMap(([name, size]) => {
+    const growth = size - (before.get(name) ?? 0);
+    const most = erased * (promised[name] ?? 0);
+    return growth <= most ? [] : [`${name}: ${growth} more, not ${most}, after ${erased} erasures`];
+  });
+}
+
+function rowsOf(dir: string, file: string): [string, number][] {
+  const db = new DatabaseSync(join(dir, file), { readOnly: true });
+  try {
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as { name: string }[];
+    return tables.map(({ name }) => {
+      const { rows } = db.prepare(`SELECT count(*) AS rows FROM "${name}"`).get() as { rows: number };
+      return [`${file} ${name}`, rows];
+    });
+  } finally {
+    db.close();
+  }
+}
+
+async function documentsOf(name: string): Promise<[string, number][]> {
+  const client = new MongoClient(mongodbUrl(name));
+  try {
+    const sizes: [string, number][] = [];
+    for (const [word, db] of [
+      ["data", client.db(name)],
+      ["ledger", client.db(`${name}_ledger`)],
+    ] as const) {
+      for (const { name: collection } of await db.listCollections({}, { nameOnly: true }).toArray())
+        sizes.push([`${word} ${collection}`, await db.collection(collection).countDocuments({})]);
+    }
+    return sizes;
+  } finally {
+    await client.close();
+  }
+}
+
+/** Keys of Redis by what they are, and the number of items in them; streams are counted by key alone. */
+async function keysOf(name: string): Promise<Sizes> {
+  const redis = new Redis(redisUrl(name));
+  const lengths: Record<string, (key: string) => Promise<number>> = {
+    hash: (key) => redis.hlen(key),
+    list: (key) => redis.llen(key),
+    set: (key) => redis.scard(key),
+    zset: (key) => redis.zcard(key),
+  };
+  const sizes = new Map<string, number>();
+  try {
+    for await (const page of redis.scanStream({ match: `${name}*`, count: 1000 })) {
+      for (const key of page as string[]) {
+        const kind = `redis ${key.slice(name.length).replaceAll(/[0-9a-f-]{8,}|\d+/g, "*")}`;
+        const inside = (await lengths[await redis.type(key)]?.(key)) ?? 0;
+        sizes.set(kind, (sizes.get(kind) ?? 0) + 1 + inside);
+      }
+    }
+    return sizes;
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,286 @@
+import type { RealService } from "../../support/real-service.js";
+import { until } from "../../support/until.js";
+import { peopleOf, SharedHistoryModel } from "./model.js";
+import { pathOfPerson, readPerson, textOfMessage } from "./people.js";
+import type { MessageTime, PlannedMessage, Step, Turn } from "./plan.js";
+import type { ProcessPair } from "./process-pair.js";
+import type { Operation, Request, SentMessage, Span } from "./worlds.js";
+
+const HOUR = 3_600_000;
+export const STREAM = "history";
+
+/** A collect request as it was sent. */
+interface Sent {
+  readonly messages: readonly SentMessage[];
+  readonly key: string | undefined;
+}
+
+/** The requests that were made through a pair of processes, and what the model makes of their answers. */
+export class SharedHistory {
+  readonly pair: ProcessPair;
+  readonly model = new SharedHistoryModel();
+  /** Ids of deletion requests, and whether one of the processes has said that it is complete. */
+  readonly deletions = new Map<string, boolean>();
+  /** Start of the slot that "long ago" is in, Unix ms. */
+  readonly oldSlot = Math.floor(Date.now() / HOUR) * HOUR - 5 * HOUR;
+  readonly #canary: string;
+  readonly #people: number;
+  readonly #sent: Sent[] = [];
+  readonly #erased: number[] = [];
+  readonly #times = new Map<number, Span[]>();
+  /** Without an answer, to be repeated under their key. */
+  readonly #unsure: { readonly operation: Operation; readonly sent: Sent }[] = [];
+  /** Operations without an answer, and the process that was asked: they are over once it runs again. */
+  readonly #lost = new Map<Operation, number>();
+  #numbers = 0;
+  #ids = 0;
+  #reads = 0;
+
+  constructor(pair: ProcessPair, canary: string, people: number) {
+    this.pair = pair;
+    this.#canary = canary;
+    this.#people = people;
+  }
+
+  /** Makes the requests of one turn, and reads every identity that they show; throws when the answers cannot all be right. */
+  async take({ base, clients, kill }: Turn, readsAll = false): Promise<void> {
+    const operations: Operation[] = [];
+    // Processes that were started before this turn have nothing under way from earlier lives.
+    const settled = [...this.#lost].flatMap(([lost, index]) =>
+      this.pair.runs(index) && !this.#unsure.some(({ operation }) => operation === lost) ? [lost] : [],
+    );
+    let left = kill?.after ?? 0;
+    const afterAnswer = () => {
+      if (kill !== undefined && left === 0) this.pair.kill(kill.process);
+      left -= 1;
+    };
+    await Promise.all([
+      this.#repeatUnsure(operations),
+      ...clients.map(async (steps) => {
+        for (const step of steps) {
+          await this.#make(step, base, operations);
+          afterAnswer();
+        }
+      }),
+    ]);
+    await this.#nextMillisecond();
+    const looked = new Set(
+      readsAll ? Array.from({ length: this.#people }, (_, who) => who) : operations.flatMap(peopleOf),
+    );
+    await Promise.all(Array.from(looked, (who) => this.#read(who, this.#reads++, operations)));
+    this.model.take(operations);
+    this.model.settle((operation) => settled.includes(operation));
+    for (const operation of settled) this.#lost.delete(operation);
+    await this.#nextMillisecond();
+  }
+
+  /** Repeats once more what has no answer, then reads every identity while nothing is under way. */
+  async comeToRest(): Promise<void> {
+    await this.pair.whole();
+    await this.take({ base: 0, clients: [], kill: undefined });
+    this.#unsure.length = 0;
+    await this.take({ base: 0, clients: [], kill: undefined }, true);
+  }
+
+  /** Asks for the erasure of every identity; resolves when no request is open. */
+  async eraseAll(): Promise<void> {
+    const steps = Array.from({ length: this.#people }, (_, who) => ({ kind: "delete", who, through: who }) as const);
+    let left = steps;
+    for (let round = 0; left.length > 0 && round < 20; round += 1) {
+      const missed: (typeof steps)[number][] = [];
+      const operations: Operation[] = [];
+      const queue = [...left];
+      const client = async () => {
+        for (let step = queue.shift(); step !== undefined; step = queue.shift())
+          if (!(await this.#make(step, 0, operations))) missed.push(step);
+      };
+      await Promise.all([client(), client(), client(), client()]);
+      this.model.take(operations);
+      left = missed;
+    }
+    if (left.length > 0) throw new Error("A DELETE is not answered however often it is repeated");
+    await until("no deletion is open", async () => (await this.#open()) === 0, 120_000);
+    for (const id of this.deletions.keys()) await this.#look(id, this.#reads++);
+    const open = [...this.deletions].filter(([, isComplete]) => !isComplete);
+    if (open.length > 0) throw new Error(`${open.length} deletions are not complete, though none is open`);
+    await this.#nextMillisecond();
+    await this.take({ base: 0, clients: [], kill: undefined }, true);
+  }
+
+  async #repeatUnsure(operations: Operation[]): Promise<void> {
+    for (const { operation, sent } of this.#unsure.splice(0)) {
+      const { answered } = await this.#collect(sent, this.#ids, operations, operation);
+      if (answered) this.#lost.delete(operation);
+      else this.#unsure.push({ operation, sent });
+    }
+  }
+
+  /** Whether it was answered. */
+  async #make(step: Step, base: number, operations: Operation[]): Promise<boolean> {
+    const person = (offset: number) => (base + offset) % this.#people;
+    const nth = <T>(items: readonly T[], which: number) => items[items.length - 1 - (which % items.length)] as T;
+    switch (step.kind) {
+      case "collect": {
+        const messages = step.messages.map((message) => this.#messageOf(message, person));
+        const sent = { messages, key: step.keyed ? `${this.#canary} ${this.#sent.length}` : undefined };
+        this.#sent.push(sent);
+        return (await this.#collect(sent, step.through, operations)).answered;
+      }
+      case "resend": {
+        if (this.#sent.length === 0) return true;
+        const sent = { ...nth(this.#sent, step.which), key: undefined };
+        return (await this.#collect(sent, step.through, operations)).answered;
+      }
+      case "delete":
+        return this.#delete(person(step.who), step.through, operations);
+      case "delete again":
+        if (this.#erased.length === 0) return true;
+        return this.#delete(nth(this.#erased, step.which), step.through, operations);
+      case "read":
+        return this.#read(person(step.who), step.through, operations);
+      case "status": {
+        const id = this.deletions.size === 0 ? undefined : nth([...this.deletions.keys()], step.which);
+        if (id !== undefined) await this.#look(id, step.through);
+        return true;
+      }
+    }
+  }
+
+  #messageOf({ who, time }: PlannedMessage, person: (offset: number) => number): SentMessage {
+    this.#numbers += 1;
+    const at = this.#timeOf(time);
+    const slot = time === "long ago" ? "old" : "recent";
+    return { number: this.#numbers, who: [...new Set(who.map(person))], time: at, slot };
+  }
+
+  #timeOf(time: MessageTime): number | undefined {
+    if (time === "arrival") return undefined;
+    return time === "long ago" ? this.oldSlot + this.#numbers : Date.now() + time;
+  }
+
+  async #collect(sent: Sent, through: number, operations: Operation[], repeats?: Operation): Promise<Operation> {
+    const { messages, key } = sent;
+    const body = messages.map((message) => textOfMessage(this.#canary, message)).join("\n");
+    const request = { kind: "collect", messages } as const;
+    const headers = key === undefined ? {} : { "idempotency-key": key };
+    const sending = messages.map((message) => this.#noteSending(message, repeats));
+    const operation = await this.#ask(request, through, operations, repeats, async (service) => {
+      const answer = await service.fetch(`/collect/json/${STREAM}?timestamp_field=at`, {
+        method: "POST",
+        type: "application/x-ndjson",
+        headers,
+        body,
+      });
+      const { data } = (await answer.json()) as { data: { message_count: number } | null };
+      const isWhole = answer.status !== 200 || data?.message_count === messages.length;
+      return { status: isWhole ? answer.status : -1, later: answer.headers.get("retry-after") };
+    });
+    if (operation.answered)
+      for (const span of sending) if (span.to === Number.POSITIVE_INFINITY) span.to = operation.during.to;
+    if (!operation.answered && key !== undefined && repeats === undefined) this.#unsure.push({ operation, sent });
+    return operation;
+  }
+
+  /** That it may happen from now on. */
+  #noteSending({ number, time }: SentMessage, repeats: Operation | undefined): { from: number; to: number } {
+    const from = time ?? repeats?.during.from ?? Date.now();
+    const span = { from, to: time ?? Number.POSITIVE_INFINITY };
+    this.#times.set(number, [...(this.#times.get(number) ?? []), span]);
+    return span;
+  }
+
+  async #delete(who: number, through: number, operations: Operation[]): Promise<boolean> {
+    let id: string | undefined;
+    const request = { kind: "delete", who } as const;
+    const operation = await this.#ask(request, through, operations, undefined, async (service) => {
+      const answer = await service.fetch(pathOfPerson(this.#canary, who), { method: "DELETE" });
+      id = ((await answer.json()) as { data: { request_id: string } | null }).data?.request_id;
+      return { status: answer.status, later: answer.headers.get("retry-after") };
+    });
+    this.#erased.push(who);
+    if (operation.answered && id !== undefined) this.deletions.set(id, this.deletions.get(id) ?? false);
+    return operation.answered;
+  }
+
+  async #read(who: number, through: number, operations: Operation[]): Promise<boolean> {
+    const from = Date.now();
+    const service = this.pair.service(through);
+    try {
+      const answer = await service.fetch(pathOfPerson(this.#canary, who));
+      const body = (await answer.json()) as { data: Record<string, unknown> | null };
+      if (answer.status !== 200 && answer.status !== 404) throw new Error(`A read was answered with ${answer.status}`);
+      const shown = answer.status === 404 ? undefined : readPerson(this.#canary, body.data ?? {}, this.#times);
+      const during = { from, to: Date.now() };
+      operations.push({ id: this.#ids++, request: { kind: "read", who, shown }, during, answered: true, through });
+      return true;
+    } catch (error) {
+      if (!this.#wasKilled(service, error)) throw error;
+      return false;
+    }
+  }
+
+  /** What a process says of a deletion: known for good, and complete for good. */
+  async #look(id: string, through: number): Promise<void> {
+    const before = this.deletions.get(id);
+    const service = this.pair.service(through);
+    try {
+      const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
+      const { data } = (await answer.json()) as { data: { completed: boolean } | null };
+      if (answer.status !== 200 || data === null) throw new Error(`The status of a deletion: ${answer.status}`);
+      if (before === true && !data.completed) throw new Error("A deletion that was complete is open again");
+      if (data.completed) this.deletions.set(id, true);
+    } catch (error) {
+      if (!this.#wasKilled(service, error)) throw error;
+    }
+  }
+
+  async #open(): Promise<number> {
+    const answer = await this.pair.service(0).fetch("/api/deletion?completed=false");
+    return ((await answer.json()) as { data: unknown[] }).data.length;
+  }
+
+  async #ask(
+    request: Request,
+    through: number,
+    operations: Operation[],
+    repeats: Operation | undefined,
+    send: (service: RealService) => Promise<{ status: number; later: string | null }>,
+  ): Promise<Operation> {
+    const from = Date.now();
+    const service = this.pair.service(through);
+    const index = this.pair.indexOf(service);
+    let status = 0;
+    try {
+      const answer = await send(service);
+      status = answer.status;
+      if (status === 503 && answer.later === null) throw new Error("503 without Retry-After");
+    } catch (error) {
+      if (!this.#wasKilled(service, error)) throw error;
+    }
+    const isExpected = status === 200 || status === 0 || status === 503 || (status === 409 && repeats !== undefined);
+    if (!isExpected) throw new Error(`${request.kind} was answered with ${status}`);
+    const operation: Operation = {
+      id: this.#ids++,
+      request,
+      during: { from, to: Date.now() },
+      answered: status === 200,
+      through,
+      ...(repeats === undefined ? {} : { repeats }),
+    };
+    // The same request is under way, or was: nothing came of this one.
+    if (status === 409) return operation;
+    operations.push(operation);
+    if (status !== 200) this.#lost.set(operation, index);
+    return operation;
+  }
+
+  #wasKilled(service: RealService, error: unknown): boolean {
+    return error instanceof TypeError && this.pair.indexOf(service) < 0;
+  }
+
+  /** What comes later has a later time by every clock that counts milliseconds. */
+  async #nextMillisecond(): Promise<void> {
+    const now = Date.now();
+    await until("a millisecond has passed", () => Date.now() > now + 1);
+  }
+}

@@ -1,0 +1,94 @@
+import { Binary, type Db, type Document, MongoClient, type Timestamp } from "mongodb";
+import { mongodbUrl } from "../../support/servers.js";
+
+/** What is to be found, or not, in the two databases of this name, and in the oplog of their server. */
+export interface Databases {
+  /** Every id that a deletion names or that ever had a key. */
+  idsInLedger(): Promise<Set<string>>;
+  /** Collections outside the ledger with documents that name one of these ids in any field. */
+  naming(ids: ReadonlySet<string>): Promise<string[]>;
+  /** Collections outside the ledger with a document that has binary values, which is what sealed ones are. */
+  withBinaries(): Promise<string[]>;
+  /** Where any of these texts stands in a document of the server's own databases, or in the oplog since these were opened. */
+  containing(texts: readonly string[]): Promise<string[]>;
+  /** Messages that a stream has in slots from `from` on, before `to`, Unix ms. */
+  countMessages(stream: string, from: number, to: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** To be called before the first write whose traces are looked for. */
+export async function openDatabases(name: string): Promise<Databases> {
+  const client = new MongoClient(mongodbUrl(name), { promoteBuffers: false });
+  const data = client.db(name);
+  const ledger = client.db(`${name}_ledger`);
+  const oplog = client.db("local").collection("oplog.rs");
+  const [newest] = await oplog.find({}).sort({ $natural: -1 }).limit(1).toArray();
+  const since = newest?.ts as Timestamp;
+
+  return {
+    async idsInLedger() {
+      const deletions = await ledger.collection("deletions").find({}).toArray();
+      const keys = await ledger.collection("entity_keys").find({}).toArray();
+      return new Set<string>([...deletions.flatMap(({ entities }) => entities), ...keys.map(({ _id }) => String(_id))]);
+    },
+
+    naming: (ids) => where(data, (value) => typeof value === "string" && namesOneOf(value, ids)),
+
+    withBinaries: () => where(data, (value) => value instanceof Binary),
+
+    async containing(texts) {
+      const needles = texts.map((text) => Buffer.from(text));
+      const found: string[] = [];
+      for (const db of [client.db("config"), client.db("admin")]) {
+        for (const { name: collection, type } of await db.listCollections().toArray()) {
+          if (type === "view") continue;
+          const documents = db.collection(collection).find({}, { raw: true }) as unknown as AsyncIterable<Buffer>;
+          if (await anyContains(documents, needles)) found.push(`${db.databaseName}.${collection}`);
+        }
+      }
+      const [oldest] = await oplog.find({}).sort({ $natural: 1 }).limit(1).toArray();
+      if (oldest?.ts.greaterThan(since)) throw new Error("The oplog does not reach back to the start");
+      const entries = oplog.find({ ts: { $gte: since } }, { raw: true }) as unknown as AsyncIterable<Buffer>;
+      if (await anyContains(entries, needles)) found.push("local.oplog.rs");
+      return found;
+    },
+
+    countMessages: (stream, from, to) =>
+      data.collection("messages").countDocuments({ stream, slot: { $gte: from, $lt: to } }),
+
+    close: () => client.close(),
+  };
+}
+
+async function anyContains(documents: AsyncIterable<Buffer>, needles: readonly Buffer[]): Promise<boolean> {
+  for await (const bytes of documents) if (needles.some((needle) => bytes.includes(needle))) return true;
+  return false;
+}
+
+/** Collections with a document in which a value, at any depth, is as asked; with the first such document. */
+async function where(db: Db, isAsked: (value: unknown) => boolean): Promise<string[]> {
+  const found: string[] = [];
+  for (const { name } of await db.listCollections({}, { nameOnly: true }).toArray()) {
+    for await (const document of db.collection(name).find()) {
+      if (!hasValue(document, isAsked)) continue;
+      found.push(`${name} ${JSON.stringify(document)}`);
+      break;
+    }
+  }
+  return found;
+}
+
+function hasValue(value: unknown, isAsked: (value: unknown) => boolean): boolean {
+  if (isAsked(value)) return true;
+  if (typeof value !== "object" || value === null || value instanceof Binary) return false;
+  return Object.entries(value as Document).some(([name, inner]) => isAsked(name) || hasValue(inner, isAsked));
+}
+
+/** An id is 32 hex characters, which may stand within a longer text. */
+function namesOneOf(text: string, ids: ReadonlySet<string>): boolean {
+  if (ids.has(text)) return true;
+  for (let at = 0; at + ID_LENGTH <= text.length; at += 1) if (ids.has(text.slice(at, at + ID_LENGTH))) return true;
+  return false;
+}
+
+const ID_LENGTH = 32;
