@@ -36,18 +36,15 @@ import { openServer } from "./http/server.js";
 import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { type Meters, openMeters } from "./meters.js";
-import { countCached, seriesCounters } from "./metrics/count-cached.js";
+import { Epochs } from "./metrics/cache/epochs.js";
+import { OtherProcesses } from "./metrics/cache/other-processes.js";
 import { dimensions } from "./metrics/dimensions/index.js";
-import { Epochs } from "./metrics/epochs.js";
-import { fetchBatch } from "./metrics/fetch-batch.js";
-import { fetchSeries } from "./metrics/fetch-series.js";
-import { OtherProcesses } from "./metrics/other-processes.js";
-import { ReadMemory } from "./metrics/read-memory.js";
-import { recordPoints } from "./metrics/record-points.js";
-import { createRecorder } from "./metrics/recorder.js";
-import { runRecorder } from "./metrics/run-recorder.js";
+import { fetchBatch } from "./metrics/query/fetch-batch.js";
+import { countCached, fetchSeries, seriesCounters } from "./metrics/query/fetch-series.js";
+import { ReadMemory } from "./metrics/query/read-memory.js";
+import { createRecorder, runRecorder, watchRecorder } from "./metrics/recorder/recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
-import { watchRecorder } from "./metrics/watch-recorder.js";
+import { writePoints } from "./metrics/write-points.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 
@@ -144,7 +141,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
   const deadlineMs = limits.store_deadline_ms;
   const others = othersOver(stores, deadlineMs);
   const epochs = new Epochs(stores.series.chunkSlots, others);
-  const record = recordPoints({ store: stores.series, epochs, failpoint });
+  const record = writePoints({ store: stores.series, epochs, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);
   const keep = () => shorterOf(keepSetting, stores.retentionMs());
   const memory = new ReadMemory(limits.read_bytes);
@@ -168,7 +165,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
       ...pointRoutes({ version, record: (columns) => record("clients", columns), limits, keep, clock }),
       ...listingRoutes({ counts: stores.counts, clock }),
       ...metricRoutes({
-        fetch: fetchBatch({ fetch, segmentIds: segmentIds(stores.catalogue), limits, keep, deadlineMs }),
+        fetch: fetchBatch({ fetch, firstSegments: segmentIds(stores.catalogue).first, limits, keep, deadlineMs }),
         epochs,
         limits,
         memory,

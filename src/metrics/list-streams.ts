@@ -1,6 +1,6 @@
 import { stream as dimension } from "./dimensions/stream.js";
+import type { SlotCounts } from "./ports.js";
 import { slotStart } from "./series.js";
-import type { SlotCounts } from "./slot-counts.js";
 
 /** What a stream takes. Times are Unix ms. */
 export interface StreamActivity {

@@ -6,7 +6,7 @@ import type { HistoryMessage } from "../entities/history.js";
 import type { IdempotentRequest } from "../entities/idempotency.js";
 import type { IdentityHash } from "../entities/identity.js";
 import type { ApiKey } from "../keys/api-key.js";
-import type { SeriesStore, SeriesWindow } from "../metrics/series-store.js";
+import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 
 /** What engines keep, in the form in which it goes from one to another. `id` tells records of a part apart; lists that are sets are sorted. */
 export interface CopyRecords {

@@ -15,10 +15,7 @@ import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/key-store.js";
 import type { Log } from "../log.js";
 import type { Probe } from "../meters.js";
-import type { Lease } from "../metrics/lease.js";
-import type { SeriesStore } from "../metrics/series-store.js";
-import type { SharedEpochs } from "../metrics/shared-epochs.js";
-import type { SlotCounts } from "../metrics/slot-counts.js";
+import type { Lease, SeriesStore, SharedEpochs, SlotCounts } from "../metrics/ports.js";
 
 /** What an engine is opened with. */
 export interface OpenParts {

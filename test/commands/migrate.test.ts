@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { segment } from "../../src/metrics/dimensions/segment.js";
-import type { Plane } from "../../src/metrics/series-store.js";
+import type { Plane } from "../../src/metrics/ports.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { runToEnd } from "../support/run-command.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Lease, LeaseResult } from "../../src/metrics/lease.js";
+import type { Lease, LeaseResult } from "../../src/metrics/ports.js";
 
 /** What every engine promises of leases. */
 export function leaseContract(name: string, open: () => Promise<{ lease: Lease; close(): Promise<void> }>): void {

@@ -3,8 +3,8 @@ import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { experience } from "../../src/metrics/dimensions/experience.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
+import { type Plane, planes, type SeriesStore } from "../../src/metrics/ports.js";
 import type { Series } from "../../src/metrics/series.js";
-import { type Plane, planes, type SeriesStore } from "../../src/metrics/series-store.js";
 
 /** What every engine promises of saved slots; `forgets` says that it forgets as soon as it is told to. */
 export function seriesStoreContract(

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { SlotCounts } from "../../src/metrics/slot-counts.js";
+import type { SlotCounts } from "../../src/metrics/ports.js";
 
 export interface OpenCounts {
   readonly counts: SlotCounts;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { SeriesStore } from "../../src/metrics/series-store.js";
+import type { SeriesStore } from "../../src/metrics/ports.js";
 import { onEmbedded } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";

@@ -1,8 +1,6 @@
 import { expect } from "chai";
-import { aggregate, fillEmpty } from "../../src/metrics/buckets.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { ratio } from "../../src/metrics/ratio.js";
-import { smooth } from "../../src/metrics/smooth.js";
+import { aggregate, fillEmpty, ratio, smooth } from "../../src/metrics/query/series-values.js";
 
 const NONE = Number.NaN;
 const MOST = Number.MAX_VALUE;

@@ -4,11 +4,11 @@ import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { experience } from "../../src/metrics/dimensions/experience.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
-import { fetchSeries } from "../../src/metrics/fetch-series.js";
+import { planes } from "../../src/metrics/ports.js";
+import { fetchSeries } from "../../src/metrics/query/fetch-series.js";
+import { seriesPlan } from "../../src/metrics/query/series-plan.js";
+import { type AskedSeries, seriesRequest } from "../../src/metrics/query/series-request.js";
 import type { Series } from "../../src/metrics/series.js";
-import { seriesPlan } from "../../src/metrics/series-plan.js";
-import { type AskedSeries, seriesRequest } from "../../src/metrics/series-request.js";
-import { planes } from "../../src/metrics/series-store.js";
 import {
   type Caches,
   largeCaches,

@@ -1,12 +1,12 @@
-import { Epochs } from "../../src/metrics/epochs.js";
-import { type FetchedSeries, fetchSeries } from "../../src/metrics/fetch-series.js";
-import type { OtherProcesses } from "../../src/metrics/other-processes.js";
-import { type Reading, ReadMemory } from "../../src/metrics/read-memory.js";
-import { recordPoints } from "../../src/metrics/record-points.js";
+import { Epochs } from "../../src/metrics/cache/epochs.js";
+import type { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
+import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
+import { type FetchedSeries, fetchSeries } from "../../src/metrics/query/fetch-series.js";
+import { type Reading, ReadMemory } from "../../src/metrics/query/read-memory.js";
+import { seriesPlan } from "../../src/metrics/query/series-plan.js";
+import { type AskedSeries, seriesRequest } from "../../src/metrics/query/series-request.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
-import { seriesPlan } from "../../src/metrics/series-plan.js";
-import { type AskedSeries, seriesRequest } from "../../src/metrics/series-request.js";
-import type { Plane, SeriesStore } from "../../src/metrics/series-store.js";
+import { writePoints } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
@@ -61,7 +61,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
   const fetch = fetchSeries({ store, epochs, cache, deadlineMs });
-  const record = recordPoints({ store, epochs });
+  const record = writePoints({ store, epochs });
   return {
     stores,
     epochs,
@@ -84,6 +84,6 @@ export function unboundReading(): Reading {
 }
 
 /** The values of a fetched series, as a caller reads them. */
-export function valuesOf({ fragment }: FetchedSeries): { value: number; ts: string }[] {
-  return JSON.parse(fragment.json.toString());
+export function valuesOf({ serialised }: FetchedSeries): { value: number; ts: string }[] {
+  return JSON.parse(serialised.json.toString());
 }

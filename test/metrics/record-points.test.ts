@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
+import { Epochs } from "../../src/metrics/cache/epochs.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
-import { Epochs } from "../../src/metrics/epochs.js";
-import { type RecordPointsParts, recordPoints } from "../../src/metrics/record-points.js";
+import { planes, type SeriesWindow } from "../../src/metrics/ports.js";
 import type { Series } from "../../src/metrics/series.js";
-import { planes, type SeriesWindow } from "../../src/metrics/series-store.js";
+import { type WritePointsParts, writePoints } from "../../src/metrics/write-points.js";
 import { type OpenStores, temporaryStores } from "../support/stores.js";
 
 const orders: Series = { dimension: stream, id: "orders", type: "size" };
@@ -14,7 +14,7 @@ const START = Date.UTC(2024, 0, 1);
 describe("recording points", () => {
   let open: OpenStores;
   let steps: string[];
-  let parts: RecordPointsParts;
+  let parts: WritePointsParts;
 
   beforeEach(async () => {
     open = await temporaryStores();
@@ -49,25 +49,25 @@ describe("recording points", () => {
 
   for (const plane of planes) {
     it(`begins to write, writes and ends, in this order: ${plane}`, async () => {
-      await recordPoints(parts)(plane, [column(1, 2)]);
+      await writePoints(parts)(plane, [column(1, 2)]);
       expect(steps).to.deep.equal(["begin 0-2", `write ${plane} 1,2`, "end 0-2"]);
       expect(await read(2)).to.deep.equal(Float64Array.of(1, 2));
     });
   }
 
   it("names only slots that it says something of", async () => {
-    await recordPoints(parts)("clients", [column(1, Number.NaN, Number.NaN, 4, 5)]);
+    await writePoints(parts)("clients", [column(1, Number.NaN, Number.NaN, 4, 5)]);
     expect(steps[0]).to.equal("begin 0-1 3-5");
   });
 
   it("does nothing for columns that say nothing", async () => {
-    await recordPoints(parts)("clients", [column(Number.NaN), column()]);
+    await writePoints(parts)("clients", [column(Number.NaN), column()]);
     expect(steps).to.deep.equal([]);
   });
 
   it("ends a write that failed, and tells the caller to come again", async () => {
     const failing = { ...parts, store: { write: () => Promise.reject(new Error("the disk is on fire")) } };
-    const failure = await recordPoints(failing)("clients", [column(1)]).catch((error: unknown) => error);
+    const failure = await writePoints(failing)("clients", [column(1)]).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(ServiceError).with.property("kind", "unavailable");
     expect((failure as ServiceError).message).not.to.contain("fire");
     expect(steps.at(-1)).to.equal("end 0-1");
@@ -75,7 +75,7 @@ describe("recording points", () => {
   });
 
   it("ends in the same state however often it is repeated", async () => {
-    const record = recordPoints(parts);
+    const record = writePoints(parts);
     for (let i = 0; i < 3; i += 1) await record("clients", [column(7, Number.NaN, 9)]);
     await record("clients", [{ series: orders, from: START + HOUR, values: Float64Array.of(8) }]);
     expect(await read(3)).to.deep.equal(Float64Array.of(7, 8, 9));

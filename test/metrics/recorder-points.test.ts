@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import type { Recorder } from "../../src/metrics/recorder.js";
+import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import type { Series } from "../../src/metrics/series.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "../support/temporary-stores.js";

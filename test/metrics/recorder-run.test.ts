@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { openLog } from "../../src/log.js";
-import { runRecorder } from "../../src/metrics/run-recorder.js";
+import { runRecorder } from "../../src/metrics/recorder/recorder.js";
 import { until } from "../support/until.js";
 
 const log = openLog("silent");

@@ -2,7 +2,7 @@ import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { Clock } from "../../src/clock.js";
 import { type Dimension, HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { dimensions } from "../../src/metrics/dimensions/index.js";
-import type { Recorder } from "../../src/metrics/recorder.js";
+import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import { type Series, type SlotColumn, seriesKey, slotStart } from "../../src/metrics/series.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";
 import { join, type RecordedStores, receive, recorderOver, seriesOf } from "./recorder-fixture.js";

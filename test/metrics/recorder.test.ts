@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import type { Recorder } from "../../src/metrics/recorder.js";
+import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 import { join, receive, recorderOver, savedHours, seriesOf, tickAll } from "./recorder-fixture.js";

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { saveSchedule } from "../../src/metrics/save-schedule.js";
-import { seriesPlan } from "../../src/metrics/series-plan.js";
-import { type AskedSeries, seriesRequest } from "../../src/metrics/series-request.js";
+import { saveSchedule, seriesPlan } from "../../src/metrics/query/series-plan.js";
+import { type AskedSeries, seriesRequest } from "../../src/metrics/query/series-request.js";
 
 const ten = Date.parse("2024-02-29T10:00:00Z");
 const SECOND = 1000;

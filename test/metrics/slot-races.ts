@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
+import { Epochs } from "../../src/metrics/cache/epochs.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
-import { Epochs } from "../../src/metrics/epochs.js";
-import { recordCounts } from "../../src/metrics/record-counts.js";
-import { recordPoints } from "../../src/metrics/record-points.js";
-import { sizeRecorder } from "../../src/metrics/record-sizes.js";
+import type { Plane } from "../../src/metrics/ports.js";
+import { recordCounts } from "../../src/metrics/recorder/record-counts.js";
+import { sizeRecorder } from "../../src/metrics/recorder/record-sizes.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
-import type { Plane } from "../../src/metrics/series-store.js";
+import { writePoints } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf, messageFor, newEntityId } from "../support/commits.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";
@@ -76,7 +76,7 @@ export class SlotRace {
   writer(...values: number[]): this {
     return this.#actor(async (name) => {
       const store = this.#interleaving.guard(name, this.#stores.series);
-      const record = recordPoints({ store, epochs: new Epochs(store.chunkSlots) });
+      const record = writePoints({ store, epochs: new Epochs(store.chunkSlots) });
       for (const value of values) {
         await record("clients", [{ series: this.#series, from: SLOT, values: Float64Array.of(value) }]);
         const [seen] = await store.read([this.#window]);

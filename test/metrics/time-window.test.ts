@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { parseDuration } from "../../src/formats/duration.js";
-import { bucketGrid } from "../../src/metrics/bucket-grid.js";
-import { type AskedWindow, timeWindow } from "../../src/metrics/time-window.js";
+import { type AskedWindow, bucketGrid, timeWindow } from "../../src/metrics/query/series-request.js";
 
 const now = Date.parse("2024-02-29T10:17:03.123Z");
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { experience } from "../../src/metrics/dimensions/experience.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
-import { planes } from "../../src/metrics/series-store.js";
+import { planes } from "../../src/metrics/ports.js";
 import { halves, lineTexts } from "../../src/stores/influxdb/lines.js";
 
 describe("lines for InfluxDB", () => {

@@ -1,10 +1,10 @@
 import { is_valid_flux } from "@influxdata/flux-lsp-node";
 import { expect } from "chai";
 import fc from "fast-check";
-import { isDimensionId } from "../../src/metrics/dimension-id.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { dimensions } from "../../src/metrics/dimensions/index.js";
-import type { SeriesWindow } from "../../src/metrics/series-store.js";
+import type { SeriesWindow } from "../../src/metrics/ports.js";
+import { isDimensionId } from "../../src/metrics/series.js";
 import { fluxScript, slotQueries } from "../../src/stores/influxdb/queries.js";
 import { hostileIds } from "./hostile-ids.js";
 

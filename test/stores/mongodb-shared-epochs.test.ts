@@ -1,9 +1,9 @@
 import { expect } from "chai";
+import { Epochs } from "../../src/metrics/cache/epochs.js";
+import { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
-import { Epochs } from "../../src/metrics/epochs.js";
-import { OtherProcesses } from "../../src/metrics/other-processes.js";
-import type { SharedEpochs } from "../../src/metrics/shared-epochs.js";
+import type { SharedEpochs } from "../../src/metrics/ports.js";
 import { epochs, mongoSharedEpochs } from "../../src/stores/mongodb/shared-epochs.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { HeldCalls } from "../support/held-calls.js";

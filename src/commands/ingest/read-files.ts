@@ -4,7 +4,7 @@ import { CsvReader, type CsvRecord } from "../../formats/csv.js";
 import type { Precision } from "../../formats/line-protocol.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
 import type { Series } from "../../metrics/series.js";
-import { instantIssue, writeWindow } from "../../metrics/write-window.js";
+import { instantIssue, writeWindow } from "../../metrics/writable-points.js";
 import { megabytes, Progress } from "../progress.js";
 import { origin, type Rejections } from "../rejections.js";
 import { InterruptedError, UsageError } from "../run-command.js";

@@ -1,5 +1,5 @@
 import type { Series } from "../../metrics/series.js";
-import { isSeries, type SeriesIssue, WritableSeries } from "../../metrics/writable-series.js";
+import { isSeries, type SeriesIssue, WritableSeries } from "../../metrics/writable-points.js";
 import type { Folding } from "./slot-table.js";
 
 /** Numbers, from 0, for the series that files name, and how the values of each fold. */

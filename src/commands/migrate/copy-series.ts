@@ -1,5 +1,5 @@
+import { planes, type SeriesWindow } from "../../metrics/ports.js";
 import { type SlotColumn, seriesKey } from "../../metrics/series.js";
-import { planes, type SeriesWindow } from "../../metrics/series-store.js";
 import { columnSince } from "../../metrics/slot-columns.js";
 import type { SeriesSource, SeriesTarget } from "../../stores/copy.js";
 import { Progress } from "../progress.js";

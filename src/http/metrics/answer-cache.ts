@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { Epochs, ReadToken } from "../../metrics/epochs.js";
-import type { FetchedBatch } from "../../metrics/fetch-batch.js";
+import type { Epochs, ReadToken } from "../../metrics/cache/epochs.js";
+import type { FetchedBatch } from "../../metrics/query/fetch-batch.js";
 
 interface Answer {
   readonly body: Buffer;

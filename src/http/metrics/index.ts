@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
-import type { CountSeries } from "../../metrics/count-cached.js";
-import type { Epochs } from "../../metrics/epochs.js";
-import type { FetchBatch } from "../../metrics/fetch-batch.js";
-import type { ReadMemory } from "../../metrics/read-memory.js";
+import type { Epochs } from "../../metrics/cache/epochs.js";
+import type { FetchBatch } from "../../metrics/query/fetch-batch.js";
+import type { CountSeries } from "../../metrics/query/fetch-series.js";
+import type { ReadMemory } from "../../metrics/query/read-memory.js";
 import { readText, refuseUnlessJson } from "../body.js";
 import { whenOut } from "../connections.js";
 import { seriesNames } from "../errors.js";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import { listStreams } from "../../metrics/list-streams.js";
-import type { SlotCounts } from "../../metrics/slot-counts.js";
+import type { SlotCounts } from "../../metrics/ports.js";
 import { fetchPage, listQuery, PageMeta, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { Time, timeText } from "../time.js";

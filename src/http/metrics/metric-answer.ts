@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { RefusedSeries } from "../../metrics/fetch-batch.js";
-import type { FetchedSeries } from "../../metrics/fetch-series.js";
-import { digestOf } from "../../metrics/series-fragment.js";
+import type { RefusedSeries } from "../../metrics/query/fetch-batch.js";
+import type { FetchedSeries } from "../../metrics/query/fetch-series.js";
+import { digestOf } from "../../metrics/query/series-values.js";
 import { inWireNames, seriesNames } from "../errors.js";
 
 /** The body of an answer, joined from parts that are serialised already: nothing is built point by point. */
@@ -13,7 +13,7 @@ export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]):
     if ("issue" in answer) {
       text += refused(answer);
     } else {
-      parts.push(Buffer.from(text + head(answer)), answer.fragment.json);
+      parts.push(Buffer.from(text + head(answer)), answer.serialised.json);
       text = "}";
     }
   }
@@ -25,7 +25,8 @@ export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]):
 export function metricTag(answers: readonly (FetchedSeries | RefusedSeries)[]): string {
   const hash = createHash("sha256");
   for (const answer of answers) {
-    if ("fragment" in answer) hash.update(`${JSON.stringify(answer.plan.request.id)} ${digestOf(answer.fragment)}\n`);
+    if ("serialised" in answer)
+      hash.update(`${JSON.stringify(answer.plan.request.id)} ${digestOf(answer.serialised)}\n`);
   }
   return `W/"${hash.digest("base64url").slice(0, 27)}"`;
 }

@@ -1,7 +1,7 @@
 import type { ErrorObject } from "ajv";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
-import type { AskedItem } from "../../metrics/fetch-batch.js";
-import type { AskedSeries } from "../../metrics/series-request.js";
+import type { AskedItem } from "../../metrics/query/fetch-batch.js";
+import type { AskedSeries } from "../../metrics/query/series-request.js";
 import { nearestWord } from "../../names.js";
 import { parseJson } from "../json-body.js";
 import { compile } from "../validation.js";

@@ -1,6 +1,5 @@
 import type { PointFold } from "../../metrics/slot-columns.js";
-import { isSeries, type WritableSeries } from "../../metrics/writable-series.js";
-import { isInWindow, type WriteWindow } from "../../metrics/write-window.js";
+import { isInWindow, isSeries, type WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
 import type { Issues } from "../validation.js";
 import { unknownFields } from "../validation.js";
 import { readMoment, readValue } from "./point-values.js";

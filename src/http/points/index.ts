@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.js";
 import type { ErrorKind } from "../../errors.js";
 import { precisions } from "../../formats/line-protocol.js";
 import type { SlotColumn } from "../../metrics/series.js";
-import { writeWindow } from "../../metrics/write-window.js";
+import { writeWindow } from "../../metrics/writable-points.js";
 import { seriesNames } from "../errors.js";
 import { exampleNames } from "../openapi.js";
 import { empty, oneOf, success } from "../responses.js";

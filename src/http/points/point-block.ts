@@ -1,7 +1,6 @@
 import type { Series, SlotColumn } from "../../metrics/series.js";
 import { layOut, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
-import { isSeries, WritableSeries } from "../../metrics/writable-series.js";
-import type { WriteWindow } from "../../metrics/write-window.js";
+import { isSeries, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
 import type { Issues } from "../validation.js";
 import { unknownFields } from "../validation.js";
 import { readMoment } from "./point-values.js";

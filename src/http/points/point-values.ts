@@ -1,4 +1,4 @@
-import { instantIssue, isInWindow, type WriteWindow } from "../../metrics/write-window.js";
+import { instantIssue, isInWindow, type WriteWindow } from "../../metrics/writable-points.js";
 import type { Issues } from "../validation.js";
 
 const DIGITS = /^\d{1,16}$/;

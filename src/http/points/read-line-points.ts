@@ -1,8 +1,7 @@
 import type { ValidationIssue } from "../../errors.js";
 import { metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
 import { lineIssues } from "../../formats/line-splitter.js";
-import { isSeries } from "../../metrics/writable-series.js";
-import { instantIssue, isInWindow, type WriteWindow } from "../../metrics/write-window.js";
+import { instantIssue, isInWindow, isSeries, type WriteWindow } from "../../metrics/writable-points.js";
 import { mediaType, readLines } from "../body.js";
 import type { ApiContext } from "../route.js";
 import type { PointReader } from "./flat-points.js";

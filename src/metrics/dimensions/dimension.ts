@@ -1,8 +1,9 @@
-import type { AudienceCounts } from "../audience-counts.js";
-
 export const HOUR = 3_600_000;
 
-export type Aggregation = "sum" | "max" | "min";
+/** How slots become the value of a bucket. */
+export const aggregations = ["sum", "max", "min"] as const;
+
+export type Aggregation = (typeof aggregations)[number];
 
 /** One sampled or counted value of a series: `id` within the dimension, its type, and the value. */
 export interface Sample {
@@ -37,4 +38,16 @@ export interface Sampling {
   ids(audiences: AudienceCounts): Promise<string[]>;
   /** Values of all series of these ids now; ids that are gone are left out. */
   sample(audiences: AudienceCounts, ids: ReadonlySet<string>): Promise<Sample[]>;
+}
+
+/** PORT. How many entities are where, now. Every list is in id order. */
+export interface AudienceCounts {
+  /** Ids of the segments of the catalogue. */
+  segments(): Promise<string[]>;
+  /** Number of members of each of these segments; those that are not in the catalogue are left out. */
+  segmentSizes(ids: ReadonlySet<string>): Promise<{ id: string; members: number }[]>;
+  /** The experiences of the catalogue with their groups. */
+  experiences(): Promise<{ id: string; group: string | undefined }[]>;
+  /** Of each of these experiences, the members of its audience, and those of audience and goal; unknown ones are left out. */
+  experienceReach(ids: ReadonlySet<string>): Promise<{ id: string; potential: number; actual: number }[]>;
 }

@@ -1,5 +1,4 @@
-import type { AudienceCounts } from "../audience-counts.js";
-import type { Dimension, Sample } from "./dimension.js";
+import type { AudienceCounts, Dimension, Sample } from "./dimension.js";
 import { experience } from "./experience.js";
 
 /** Reach and conversion of each experience group, every hour: the sums over its experiences. */

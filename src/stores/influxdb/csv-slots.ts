@@ -1,5 +1,5 @@
 import { LineSplitter } from "@influxdata/influxdb-client";
-import type { Plane } from "../../metrics/series-store.js";
+import type { Plane } from "../../metrics/ports.js";
 import { BrokenResponse } from "./errors.js";
 import { fieldOf } from "./lines.js";
 

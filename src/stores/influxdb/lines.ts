@@ -1,6 +1,6 @@
 import { writeNumber, writeTags } from "../../formats/line-protocol.js";
+import type { Plane } from "../../metrics/ports.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
-import type { Plane } from "../../metrics/series-store.js";
 
 /** The field of each plane. */
 export const fieldOf: Readonly<Record<Plane, string>> = { clients: "value", recorder: "recorded" };

@@ -1,7 +1,7 @@
 import { type FluxParameterLike, flux, fluxDateTime, fluxExpression } from "@influxdata/influxdb-client";
 import type { Dimension } from "../../metrics/dimensions/dimension.js";
+import { type Plane, planes, type SeriesWindow } from "../../metrics/ports.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
-import { type Plane, planes, type SeriesWindow } from "../../metrics/series-store.js";
 import { fieldOf } from "./lines.js";
 
 /** Series of one dimension to read over one window. */

@@ -1,8 +1,8 @@
 import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
 import type { Log } from "../../log.js";
+import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
-import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/series-store.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
 import { CsvSlots, SlotTarget } from "./csv-slots.js";

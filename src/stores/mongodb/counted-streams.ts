@@ -1,5 +1,5 @@
 import type { ClientSession, Db } from "mongodb";
-import type { SlotCount, SlotCounts } from "../../metrics/slot-counts.js";
+import type { SlotCount, SlotCounts } from "../../metrics/ports.js";
 import { expiredCountsOf, messagesOf, type StreamDocument, streamsOf, touchedSlotsOf } from "./history.js";
 import type { Transact } from "./transaction.js";
 

@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import type { Lease } from "../../metrics/lease.js";
+import type { Lease } from "../../metrics/ports.js";
 import type { CollectionPlan } from "./collection.js";
 import { isDuplicate } from "./errors.js";
 

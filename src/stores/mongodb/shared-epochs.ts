@@ -1,5 +1,5 @@
 import type { Collection, Db } from "mongodb";
-import type { EpochNumbers, SharedEpochs } from "../../metrics/shared-epochs.js";
+import type { EpochNumbers, SharedEpochs } from "../../metrics/ports.js";
 import type { CollectionPlan } from "./collection.js";
 
 export const epochs: CollectionPlan = { name: "epochs", indexes: [] };

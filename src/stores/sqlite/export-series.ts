@@ -1,7 +1,7 @@
 import { StartError } from "../../errors.js";
 import { dimensionNamed } from "../../metrics/dimensions/index.js";
+import type { SeriesWindow } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
-import type { SeriesWindow } from "../../metrics/series-store.js";
 import type { Database } from "./database.js";
 import { chunkOf, rowOf } from "./series-store.js";
 import { CHUNK_SLOTS } from "./slot-row.js";

@@ -1,4 +1,4 @@
-import type { Lease } from "../../metrics/lease.js";
+import type { Lease } from "../../metrics/ports.js";
 import { type Database, inTransaction } from "./database.js";
 
 export const leaseSchema = `

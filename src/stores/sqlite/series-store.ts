@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { StartError } from "../../errors.js";
+import { type Plane, planes, type SeriesStore, type SeriesWindow } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
-import { type Plane, planes, type SeriesStore, type SeriesWindow } from "../../metrics/series-store.js";
 import { type Database, inTransaction } from "./database.js";
 import type { Migration } from "./schema.js";
 import { type SeriesIds, seriesIdSchema, seriesIds } from "./series-ids.js";

@@ -1,4 +1,4 @@
-import type { CountedStream, SlotCount, SlotCounts } from "../../metrics/slot-counts.js";
+import type { CountedStream, SlotCount, SlotCounts } from "../../metrics/ports.js";
 import { type Database, inTransaction } from "./database.js";
 
 /** What the history counted for each stream and slot, and what of it was last saved; never saved: NULL. */

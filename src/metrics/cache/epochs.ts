@@ -1,8 +1,20 @@
-import { type Chunk, chunksOf } from "./chunks.js";
+import type { SeriesWindow } from "../ports.js";
+import { type Series, seriesKey } from "../series.js";
 import type { OtherProcesses } from "./other-processes.js";
-import type { SeriesWindow } from "./series-store.js";
 
-/** The epochs of some chunks at one moment: what is read from the store after it is current for as long as they are. */
+/** Slots of one series that are read from the store, and kept in memory, together. */
+export interface Chunk {
+  /** A name that no other chunk has. */
+  readonly key: string;
+  readonly series: Series;
+  readonly seriesKey: string;
+  /** A number by which series are spread over epochs. */
+  readonly seriesHash: number;
+  /** Chunks are counted from 1970. */
+  readonly index: number;
+}
+
+/** The epochs of some chunks at one instant: what is read from the store after it is current for as long as they are. */
 export interface ReadToken {
   readonly at: readonly number[];
   readonly epochs: readonly number[];
@@ -95,9 +107,22 @@ export class Epochs {
     return at;
   }
 
-  #index({ seriesKey, index }: Chunk): number {
-    return (((index % PHASES) + PHASES) % PHASES) * this.#names + (hashOf(seriesKey) % this.#names);
+  #index({ seriesHash, index }: Chunk): number {
+    return (((index % PHASES) + PHASES) % PHASES) * this.#names + (seriesHash % this.#names);
   }
+}
+
+/** The chunks of `chunkSlots` slots that a window touches, ascending. */
+export function chunksOf({ series, from, to }: SeriesWindow, chunkSlots: number): Chunk[] {
+  const chunks: Chunk[] = [];
+  if (from >= to) return chunks;
+  const key = seriesKey(series);
+  const seriesHash = hashOf(key);
+  const length = chunkSlots * series.dimension.slotMs;
+  for (let index = Math.floor(from / length); index * length < to; index += 1) {
+    chunks.push({ key: `${key}\0${index}`, series, seriesKey: key, seriesHash, index });
+  }
+  return chunks;
 }
 
 /** FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */

@@ -1,6 +1,6 @@
-import { groupedCalls } from "../async/grouped-calls.js";
-import { withTimeLimit } from "../async/time-limit.js";
-import type { EpochNumbers, SharedEpochs } from "./shared-epochs.js";
+import { groupedCalls } from "../../async/grouped-calls.js";
+import { withTimeLimit } from "../../async/time-limit.js";
+import type { EpochNumbers, SharedEpochs } from "../ports.js";
 
 /** The shared numbers are read this often, ms, and a read may take so long before another one is tried. */
 const READ_EVERY_MS = 400;

@@ -1,10 +1,14 @@
-import { ServiceError, type ValidationIssue } from "../errors.js";
-import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded } from "./answer-limits.js";
-import { withDeadline } from "./deadline.js";
-import type { FetchedSeries, FetchSeries } from "./fetch-series.js";
+import { ServiceError, type ValidationIssue } from "../../errors.js";
+import { type FetchedSeries, type FetchSeries, withDeadline } from "./fetch-series.js";
 import type { Reading } from "./read-memory.js";
-import type { SegmentIds } from "./segment-ids.js";
-import { type SeriesPlan, seriesPlan } from "./series-plan.js";
+import {
+  type AnswerLimits,
+  checkAnswer,
+  checkBuckets,
+  checkExpanded,
+  type SeriesPlan,
+  seriesPlan,
+} from "./series-plan.js";
 import { type AskedSeries, seriesRequest, soundFields } from "./series-request.js";
 
 /** One item of a batch: what was asked as far as it could be read, and what could not. */
@@ -23,7 +27,8 @@ export interface RefusedSeries {
 
 export interface FetchBatchParts {
   readonly fetch: FetchSeries;
-  readonly segmentIds: SegmentIds;
+  /** The first ids of segments, in code unit order. */
+  firstSegments(limit: number): Promise<string[]>;
   readonly limits: AnswerLimits;
   /** How long points are kept, ms; undefined is for ever. */
   keep(): number | undefined;
@@ -48,7 +53,7 @@ export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Rea
 /** The most series that one item stands for. */
 const MOST_SEGMENTS = 1_000;
 
-export function fetchBatch({ fetch, segmentIds, limits, keep, deadlineMs }: FetchBatchParts): FetchBatch {
+export function fetchBatch({ fetch, firstSegments, limits, keep, deadlineMs }: FetchBatchParts): FetchBatch {
   return async (items, now, reading) => {
     const kept = keep();
     const planned = items.map((item) => plan(item, now, kept, limits));
@@ -72,7 +77,7 @@ export function fetchBatch({ fetch, segmentIds, limits, keep, deadlineMs }: Fetc
     kept: number | undefined,
   ): Promise<typeof planned> {
     if (!planned.some(isForEvery)) return planned;
-    const ids = await withDeadline(deadlineMs, () => segmentIds.first(MOST_SEGMENTS));
+    const ids = await withDeadline(deadlineMs, () => firstSegments(MOST_SEGMENTS));
     checkExpanded(planned.filter(isForEvery).length * ids.length);
     return planned.flatMap<SeriesPlan | RefusedSeries>((item) =>
       isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, kept)) : item,

@@ -1,15 +1,14 @@
-import { YieldBudget } from "../async/yielding.js";
-import type { ChunkStore } from "./chunks.js";
-import { withDeadline } from "./deadline.js";
-import type { Epochs, ReadToken } from "./epochs.js";
-import { FragmentCache, type KeptFragment } from "./fragment-cache.js";
-import type { Reading } from "./read-memory.js";
-import { answerBytes, readParts, slotBytes } from "./read-parts.js";
-import { type SaveSchedule, saveSchedule } from "./save-schedule.js";
-import { type SeriesFragment, seriesFragment } from "./series-fragment.js";
-import { type SeriesPlan, windowsOf } from "./series-plan.js";
-import type { SeriesStore } from "./series-store.js";
-import { SlotCache } from "./slot-cache.js";
+import { withTimeLimit } from "../../async/time-limit.js";
+import { YieldBudget } from "../../async/yielding.js";
+import { ServiceError } from "../../errors.js";
+import type { Meters } from "../../meters.js";
+import type { Epochs, ReadToken } from "../cache/epochs.js";
+import { type KeptSeries, SerialisedCache } from "../cache/serialised-cache.js";
+import { type ChunkStore, SlotCache } from "../cache/slot-cache.js";
+import type { SeriesStore } from "../ports.js";
+import { answerBytes, type Reading, readParts, slotBytes } from "./read-memory.js";
+import { type SaveSchedule, type SeriesPlan, saveSchedule, windowsOf } from "./series-plan.js";
+import { type SerialisedSeries, serialise } from "./series-values.js";
 
 export interface FetchSeriesParts {
   readonly store: Pick<SeriesStore, "chunkSlots" | "read" | "mayHold">;
@@ -23,7 +22,7 @@ export interface FetchSeriesParts {
 /** The values of one series. */
 export interface FetchedSeries extends SaveSchedule {
   readonly plan: SeriesPlan;
-  readonly fragment: SeriesFragment;
+  readonly serialised: SerialisedSeries;
   /** Whether no store was read for it. */
   readonly isCached: boolean;
   /** Nothing was written since that could make the values differ for as long as `Epochs` says that it is current. */
@@ -43,18 +42,18 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
   };
   const budget = new YieldBudget();
   const slots = new SlotCache(patient, epochs, cache.columns_bytes, budget);
-  const fragments = new FragmentCache(epochs, cache.answers_bytes);
+  const kept = new SerialisedCache(epochs, cache.answers_bytes);
 
   return async (plans, now, reading) => {
-    const found = plans.map((plan) => fragments.get(plan));
+    const found = plans.map((plan) => kept.get(plan));
     const missing = plans.filter((_, i) => found[i] === undefined);
     const made = missing.length === 0 ? [] : await make(missing, now, reading);
     let next = 0;
     return plans.map((plan, i) => {
       const cached = found[i];
-      const { fragment, token, isCached } =
+      const { serialised, token, isCached } =
         cached === undefined ? (made[next++] as Made) : { ...cached, isCached: true };
-      return { plan, fragment, token, isCached, ...saveSchedule(plan, fragment.saved, now) };
+      return { plan, serialised, token, isCached, ...saveSchedule(plan, serialised.saved, now) };
     });
   };
 
@@ -78,7 +77,7 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
 
   /** Some may have been made for another request by now. A series that is not there is not read. */
   async function makePart(plans: readonly SeriesPlan[], now: number): Promise<Made[]> {
-    const found = plans.map((plan) => fragments.get(plan));
+    const found = plans.map((plan) => kept.get(plan));
     const tokens = plans.map((plan) => epochs.token(windowsOf(plan)));
     const there = plans.filter((plan, i) => found[i] === undefined && mayHold(plan));
     const read = await slots.read(there.flatMap(windowsOf));
@@ -88,11 +87,11 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
       if (cached !== undefined) return { ...cached, isCached: true };
       const parts = slotsOf.get(plan);
       const isCached = parts !== undefined && !parts.some((part) => part.read);
-      const madeMeanwhile = fragments.get(plan);
+      const madeMeanwhile = kept.get(plan);
       if (madeMeanwhile !== undefined) return { ...madeMeanwhile, isCached };
       const columns = parts?.map((part) => part.column()) ?? [];
-      const made = { fragment: seriesFragment(plan, columns, now), token: tokens[i] as ReadToken };
-      fragments.keep(plan, made);
+      const made = { serialised: serialise(plan, columns, now), token: tokens[i] as ReadToken };
+      kept.keep(plan, made);
       return { ...made, isCached };
     });
   }
@@ -102,4 +101,35 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
   }
 }
 
-type Made = KeptFragment & Pick<FetchedSeries, "isCached">;
+type Made = KeptSeries & Pick<FetchedSeries, "isCached">;
+
+/** Counts series for `/metrics`: all that were asked for, and those for which no store was read. */
+export type CountSeries = (asked: number, cached: number) => void;
+
+export function seriesCounters(meters: Pick<Meters, "counter">): CountSeries {
+  const fetched = meters.counter("series_fetched_total", "Series that were asked for.");
+  const cached = meters.counter("series_cached_total", "Series among them for which no store was read.");
+  return (asked, fromMemory) => {
+    fetched(asked);
+    cached(fromMemory);
+  };
+}
+
+/** The same fetching, counted. */
+export function countCached(fetch: FetchSeries, count: CountSeries): FetchSeries {
+  return async (plans, now, reading) => {
+    const found = await fetch(plans, now, reading);
+    count(found.length, found.filter(({ isCached }) => isCached).length);
+    return found;
+  };
+}
+
+/** What `work` resolves with, if it does within `ms`; whatever else happens is told as a store that is away. */
+export async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await withTimeLimit(ms, [], work);
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError("unavailable", "A store is away; try again", { cause: error });
+  }
+}

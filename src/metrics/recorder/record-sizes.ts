@@ -1,10 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import type { Clock } from "../clock.js";
-import type { AudienceCounts } from "./audience-counts.js";
-import type { Dimension, Sampling } from "./dimensions/dimension.js";
-import type { LeaseResult } from "./lease.js";
-import { type Series, type SlotColumn, slotStart } from "./series.js";
-import type { SeriesStore } from "./series-store.js";
+import type { Clock } from "../../clock.js";
+import type { AudienceCounts, Dimension, Sampling } from "../dimensions/dimension.js";
+import type { LeaseResult, SeriesStore } from "../ports.js";
+import { type Series, type SlotColumn, slotStart } from "../series.js";
 
 /** Ids that are new in mid-slot are looked for this often, ms. */
 const LOOK_MS = 5_000;

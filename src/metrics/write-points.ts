@@ -1,19 +1,19 @@
 import { ServiceError } from "../errors.js";
 import { type Failpoint, noFailpoint } from "../failpoint.js";
-import type { Epochs } from "./epochs.js";
+import type { Epochs } from "./cache/epochs.js";
+import type { Plane, SeriesStore, SeriesWindow } from "./ports.js";
 import type { SlotColumn } from "./series.js";
-import type { Plane, SeriesStore, SeriesWindow } from "./series-store.js";
 
-export interface RecordPointsParts {
+export interface WritePointsParts {
   readonly store: Pick<SeriesStore, "write">;
   readonly epochs: Pick<Epochs, "write">;
   readonly failpoint?: Failpoint;
 }
 
 /** Keeps slots: once it resolves all of them survive a crash and every read sees them. Safe to repeat. */
-export type RecordPoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
+export type WritePoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
 
-export function recordPoints({ store, epochs, failpoint = noFailpoint }: RecordPointsParts): RecordPoints {
+export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePointsParts): WritePoints {
   return async (plane, columns) => {
     const windows = columns.flatMap(windowsOf);
     if (windows.length === 0) return;

@@ -1,9 +1,8 @@
-import type { Clock } from "../clock.js";
-import { stream } from "./dimensions/stream.js";
-import type { LeaseResult } from "./lease.js";
-import { type Series, type SlotColumn, slotStart } from "./series.js";
-import { PointFold } from "./slot-columns.js";
-import type { SlotCount, SlotCounts } from "./slot-counts.js";
+import type { Clock } from "../../clock.js";
+import { stream } from "../dimensions/stream.js";
+import type { LeaseResult, SlotCount, SlotCounts } from "../ports.js";
+import { type Series, type SlotColumn, slotStart } from "../series.js";
+import { PointFold } from "../slot-columns.js";
 
 /** Slots are written in batches of this many. */
 const BATCH = 500;

@@ -1,12 +1,11 @@
-import type { Clock } from "../clock.js";
-import type { AudienceCounts } from "./audience-counts.js";
-import type { Dimension } from "./dimensions/dimension.js";
-import type { Lease } from "./lease.js";
+import type { Clock } from "../../clock.js";
+import type { Log } from "../../log.js";
+import type { Meters } from "../../meters.js";
+import type { AudienceCounts, Dimension } from "../dimensions/dimension.js";
+import type { Lease, SeriesStore, SlotCounts } from "../ports.js";
+import type { SlotColumn } from "../series.js";
 import { recordCounts } from "./record-counts.js";
 import { sizeRecorder } from "./record-sizes.js";
-import type { SlotColumn } from "./series.js";
-import type { SeriesStore } from "./series-store.js";
-import type { SlotCounts } from "./slot-counts.js";
 
 /** A recorder that works keeps the others off for this long, ms; one that died, too. */
 const LEASE_MS = 5_000;
@@ -77,5 +76,67 @@ function expireSeries({ clock, series, keep }: RecorderParts): () => Promise<boo
     await series.expire(now - keep);
     expiredAt = now;
     return false;
+  };
+}
+
+/** After failures it waits longer, up to this, ms. */
+const LONGEST_WAIT_MS = 5_000;
+
+/** A recorder at work. */
+export interface RunningRecorder {
+  /** Resolves when no tick is under way and none will follow. */
+  stop(): Promise<void>;
+}
+
+/** Ticks the recorder every `tickMs`, never two at once, at once again while more is left, until it is stopped. */
+export function runRecorder(recorder: Recorder, tickMs: number, log: Log): RunningRecorder {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let failures = 0;
+  let running: Promise<void> = Promise.resolve();
+
+  async function tick(): Promise<void> {
+    let wait = tickMs;
+    try {
+      if (await recorder.tick()) wait = 0;
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      wait = Math.max(tickMs, Math.min(tickMs * 2 ** failures, LONGEST_WAIT_MS));
+      log.error({ err: error, failures }, "the recorder failed and will try again");
+    }
+    if (!stopped) schedule(wait);
+  }
+
+  function schedule(wait: number): void {
+    timer = setTimeout(start, wait);
+  }
+
+  function start(): void {
+    running = tick();
+  }
+
+  schedule(0);
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
+/** The same recorder, with its lag for `/metrics`: seconds since it last had nothing left to do. */
+export function watchRecorder(recorder: Recorder, clock: Clock, meters: Pick<Meters, "gauge">): Recorder {
+  let upToDate = clock();
+  meters.gauge("recorder_lag_seconds", "Seconds since the recorder last had nothing left to do.", () =>
+    Math.max(0, (clock() - upToDate) / 1000),
+  );
+  return {
+    async tick() {
+      const more = await recorder.tick();
+      if (!more) upToDate = clock();
+      return more;
+    },
   };
 }

@@ -1,10 +1,19 @@
-import { bucketStart, nextBucketStart } from "./bucket-grid.js";
-import type { Buckets } from "./buckets.js";
-import type { Dimension } from "./dimensions/dimension.js";
-import { type Series, slotStart } from "./series.js";
-import type { SeriesRequest } from "./series-request.js";
-import type { SeriesWindow } from "./series-store.js";
-import { SMOOTH_LEAD } from "./smooth.js";
+import { invalid, type ServiceError } from "../../errors.js";
+import type { Dimension } from "../dimensions/dimension.js";
+import type { SeriesWindow } from "../ports.js";
+import { type Series, slotStart } from "../series.js";
+import { bucketStart, nextBucketStart, type SeriesRequest } from "./series-request.js";
+
+/** Consecutive buckets. All Unix ms but `count`. */
+export interface Buckets {
+  /** Start of the first. */
+  readonly start: number;
+  readonly step: number;
+  readonly count: number;
+}
+
+/** Buckets before its own that a moving average is made of. */
+export const SMOOTH_LEAD = 2;
 
 /** What a request comes to: slots to read and buckets to make of them. Two requests of one `key` have the same values. */
 export interface SeriesPlan {
@@ -92,4 +101,91 @@ function partsOf({ dimension, id, type }: SeriesRequest): SeriesPlan["parts"] {
 
 function nextSlot(ms: number, slotMs: number): number {
   return Math.ceil(ms / slotMs) * slotMs;
+}
+
+/** The most that one answer may take. */
+export interface AnswerLimits {
+  /** Buckets of one series. */
+  readonly buckets: number;
+  /** Values of all series: a value for each bucket of each window, whether it is empty or not. */
+  readonly answer_values: number;
+  /** Saved slots of all series that the values are made of. */
+  readonly answer_slots: number;
+}
+
+/** Throws when a series has more buckets than one may have. */
+export function checkBuckets(plan: SeriesPlan, limits: AnswerLimits): void {
+  if (costOf(plan).values <= limits.buckets) return;
+  throw invalid(
+    "too_many_buckets",
+    "interval",
+    `The window holds more than ${limits.buckets} buckets of this interval`,
+  );
+}
+
+/** The most series that the requests for every segment, in one batch, may come to. */
+const MOST_EXPANDED = 10_000;
+
+/** Throws when too many series would stand in the place of requests for every segment. */
+export function checkExpanded(series: number): void {
+  if (series > MOST_EXPANDED) throw tooLarge("too_many_series", `more than ${MOST_EXPANDED} series`);
+}
+
+/** Throws when the answer as a whole would be too large. */
+export function checkAnswer(plans: readonly SeriesPlan[], limits: AnswerLimits): void {
+  let values = 0;
+  let slots = 0;
+  for (const plan of plans) {
+    const cost = costOf(plan);
+    values += cost.values;
+    slots += cost.slots;
+  }
+  if (values > limits.answer_values) throw tooLarge("too_many_values", `more than ${limits.answer_values} values`);
+  if (slots > limits.answer_slots)
+    throw tooLarge("too_many_slots", `more than ${limits.answer_slots} saved slots to read`);
+}
+
+function tooLarge(code: string, what: string): ServiceError {
+  return invalid(
+    code,
+    "",
+    `The answer would take ${what}; ask for fewer series, a shorter window or a longer interval`,
+  );
+}
+
+/** How long a slot that is due is waited for. */
+const PATIENCE = 60_000;
+
+/** How soon to ask again meanwhile. */
+const SOON = 5_000;
+
+/** When the values of a series change, on schedule. Unix ms. */
+export interface SaveSchedule {
+  /** Every bucket that ends by then can no longer change. */
+  readonly completeUntil: number;
+  /** When asking again can show something new. */
+  readonly nextSaveAt: number;
+  /** Until then (Unix ms) the schedule stays as it is, if nothing is written. */
+  readonly scheduledUntil: number;
+}
+
+/**
+ * The schedule as of `now`. A count is saved when its slot has ended, within a minute; a size while its slot lasts, as early as
+ * possible. `saved` are the slots of the plan that are saved, from the last one that was due on; of a slot outside of the
+ * plan nothing is known.
+ */
+export function saveSchedule(plan: SeriesPlan, saved: readonly number[], now: number): SaveSchedule {
+  const { dimension, window } = plan.request;
+  const { slotMs, due } = dimension;
+  const dueAt = slotStart(dimension, now);
+  const last = due === "end" ? dueAt - slotMs : dueAt;
+  const isSaved = saved.includes(last);
+  const waited = now - dueAt >= PATIENCE;
+  const complete = isSaved || (due === "end" && waited);
+  const matters = window.to > last || window.to >= now;
+  const completeUntil = complete ? last + slotMs : last;
+  const nextSlot = dueAt + slotMs;
+  if (isSaved || waited) return { completeUntil, nextSaveAt: nextSlot, scheduledUntil: nextSlot };
+  if (matters) return { completeUntil, nextSaveAt: Math.min(now + SOON, nextSlot), scheduledUntil: now };
+  return { completeUntil, nextSaveAt: nextSlot, scheduledUntil: dueAt + PATIENCE };
 }

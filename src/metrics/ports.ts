@@ -1,0 +1,103 @@
+import type { Series, SlotColumn } from "./series.js";
+
+/** A window of one series. `from` and `to` are slot boundaries, Unix ms; the window is [from, to). */
+export interface SeriesWindow {
+  readonly series: Series;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Who wrote a value. Each plane of a series has slots of its own, which the other's writes leave as they are. */
+export type Plane = "clients" | "recorder";
+
+export const planes: readonly Plane[] = ["clients", "recorder"];
+
+/** PORT. Saved slots by series, in two planes. */
+export interface SeriesStore {
+  /**
+   * Slots of one series that lie together, counted from 1970: to read some of them costs hardly less than to read all. Who
+   * keeps what was read keeps it in chunks of so many.
+   */
+  readonly chunkSlots: number;
+
+  /**
+   * Keeps every slot of the columns that is not NaN in this plane; the others stay as they are. A slot already kept in it is replaced,
+   * and of two columns in one call that name the same slot the later one stays. Resolves when all of it survives a crash; a call
+   * that rejects may have kept a part where the engine cannot keep all or nothing, and is safe to repeat. Rejects with `invalid`
+   * when the engine's own retention is over for one of the slots: nothing is kept then, unless the retention became shorter
+   * during the call.
+   */
+  write(plane: Plane, columns: readonly SlotColumn[]): Promise<void>;
+
+  /**
+   * The slots of each window, in the order asked: a column of exactly (to - from) / slotMs values, NaN where nothing is
+   * saved, also for a series that was never written. A slot has the value of the clients, or the recorder's where they have none; with
+   * `plane` it has that plane's alone. Sees every write that resolved before the call. Rejects rather than
+   * hand out a part. A column is not to be changed: those in which nothing is saved may be one and the same.
+   */
+  read(windows: readonly SeriesWindow[], plane?: Plane): Promise<Float64Array[]>;
+
+  /**
+   * False when the series is certainly not there: no write that resolved before the call named it. To ask costs next to
+   * nothing; an engine that cannot know says true.
+   */
+  mayHold(series: Series): boolean;
+
+  /** Forgets slots of both planes that start before `before` (Unix ms). May keep some longer; safe to repeat. */
+  expire(before: number): Promise<void>;
+}
+
+/** How many writes have begun and ended at some indexes, each since the beginning; 0 where an index is missing. */
+export interface EpochNumbers {
+  readonly begun: ReadonlyMap<number, number>;
+  readonly ended: ReadonlyMap<number, number>;
+}
+
+/** PORT. Numbers of writes of series by index of their epoch, shared by all processes over the same stores. */
+export interface SharedEpochs {
+  /** Adds to the numbers. Resolves with those at the same indexes when every later `read` sees it. A call that rejects may have added. */
+  add(more: EpochNumbers): Promise<EpochNumbers>;
+  /** All numbers with their version; undefined when `version` is theirs still. Sees every `add` that resolved before the call, in every process. */
+  read(version: number): Promise<(EpochNumbers & { readonly version: number }) | undefined>;
+}
+
+/** Messages counted for a stream in the slot that starts at `slot` (Unix ms). */
+export interface SlotCount {
+  readonly stream: string;
+  readonly slot: number;
+  readonly count: number;
+  /** What a store needs to note that this count was saved, and to see whether another recorder has saved the slot since. */
+  readonly token?: unknown;
+}
+
+/** A stream that took messages. */
+export interface CountedStream {
+  readonly stream: string;
+  /** When the newest of its messages arrived, Unix ms. Never goes back: an erasure or the retention of messages leaves it. */
+  readonly lastArrival: number;
+}
+
+/** PORT. Counts of the messages of streams. */
+export interface SlotCounts {
+  /** Counts of slots starting before `before` that were never saved, or have grown since; oldest first, at most `limit`. */
+  unsaved(before: number, limit: number): Promise<SlotCount[]>;
+  /**
+   * Notes what was saved. A count that has grown meanwhile stays unsaved, and so does one whose slot another recorder saved since this
+   * one was read: which of the two was written last is not known. Safe to repeat.
+   */
+  saved(counts: readonly SlotCount[]): Promise<void>;
+  /** Streams that took messages, by name, after the one named `after`; at most `limit`. */
+  streams(after: string | undefined, limit: number): Promise<CountedStream[]>;
+  /** What is counted for these streams in slots that start in [from, to), Unix ms; a slot without messages may be absent, another in parts. */
+  counted(streams: readonly string[], from: number, to: number): Promise<SlotCount[]>;
+}
+
+/** `taken`: it was free. `renewed`: no other owner has held it since this owner took it. `refused`: another owner holds it. */
+export type LeaseResult = "taken" | "renewed" | "refused";
+
+/**
+ * PORT. Takes or renews the lease `name` for `owner` from `now` until `until` (Unix ms), unless another owner holds it at `now`. A
+ * lease that begins after `now` was taken by a clock that has since been set back, and is over. Any number of processes may
+ * call at once: one of them gets it.
+ */
+export type Lease = (name: string, owner: string, now: number, until: number) => Promise<LeaseResult>;
