@@ -7,7 +7,7 @@ import { root } from "./support/source-tree.js";
 
 describe("docs/operations.md", () => {
   const page = readFileSync(join(root, "docs/operations.md"), "utf8");
-  const [, rules = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+  const rules = readFileSync(join(root, "deploy/prometheus/rules.yml"), "utf8");
   let served: Set<string>;
   before(async () => {
     const service = await startService();

@@ -1,0 +1,232 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { freePort } from "./support/free-port.js";
+import { adminKey, startService } from "./support/service.js";
+import { root } from "./support/source-tree.js";
+import { until } from "./support/until.js";
+
+const deploy = join(root, "deploy");
+const read = (path: string) => readFileSync(join(deploy, path), "utf8");
+
+/** Whether a program is on this machine; where it is not, the output of the tests names it. */
+const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
+
+function run(program: string, args: readonly string[], environment: Record<string, string> = {}): string {
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd: deploy,
+    encoding: "utf8",
+    env: { ...process.env, ...environment },
+  });
+  expect(status, stdout + stderr).to.equal(0);
+  return stdout + stderr;
+}
+
+describe("the files in deploy", () => {
+  let dir: string;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  });
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  describe("systemd", () => {
+    if (!has("systemd-analyze")) {
+      it("not run: systemd-analyze was not found");
+      return;
+    }
+
+    const units = readdirSync(join(deploy, "systemd"));
+
+    /** The units as they stand, but for programs and a user of another machine. */
+    const prepared = () => {
+      mkdirSync(join(dir, "dist", "commands"), { recursive: true });
+      return units.map((name) => {
+        const text = read(`systemd/${name}`).replaceAll("/usr/bin/node", process.execPath);
+        writeFileSync(join(dir, name), text.replaceAll("/opt/entity-metrics", dir));
+        return join(dir, name);
+      });
+    };
+
+    it("reads every unit without a remark", () => {
+      expect(run("systemd-analyze", ["verify", "--man=no", ...prepared()]).trim()).to.equal("");
+    });
+
+    it("rates what the service may reach as OK or better", () => {
+      const service = prepared().find((path) => path.endsWith("entity-metrics.service")) ?? "";
+      run("systemd-analyze", ["security", "--offline=true", "--threshold=20", service]);
+    });
+  });
+
+  describe("caddy", () => {
+    if (!has("caddy")) {
+      it("not run: caddy was not found");
+      return;
+    }
+
+    /** A process of Caddy with the file of this repository, a name and a certificate of this machine, before `upstream`. */
+    async function startCaddy(upstream: string) {
+      const port = await freePort();
+      const text = read("caddy/Caddyfile")
+        .replace(/^\{$/m, "{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects")
+        .replace(/^metrics\.example\.com \{$/m, `localhost:${port} {\n\ttls internal`)
+        .replace("127.0.0.1:8080 {", `${upstream} {`);
+      writeFileSync(join(dir, "Caddyfile"), text);
+      const environment = { ...process.env, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir, HOME: dir };
+      run("caddy", ["validate", "--config", join(dir, "Caddyfile")], environment as Record<string, string>);
+      const caddy: ChildProcess = spawn("caddy", ["run", "--config", join(dir, "Caddyfile")], {
+        env: environment,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      let log = "";
+      caddy.stderr?.on("data", (chunk) => {
+        log += chunk;
+      });
+      const stop = async () => {
+        const closed = once(caddy, "close");
+        caddy.kill();
+        await closed;
+      };
+      const authority = join(dir, "caddy/pki/authorities/local/root.crt");
+      try {
+        await until("Caddy listens, with a certificate", () => existsSync(authority) && /serving initial/.test(log));
+      } catch (error) {
+        await stop();
+        throw new Error(`${error}\n${log}`);
+      }
+      return { port, ca: readFileSync(authority), log: () => log, stop };
+    }
+
+    it("hands requests and lines on over TLS, and writes no identity into its log", async () => {
+      const service = await startService();
+      const caddy = await startCaddy(new URL(service.url).host);
+      try {
+        const ask = (method: string, path: string, type: string) =>
+          request({
+            port: caddy.port,
+            ca: caddy.ca,
+            servername: "localhost",
+            host: "localhost",
+            method,
+            path,
+            headers: { authorization: adminKey, "content-type": type },
+          });
+        const body = async (sent: ReturnType<typeof ask>) => {
+          const [response] = await once(sent, "response");
+          let text = "";
+          for await (const chunk of response) text += chunk;
+          return { status: response.statusCode as number, text };
+        };
+        const lines = ask("POST", "/collect/json/web", "application/x-ndjson");
+        lines.write('{"_uid":"ada-in-a-path","city":"London"}\n');
+        lines.end('{"_uid":"u-2","city":"Oslo"}\n');
+        const { status, text } = await body(lines);
+        expect(status, text).to.equal(200);
+        expect(JSON.parse(text).data).to.deep.include({ message_count: 2, rejected_count: 0 });
+        const seen = ask("GET", "/api/entity/user/_uid/ada-in-a-path", "application/json");
+        seen.end();
+        expect(JSON.parse((await body(seen)).text).data).to.deep.include({ _uid: "ada-in-a-path", city: "London" });
+        await until("the requests are in the log", () => /"status":200/.test(caddy.log()));
+        expect(caddy.log()).to.not.contain("ada-in-a-path");
+        expect(caddy.log()).to.not.contain(adminKey);
+      } finally {
+        await caddy.stop();
+        await service.stop();
+      }
+    });
+  });
+
+  describe("prometheus", () => {
+    if (!has("promtool")) {
+      it("not run: promtool was not found");
+      return;
+    }
+
+    it("takes the configuration and every rule", () => {
+      for (const name of ["prometheus.yml", "rules.yml"]) writeFileSync(join(dir, name), read(`prometheus/${name}`));
+      writeFileSync(join(dir, "entity-metrics.key"), adminKey);
+      expect(run("promtool", ["check", "config", join(dir, "prometheus.yml")])).to.contain("SUCCESS");
+    });
+
+    it("fires the rules as their tests say", () => {
+      run("promtool", ["test", "rules", join(deploy, "prometheus/rules.test.yml")]);
+    });
+  });
+
+  describe("grafana", () => {
+    interface Target {
+      readonly url?: string;
+      readonly expr?: string;
+      readonly root_selector?: string;
+      readonly columns?: readonly { readonly selector: string }[];
+    }
+    interface Dashboard {
+      readonly panels: readonly { readonly targets: readonly Target[] }[];
+      readonly templating: { readonly list: readonly { readonly query: { readonly infinityQuery?: Target } }[] };
+    }
+    const dashboard = (name: string) => JSON.parse(read(`grafana/dashboards/${name}.json`)) as Dashboard;
+    const targetsOf = ({ panels, templating }: Dashboard) => [
+      ...panels.flatMap(({ targets }) => targets),
+      ...templating.list.flatMap(({ query: { infinityQuery } }) => infinityQuery ?? []),
+    ];
+
+    it("asks for series that the service answers, and finds its columns in the answers", async () => {
+      const now = Date.UTC(2026, 0, 2, 12);
+      const service = await startService({}, { clock: () => now });
+      try {
+        const hour = 3_600_000;
+        await service.fetch("/collect/json/web", { method: "POST", json: { _uid: "u-1", segments: ["beta", "news"] } });
+        await service.fetch("/api/experience/welcome", { method: "PUT", json: { audience: "news", goal: "beta" } });
+        const points = [
+          ["stream", "web", "size"],
+          ["segment", "beta", "size"],
+          ["experience", "welcome", "potentialreach"],
+          ["experience", "welcome", "actualreach"],
+        ].map(([dimension, dimension_id, dimension_type]) => ({
+          dimension,
+          dimension_id,
+          dimension_type,
+          ts: now - 4 * hour,
+          value: 3,
+        }));
+        const written = await service.fetch("/api/metric/points", { method: "POST", json: points });
+        expect(written.status, await written.text()).to.equal(200);
+        const given: Record<string, string> = {
+          __from: String(now - 24 * hour),
+          __to: String(now),
+          interval: "2h",
+          "stream:percentencode": "web",
+          "segment:percentencode": "beta",
+          "experience:percentencode": "welcome",
+        };
+        const targets = targetsOf(dashboard("series"));
+        expect(targets).to.have.length(8);
+        for (const { url = "", root_selector = "", columns = [] } of targets) {
+          const path = url.replace(/\$\{(.+?)\}/g, (_, name: string) => given[name] ?? `no value for ${name}`);
+          const answer = await service.fetch(path);
+          expect(answer.status, path).to.equal(200);
+          const rows = root_selector
+            .split(".")
+            .reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], await answer.json());
+          expect(rows, path).to.be.an("array").that.is.not.empty;
+          for (const { selector } of columns) expect((rows as object[])[0], path).to.have.property(selector);
+        }
+      } finally {
+        await service.stop();
+      }
+    });
+
+    it("asks Prometheus for metrics that a process has", async () => {
+      const service = await startService();
+      const text = await (await service.fetch("/metrics")).text();
+      await service.stop();
+      const served = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name));
+      for (const { expr = "" } of targetsOf(dashboard("processes")))
+        for (const [name] of expr.matchAll(/\b(entity_metrics|process|nodejs)_\w+/g))
+          expect(served, expr).to.include(name.replace(/_(bucket|count|sum)$/, ""));
+    });
+  });
+});
