@@ -40,12 +40,12 @@ const ON_SERVERS_TIMEOUT_MS = 120_000;
 let stopped = false;
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => (stopped = true));
 const runs = [];
-if (rest.some((arg) => arg.endsWith(".test.ts"))) {
+const named = rest.some((arg) => arg.endsWith(".test.ts"));
+if (long) {
+  const files = named ? rest : ["test/long/**/*.test.ts", ...rest];
+  runs.push(await run([...plain, "--node-option", "import=tsx/esm", "--timeout", "0", ...files]));
+} else if (named) {
   runs.push(await run(rest));
-} else if (long) {
-  runs.push(
-    await run([...plain, "--node-option", "import=tsx/esm", "--timeout", "0", "test/long/**/*.test.ts", ...rest]),
-  );
 } else {
   runs.push(await run([...how, ...slowFirst(), ...rest]));
   if (!stopped) runs.push(await runOnServers());
