@@ -1,14 +1,14 @@
-import { statSync } from "node:fs";
+import { createHash } from "node:crypto";
 import { Argument, Command } from "commander";
-import { StartError } from "../errors.js";
+import { repeat } from "../async/retry.js";
+import { StartError, type ValidationIssue } from "../errors.js";
+import { type Line, lineIssues } from "../formats/line-splitter.js";
 import { streamNamePattern } from "../metrics/dimensions/stream.js";
-import { readMessages } from "./collect/read-messages.js";
-import { type Sent, sendMessages } from "./collect/send-messages.js";
-import { megabytes, Progress } from "./progress.js";
-import { type LineIssue, Rejections } from "./rejections.js";
-import { InterruptedError, onInterrupt, REJECTED, runCommand, UsageError } from "./run-command.js";
-import { serviceClient } from "./service-client.js";
-import { serviceUrl, URL_HELP } from "./service-url.js";
+import { readMessages } from "./message-file.js";
+import { megabytes } from "./progress.js";
+import { runCommand, UsageError } from "./run-command.js";
+import { endedAt, type Sending, sendFiles } from "./send-files.js";
+import { type ServiceAnswer, URL_HELP, unexpected } from "./service-client.js";
 
 interface Options {
   readonly stream: string;
@@ -17,6 +17,14 @@ interface Options {
   readonly url?: string;
   readonly rejects?: string;
 }
+
+/** As many messages a request as an answer names issues of: so each rejection can be named. */
+const CHUNK_MESSAGES = 100;
+const CHUNK_BYTES = 1024 * 1024;
+
+/** A chunk that an interrupted run sent may still be under way; its key is free again after a minute. */
+const BUSY_TRIES = 45;
+const BUSY_WAIT_MS = 2_000;
 
 const command = new Command("collect")
   .description("Sends the messages of a file to a running service, in order.")
@@ -40,46 +48,106 @@ Exit codes: 0 all were taken in; 1 failed; 2 wrong usage; 3 some were rejected, 
 
 await runCommand(command, () => collect(command.args[0] as string, command.opts<Options>()));
 
-async function collect(file: string, { stream, table, timestampField, url, rejects }: Options): Promise<number> {
-  if (!new RegExp(streamNamePattern).test(stream)) {
+async function collect(file: string, options: Options): Promise<number> {
+  if (!new RegExp(streamNamePattern).test(options.stream)) {
     throw new UsageError("--stream is 1 to 128 of letters, digits, _ . -");
   }
-  if (timestampField === "") throw new UsageError("--timestamp-field is the name of an attribute, not empty");
-  const stop = new AbortController();
-  onInterrupt(() => stop.abort());
-  const { signal } = stop;
-  const progress = new Progress("collecting", { unit: "MB", total: sizeOf(file), format: megabytes });
-  const say = (line: string) => progress.say(line);
-  const address = serviceUrl(url, process.env);
-  const client = serviceClient({ url: address, key: process.env.ENTITY_METRICS_KEY, say, signal });
-  const rejections = new Rejections([file], rejects);
-  rejections.sayBy(say);
-  const sent: Sent = { taken: 0, line: 0 };
-  const reject = (line: number, issue: LineIssue) => rejections.add(line, issue);
-  try {
-    const messages = readMessages(file, (bytes) => progress.update(bytes));
-    await sendMessages(messages, { client, stream, table, timestampField, signal, reject }, sent);
-  } catch (error) {
-    if (!signal.aborted && !(error instanceof StartError)) throw error;
-    const place = sent.line === 0 ? "Nothing is known to be sent" : `The file is sent up to line ${sent.line}`;
-    const rest = `${place}. The same command again is safe: what was sent counts once`;
-    if (signal.aborted) throw new InterruptedError(`Stopped. ${rest}`);
-    throw new StartError(`${(error as StartError).message}. ${rest}`);
-  } finally {
-    progress.finish();
-    rejections.close();
-  }
-  process.stdout.write(`${sent.taken} messages collected`);
-  process.stdout.write(rejections.count === 0 ? "\n" : `, ${rejections.count} rejected\n`);
-  if (sent.taken + rejections.count === 0) throw new StartError(`${file} holds no message`);
-  return rejections.count === 0 ? 0 : REJECTED;
+  if (options.timestampField === "") throw new UsageError("--timestamp-field is the name of an attribute, not empty");
+  return sendFiles([file], options, async (sending) => {
+    const { bytes, signal, rejections } = sending;
+    const sent = { messages: 0, line: 0 };
+    await sending.stage("collecting", { unit: "MB", total: bytes, format: megabytes }, async (progress) => {
+      const messages = readMessages(file, (read) => progress.update(read));
+      try {
+        await sendMessages(messages, options, sending, sent);
+      } catch (error) {
+        const place = sent.line === 0 ? "Nothing is known to be sent" : `The file is sent up to line ${sent.line}`;
+        throw endedAt(`${place}. The same command again is safe: what was sent counts once`, error, signal);
+      }
+    });
+    if (sent.messages + rejections.count === 0) throw new StartError(`${file} holds no message`);
+    return `${sent.messages} messages collected`;
+  });
 }
 
-/** Bytes of the file; undefined when it is a stream. */
-function sizeOf(file: string): number | undefined {
-  if (file === "-") return undefined;
-  const stat = statSync(file, { throwIfNoEntry: false });
-  if (stat === undefined) throw new StartError(`${file}: there is no such file`);
-  if (stat.isDirectory()) throw new StartError(`${file} is a folder, not a file`);
-  return stat.size;
+/** How much has been sent so far. */
+interface Sent {
+  messages: number;
+  /** The last line of the file that was sent. */
+  line: number;
+}
+
+/**
+ * Sends messages in order, chunk by chunk, and keeps `sent` up to date. Each chunk has an Idempotency-Key made from where it
+ * stands, its content and the options: sent again within 24 hours it counts once.
+ */
+async function sendMessages(
+  messages: AsyncIterable<Line[]>,
+  options: Options,
+  sending: Sending,
+  sent: Sent,
+): Promise<void> {
+  for await (const chunk of chunksOf(messages)) {
+    const good = chunk.filter((line) => line.issue === undefined);
+    for (const { number, issue } of chunk) {
+      if (issue !== undefined) sending.rejections.add(number, { code: issue, message: lineIssues[issue] });
+    }
+    if (good.length > 0) await sendChunk(good, options, sending, sent);
+    sent.line = chunk.at(-1)?.number ?? sent.line;
+  }
+}
+
+async function* chunksOf(messages: AsyncIterable<Line[]>): AsyncGenerator<Line[]> {
+  let chunk: Line[] = [];
+  let bytes = 0;
+  for await (const lines of messages) {
+    for (const line of lines) {
+      chunk.push(line);
+      bytes += line.text.length;
+      if (chunk.length < CHUNK_MESSAGES && bytes < CHUNK_BYTES) continue;
+      yield chunk;
+      chunk = [];
+      bytes = 0;
+    }
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+async function sendChunk(
+  chunk: readonly Line[],
+  { stream, table, timestampField }: Options,
+  sending: Sending,
+  sent: Sent,
+): Promise<void> {
+  const query = new URLSearchParams();
+  if (table !== undefined) query.set("table", table);
+  if (timestampField !== undefined) query.set("timestamp_field", timestampField);
+  const body = chunk.map(({ text }) => text).join("\n");
+  const key = createHash("sha256")
+    .update(JSON.stringify([stream, table ?? null, timestampField ?? null, chunk[0]?.number, body]))
+    .digest("hex");
+  const answer = await post(`/collect/json/${stream}?${query}`, body, key, sending);
+  if (answer.status !== 200) throw unexpected(answer);
+  const { message_count, errors } = (answer.body as { data: Tally }).data;
+  sent.messages += message_count;
+  for (const { code, path, message } of errors) {
+    const line = chunk[Number(/^line (\d+)/.exec(path)?.[1]) - 1];
+    const field = /^line \d+, (.+)$/.exec(path)?.[1];
+    sending.rejections.add(line?.number ?? 0, {
+      code,
+      message: field === undefined ? message : `${field}: ${message}`,
+    });
+  }
+}
+
+interface Tally {
+  readonly message_count: number;
+  readonly errors: readonly ValidationIssue[];
+}
+
+function post(path: string, body: string, key: string, { client, signal }: Sending): Promise<ServiceAnswer> {
+  const headers = { "Content-Type": "application/x-ndjson", "Idempotency-Key": key };
+  const pauseAfter = ({ status }: ServiceAnswer, attempt: number) =>
+    status === 409 && attempt < BUSY_TRIES ? BUSY_WAIT_MS : undefined;
+  return repeat(() => client.send("POST", path, body, headers), pauseAfter, { signal });
 }

@@ -1,26 +1,19 @@
 import { Argument, Command, Option } from "commander";
 import { systemClock } from "../clock.js";
 import { fileInstantForms } from "../formats/instant.js";
-import { type Precision, precisions } from "../formats/line-protocol.js";
+import { precisions } from "../formats/line-protocol.js";
 import { dimensionNames } from "../metrics/dimensions/index.js";
-import { batches } from "./ingest/batches.js";
-import { readFiles } from "./ingest/read-files.js";
-import { sendBatches } from "./ingest/send-batches.js";
-import { SeriesNumbers } from "./ingest/series-numbers.js";
+import { readFiles, SeriesNumbers } from "./ingest/read-files.js";
+import type { PointOptions } from "./ingest/rows.js";
+import { batches, sendBatches } from "./ingest/send-batches.js";
 import { SlotFold } from "./ingest/slot-fold.js";
 import { type Folding, foldings } from "./ingest/slot-table.js";
-import { Progress } from "./progress.js";
-import { Rejections } from "./rejections.js";
-import { onInterrupt, REJECTED, runCommand } from "./run-command.js";
-import { serviceClient } from "./service-client.js";
-import { serviceUrl, URL_HELP } from "./service-url.js";
+import { runCommand } from "./run-command.js";
+import { sendFiles } from "./send-files.js";
+import { URL_HELP } from "./service-client.js";
 
-interface Options {
-  readonly dimension?: string;
-  readonly dimensionId?: string;
-  readonly dimensionType?: string;
+interface Options extends PointOptions {
   readonly aggregation?: Folding;
-  readonly precision: Precision;
   readonly url?: string;
   readonly rejects?: string;
 }
@@ -62,30 +55,16 @@ Exit codes: 0 all was written; 1 failed; 2 wrong usage; 3 something was rejected
 await runCommand(command, () => ingest(command.args, command.opts<Options>()));
 
 async function ingest(files: readonly string[], options: Options): Promise<number> {
-  const stop = new AbortController();
-  onInterrupt(() => stop.abort());
-  const { signal } = stop;
-  let say = (line: string): void => void process.stderr.write(`${line}\n`);
-  const key = process.env.ENTITY_METRICS_KEY;
-  const client = serviceClient({ url: serviceUrl(options.url, process.env), key, say: (line) => say(line), signal });
-  const numbers = new SeriesNumbers(options.aggregation);
-  const fold = new SlotFold(numbers.foldings);
-  const rejections = new Rejections(files, options.rejects);
-  try {
-    const { dimension, dimensionId, dimensionType, precision } = options;
-    const defaults = { dimension, dimensionId, dimensionType };
-    const now = systemClock();
-    const points = await readFiles({ files, defaults, precision, now, numbers, fold, rejections, signal });
-    const progress = new Progress("sending", { unit: "slots", total: fold.count });
-    say = (line) => progress.say(line);
-    rejections.sayBy(say);
-    const slots = batches(fold.slots(), numbers.series, rejections);
-    const sent = await sendBatches(slots, { client, rejections, progress, signal });
-    process.stdout.write(`${points} points read, ${sent} slots of ${numbers.series.length} series written`);
-    process.stdout.write(rejections.count === 0 ? "\n" : `, ${rejections.count} rejected\n`);
-    return rejections.count === 0 ? 0 : REJECTED;
-  } finally {
-    rejections.close();
-    fold.close();
-  }
+  return sendFiles(files, options, async (sending) => {
+    const numbers = new SeriesNumbers(options.aggregation);
+    const fold = new SlotFold(numbers.foldings);
+    try {
+      const points = await readFiles({ files, options, now: systemClock(), numbers, fold }, sending);
+      const slots = batches(fold.slots(), numbers.series, sending.rejections);
+      const sent = await sendBatches(slots, fold.count, sending);
+      return `${points} points read, ${sent} slots of ${numbers.series.length} series written`;
+    } finally {
+      fold.close();
+    }
+  });
 }

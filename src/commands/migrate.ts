@@ -1,10 +1,15 @@
 import { Command } from "commander";
-import { systemClock } from "../clock.js";
+import { type Clock, systemClock } from "../clock.js";
 import { readSettings, type Settings } from "../config.js";
-import { failpointFrom } from "../failpoint.js";
-import { openLog } from "../log.js";
-import { migrate } from "./migrate/migrate.js";
-import { readTargets } from "./migrate/targets.js";
+import { StartError } from "../errors.js";
+import { type Failpoint, failpointFrom } from "../failpoint.js";
+import { type Log, openLog } from "../log.js";
+import type { ProfileSource, ProfileTarget, SeriesSource, SeriesTarget } from "../stores/copy.js";
+import { lockSource, openProfileTarget, openSeriesTarget } from "../stores/open-stores.js";
+import { pepperBytes, pepperFingerprint } from "../stores/pepper.js";
+import { type Comparison, comparisonTable, isEqual } from "./migrate/comparison.js";
+import { compareProfiles, copyProfiles } from "./migrate/copy-profiles.js";
+import { compareSeries, copySeries } from "./migrate/copy-series.js";
 import { runCommand, UsageError } from "./run-command.js";
 
 const command = new Command("npm run migrate --")
@@ -23,6 +28,15 @@ The folder is kept from being written to meanwhile. A target must be empty. When
 on. At the end both sides are read again and compared; the exit code is 1 when something differs.`,
   );
 
+/** The servers that can be filled: their URLs, and the settings that name them. */
+const kinds = {
+  entities: { scheme: /^mongodb(\+srv)?:/, variable: "ENTITIES_URL" },
+  metrics: { scheme: /^influxdbs?:/, variable: "METRICS_URL" },
+} as const;
+
+/** Points this close to the end of a store's retention are left out, ms: they would expire while they are copied. */
+const RETENTION_MARGIN_MS = 3_600_000;
+
 await runCommand(command, async () => {
   const { from, fromMetrics, to } = command.opts<{ from?: string; fromMetrics?: string; to?: string[] }>();
   if (from === undefined) throw new UsageError("--from names the data folder to copy");
@@ -37,7 +51,6 @@ await runCommand(command, async () => {
     log: openLog("warn"),
     clock: systemClock,
     failpoint: failpointFrom(process.env),
-    say: (text) => process.stdout.write(`${text}\n`),
   });
 });
 
@@ -53,4 +66,141 @@ function settingsFor({ entities, metrics }: { readonly entities?: string; readon
     METRICS_URL: metrics ?? "sqlite:",
     JOBS_URL: "sqlite:",
   });
+}
+
+/** URLs of the servers to fill; at least one. */
+interface Targets {
+  readonly entities?: string;
+  readonly metrics?: string;
+}
+
+/** The targets that `--to` names or, without it, the environment. The scheme tells which is which. */
+function readTargets(
+  given: readonly string[] | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): Targets {
+  const urls =
+    given ?? Object.values(kinds).flatMap(({ scheme, variable }) => environment[variable]?.match(scheme)?.input ?? []);
+  const targets: { entities?: string; metrics?: string } = {};
+  for (const url of urls) {
+    const kind = (["entities", "metrics"] as const).find((name) => kinds[name].scheme.test(url));
+    if (kind === undefined) throw new UsageError("--to takes mongodb://… for profiles and influxdb://… for series");
+    if (targets[kind] !== undefined) throw new UsageError("--to was given twice for the same kind of server");
+    targets[kind] = url;
+  }
+  if (urls.length === 0) {
+    throw new UsageError(
+      "--to names the servers to copy to: mongodb://…/database, influxdb://…?org=O&bucket=B, or both",
+    );
+  }
+  return targets;
+}
+
+interface Migration {
+  readonly folder: string;
+  readonly metricsFolder: string;
+  readonly targets: Targets;
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** `copied-series` and `copied-records` are passed after each batch. */
+  readonly failpoint: Failpoint;
+}
+
+/** Copies, compares, says how it went. Resolves with the exit code: 1 when something differs. Safe to repeat when it was interrupted. */
+async function migrate(migration: Migration): Promise<number> {
+  const { folder, metricsFolder, targets } = migration;
+  const open: { close(): void | Promise<void> }[] = [];
+  const opened = <T extends { close(): void | Promise<void> }>(what: T): T => {
+    open.unshift(what);
+    return what;
+  };
+  try {
+    const source = opened(await lockSource(folder));
+    const metricsSource = metricsFolder === folder ? source : opened(await lockSource(metricsFolder));
+    const profiles = targets.entities === undefined ? undefined : opened(source.profiles());
+    const series = targets.metrics === undefined ? undefined : opened(metricsSource.series());
+    if (profiles !== undefined) checkPepper(profiles, migration);
+    const ends = {
+      profiles: profiles && { source: profiles, target: opened(await openProfileTarget(migration)) },
+      series: series && { source: series, target: opened(await openSeriesTarget(migration)) },
+    };
+    return await copyAndCompare(ends, migration);
+  } catch (error) {
+    throw interruption(error);
+  } finally {
+    for (const each of open) await each.close();
+  }
+}
+
+/** What a server did in the middle of the copy, in a line; our own mistakes and refusals stay as they are. */
+function interruption(error: unknown): unknown {
+  const isOurs = [StartError, TypeError, RangeError, ReferenceError].some((kind) => error instanceof kind);
+  if (isOurs || !(error instanceof Error)) return error;
+  return new StartError(`The copy was interrupted: ${error.message}. Run this again: it goes on`, { cause: error });
+}
+
+/** Profiles are found by hashes under the pepper, so it cannot change on the way. */
+function checkPepper({ pepper }: ProfileSource, { settings, folder }: Migration): void {
+  const how = `PEPPER=base64:$(base64 < ${folder}/pepper | tr -d '\\n'), unless the service was given another`;
+  if (settings.pepper === null) throw new StartError(`PEPPER is not set. It has to be that of the folder: ${how}`);
+  if (pepper !== undefined && pepper !== pepperFingerprint(pepperBytes(settings.pepper))) {
+    throw new StartError(`PEPPER is not that of the folder, and profiles could not be found under another: ${how}`);
+  }
+}
+
+interface Ends {
+  readonly profiles: { readonly source: ProfileSource; readonly target: ProfileTarget } | undefined;
+  readonly series: { readonly source: SeriesSource; readonly target: SeriesTarget } | undefined;
+}
+
+async function copyAndCompare({ profiles, series }: Ends, migration: Migration): Promise<number> {
+  const { clock, targets, folder, failpoint } = migration;
+  // Both before anything is written, so that a target that is refused leaves the other as it was.
+  const profileCopy = await profiles?.target.begin(profiles.source.mark);
+  const seriesCopy = await series?.target.begin(series.source.mark);
+  const comparisons: Comparison[] = [];
+  if (series !== undefined && seriesCopy !== undefined) {
+    const keepMs = series.target.retentionMs();
+    const since = keepMs === undefined ? 0 : clock() - keepMs + RETENTION_MARGIN_MS;
+    const older = await copySeries(series.source, series.target, since, () => failpoint("copied-series"));
+    if (older > 0) say(`${older} points were left out: they are older than the server keeps any.`);
+    comparisons.push(await compareSeries(series.source, series.target, since));
+  }
+  if (profiles !== undefined && profileCopy !== undefined) {
+    await copyProfiles(profiles.source, profiles.target, profileCopy.anew, () => failpoint("copied-records"));
+    comparisons.push(...(await compareProfiles(profiles.source, profiles.target)));
+  }
+  say(comparisonTable(comparisons));
+  if (!comparisons.every(isEqual)) {
+    say("Source and target differ: do not use the target. Run this again.");
+    return 1;
+  }
+  await profiles?.target.finish();
+  await series?.target.finish();
+  say(farewell(targets, folder));
+  return 0;
+}
+
+function farewell({ entities, metrics }: Targets, folder: string): string {
+  const names = [entities, metrics].filter((url) => url !== undefined).map(publicName);
+  const now = `Everything was copied to ${names.join(" and ")}.`;
+  const rest =
+    entities === undefined
+      ? "Profiles and the ledger stay where they are; metrics.db is not written to any more once the service has the new METRICS_URL."
+      : `Nothing is erased from ${folder} any more: people who ask for it from now on stay readable in it, and in copies of it. Start
+no service on it again; when the new one runs, remove it: rm -r ${folder} (and keep the pepper: it is the PEPPER of the servers).`;
+  return `${now}\n${rest}`;
+}
+
+/** A line, or several, of the result. */
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** A URL without what may be secret in it. */
+function publicName(url: string): string {
+  const bucket = /[?&]bucket=([^&#]*)/.exec(url)?.[1];
+  const place = url.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/, "");
+  return bucket === undefined ? place : `${place} (bucket ${decodeURIComponent(bucket)})`;
 }

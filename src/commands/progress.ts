@@ -15,6 +15,20 @@ export interface ProgressOptions {
   readonly now?: () => number;
 }
 
+/** Shows how far `work` has come from its start to its end, whether or not it fails. */
+export async function withProgress<T>(
+  label: string,
+  options: ProgressOptions,
+  work: (progress: Progress) => Promise<T>,
+): Promise<T> {
+  const progress = new Progress(label, options);
+  try {
+    return await work(progress);
+  } finally {
+    progress.finish();
+  }
+}
+
 /** How far a long piece of work has come: a bar on a terminal, a line every few seconds elsewhere, on stderr. */
 export class Progress {
   readonly #label: string;

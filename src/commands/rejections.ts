@@ -27,12 +27,13 @@ export class Rejections {
   readonly #files: readonly string[];
   readonly #list: RejectsFile | undefined;
   readonly #listName: string | undefined;
-  #say: (line: string) => void = () => {};
+  readonly #say: (line: string) => void;
   #count = 0;
 
-  /** Empties the file that `rejects` names. */
-  constructor(files: readonly string[], rejects: string | undefined) {
+  /** Empties the file that `rejects` names; `say` gets a line for each of the first rejections. */
+  constructor(files: readonly string[], rejects: string | undefined, say: (line: string) => void) {
     this.#files = files;
+    this.#say = say;
     this.#listName = rejects;
     if (rejects === undefined) return;
     if (files.some((file) => isSameFile(file, rejects))) {
@@ -43,11 +44,6 @@ export class Rejections {
 
   get count(): number {
     return this.#count;
-  }
-
-  /** From now on rejections are told to this. */
-  sayBy(say: (line: string) => void): void {
-    this.#say = say;
   }
 
   add(at: number, { code, message }: LineIssue): void {

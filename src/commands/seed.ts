@@ -1,11 +1,9 @@
 import { Command } from "commander";
 import { StartError } from "../errors.js";
-import { Progress } from "./progress.js";
+import { madeUpExperiences, madeUpPeople, madeUpSegments, madeUpSeries } from "./made-up-data.js";
+import { withProgress } from "./progress.js";
 import { runCommand } from "./run-command.js";
-import { madeUpPeople, madeUpSegments } from "./seed/people.js";
-import { madeUpExperiences, madeUpSeries } from "./seed/series.js";
-import { serviceClient } from "./service-client.js";
-import { serviceUrl, URL_HELP } from "./service-url.js";
+import { serviceClient, serviceUrl, URL_HELP, unexpected } from "./service-client.js";
 
 const command = new Command("seed")
   .description(
@@ -22,39 +20,21 @@ await runCommand(command, async () => {
 });
 
 async function seed(url: string, weeks: number, now: number): Promise<void> {
-  const key = process.env.ENTITY_METRICS_KEY;
-  const client = serviceClient({ url, key, say: (line) => process.stderr.write(`${line}\n`) });
-  const json = { "Content-Type": "application/json" };
-  const post = async (path: string, body: unknown) => {
-    const { status } = await client.post(path, JSON.stringify(body), json);
-    if (status >= 300) throw new StartError(`POST ${path} was answered with ${status}`);
-  };
-  const put = async (path: string, body: unknown) => {
-    const { status } = await fetch(`${url}${path}`, {
-      method: "PUT",
-      headers: { ...json, Authorization: key ?? "" },
-      body: JSON.stringify(body),
-    });
-    if (status >= 300) throw new StartError(`PUT ${path} was answered with ${status}`);
-  };
-
-  const series = madeUpSeries(weeks, now);
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const client = serviceClient({ url, key: process.env.ENTITY_METRICS_KEY, say });
   const people = madeUpPeople();
-  const batches = Math.ceil(people.length / 200);
-  const progress = new Progress("made-up data", {
-    unit: "requests",
-    total: madeUpSegments.length + madeUpExperiences.length + series.length + batches,
+  const requests: [method: "POST" | "PUT", path: string, body: unknown][] = [];
+  for (const { id, name } of madeUpSegments) requests.push(["PUT", `/api/segment/${id}`, { name, table: "user" }]);
+  for (const { id, ...experience } of madeUpExperiences) requests.push(["PUT", `/api/experience/${id}`, experience]);
+  for (const block of madeUpSeries(weeks, now)) requests.push(["POST", "/api/metric/points", block]);
+  for (let from = 0; from < people.length; from += 200)
+    requests.push(["POST", "/collect/json/web", people.slice(from, from + 200)]);
+
+  await withProgress("made-up data", { unit: "requests", total: requests.length }, async (progress) => {
+    for (const [index, [method, path, body]] of requests.entries()) {
+      const answer = await client.send(method, path, JSON.stringify(body), { "Content-Type": "application/json" });
+      if (answer.status >= 300) throw unexpected(answer);
+      progress.update(index + 1);
+    }
   });
-  let done = 0;
-  const step = async (work: Promise<void>) => {
-    await work;
-    done += 1;
-    progress.update(done);
-  };
-  for (const { id, name } of madeUpSegments) await step(put(`/api/segment/${id}`, { name, table: "user" }));
-  for (const { id, ...experience } of madeUpExperiences) await step(put(`/api/experience/${id}`, experience));
-  for (const block of series) await step(post("/api/metric/points", block));
-  for (let batch = 0; batch < batches; batch += 1)
-    await step(post("/collect/json/web", people.slice(batch * 200, batch * 200 + 200)));
-  progress.finish();
 }

@@ -1,7 +1,5 @@
 import { expect } from "chai";
-import { csvRows } from "../../src/commands/ingest/csv-rows.js";
-import type { Row, RowReader } from "../../src/commands/ingest/rows.js";
-import { lineRows } from "../../src/commands/ingest/rows.js";
+import { csvRows, lineRows, type Row, type RowReader } from "../../src/commands/ingest/rows.js";
 import { CsvReader, type CsvRecord, csvCells } from "../../src/formats/csv.js";
 import { instantReader } from "../../src/formats/instant.js";
 import { parseLine } from "../../src/formats/line-protocol.js";
@@ -38,7 +36,7 @@ describe("the work on a number grows with its length, not with the square of it:
     it(`${name} in a file of line protocol, and as a value or a time in CSV`, () => {
       const csv = csvRows("ts,value", defaults) as RowReader<CsvRecord["cells"]>;
       for (const length of LENGTHS) {
-        runBounded(() => lineRows(defaults, "ns", 0)(`m value=${number(length)}`, row));
+        runBounded(() => lineRows({ ...defaults, precision: "ns" }, 0)(`m value=${number(length)}`, row));
         runBounded(() => csv(csvCells(`2024-06-01,${number(length)}`), row));
         expect(runBounded(() => instantReader()(number(length)))).to.be.NaN;
       }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { ArraySplitter } from "../../src/commands/collect/array-splitter.js";
+import { ArraySplitter } from "../../src/commands/message-file.js";
 import { rejectionsIn, runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";

@@ -1,10 +1,9 @@
 import { expect } from "chai";
-import { csvRows, isCsvHeader } from "../../src/commands/ingest/csv-rows.js";
-import type { Row, RowReader } from "../../src/commands/ingest/rows.js";
+import { csvRows, isCsvHeader, type Row, type RowReader } from "../../src/commands/ingest/rows.js";
 import type { LineIssue } from "../../src/commands/rejections.js";
 import { type CsvRecord, csvCells } from "../../src/formats/csv.js";
 
-const nothingNamed = { dimension: undefined, dimensionId: undefined, dimensionType: undefined };
+const nothingNamed = {};
 const JUNE = Date.UTC(2024, 5, 1);
 
 describe("rows of CSV", () => {

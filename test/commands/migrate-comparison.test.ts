@@ -1,6 +1,11 @@
 import { expect } from "chai";
-import { Checksum, canonical } from "../../src/commands/migrate/checksum.js";
-import { type Comparison, comparisonTable, isEqual } from "../../src/commands/migrate/comparison.js";
+import {
+  Checksum,
+  type Comparison,
+  canonical,
+  comparisonTable,
+  isEqual,
+} from "../../src/commands/migrate/comparison.js";
 
 describe("what npm run migrate compares", () => {
   const summaryOf = (...records: unknown[]) => {

@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { madeUpSegments, membersOf } from "../../src/commands/seed/people.js";
-import { madeUpExperiences, madeUpSeries } from "../../src/commands/seed/series.js";
+import { madeUpExperiences, madeUpSegments, madeUpSeries, membersOf } from "../../src/commands/made-up-data.js";
 import { runToEnd } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 
@@ -67,7 +66,7 @@ describe("made-up data", function () {
   });
 
   const wrong: [string, string[], Record<string, string>, RegExp][] = [
-    ["a key that the service does not know", [], { ENTITY_METRICS_KEY: "em_a_b" }, /401/],
+    ["a key that the service does not know", [], { ENTITY_METRICS_KEY: "em_a_b" }, /does not know the key/],
     ["no number of weeks", ["--weeks", "many"], {}, /--weeks is a whole number/],
   ];
   for (const [what, args, environment, words] of wrong) {

@@ -1,70 +1,63 @@
-import { statSync } from "node:fs";
-import { StartError } from "../../errors.js";
 import { CsvReader, type CsvRecord } from "../../formats/csv.js";
-import type { Precision } from "../../formats/line-protocol.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
 import type { Series } from "../../metrics/series.js";
-import { instantIssue, writeWindow } from "../../metrics/writable-points.js";
-import { megabytes, Progress } from "../progress.js";
+import {
+  instantIssue,
+  isSeries,
+  type SeriesIssue,
+  WritableSeries,
+  writeWindow,
+} from "../../metrics/writable-points.js";
+import { fileLines } from "../input-file.js";
+import { megabytes } from "../progress.js";
 import { origin, type Rejections } from "../rejections.js";
 import { InterruptedError, UsageError } from "../run-command.js";
-import { csvRows, isCsvHeader, otherSeparator } from "./csv-rows.js";
-import { fileLines } from "./file-lines.js";
-import { jsonRows, lineRows, type Row, type RowDefaults, type RowReader } from "./rows.js";
-import type { SeriesNumbers } from "./series-numbers.js";
+import type { Sending } from "../send-files.js";
+import {
+  csvRows,
+  isCsvHeader,
+  jsonRows,
+  lineRows,
+  otherSeparator,
+  type PointOptions,
+  type Row,
+  type RowReader,
+} from "./rows.js";
 import type { SlotFold } from "./slot-fold.js";
+import type { Folding } from "./slot-table.js";
 
-export interface ReadFilesParts {
+interface Reading {
   readonly files: readonly string[];
-  readonly defaults: RowDefaults;
-  readonly precision: Precision;
+  readonly options: PointOptions;
   readonly now: number;
   readonly numbers: SeriesNumbers;
   readonly fold: SlotFold;
-  readonly rejections: Rejections;
-  readonly signal: AbortSignal;
 }
 
-/** Reads every file into the fold; answers how many points that were. Lines that are none are rejections. */
-export async function readFiles(parts: ReadFilesParts): Promise<number> {
-  const progress = new Progress("reading", { unit: "MB", total: sizeOf(parts.files), format: megabytes });
-  parts.rejections.sayBy((line) => progress.say(line));
-  try {
-    return await readAll(parts, progress);
-  } finally {
-    progress.finish();
-  }
-}
-
-async function readAll(parts: ReadFilesParts, progress: Progress): Promise<number> {
-  const { files, signal } = parts;
-  let before = 0;
-  let points = 0;
-  for (const [index, file] of files.entries()) {
-    let bytes = 0;
-    let reader: LineReader | undefined;
-    for await (const lines of fileLines(file, (read) => (bytes = read))) {
-      if (signal.aborted) throw new InterruptedError(`Stopped while reading ${file}; nothing has been sent`);
-      reader ??= openReader(lines[0] as Line, file, index, parts);
-      points += reader.take(lines);
-      progress.update(before + bytes);
+/** Reads every file into the fold; resolves with the number of points in them. Lines that are none are rejected. */
+export function readFiles(reading: Reading, { stage, bytes: total, rejections, signal }: Sending): Promise<number> {
+  return stage("reading", { unit: "MB", total, format: megabytes }, async (progress) => {
+    let before = 0;
+    let points = 0;
+    for (const [index, file] of reading.files.entries()) {
+      let bytes = 0;
+      let reader: LineReader | undefined;
+      for await (const lines of fileLines(file, (read) => (bytes = read))) {
+        if (signal.aborted) throw new InterruptedError(`Stopped while reading ${file}; nothing has been sent`);
+        reader ??= openReader(lines[0] as Line, file, index, { ...reading, rejections });
+        points += reader.take(lines);
+        progress.update(before + bytes);
+      }
+      points += reader?.end() ?? 0;
+      before += bytes;
     }
-    points += reader?.end() ?? 0;
-    before += bytes;
-  }
-  progress.update(before);
-  return points;
+    progress.update(before);
+    return points;
+  });
 }
 
-/** Bytes of all files; undefined when one of them is a stream. */
-function sizeOf(files: readonly string[]): number | undefined {
-  if (files.includes("-")) return undefined;
-  return files.reduce((sum, file) => {
-    const stat = statSync(file, { throwIfNoEntry: false });
-    if (stat === undefined) throw new StartError(`${file}: there is no such file`);
-    if (stat.isDirectory()) throw new StartError(`${file} is a folder, not a file`);
-    return sum + stat.size;
-  }, 0);
+interface ReaderParts extends Reading {
+  readonly rejections: Rejections;
 }
 
 interface LineReader {
@@ -73,10 +66,10 @@ interface LineReader {
 }
 
 /** A reader for the format that the first line of a file shows. */
-function openReader(first: Line, file: string, index: number, parts: ReadFilesParts): LineReader {
-  const { defaults, precision, now } = parts;
+function openReader(first: Line, file: string, index: number, parts: ReaderParts): LineReader {
+  const { options, now } = parts;
   if (isCsvHeader(first.text)) {
-    const rows = csvRows(first.text, defaults);
+    const rows = csvRows(first.text, options);
     if (typeof rows === "string") throw new UsageError(`${file}: ${rows}`);
     const reader = new CsvReader();
     const take = (records: readonly CsvRecord[]) =>
@@ -96,7 +89,7 @@ function openReader(first: Line, file: string, index: number, parts: ReadFilesPa
     throw new UsageError(`${file}: its columns are separated by ${separator}; CSV is read with commas`);
   }
   const isJson = first.text.trimStart().startsWith("{");
-  const rows = isJson ? jsonRows(defaults) : lineRows(defaults, precision, now);
+  const rows = isJson ? jsonRows(options) : lineRows(options, now);
   const isComment = (line: Line) => !isJson && line.text.trimStart().startsWith("#");
   return {
     take: (lines) =>
@@ -115,7 +108,7 @@ function takeRows<Source extends Pick<Line, "number" | "issue">>(
   sources: readonly Source[],
   read: RowReader<Source>,
   file: number,
-  { numbers, fold, rejections, now }: ReadFilesParts,
+  { numbers, fold, rejections, now }: ReaderParts,
 ): number {
   const row: Row = { dimension: undefined, dimension_id: undefined, dimension_type: undefined, value: 0, ms: 0 };
   const window = writeWindow(now, undefined);
@@ -140,4 +133,33 @@ function takeRows<Source extends Pick<Line, "number" | "issue">>(
     }
   }
   return points;
+}
+
+/** Numbers, from 0, for the series that files name, and how the values of each fold. */
+export class SeriesNumbers {
+  readonly series: Series[] = [];
+  readonly foldings: Folding[] = [];
+  readonly #folding: Folding | undefined;
+  readonly #writable = new WritableSeries();
+  readonly #numbers = new Map<Series, number>();
+
+  /** `folding` holds for every series; without it counts are summed, and of sizes the last stays. */
+  constructor(folding: Folding | undefined) {
+    this.#folding = folding;
+  }
+
+  /** The number of a series that may be written, or what is wrong with its names. */
+  find(dimension: unknown, id: unknown, type: unknown): number | SeriesIssue {
+    const found = this.#writable.find(dimension, id, type);
+    if (!isSeries(found)) return found;
+    return this.#numbers.get(found) ?? this.#add(found);
+  }
+
+  #add(series: Series): number {
+    const number = this.series.length;
+    this.series.push(series);
+    this.foldings.push(this.#folding ?? (series.dimension.defaultAggregation === "sum" ? "sum" : "last"));
+    this.#numbers.set(series, number);
+    return number;
+  }
 }

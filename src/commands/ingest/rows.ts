@@ -1,3 +1,4 @@
+import { type CsvRecord, csvCells } from "../../formats/csv.js";
 import { instantReader } from "../../formats/instant.js";
 import { decimal, metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
 import type { LineIssue } from "../rejections.js";
@@ -12,27 +13,80 @@ export interface Row {
   ms: number;
 }
 
-/** What the options of the command say of every row; they win over what a line says. */
-export interface RowDefaults {
-  readonly dimension: string | undefined;
-  readonly dimensionId: string | undefined;
-  readonly dimensionType: string | undefined;
+/** What the options of the command say of every row; it wins over what a line says. */
+export interface NamedSeries {
+  readonly dimension?: string;
+  readonly dimensionId?: string;
+  readonly dimensionType?: string;
+}
+
+export interface PointOptions extends NamedSeries {
+  /** Unit of the timestamps of line protocol. */
+  readonly precision: Precision;
 }
 
 /** Reads one line, or its cells, into `row`; returns what is wrong with it, or undefined when nothing is. */
 export type RowReader<Source = string> = (source: Source, row: Row) => LineIssue | undefined;
 
-export const BAD_TIME: LineIssue = { code: "invalid_time", message: "its time is none that is understood" };
-export const BAD_VALUE: LineIssue = { code: "invalid_value", message: "its value is not a finite number" };
+const BAD_TIME: LineIssue = { code: "invalid_time", message: "its time is none that is understood" };
+const BAD_VALUE: LineIssue = { code: "invalid_value", message: "its value is not a finite number" };
+
+const TIME_COLUMNS = ["ts", "time", "timestamp"];
+
+/** Whether a line is the header of a CSV file of points: it names a time and a value. */
+export function isCsvHeader(text: string): boolean {
+  const names = columnNames(text);
+  return names.includes("value") && names.some((name) => TIME_COLUMNS.includes(name));
+}
+
+/** Other separators than the comma that programs write, as a person names them. */
+const SEPARATORS: readonly [separator: string, name: string][] = [
+  [";", "semicolons"],
+  ["\t", "tabs"],
+  ["|", "vertical bars"],
+];
+
+/** What separates the columns of a header that would be one with commas, in words; undefined when it is no such header. */
+export function otherSeparator(text: string): string | undefined {
+  return SEPARATORS.find(([separator]) => isCsvHeader(text.replaceAll(separator, ",")))?.[1];
+}
+
+/** A reader of records under this header; or, as a text, why there can be none. */
+export function csvRows(header: string, named: NamedSeries): RowReader<CsvRecord["cells"]> | string {
+  const names = columnNames(header);
+  const column = (name: string) => names.indexOf(name);
+  const [dimension, id, type] = [column("dimension"), column("dimension_id"), column("dimension_type")];
+  const [value, time] = [column("value"), names.findIndex((name) => TIME_COLUMNS.includes(name))];
+  if (named.dimension === undefined && dimension < 0) return "no column dimension, and no --dimension";
+  if (named.dimensionId === undefined && id < 0) return "no column dimension_id, and no --dimension-id";
+  const readInstant = instantReader();
+
+  return (cells, row) => {
+    if (cells === undefined || cells.length !== names.length) {
+      return { code: "invalid_row", message: `it does not have ${names.length} columns` };
+    }
+    row.dimension = named.dimension ?? cells[dimension]?.trim();
+    row.dimension_id = named.dimensionId ?? cells[id];
+    row.dimension_type = named.dimensionType ?? (cells[type]?.trim() || "size");
+    row.value = numberIn((cells[value] as string).trim());
+    row.ms = readInstant(cells[time]);
+    if (Number.isNaN(row.ms)) return BAD_TIME;
+    return Number.isNaN(row.value) ? BAD_VALUE : undefined;
+  };
+}
+
+function columnNames(header: string): string[] {
+  return (csvCells(header) ?? []).map((name) => name.trim().toLowerCase());
+}
 
 /** The finite number that a text is, else NaN. */
-export function numberIn(text: string): number {
+function numberIn(text: string): number {
   const value = decimal(text);
   return value !== undefined && Number.isFinite(value) ? value : Number.NaN;
 }
 
 /** A reader of lines of JSON: `{ dimension, dimension_id, dimension_type, value, ts }`, `time` or `timestamp` for `ts`. */
-export function jsonRows(defaults: RowDefaults): RowReader {
+export function jsonRows(named: NamedSeries): RowReader {
   const readInstant = instantReader();
   return (text, row) => {
     let point: unknown;
@@ -45,9 +99,9 @@ export function jsonRows(defaults: RowDefaults): RowReader {
       return { code: "not_an_object", message: "it is not a JSON object" };
     }
     const fields = point as Record<string, unknown>;
-    row.dimension = defaults.dimension ?? fields.dimension;
-    row.dimension_id = defaults.dimensionId ?? fields.dimension_id;
-    row.dimension_type = defaults.dimensionType ?? fields.dimension_type ?? "size";
+    row.dimension = named.dimension ?? fields.dimension;
+    row.dimension_id = named.dimensionId ?? fields.dimension_id;
+    row.dimension_type = named.dimensionType ?? fields.dimension_type ?? "size";
     row.ms = readInstant(fields.ts ?? fields.time ?? fields.timestamp);
     if (Number.isNaN(row.ms)) return BAD_TIME;
     if (typeof fields.value !== "number" || !Number.isFinite(fields.value)) return BAD_VALUE;
@@ -57,15 +111,15 @@ export function jsonRows(defaults: RowDefaults): RowReader {
 }
 
 /** A reader of line protocol; a line without a timestamp means `now` (Unix ms). */
-export function lineRows(defaults: RowDefaults, precision: Precision, now: number): RowReader {
+export function lineRows(options: PointOptions, now: number): RowReader {
   return (text, row) => {
     const parsed = parseLine(text);
     if ("issue" in parsed) return { code: "invalid_line", message: `it is not line protocol: ${parsed.issue}` };
-    const line = metricLine(parsed, precision);
+    const line = metricLine(parsed, options.precision);
     if ("issue" in line) return { code: "invalid_line", message: line.issue };
-    row.dimension = defaults.dimension ?? line.dimension;
-    row.dimension_id = defaults.dimensionId ?? line.dimension_id;
-    row.dimension_type = defaults.dimensionType ?? line.dimension_type;
+    row.dimension = options.dimension ?? line.dimension;
+    row.dimension_id = options.dimensionId ?? line.dimension_id;
+    row.dimension_type = options.dimensionType ?? line.dimension_type;
     row.value = line.value;
     row.ms = line.ms ?? now;
     return undefined;

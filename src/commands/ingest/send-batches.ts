@@ -1,50 +1,148 @@
-import { StartError } from "../../errors.js";
-import type { Progress } from "../progress.js";
+import type { Series } from "../../metrics/series.js";
 import type { LineIssue, Rejections } from "../rejections.js";
-import { InterruptedError } from "../run-command.js";
-import type { ServiceAnswer, ServiceClient } from "../service-client.js";
-import { type Batch, type BatchPoint, encodeBatch } from "./batches.js";
+import { endedAt, type Sending } from "../send-files.js";
+import { issuesOf, unexpected } from "../service-client.js";
+import { type Slot, seriesOfKey, slotOfKey } from "./slot-table.js";
+
+/** Points of one request, by series, then by time. */
+type Batch = readonly BatchPoint[];
+
+interface BatchPoint {
+  readonly series: Series;
+  /** Start of the slot, Unix ms. */
+  readonly ts: number;
+  readonly value: number;
+  readonly origin: number;
+}
+
+/** The most points and about the most bytes of a request. */
+const POINTS = 50_000;
+const BYTES = 8_000_000;
+
+/** What a point takes up at most when it is written out, beside its id. */
+const POINT_BYTES = 120;
+
+/** Cuts slots into batches that a request may hold. A sum that has left the range of numbers is rejected. */
+export function* batches(slots: Iterable<Slot>, series: readonly Series[], rejections: Rejections): Generator<Batch> {
+  let points: BatchPoint[] = [];
+  let bytes = 0;
+  for (const { key, value, origin } of slots) {
+    if (!Number.isFinite(value)) {
+      rejections.add(origin, { code: "invalid_value", message: "the values of its slot add up to no finite number" });
+      continue;
+    }
+    const one = series[seriesOfKey(key)] as Series;
+    points.push({ series: one, ts: slotOfKey(key) * one.dimension.slotMs, value, origin });
+    bytes += POINT_BYTES + 3 * one.id.length;
+    if (points.length < POINTS && bytes < BYTES) continue;
+    yield points;
+    points = [];
+    bytes = 0;
+  }
+  if (points.length > 0) yield points;
+}
 
 /** Requests under way at once. */
 const AT_ONCE = 3;
 
-export interface SendParts {
-  readonly client: ServiceClient;
-  readonly rejections: Rejections;
-  readonly progress: Progress;
-  readonly signal: AbortSignal;
+/** Sends every batch; resolves with the number of points that were written. `total` is that of all slots. Stops at the first error. */
+export function sendBatches(batches: Iterable<Batch>, total: number, sending: Sending): Promise<number> {
+  return sending.stage("sending", { unit: "slots", total }, async (progress) => {
+    const queue = batches[Symbol.iterator]();
+    const underWay: Batch[] = [];
+    const refusedTimes = new RefusedTimes();
+    let sent = 0;
+    let failed: { readonly error: unknown } | undefined;
+
+    const work = async () => {
+      while (failed === undefined) {
+        const { value: batch, done } = queue.next();
+        if (done) return;
+        underWay.push(batch);
+        try {
+          const written = await sendBatch(batch, refusedTimes, sending);
+          sent += written;
+        } catch (error) {
+          failed ??= { error };
+          return;
+        }
+        underWay.splice(underWay.indexOf(batch), 1);
+        progress.update(sent);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    if (failed !== undefined) throw endedAt(placeOf(underWay[0], sent), failed.error, sending.signal);
+    return sent;
+  });
 }
 
-/** Sends every batch; answers how many points were written. Stops at the first failure, and says in its words where. */
-export async function sendBatches(batches: Iterable<Batch>, parts: SendParts): Promise<number> {
-  const queue = batches[Symbol.iterator]();
-  const underWay: Batch[] = [];
-  const refusedTimes = new RefusedTimes();
-  let sent = 0;
-  let failure: unknown;
+/** Sends a batch, without the points that the service refuses: these become rejections. Resolves with the number of points that were written. */
+async function sendBatch(batch: Batch, refused: RefusedTimes, sending: Sending): Promise<number> {
+  const points = batch.filter((point) => {
+    const issue = refused.issueOf(point.ts);
+    if (issue !== undefined) sending.rejections.add(point.origin, issue);
+    return issue === undefined;
+  });
+  if (points.length === 0) return 0;
+  const { body, times } = encodeBatch(points);
+  const answer = await sending.client.send("POST", "/api/metric/points", body, { "Content-Type": "application/json" });
+  if (answer.status === 200) return points.length;
+  if (answer.status === 413 && points.length > 1) return sendHalves(points, refused, sending);
+  const errors = answer.status === 400 ? issuesOf(answer) : [];
+  const learnt = errors.filter(({ code, path }) => refused.learn(code, times[Number(/\[(\d+)\]/.exec(path)?.[1])]));
+  if (learnt.length > 0) return sendBatch(points, refused, sending);
+  if (answer.status !== 400) throw unexpected(answer);
+  if (points.length > 1) return sendHalves(points, refused, sending);
+  const issue = errors[0] ?? { code: "refused", message: "the service refused it" };
+  for (const { origin } of points) sending.rejections.add(origin, issue);
+  return 0;
+}
 
-  const work = async () => {
-    while (failure === undefined) {
-      const { value: batch, done } = queue.next();
-      if (done) return;
-      underWay.push(batch);
-      try {
-        const written = await sendBatch(batch, refusedTimes, parts);
-        sent += written;
-      } catch (error) {
-        failure ??= error;
-        return;
-      }
-      underWay.splice(underWay.indexOf(batch), 1);
-      parts.progress.update(sent);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  parts.progress.finish();
-  if (failure === undefined) return sent;
-  const place = placeOf(underWay[0], sent);
-  if (parts.signal.aborted) throw new InterruptedError(`Stopped. ${place}`, { cause: failure });
-  throw new StartError(`${messageOf(failure)}. ${place}`, { cause: failure });
+async function sendHalves(points: readonly BatchPoint[], refused: RefusedTimes, sending: Sending): Promise<number> {
+  const middle = points.length >> 1;
+  const first = await sendBatch(points.slice(0, middle), refused, sending);
+  return first + (await sendBatch(points.slice(middle), refused, sending));
+}
+
+/** A batch as a request body: a block where that is small, else an array. */
+interface EncodedBatch {
+  readonly body: string;
+  /** The times that the positions in the service's error paths stand for. */
+  readonly times: readonly number[];
+}
+
+function encodeBatch(points: Batch): EncodedBatch {
+  const times = [...new Set(points.map(({ ts }) => ts))].sort((a, b) => a - b);
+  const columns = columnsOf(points);
+  if (columns.length * times.length <= 3 * points.length) return { body: block(columns, times), times };
+  return { body: JSON.stringify(points.map(flat)), times: points.map(({ ts }) => ts) };
+}
+
+/** Stretches of points of one series. */
+function columnsOf(points: readonly BatchPoint[]): BatchPoint[][] {
+  const columns: BatchPoint[][] = [];
+  for (const point of points) {
+    const column = columns.at(-1);
+    if (column?.[0]?.series === point.series) column.push(point);
+    else columns.push([point]);
+  }
+  return columns;
+}
+
+function block(columns: readonly BatchPoint[][], times: readonly number[]): string {
+  const values = columns.map((column) => {
+    let next = 0;
+    return times.map((ts) => (column[next]?.ts === ts ? (column[next++] as BatchPoint).value : null));
+  });
+  return JSON.stringify({ series: columns.map(([first]) => names((first as BatchPoint).series)), ts: times, values });
+}
+
+function flat({ series, ts, value }: BatchPoint): object {
+  return { ...names(series), value, ts };
+}
+
+function names({ dimension, id, type }: Series): object {
+  return { dimension: dimension.name, dimension_id: id, dimension_type: type };
 }
 
 /** Times that the service has refused, and with them every time before or after: it says only of some. */
@@ -68,46 +166,9 @@ class RefusedTimes {
   }
 }
 
-/** Sends a batch, without the points that the service refuses: these become rejections. Answers how many were written. */
-async function sendBatch(batch: Batch, refused: RefusedTimes, parts: SendParts): Promise<number> {
-  const points = batch.points.filter((point) => {
-    const issue = refused.issueOf(point.ts);
-    if (issue !== undefined) parts.rejections.add(point.origin, issue);
-    return issue === undefined;
-  });
-  if (points.length === 0) return 0;
-  const { body, times } = encodeBatch({ points });
-  const answer = await parts.client.post("/api/metric/points", body, { "Content-Type": "application/json" });
-  if (answer.status === 200) return points.length;
-  if (answer.status === 413 && points.length > 1) return sendHalves(points, refused, parts);
-  const errors = answer.status === 400 ? errorsOf(answer) : [];
-  const learnt = errors.filter(({ code, path }) => refused.learn(code, times[Number(/\[(\d+)\]/.exec(path)?.[1])]));
-  if (learnt.length > 0) return sendBatch({ points }, refused, parts);
-  if (answer.status !== 400) throw new StartError(`The service answered ${answer.status}`);
-  if (points.length > 1) return sendHalves(points, refused, parts);
-  const issue = errors[0] ?? { code: "refused", message: "the service refused it" };
-  for (const { origin } of points) parts.rejections.add(origin, issue);
-  return 0;
-}
-
-async function sendHalves(points: readonly BatchPoint[], refused: RefusedTimes, parts: SendParts): Promise<number> {
-  const middle = points.length >> 1;
-  const first = await sendBatch({ points: points.slice(0, middle) }, refused, parts);
-  return first + (await sendBatch({ points: points.slice(middle) }, refused, parts));
-}
-
-function errorsOf({ body }: ServiceAnswer): { code: string; path: string; message: string }[] {
-  const errors = (body as { errors?: unknown } | undefined)?.errors;
-  return Array.isArray(errors) ? errors : [];
-}
-
-function messageOf(failure: unknown): string {
-  return failure instanceof Error ? failure.message : String(failure);
-}
-
 function placeOf(batch: Batch | undefined, sent: number): string {
   const again = "Running it again is safe: what is there is written again as it is";
-  const first = batch?.points[0];
+  const first = batch?.[0];
   if (first === undefined || sent === 0) return `No slot is known to be written. ${again}`;
   const { series, ts } = first;
   const place = `${series.dimension.name} ${series.id} ${series.type} at ${new Date(ts).toISOString()}`;

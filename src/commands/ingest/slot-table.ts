@@ -3,6 +3,14 @@ export type Folding = "sum" | "max" | "min" | "last";
 
 export const foldings: readonly Folding[] = ["sum", "max", "min", "last"];
 
+/** What two values of a slot become; `isLater`: the second is not earlier than the first. */
+export function folded(folding: Folding, first: number, second: number, isLater: boolean): number {
+  if (folding === "sum") return first + second;
+  if (folding === "max") return Math.max(first, second);
+  if (folding === "min") return Math.min(first, second);
+  return isLater ? second : first;
+}
+
 /** One folded slot: its key, the value, the latest time that went into it, and which line said that. */
 export interface Slot {
   key: number;
@@ -62,12 +70,9 @@ export class SlotTable {
   add(key: number, value: number, ms: number, origin: number, folding: Folding): void {
     let at = this.#find(key);
     if (this.#keys[at] === key) {
-      const known = this.#values[at] as number;
-      if (folding === "sum") this.#values[at] = known + value;
-      else if (folding === "max") this.#values[at] = Math.max(known, value);
-      else if (folding === "min") this.#values[at] = Math.min(known, value);
-      else if (ms >= (this.#times[at] as number)) this.#values[at] = value;
-      if (ms < (this.#times[at] as number)) return;
+      const isLater = ms >= (this.#times[at] as number);
+      this.#values[at] = folded(folding, this.#values[at] as number, value, isLater);
+      if (!isLater) return;
     } else {
       if (this.#count >= this.#keys.length * FILLED && this.#keys.length < this.#capacity) {
         this.#grow();

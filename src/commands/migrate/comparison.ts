@@ -1,4 +1,4 @@
-import type { Summary } from "./checksum.js";
+import { createHash } from "node:crypto";
 
 /** What was found of one part on both sides. */
 export interface Comparison {
@@ -30,4 +30,49 @@ export function comparisonTable(comparisons: readonly Comparison[]): string {
         .trimEnd(),
     )
     .join("\n");
+}
+
+/** How many things there are, and a checksum over them that does not depend on their order. */
+export interface Summary {
+  readonly count: number;
+  /** 32 hex characters. */
+  readonly checksum: string;
+}
+
+/** The sum, modulo 2^128, of a digest of each thing. */
+export class Checksum {
+  #count = 0;
+  #sum = 0n;
+
+  /** Adds a record: of two that hold the same, in whatever order of names, the digests are the same. */
+  addRecord(record: unknown): void {
+    this.#add(canonical(record), 1);
+  }
+
+  /** Adds saved values: `count` of them that are not NaN. */
+  addValues(name: string, values: Float64Array, count: number): void {
+    // All ways to write NaN are one, and so are both zeros.
+    const plain = values.map((value) => (Number.isNaN(value) ? Number.NaN : value + 0));
+    this.#add(name, count, new Uint8Array(plain.buffer));
+  }
+
+  get summary(): Summary {
+    return { count: this.#count, checksum: this.#sum.toString(16).padStart(32, "0") };
+  }
+
+  #add(text: string, count: number, bytes: Uint8Array = new Uint8Array()): void {
+    const digest = createHash("sha256").update(text).update(bytes).digest("hex");
+    this.#sum = BigInt.asUintN(128, this.#sum + BigInt(`0x${digest.slice(0, 32)}`));
+    this.#count += count;
+  }
+}
+
+/** JSON with names in order; bytes as hex, and what is undefined left out. */
+export function canonical(value: unknown): string {
+  if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("hex"));
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  fields.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(",")}}`;
 }

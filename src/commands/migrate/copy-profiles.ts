@@ -1,7 +1,6 @@
 import type { CopyRecord, Part, PartSource, PartTarget, ProfileSource, ProfileTarget } from "../../stores/copy.js";
 import { Progress } from "../progress.js";
-import { Checksum, canonical } from "./checksum.js";
-import type { Comparison } from "./comparison.js";
+import { Checksum, type Comparison, canonical } from "./comparison.js";
 
 /** In this order: whoever is erased is known before anything of them could be read. */
 const parts: readonly Part[] = [

@@ -3,8 +3,7 @@ import { type SlotColumn, seriesKey } from "../../metrics/series.js";
 import { columnSince } from "../../metrics/slot-columns.js";
 import type { SeriesSource, SeriesTarget } from "../../stores/copy.js";
 import { Progress } from "../progress.js";
-import { Checksum } from "./checksum.js";
-import type { Comparison } from "./comparison.js";
+import { Checksum, type Comparison } from "./comparison.js";
 
 /** Slots written at once: below what a server takes as one request. */
 const WRITE_SLOTS = 50_000;

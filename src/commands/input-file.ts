@@ -1,15 +1,26 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { StartError } from "../../errors.js";
-import { type Line, LineSplitter } from "../../formats/line-splitter.js";
+import { StartError } from "../errors.js";
+import { type Line, LineSplitter } from "../formats/line-splitter.js";
 
 const LINE_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
+/** Bytes of all files as they lie there; undefined when one of them is stdin. */
+export function inputBytes(files: readonly string[]): number | undefined {
+  if (files.includes("-")) return undefined;
+  return files.reduce((sum, file) => {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    if (stat === undefined) throw new StartError(`${file}: there is no such file`);
+    if (stat.isDirectory()) throw new StartError(`${file} is a folder, not a file`);
+    return sum + stat.size;
+  }, 0);
+}
+
 /**
  * The lines of a file, or of stdin when it is named `-`, in batches, in constant memory; gzip is inflated on the way.
- * `onBytes` is told how many bytes have been read of the file as it lies there.
+ * `onBytes` gets the number of bytes that have been read of the file as it lies there.
  */
 export async function* fileLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(LINE_BYTES);
@@ -24,7 +35,7 @@ export async function* fileLines(path: string, onBytes: (bytes: number) => void)
 /** The bytes of a file as `fileLines` reads them. */
 export async function* fileChunks(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
   try {
-    yield* withoutMark(inflated(counted(source(path), onBytes)));
+    yield* inflated(counted(source(path), onBytes));
   } catch (error) {
     throw new StartError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "it is damaged"})`);
   }
@@ -47,23 +58,15 @@ async function* counted(chunks: AsyncIterable<Buffer>, onBytes: (bytes: number) 
 async function* inflated(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const first = await chunks.next();
   if (first.done) return;
-  const all = prepended(first.value, chunks);
+  const all = prepended([first.value], chunks);
   if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) return yield* all;
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
   pipeline(Readable.from(all), gunzip, () => {});
   yield* gunzip;
 }
 
-async function* prepended(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
+/** Chunks that were taken from a stream, and then the rest of it. */
+export async function* prepended(head: readonly Buffer[], rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield* head;
   yield* rest;
-}
-
-/** Some programs put a byte order mark at the start of a text. */
-async function* withoutMark(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const first = await chunks.next();
-  if (first.done) return;
-  const marked = first.value[0] === 0xef && first.value[1] === 0xbb && first.value[2] === 0xbf;
-  yield marked ? first.value.subarray(3) : first.value;
-  yield* chunks;
 }

@@ -1,4 +1,50 @@
-import type { Line } from "../../formats/line-splitter.js";
+import { StartError } from "../errors.js";
+import { type Line, LineSplitter } from "../formats/line-splitter.js";
+import { fileChunks, prepended } from "./input-file.js";
+
+const LINE_BYTES = 1024 * 1024;
+
+/**
+ * The messages of a file of NDJSON or of one JSON array, or of stdin when it is named `-`; gzip is inflated on the way. Each
+ * is one line of text, with the number of the line of the file on which it begins. `onBytes` gets the number of
+ * bytes that have been read.
+ */
+export async function* readMessages(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Line[]> {
+  const chunks = fileChunks(path, onBytes);
+  const head: Buffer[] = [];
+  let first: string | undefined;
+  while (first === undefined) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    head.push(value);
+    first = /\S/.exec(value.toString("latin1").replace(BYTE_ORDER_MARK, ""))?.[0];
+  }
+  const all = prepended(head, chunks);
+  yield* first === "[" ? elementsOf(path, all) : linesOf(all);
+}
+
+/** Some programs put it at the start of a text. */
+const BYTE_ORDER_MARK = /^\u00ef\u00bb\u00bf/;
+
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+  const splitter = new LineSplitter(LINE_BYTES);
+  for await (const chunk of chunks) yield splitter.push(chunk);
+  yield splitter.end();
+}
+
+async function* elementsOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+  const splitter = new ArraySplitter();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  try {
+    for await (const chunk of chunks) yield splitter.push(decoder.decode(chunk, { stream: true }));
+    yield splitter.push(decoder.decode());
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    const reason = error instanceof TypeError ? "it is not valid UTF-8" : "there is something beside the array";
+    throw new StartError(`${path} is not a JSON array: ${reason}`);
+  }
+  if (!splitter.ended) throw new StartError(`${path} is not a whole JSON array: its end is missing`);
+}
 
 /**
  * Cuts a JSON array into its elements, as its text comes in, in memory of one element. Each comes as one line of JSON, with
