@@ -114,7 +114,7 @@ export async function compose(
     server: port.server,
     routes,
     async listen() {
-      await retryWhileUnavailable(deletions.erasure.eraseAgain, surroundings);
+      await retryWhileUnavailable(deletions.erasure.replay, surroundings);
       await retryWhileUnavailable(catalogue.endMemberships, surroundings);
       const address = await port.listen();
       const keep = keepMs(settings.history.keep);

@@ -9,11 +9,11 @@ export interface Deletion {
   /** The identity that was asked for. */
   readonly identity: IdentityHash;
   readonly acceptedAt: number;
-  /** Messages of `identity` not after this moment (Unix ms) are dropped. Only goes up. */
+  /** Messages of `identity` not after this instant (Unix ms) are dropped. Only goes up. */
   readonly cutOff: number;
   /** What is erased. Only grows. */
   readonly entities: readonly EntityId[];
-  /** Every identity known of them, each suppressed since it was added with the cut-off of that moment. Only grows. */
+  /** Every identity known of them, each suppressed since it was added, with the cut-off of that instant. Only grows. */
   readonly hashes: readonly IdentityHash[];
   /** One of `entities`, made for this request alone: its key seals `sealedIdentities` and dies with the request. */
   readonly sealer: EntityId;
@@ -21,7 +21,7 @@ export interface Deletion {
   readonly sealedIdentities: Uint8Array;
   /** Names of the downstream targets, fixed at acceptance. */
   readonly targets: readonly string[];
-  /** Stages done with: `profile`, then target names, then `verified`, `key`. Every stage can be repeated. */
+  /** Stages that are done: `profile`, then target names, then `verified`, `key`. Every stage can be repeated. */
   readonly done: readonly string[];
   /** Failed attempts since the last progress. */
   readonly attempts: number;
@@ -32,25 +32,32 @@ export interface Deletion {
   readonly completedAt: number | undefined;
 }
 
-/** Stages before and after those of the targets; a request whose stages are all done with is at `complete`. */
-const FIRST_STAGES = ["profile"];
+/** A list of identities, with the key of its own that the ledger keeps together with it. */
+export interface SealedList extends Pick<Deletion, "sealer" | "sealedIdentities"> {
+  readonly sealerKey: Uint8Array;
+}
+
+/** The first stage, before the targets: the live profile and the identities that lead to it. */
+export const PROFILE = "profile";
+
+/** Stages after the targets; a request whose stages are all done is at `complete`. */
 const LAST_STAGES = ["verified", "key"];
 const COMPLETE = "complete";
 
 /** Names of stages that no target can have. */
-export const ownStages: readonly string[] = [...FIRST_STAGES, ...LAST_STAGES, COMPLETE];
+export const ownStages: readonly string[] = [PROFILE, ...LAST_STAGES, COMPLETE];
 
-/** The stage that an open request is at: what it waits for when it was tried in vain. */
+/** The stage that an open request is at: what it waits for when an attempt has failed. */
 export function stageOf({ targets, done }: Pick<Deletion, "targets" | "done">): string {
-  return [...FIRST_STAGES, ...targets, ...LAST_STAGES].find((stage) => !done.includes(stage)) ?? COMPLETE;
+  return [PROFILE, ...targets, ...LAST_STAGES].find((stage) => !done.includes(stage)) ?? COMPLETE;
 }
 
-/** The ids that data can stand under: the sealer's id has nothing but a key. */
+/** The ids that data can be stored under: the sealer's id has nothing but a key. */
 export function dataIdsOf({ entities, sealer }: Pick<Deletion, "entities" | "sealer">): EntityId[] {
   return entities.filter((id) => id !== sealer);
 }
 
-/** Whether somebody should look at it: it keeps failing. */
+/** Whether it keeps failing, so that an operator should look at it. */
 export function isStuck({ attempts }: Pick<Deletion, "attempts">): boolean {
   return attempts >= STUCK_ATTEMPTS;
 }

@@ -1,7 +1,10 @@
 import type { EntityId, StoredEntity } from "../entities/entity.js";
+import { decodeDocument } from "../entities/entity-document.js";
+import type { EntityKeys } from "../entities/entity-keys.js";
 import type { EntityStore } from "../entities/entity-store.js";
 import type { HashIdentity, Identity, IdentityHash } from "../entities/identity.js";
-import type { SealedIdentities } from "./sealed-identities.js";
+import { batchSealing, type Sealing } from "../entities/sealed.js";
+import type { Deletion, SealedList } from "./deletion.js";
 
 export interface ScopeParts {
   readonly entities: Pick<EntityStore, "find">;
@@ -9,14 +12,14 @@ export interface ScopeParts {
   readonly hashIdentity: HashIdentity;
 }
 
-/** Whom a request means, as it was found. */
+/** The profiles and identities that a request means, as they were found. */
 export interface ErasureScope {
   readonly profiles: readonly StoredEntity[];
-  /** Every identity of theirs, and the one that was asked for. */
+  /** Every identity of the profiles, and the one that was asked for. */
   readonly hashes: readonly IdentityHash[];
   /** The same as written, as far as profiles say. */
   readonly identities: readonly Identity[];
-  /** Those of `hashes` that lead to no live profile, with the id that holds them: one that is being erased, or none. */
+  /** The `hashes` that lead to no live profile, each with the id that holds it: one that is being erased, or none. */
   readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
 
@@ -55,7 +58,7 @@ function isSince({ bindings }: StoredEntity, hash: IdentityHash, now: number): b
   return bindings.some((binding) => binding.hash === hash && binding.since <= now);
 }
 
-/** Every identity of the profiles: those that lead to them, and those written in them, which may lead to a newer profile by now. */
+/** Every identity of the profiles: the ones that lead to them, and the ones written in them, which may lead to a newer profile by now. */
 async function knownAs(
   { identities, hashIdentity }: ScopeParts,
   profiles: readonly StoredEntity[],
@@ -66,4 +69,53 @@ async function knownAs(
     ...written.map(({ table, identity }) => hashIdentity(table, identity)),
   ]);
   return { hashes: [...hashes], identities: written.map(({ identity }) => identity) };
+}
+
+/** The list of identities that a request needs for its remote targets. It is sealed, and dies with completion. */
+export interface SealedIdentities {
+  /** Seals the list under a new key of a fresh id. Nothing is stored. */
+  seal(identities: readonly Identity[]): Promise<SealedList>;
+  /** The list; empty when its key is destroyed, which happens only once every target is clean. */
+  open(deletion: Pick<Deletion, "sealer" | "sealedIdentities">): Promise<Identity[]>;
+  /** Identities as written in profiles; none of a profile whose key is gone. */
+  writtenIn(profiles: readonly StoredEntity[]): Promise<{ table: string; identity: Identity }[]>;
+}
+
+export function sealedIdentities(
+  sealing: Sealing,
+  keys: Pick<EntityKeys, "read">,
+  newId: () => EntityId,
+): SealedIdentities {
+  return {
+    async seal(identities) {
+      const sealer = newId();
+      const { seal, newKeys } = batchSealing(keys);
+      const sealerKey = newKeys([sealer]).get(sealer) as Uint8Array;
+      const plain = Buffer.from(JSON.stringify(united(identities).map(({ field, value }) => [field, value])));
+      const [sealed] = await seal([{ entity: sealer, plain }]);
+      return { sealer, sealedIdentities: sealed as Uint8Array, sealerKey };
+    },
+
+    async open({ sealer, sealedIdentities }) {
+      const [plain] = await sealing.open([{ entity: sealer, sealed: sealedIdentities }]);
+      if (plain === undefined) return [];
+      const pairs = JSON.parse(Buffer.from(plain).toString()) as [string, string][];
+      return pairs.map(([field, value]) => ({ field, value }));
+    },
+
+    async writtenIn(profiles) {
+      const plain = await sealing.open(profiles.map(({ id, sealed }) => ({ entity: id, sealed })));
+      return profiles.flatMap(({ table }, index) => {
+        const bytes = plain[index];
+        return bytes === undefined ? [] : decodeDocument(bytes).identities.map((identity) => ({ table, identity }));
+      });
+    },
+  };
+}
+
+/** Each identity once. */
+function united(identities: readonly Identity[]): Identity[] {
+  return [
+    ...new Map(identities.map((identity) => [JSON.stringify([identity.field, identity.value]), identity])).values(),
+  ];
 }

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { KeyedMutex } from "../async/keyed-mutex.js";
 import { withTimeLimit } from "../async/time-limit.js";
 import type { Clock } from "../clock.js";
@@ -9,18 +9,14 @@ import type { Sealing } from "../entities/sealed.js";
 import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
-import type { DeletionObserver } from "./deletion-observer.js";
-import type { DownstreamTarget } from "./downstream-target.js";
-import { eraseAgain } from "./erase-again.js";
-import type { ErasureWatermark } from "./erasure-watermark.js";
-import type { Ledger } from "./ledger.js";
+import { sealedIdentities } from "./erasure-scope.js";
+import type { DeletionObserver } from "./observe-deletions.js";
+import type { DownstreamTarget, ErasureWatermark, Ledger, WakeUp } from "./ports.js";
+import { replayLedger } from "./replay.js";
 import { requestDeletion } from "./request-deletion.js";
-import { runDeletion } from "./run-deletion.js";
-import { OWN_STORES, queueOf, runQueues } from "./run-queues.js";
-import { sealedIdentities } from "./sealed-identities.js";
-import { type Sweeper, sweeper } from "./sweeper.js";
-import type { WakeUp } from "./wake-up.js";
-import { LEASE_MS } from "./while-claimed.js";
+import { LEASE_MS, runDeletion } from "./run-deletion.js";
+import { OWN_STORES, runQueues } from "./run-queues.js";
+import { sweeper } from "./sweeper.js";
 
 export interface ErasureParts {
   readonly ledger: Ledger;
@@ -33,7 +29,7 @@ export interface ErasureParts {
   readonly targets: readonly DownstreamTarget[];
   readonly hashIdentity: HashIdentity;
   readonly clock: Clock;
-  /** Later than every arrival so far, at each call; shared with those who write. */
+  /** Later than every arrival so far, at each call; shared with the writers. */
   readonly arrivals: Clock;
   readonly log: Log;
   readonly observer: DeletionObserver;
@@ -57,11 +53,12 @@ export interface Erasure {
   request(table: string, identity: Identity): Promise<string>;
   /** See `runDeletion`: as far as it goes, through every target. */
   run(requestId: string): Promise<void>;
-  /** See `eraseAgain`: before the first read. */
-  eraseAgain(): Promise<void>;
+  /** See `replayLedger`: before the first read. */
+  replay(): Promise<void>;
   /** Runs what is open, from now on, and at each hint. */
   start(): void;
-  readonly sweeper: Sweeper;
+  /** Runs what is open and due, once. */
+  sweep(): Promise<void>;
   /** Resolves when no run is under way. */
   stop(): Promise<void>;
 }
@@ -71,17 +68,12 @@ export function openErasure(parts: ErasureParts): Erasure {
   const newId = () => randomBytes(16).toString("hex");
   const identities = sealedIdentities(parts.sealing, parts.entityKeys, newId);
   const common = { ...parts, identities };
-  const requestParts = {
-    ...common,
-    targets: targets.map(({ name }) => name),
-    newToken: () => randomBytes(10).toString("hex"),
-  };
-  const runParts = { ...common, newRunner: () => randomUUID() };
+  const requestParts = { ...common, targets: targets.map(({ name }) => name) };
   const mutex = new KeyedMutex();
   const remote = new Set(targets.flatMap(({ name, remote }) => (remote ? [name] : [])));
   const runIn = async (queue: string, requestId: string, keepsWaits: boolean): Promise<string | undefined> => {
     try {
-      return await runDeletion(runParts, requestId, { mayErase: (target) => target === queue, keepsWaits });
+      return await runDeletion(common, requestId, { mayErase: (target) => target === queue, keepsWaits });
     } catch (error) {
       parts.log.warn({ err: error, request: requestId }, "a deletion could not be run");
       wakeUp.hint(requestId, ERROR_MS);
@@ -96,7 +88,7 @@ export function openErasure(parts: ErasureParts): Erasure {
     const goesOnIn = await runIn(OWN_STORES, requestId, true);
     if (goesOnIn !== undefined) queues.add(goesOnIn, requestId);
   };
-  const sweeps = sweeper({ ...parts, queues, queueOf: (deletion) => queueOf(deletion, remote) });
+  const sweeps = sweeper({ ...parts, queues, remote });
 
   return {
     request: (table, identity) =>
@@ -110,14 +102,14 @@ export function openErasure(parts: ErasureParts): Erasure {
         throw error instanceof DOMException ? tookTooLong(error) : error;
       }),
     async run(requestId) {
-      await runDeletion(runParts, requestId, { mayErase: () => true, keepsWaits: false });
+      await runDeletion(common, requestId, { mayErase: () => true, keepsWaits: false });
     },
-    eraseAgain: () => eraseAgain(parts),
+    replay: () => replayLedger(common),
     start() {
       wakeUp.listen(runHinted);
       sweeps.start();
     },
-    sweeper: sweeps,
+    sweep: sweeps.sweep,
     async stop() {
       await Promise.all([wakeUp.close(), sweeps.stop(), queues.close()]);
     },

@@ -1,10 +1,17 @@
 import type { Meters } from "../meters.js";
 import { STUCK_ATTEMPTS } from "./deletion.js";
-import type { DeletionObserver } from "./deletion-observer.js";
-import type { Ledger } from "./ledger.js";
+import type { Ledger } from "./ports.js";
+
+/** Hears what happens to deletions, for `/metrics`. */
+export interface DeletionObserver {
+  /** A request is complete, so many ms after it was accepted. */
+  completed(tookMs: number): void;
+  /** An attempt failed: `profile`, `verified`, `key`, or the name of a target. */
+  failed(stage: string): void;
+}
 
 /** Counts what happens to deletions, for `/metrics`. */
-export function observeDeletions(meters: Meters, ledger: Ledger): DeletionObserver {
+export function observeDeletions(meters: Meters, ledger: Pick<Ledger, "countOpen">): DeletionObserver {
   meters.gauge("deletions_open", "Deletion requests that are not complete.", () => ledger.countOpen());
   meters.gauge("deletions_stuck", "Open deletion requests that keep failing.", () =>
     ledger.countOpen({ attempts: STUCK_ATTEMPTS }),

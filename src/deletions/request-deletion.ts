@@ -1,17 +1,16 @@
+import { randomBytes } from "node:crypto";
 import { againstWriters } from "../entities/against-writers.js";
 import { idsOf } from "../entities/entity.js";
 import type { Identity, IdentityHash } from "../entities/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
 import { type ErasureScope, expandScope, type ScopeParts } from "./erasure-scope.js";
-import type { Ledger } from "./ledger.js";
+import type { Ledger } from "./ports.js";
 
 export interface RequestParts extends ScopeParts {
   readonly ledger: Ledger;
   /** Names of the targets that a request accepted now is for. */
   readonly targets: readonly string[];
-  /** A random id of 20 hex characters. */
-  newToken(): string;
   readonly failpoint: Failpoint;
 }
 
@@ -44,6 +43,7 @@ async function repeatable({ ledger, entities }: RequestParts, hash: IdentityHash
   return (await entities.find(open.hashes)).profiles.size > 0 ? undefined : open;
 }
 
+/** What a caller asked for. */
 interface Asked {
   readonly identity: Identity;
   readonly hash: IdentityHash;
@@ -62,7 +62,7 @@ async function repeat(
   return (await parts.ledger.extend(open.requestId, open.revision, { cutOff, ...sealed }))?.requestId;
 }
 
-/** The list of identities under a new key, when that of the request is being overwritten: remote targets are told of the new cut-off too. */
+/** The list of identities under a new key, when that of the request is being overwritten: remote targets erase up to the new cut-off too. */
 async function resealed({ identities }: RequestParts, open: Deletion, identity: Identity) {
   if (!open.done.includes("verified")) return {};
   const sealed = await identities.seal([identity, ...(await identities.open(open))]);
@@ -77,7 +77,7 @@ async function accept(
 ): Promise<string | undefined> {
   const { identities, ledger, failpoint } = parts;
   const { sealerKey, ...sealed } = await identities.seal([identity, ...scope.identities]);
-  const requestId = `${parts.newToken()}-${Math.floor(now / 1000)}`;
+  const requestId = `${randomBytes(10).toString("hex")}-${Math.floor(now / 1000)}`;
   failpoint("K1");
   const sequence = await ledger.accept(
     {

@@ -1,4 +1,4 @@
-import { type Deletion, stageOf } from "./deletion.js";
+import { type Deletion, PROFILE, stageOf } from "./deletion.js";
 
 /** Requests that wait to be run, in queues that do not delay each other. */
 export interface RunQueues {
@@ -17,7 +17,7 @@ export const OWN_STORES = "";
 export function queueOf(deletion: Pick<Deletion, "targets" | "done">, remote: ReadonlySet<string>): string {
   const stage = stageOf(deletion);
   if (remote.has(stage)) return stage;
-  if (stage === "profile" || deletion.targets.includes(stage)) return OWN_STORES;
+  if (stage === PROFILE || deletion.targets.includes(stage)) return OWN_STORES;
   // All targets are erased: what follows verifies each of them once more.
   return deletion.targets.findLast((name) => remote.has(name)) ?? OWN_STORES;
 }

@@ -1,10 +1,8 @@
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
-import type { Deletion } from "./deletion.js";
-import { advanceWatermark } from "./erase-again.js";
-import type { ErasureWatermark } from "./erasure-watermark.js";
-import type { Ledger } from "./ledger.js";
-import type { RunQueues } from "./run-queues.js";
+import type { ErasureWatermark, Ledger } from "./ports.js";
+import { advanceWatermark } from "./replay.js";
+import { queueOf, type RunQueues } from "./run-queues.js";
 
 export interface SweeperParts {
   readonly ledger: Ledger;
@@ -12,8 +10,8 @@ export interface SweeperParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly queues: RunQueues;
-  /** The queue in which an open request is run. */
-  queueOf(deletion: Deletion): string;
+  /** Names of all remote targets. */
+  readonly remote: ReadonlySet<string>;
   /** Requests completed so many ms ago are forgotten; undefined: never. */
   readonly keepMs: number | undefined;
   /** From one look to the next, ms. */
@@ -37,12 +35,6 @@ const PAGE = 100;
 const PAGES = 10;
 const SOON_MS = 1_000;
 
-/** The same, begun at another place: processes that sweep at the same moment seldom meet at one request. */
-function fromAnywhere<T>(items: readonly T[]): T[] {
-  const start = Math.floor(Math.random() * items.length);
-  return [...items.slice(start), ...items.slice(0, start)];
-}
-
 export function sweeper(parts: SweeperParts): Sweeper {
   const { ledger, clock, log, queues, sweepEveryMs } = parts;
   const expireEvery = Math.ceil(EXPIRE_EVERY_MS / sweepEveryMs);
@@ -56,7 +48,7 @@ export function sweeper(parts: SweeperParts): Sweeper {
   async function look(): Promise<void> {
     for (let page = 0; page < PAGES && !stopped; page += 1) {
       const due = await ledger.open({ due: clock(), limit: PAGE, ...(after === undefined ? {} : { after }) });
-      for (const deletion of fromAnywhere(due)) queues.add(parts.queueOf(deletion), deletion.requestId);
+      for (const deletion of fromAnywhere(due)) queues.add(queueOf(deletion, parts.remote), deletion.requestId);
       after = due.length < PAGE ? undefined : due.at(-1)?.requestId;
       if (after === undefined) break;
     }
@@ -89,4 +81,10 @@ export function sweeper(parts: SweeperParts): Sweeper {
       await underWay;
     },
   };
+}
+
+/** The same, begun at a random place: processes that sweep at the same time seldom meet at one request. */
+function fromAnywhere<T>(items: readonly T[]): T[] {
+  const start = Math.floor(Math.random() * items.length);
+  return [...items.slice(start), ...items.slice(0, start)];
 }

@@ -1,12 +1,11 @@
 import { ownStages } from "../deletions/deletion.js";
-import type { DownstreamTarget } from "../deletions/downstream-target.js";
+import type { DownstreamTarget } from "../deletions/ports.js";
 import type { History } from "../entities/history.js";
 import type { MembershipIndex } from "../entities/membership-index.js";
 import { StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
-import { historyArchiveTarget } from "./history-archive.js";
-import { membershipIndexTarget } from "./membership-index.js";
 import { type RemoteTarget, remoteTarget } from "./remote-target.js";
+import { storeTarget } from "./store-target.js";
 
 export interface DownstreamParts {
   readonly memberships: MembershipIndex;
@@ -29,7 +28,10 @@ export function downstreamTargets({
   failpoint,
   stopping,
 }: DownstreamParts): DownstreamTarget[] {
-  const targets = [membershipIndexTarget(memberships, failpoint), historyArchiveTarget(history, failpoint)];
+  const targets = [
+    storeTarget("membership-index", memberships, failpoint),
+    storeTarget("history-archive", history, failpoint),
+  ];
   const reserved = new Set([...ownStages, ...targets.map(({ name }) => name)]);
   for (const target of remote) {
     const { name } = target;

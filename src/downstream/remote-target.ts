@@ -1,5 +1,5 @@
 import { withTimeLimit } from "../async/time-limit.js";
-import type { DownstreamTarget, ErasureSubject } from "../deletions/downstream-target.js";
+import type { DownstreamTarget, ErasureSubject } from "../deletions/ports.js";
 import { StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 
@@ -47,8 +47,9 @@ export function remoteTarget(
 
     async erase(subject) {
       if (subject.identities.length === 0) return;
+      failpoint("K9");
       await post("erase", subject);
-      failpoint("K10");
+      failpoint("K11");
     },
 
     async verify(subject) {

@@ -1,9 +1,7 @@
 import type { CatalogueStore } from "../catalogue/catalogue-store.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config.js";
-import type { ErasureWatermark } from "../deletions/erasure-watermark.js";
-import type { Ledger } from "../deletions/ledger.js";
-import type { WakeUp } from "../deletions/wake-up.js";
+import type { ErasureWatermark, Ledger, WakeUp } from "../deletions/ports.js";
 import type { EntityKeys } from "../entities/entity-keys.js";
 import type { EntityStore } from "../entities/entity-store.js";
 import type { History } from "../entities/history.js";

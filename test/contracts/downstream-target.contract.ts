@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/downstream-target.js";
+import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
 
 export interface OpenTarget {
   readonly target: DownstreamTarget;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ErasureWatermark } from "../../src/deletions/erasure-watermark.js";
+import type { ErasureWatermark } from "../../src/deletions/ports.js";
 
 /** What every engine promises of the watermark. */
 export function erasureWatermarkContract(

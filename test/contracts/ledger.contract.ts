@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
-import type { AcceptedScope, Ledger } from "../../src/deletions/ledger.js";
+import type { AcceptedScope, Ledger } from "../../src/deletions/ports.js";
 import type { EntityStore } from "../../src/entities/entity-store.js";
 import type { Suppression } from "../../src/entities/suppression.js";
 
@@ -161,29 +161,29 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     it("lets one runner have a request at a time, until its time is over or it lets go", async () => {
       await ledger.accept(someDeletion("a"), noScope);
-      expect(await ledger.claim("a-1700000000", "one", 0, 100)).to.equal(true);
-      expect(await ledger.claim("a-1700000000", "two", 99, 200)).to.equal(false);
+      expect(await ledger.lease("a-1700000000", "one", 0, 100)).to.equal(true);
+      expect(await ledger.lease("a-1700000000", "two", 99, 200)).to.equal(false);
       expect(await ids({ limit: 10, due: 99 })).to.deep.equal([]);
-      expect(await ledger.claim("a-1700000000", "one", 99, 150)).to.equal(true);
-      expect(await ledger.claim("a-1700000000", "two", 150, 300)).to.equal(true);
+      expect(await ledger.lease("a-1700000000", "one", 99, 150)).to.equal(true);
+      expect(await ledger.lease("a-1700000000", "two", 150, 300)).to.equal(true);
       await ledger.release("a-1700000000", "one");
-      expect(await ledger.claim("a-1700000000", "one", 299, 400)).to.equal(false);
+      expect(await ledger.lease("a-1700000000", "one", 299, 400)).to.equal(false);
       await ledger.release("a-1700000000", "two");
-      expect(await ledger.claim("a-1700000000", "one", 299, 400)).to.equal(true);
+      expect(await ledger.lease("a-1700000000", "one", 299, 400)).to.equal(true);
       await ledger.complete("a-1700000000", 1, 500);
-      expect(await ledger.claim("a-1700000000", "one", 600, 700)).to.equal(false);
-      expect(await ledger.claim("nobody-1", "one", 0, 100)).to.equal(false);
+      expect(await ledger.lease("a-1700000000", "one", 600, 700)).to.equal(false);
+      expect(await ledger.lease("nobody-1", "one", 0, 100)).to.equal(false);
     });
 
     it("lets a request run whose wait or lease began at a time that is still to come, as the clock has been set back", async () => {
       for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter), noScope);
       await ledger.note("a-1700000000", 1, { done: [], attempts: 1, notBefore: 900, now: 500 });
-      expect(await ledger.claim("b-1700000000", "one", 500, 900)).to.equal(true);
+      expect(await ledger.lease("b-1700000000", "one", 500, 900)).to.equal(true);
       expect(await ids({ limit: 10, due: 500 })).to.deep.equal([]);
-      expect(await ledger.claim("b-1700000000", "two", 500, 900)).to.equal(false);
+      expect(await ledger.lease("b-1700000000", "two", 500, 900)).to.equal(false);
       expect(await ids({ limit: 10, due: 499 })).to.deep.equal(["a-1700000000", "b-1700000000"]);
-      expect(await ledger.claim("b-1700000000", "two", 499, 899)).to.equal(true);
-      expect(await ledger.claim("b-1700000000", "one", 500, 900)).to.equal(false);
+      expect(await ledger.lease("b-1700000000", "two", 499, 899)).to.equal(true);
+      expect(await ledger.lease("b-1700000000", "one", 500, 900)).to.equal(false);
     });
 
     it("notes progress of the revision that was run alone", async () => {

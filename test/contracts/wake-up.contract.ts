@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { WakeUp } from "../../src/deletions/wake-up.js";
+import type { WakeUp } from "../../src/deletions/ports.js";
 import { until } from "../support/until.js";
 
 /** What every engine promises of wake-up calls, as long as none is lost. */

@@ -1,8 +1,7 @@
 import { expect } from "chai";
-import { historyArchiveTarget } from "../../src/downstream/history-archive.js";
 import { downstreamTargets } from "../../src/downstream/index.js";
-import { membershipIndexTarget } from "../../src/downstream/membership-index.js";
 import { remoteTarget } from "../../src/downstream/remote-target.js";
+import { storeTarget } from "../../src/downstream/store-target.js";
 import { StartError } from "../../src/errors.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { downstreamTargetContract, subjectOf } from "../contracts/downstream-target.contract.js";
@@ -15,7 +14,7 @@ import { until } from "../support/until.js";
 downstreamTargetContract("membership index", async () => {
   const { stores, close } = await temporaryStores();
   return {
-    target: membershipIndexTarget(stores.memberships, noFailpoint),
+    target: storeTarget("membership-index", stores.memberships, noFailpoint),
     async put({ entity }) {
       await keep(stores.entities, freshEntity([], { id: entity }), { said: [{ add: ["buyers"] }] });
     },
@@ -26,7 +25,7 @@ downstreamTargetContract("membership index", async () => {
 downstreamTargetContract("history archive", async () => {
   const { stores, close } = await temporaryStores();
   return {
-    target: historyArchiveTarget(stores.history, noFailpoint),
+    target: storeTarget("history-archive", stores.history, noFailpoint),
     async put({ entity }) {
       await keep(stores.entities, freshEntity([], { id: entity }), { messages: [messageFor(entity)] });
     },

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { arrivals, type Clock, systemClock } from "../../src/clock.js";
-import { noObserver } from "../../src/deletions/deletion-observer.js";
-import type { DownstreamTarget } from "../../src/deletions/downstream-target.js";
 import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
+import type { DeletionObserver } from "../../src/deletions/observe-deletions.js";
+import type { DownstreamTarget } from "../../src/deletions/ports.js";
 import { downstreamTargets } from "../../src/downstream/index.js";
 import type { EntityId } from "../../src/entities/entity.js";
 import { encodeDocument } from "../../src/entities/entity-document.js";
@@ -41,6 +41,9 @@ export interface StageOptions {
   readonly sweepEveryMs?: number;
   readonly deadlineMs?: number;
 }
+
+/** For tests that count nothing. */
+export const noObserver: DeletionObserver = { completed: () => {}, failed: () => {} };
 
 export async function erasureStage(options: StageOptions = {}): Promise<ErasureStage> {
   const { failpoint = noFailpoint, clock = systemClock, more = [], log = openLog("silent") } = options;

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { segmentNames } from "../../src/catalogue/segment-names.js";
 import { arrivals } from "../../src/clock.js";
-import { noObserver } from "../../src/deletions/deletion-observer.js";
 import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
 import { downstreamTargets } from "../../src/downstream/index.js";
 import { collectMessages } from "../../src/entities/collect-messages.js";
@@ -14,6 +13,7 @@ import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { type HeldCalls, portsThrough } from "../support/held-calls.js";
 import type { ModelMessage, Seen } from "./erasure-model.js";
+import { noObserver } from "./erasure-stage.js";
 
 /** Writers, readers and erasers of one process over the real ports; `calls` can hold them at each call. */
 export interface Process {

@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import type { DownstreamTarget } from "../../src/deletions/downstream-target.js";
-import type { Ledger } from "../../src/deletions/ledger.js";
+import type { DownstreamTarget, Ledger } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/identity.js";
 import type { Log } from "../../src/log.js";
 import { until } from "../support/until.js";
@@ -31,9 +30,9 @@ describe("a deletion that is run because of hints alone", function () {
     const at = await open({
       log: { debug: () => {}, info: () => {}, warn: note, error: note } as unknown as Log,
       ledger: (ledger) => ({
-        async claim(...args) {
+        async lease(...args) {
           if (isReadOnly) throw new Error("The ledger is read-only");
-          return ledger.claim(...args);
+          return ledger.lease(...args);
         },
       }),
     });
@@ -56,7 +55,7 @@ describe("a deletion that is run because of hints alone", function () {
     const at = await open({ more: [crm.target] });
     const requestId = await at.erasure.request("user", person(1));
     const now = Date.now();
-    await at.stores.ledger.claim(requestId, "a runner that has died", now, now + 500);
+    await at.stores.ledger.lease(requestId, "a runner that has died", now, now + 500);
     at.stores.wakeUp.hint(requestId);
     await completed(at, requestId);
     expect(Date.now()).to.be.at.least(now + 500);
@@ -78,7 +77,7 @@ describe("a deletion that is run because of hints alone", function () {
     const at = await open({ more: [crm.target] });
     const first = await at.erasure.request("user", person(1));
     const now = Date.now();
-    await at.stores.ledger.claim(first, "another", now, now + 3_600_000);
+    await at.stores.ledger.lease(first, "another", now, now + 3_600_000);
     await at.profile([person(1)]);
     const second = await requested(at, 1);
     expect(second).to.not.equal(first);

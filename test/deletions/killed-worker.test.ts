@@ -24,10 +24,10 @@ describe("a deletion whose worker dies", function () {
     await reached;
     calls.die();
     await running;
-    await living.erasure.sweeper.sweep();
+    await living.erasure.sweep();
     expect((await stores.ledger.find(id))?.completedAt).to.equal(undefined);
     time.pass(LEASE_OVER);
-    await living.erasure.sweeper.sweep();
+    await living.erasure.sweep();
     expect((await stores.ledger.find(id))?.completedAt).to.be.a("number");
     await close();
   });
@@ -60,7 +60,7 @@ describe("a deletion whose worker dies", function () {
     for (let call = 5; !(await dieAt(call)); call += 1) deaths += 1;
     expect(deaths).to.be.at.least(EARLY + 5);
 
-    await living.erasure.sweeper.sweep();
+    await living.erasure.sweep();
     const deletion = await stores.ledger.find(id);
     expect(deletion?.completedAt).to.be.a("number");
     const erased = deletion?.entities ?? [];

@@ -77,9 +77,9 @@ describe("data and a ledger that do not belong to the same time", function () {
     const stage = await erasureStage({ dir, keepMs: 60 * MINUTE_MS, sweepEveryMs: MINUTE_MS, clock: tomorrow() });
     const { ledger } = stage.stores;
     try {
-      if (open !== undefined) await ledger.claim(open, "another", 0, Number.MAX_SAFE_INTEGER);
+      if (open !== undefined) await ledger.lease(open, "another", 0, Number.MAX_SAFE_INTEGER);
       await until("it is forgotten", async () => {
-        await stage.erasure.sweeper.sweep();
+        await stage.erasure.sweep();
         return (await ledger.find(requestId)) === undefined;
       });
     } finally {

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { segmentNames } from "../../src/catalogue/segment-names.js";
 import { arrivals, systemClock } from "../../src/clock.js";
-import { noObserver } from "../../src/deletions/deletion-observer.js";
 import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
 import { downstreamTargets } from "../../src/downstream/index.js";
 import { collectMessages } from "../../src/entities/collect-messages.js";
@@ -16,6 +15,7 @@ import { messageRules, userTable } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { storesOnServers } from "../support/servers.js";
 import { type OpenStores, storesOf, temporaryStores } from "../support/stores.js";
+import { noObserver } from "./erasure-stage.js";
 
 /** One process that collects and erases. */
 interface Process {

@@ -101,7 +101,7 @@ class Life {
   async take(one: Step): Promise<void> {
     this.#time.pass(1000);
     if (one.kind === "held" || one.kind === "dies") await this.#slowly(one);
-    else if (one.kind === "sweep") await this.#process.erasure.sweeper.sweep();
+    else if (one.kind === "sweep") await this.#process.erasure.sweep();
     else if (one.kind === "restart") await this.#restart();
     else await this.#atOnce(one);
     await this.#look();
@@ -114,7 +114,7 @@ class Life {
     // Of several requests over one identity each round completes the first.
     for (let round = 0; (await ledger.countOpen()) > 0 && round < 100; round += 1) {
       this.#time.pass(3_600_000);
-      await this.#process.erasure.sweeper.sweep();
+      await this.#process.erasure.sweep();
     }
     expect(await ledger.countOpen()).to.equal(0);
     await this.#look();
@@ -165,7 +165,7 @@ class Life {
   }
 
   async #restart(): Promise<void> {
-    await this.#process.erasure.eraseAgain();
+    await this.#process.erasure.replay();
   }
 
   #workOf(one: Short, process: ReturnType<typeof openProcess>): { it?: UnderWay; run(): Promise<unknown> } | undefined {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ErasureSubject } from "../../src/deletions/downstream-target.js";
+import type { ErasureSubject } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/identity.js";
 import type { ServiceError } from "../../src/errors.js";
 import type { Stores } from "../../src/stores/stores.js";

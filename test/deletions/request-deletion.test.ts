@@ -87,7 +87,7 @@ describe("a deletion request", () => {
     expect((await kept(first)).completedAt).to.be.a("number");
     expect(await stage.stores.entities.holds([entity])).to.equal(false);
     expect(await stage.stores.history.holds([entity])).to.equal(false);
-    await stage.erasure.sweeper.sweep();
+    await stage.erasure.sweep();
     expect((await kept(second)).completedAt).to.be.a("number");
   });
 

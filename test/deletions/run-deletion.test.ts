@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/downstream-target.js";
+import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/identity.js";
 import { noScope } from "../contracts/ledger.contract.js";
 import { amount } from "../support/servers.js";
@@ -81,7 +81,7 @@ describe("running a deletion", () => {
     const at = await open({ more: [crm.target] });
     await at.erasure.run("nobody-1");
     const id = await at.erasure.request("user", ann);
-    await at.stores.ledger.claim(id, "another", time, time + 1000);
+    await at.stores.ledger.lease(id, "another", time, time + 1000);
     await at.erasure.run(id);
     expect(crm.told).to.have.length(0);
     await at.stores.ledger.release(id, "another");
@@ -110,8 +110,8 @@ describe("running a deletion", () => {
       wrap: ({ ledger }) => ({
         ledger: {
           ...ledger,
-          async claim(...args) {
-            const claimed = await ledger.claim(...args);
+          async lease(...args) {
+            const claimed = await ledger.lease(...args);
             claims += 1;
             return claimed;
           },
@@ -140,12 +140,12 @@ describe("running a deletion", () => {
     const waiting = await at.erasure.request("user", ann);
     await at.erasure.run(waiting);
     const held = await at.erasure.request("user", { field: "user_id", value: "bob" });
-    await at.stores.ledger.claim(held, "another", time, time + 8000);
+    await at.stores.ledger.lease(held, "another", time, time + 8000);
     crm.away = false;
-    await at.erasure.sweeper.sweep();
+    await at.erasure.sweep();
     expect(await at.stores.ledger.countOpen()).to.equal(2);
     time -= 7_200_000;
-    await at.erasure.sweeper.sweep();
+    await at.erasure.sweep();
     expect(await at.stores.ledger.countOpen()).to.equal(0);
   });
 
@@ -200,10 +200,10 @@ describe("running a deletion", () => {
     }
     for (const id of ids) for (let attempt = 0; attempt < 12; attempt += 1) await at.erasure.run(id);
     crm.away = false;
-    await at.erasure.sweeper.sweep();
+    await at.erasure.sweep();
     expect(await at.stores.ledger.countOpen()).to.equal(5);
     await at.erasure.run(ids[3] as string);
-    await at.erasure.sweeper.sweep();
+    await at.erasure.sweep();
     expect(await at.stores.ledger.countOpen()).to.equal(0);
   });
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { DownstreamTarget } from "../../src/deletions/downstream-target.js";
-import { sealedIdentities } from "../../src/deletions/sealed-identities.js";
+import { sealedIdentities } from "../../src/deletions/erasure-scope.js";
+import type { DownstreamTarget } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/identity.js";
 import { sealing } from "../../src/entities/sealed.js";
 import { noScope } from "../contracts/ledger.contract.js";
@@ -53,11 +53,11 @@ describe("the sweeper", () => {
   it("notes with the data how much of the ledger it has seen, and stops before what is open", async () => {
     const ids: string[] = [];
     for (let index = 0; index < 3; index += 1) ids.push(await stage.erasure.request("user", person(index)));
-    await stage.stores.ledger.claim(ids[1] as string, "another", 0, Number.MAX_SAFE_INTEGER);
-    await stage.erasure.sweeper.sweep();
+    await stage.stores.ledger.lease(ids[1] as string, "another", 0, Number.MAX_SAFE_INTEGER);
+    await stage.erasure.sweep();
     expect(await stage.stores.watermark.read()).to.equal(1);
     await stage.stores.ledger.release(ids[1] as string, "another");
-    await stage.erasure.sweeper.sweep();
+    await stage.erasure.sweep();
     expect(await stage.stores.watermark.read()).to.equal(3);
   });
 });

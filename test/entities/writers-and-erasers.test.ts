@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { noObserver } from "../../src/deletions/deletion-observer.js";
 import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
 import { downstreamTargets } from "../../src/downstream/index.js";
 import { sealing } from "../../src/entities/sealed.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
+import { noObserver } from "../deletions/erasure-stage.js";
 import { type EntityStage, entityStage, LONG_AGO, PROFILE_PORTS } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
@@ -88,7 +88,7 @@ describe("a writer that is held up while a profile is erased", function () {
           calls.release();
           await collected;
           length = calls.count - earlier;
-          if (complete) await erasure.sweeper.sweep();
+          if (complete) await erasure.sweep();
           else await erasure.run(requestId);
           const profiles = await Promise.all(uids.map((value) => stage.read("_uid", value)));
           const erasedProfile = profiles[uids.indexOf(erased)];

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Ledger } from "../../src/deletions/ledger.js";
+import type { Ledger } from "../../src/deletions/ports.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
 import { mongoServiceError } from "../../src/stores/mongodb/errors.js";
 import { mongoLedger } from "../../src/stores/mongodb/ledger.js";
@@ -132,11 +132,11 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
 
     it("leave a request to another when its runner died, once its time is over", async () => {
       await one.accept(someDeletion("a"), noScope);
-      expect(await one.claim("a-1700000000", "dead", 0, 30_000)).to.equal(true);
-      expect(await two.claim("a-1700000000", "alive", 29_999, 60_000)).to.equal(false);
+      expect(await one.lease("a-1700000000", "dead", 0, 30_000)).to.equal(true);
+      expect(await two.lease("a-1700000000", "alive", 29_999, 60_000)).to.equal(false);
       expect(await two.open({ limit: 10, due: 29_999 })).to.have.length(0);
       expect(await two.open({ limit: 10, due: 30_000 })).to.have.length(1);
-      expect(await two.claim("a-1700000000", "alive", 30_000, 60_000)).to.equal(true);
+      expect(await two.lease("a-1700000000", "alive", 30_000, 60_000)).to.equal(true);
     });
   });
 

@@ -68,7 +68,7 @@ describe("the ledger of sqlite, in a file of schema 2", () => {
     const ledger = sqliteLedger(second, data);
     expect(await ledger.open({ limit: 1, due: 499 })).to.deep.equal([]);
     expect(await ledger.open({ limit: 1, due: 500 })).to.have.length(1);
-    expect(await ledger.claim("a-1700000000", "one", 500, 900)).to.equal(true);
+    expect(await ledger.lease("a-1700000000", "one", 500, 900)).to.equal(true);
     for (const db of [second, data]) closeDatabase(db);
     rmSync(dir, { recursive: true, force: true });
   });

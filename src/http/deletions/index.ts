@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
-import type { Ledger } from "../../deletions/ledger.js";
+import type { Ledger } from "../../deletions/ports.js";
 import type { Identity } from "../../entities/identity.js";
 import type { Tables } from "../../entities/tables.js";
 import { invalid, ServiceError } from "../../errors.js";

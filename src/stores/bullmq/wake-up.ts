@@ -1,7 +1,7 @@
 import { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Clock } from "../../clock.js";
-import type { WakeUp } from "../../deletions/wake-up.js";
+import type { WakeUp } from "../../deletions/ports.js";
 import { jobWorker } from "./job-worker.js";
 
 const QUEUE = "deletions";

@@ -1,4 +1,4 @@
-import type { WakeUp } from "../../deletions/wake-up.js";
+import type { WakeUp } from "../../deletions/ports.js";
 import type { JobEngine } from "../stores.js";
 
 /** The job engine of a service that is one process. */

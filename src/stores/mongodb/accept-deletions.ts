@@ -1,7 +1,7 @@
 import { type ClientSession, type Db, MongoOperationTimeoutError } from "mongodb";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Deletion } from "../../deletions/deletion.js";
-import type { AcceptedScope, Ledger } from "../../deletions/ledger.js";
+import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
 import { byIds } from "./collection.js";
 import { entityCollectionsOf } from "./entity-document.js";

@@ -1,6 +1,6 @@
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import type { Deletion } from "../../deletions/deletion.js";
-import type { Extension } from "../../deletions/ledger.js";
+import type { Extension } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import { type CollectionPlan, revisionAfter } from "./collection.js";

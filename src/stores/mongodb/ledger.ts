@@ -1,6 +1,6 @@
 import { Binary, type ClientSession, type Db, type Filter } from "mongodb";
 import { groupedReads } from "../../async/grouped-calls.js";
-import type { Ledger } from "../../deletions/ledger.js";
+import type { Ledger } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import type { Suppression } from "../../entities/suppression.js";
@@ -100,7 +100,7 @@ export function mongoLedger(parts: LedgerParts): Ledger {
     countOpen: ({ attempts } = { attempts: 0 }) =>
       requests.countDocuments({ open: true, ...(attempts > 0 ? { attempts: { $gte: attempts } } : {}) }),
 
-    async claim(requestId, runner, now, until) {
+    async lease(requestId, runner, now, until) {
       // Of several runners at once most can tell without a write.
       const kept = (await documents([requestId])).get(requestId);
       const { runnerUntil = 0, runnerSince = 0 } = kept ?? {};

@@ -1,5 +1,5 @@
 import type { ClientSession, Collection, Db } from "mongodb";
-import type { ErasureWatermark } from "../../deletions/erasure-watermark.js";
+import type { ErasureWatermark } from "../../deletions/ports.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import { isDuplicate } from "./errors.js";
 

@@ -1,4 +1,4 @@
-import type { ErasureWatermark } from "../../deletions/erasure-watermark.js";
+import type { ErasureWatermark } from "../../deletions/ports.js";
 import type { Database } from "./database.js";
 
 /** One row each, kept with the data they speak of. */

@@ -1,5 +1,5 @@
 import type { Deletion } from "../../deletions/deletion.js";
-import type { AcceptedScope, Ledger } from "../../deletions/ledger.js";
+import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
 import { type Database, inTransaction } from "./database.js";
 import { addKeys } from "./entity-keys.js";
 import { noteSeen } from "./erasure-watermark.js";
@@ -124,8 +124,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       return (sql.countOpen.get(options?.attempts ?? 0) as { count: number }).count;
     },
 
-    async claim(requestId, runner, now, until) {
-      return unhurried(db, () => Number(sql.claim.run({ requestId, runner, now, until }).changes) > 0);
+    async lease(requestId, runner, now, until) {
+      return unhurried(db, () => Number(sql.lease.run({ requestId, runner, now, until }).changes) > 0);
     },
 
     async release(requestId, runner) {
@@ -257,7 +257,7 @@ function statements(db: Database) {
       AND (:due IS NULL OR ((not_before <= :due OR noted_at > :due) AND (runner_until <= :due OR runner_since > :due)))
       ORDER BY sequence LIMIT :limit`),
     countOpen: db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at IS NULL AND attempts >= ?"),
-    claim: db.prepare(`UPDATE deletion SET runner = :runner, runner_since = :now, runner_until = :until
+    lease: db.prepare(`UPDATE deletion SET runner = :runner, runner_since = :now, runner_until = :until
       WHERE request_id = :requestId AND completed_at IS NULL
       AND (runner = :runner OR runner_until <= :now OR runner_since > :now)`),
     release: db.prepare("UPDATE deletion SET runner = NULL, runner_until = 0 WHERE request_id = ? AND runner = ?"),

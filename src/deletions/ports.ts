@@ -1,7 +1,6 @@
 import type { EntityId } from "../entities/entity.js";
-import type { IdentityHash } from "../entities/identity.js";
-import type { Deletion } from "./deletion.js";
-import type { SealedList } from "./sealed-identities.js";
+import type { Identity, IdentityHash } from "../entities/identity.js";
+import type { Deletion, SealedList } from "./deletion.js";
 
 /** What a repeat, or the run of a request, changes of an open deletion. */
 export interface Extension {
@@ -24,7 +23,7 @@ export interface AcceptedScope {
   readonly sealerKey: Uint8Array;
 }
 
-/** PORT. Deletion requests, newest truth about who is erased; never restored from a backup. */
+/** PORT. Deletion requests: the newest truth about who is erased, and never restored from a backup. */
 export interface Ledger {
   /**
    * Keeps the request with the key of its sealed list, and resolves with its number, unless a profile of its scope, or the holder of an identity, is another one by now: then undefined,
@@ -36,7 +35,7 @@ export interface Ledger {
   find(requestId: string): Promise<Deletion | undefined>;
   /** The newest open request that was asked for by this identity. */
   openFor(identity: IdentityHash): Promise<Deletion | undefined>;
-  /** Open requests that name any of these identities, whoever asked, each once, in order of acceptance. */
+  /** Open requests that name any of these identities, whichever identity each was asked for by; each once, in order of acceptance. */
   openOver(identities: readonly IdentityHash[]): Promise<Deletion[]>;
   /**
    * Changes an open request, durably, and resolves with the result; undefined when it is completed, unknown, has another
@@ -44,17 +43,18 @@ export interface Ledger {
    */
   extend(requestId: string, revision: number, extension: Extension): Promise<Deletion | undefined>;
   /**
-   * Open requests in order of acceptance, after request id `after`; `due`, a moment, leaves out those whose `notBefore` is
-   * later and those that a runner has. A wait or a lease that began after that moment is over: the clock has been set back since.
+   * Open requests in order of acceptance, after request id `after`; `due`, an instant, leaves out requests whose `notBefore` is
+   * later and requests that are leased to a runner. A wait or a lease that began after that instant is over: the clock has been set back since.
    */
   open(options: { after?: string; limit: number; due?: number }): Promise<Deletion[]>;
-  /** How many are open; with `attempts`, those with at least so many failed attempts. */
+  /** How many are open; with `attempts`, how many of them have at least so many failed attempts. */
   countOpen(options?: { attempts: number }): Promise<number>;
   /**
-   * Makes `runner` the only one who runs the request until `until`, unless another is at `now`. False when it is not open.
+   * Leases the request to `runner` until `until`, unless another runner has it at `now`. False then, and when it is not open.
    * A lease that began after `now` is over: the clock has been set back since.
    */
-  claim(requestId: string, runner: string, now: number, until: number): Promise<boolean>;
+  lease(requestId: string, runner: string, now: number, until: number): Promise<boolean>;
+  /** Ends this runner's lease. */
   release(requestId: string, runner: string): Promise<void>;
   /** Notes progress, at `now`, of an open request that still has this revision; otherwise nothing happens. */
   note(
@@ -71,8 +71,59 @@ export interface Ledger {
   /** Requests accepted after that sequence number, in order, completed ones too, at most `limit`, each with its number. */
   since(sequence: number, limit: number): Promise<{ sequence: number; deletion: Deletion }[]>;
   /**
-   * Forgets requests completed before `before` (deletions.keep), suppression included. Before, `note` is told the newest number
+   * Forgets requests completed before `before` (deletions.keep), suppression included. Before, `note` is called with the newest number
    * of them; when it rejects, nothing is forgotten.
    */
   expire(before: number, note: (newest: number) => Promise<void>): Promise<void>;
+}
+
+/**
+ * PORT. What the entity data knows of its ledger. Kept with the data, so that data restored from a backup knows less; the
+ * start of an engine compares it with the ledger.
+ */
+export interface ErasureWatermark {
+  /** How much of the ledger the data has seen: all requests up to this number are erased in it. 0 at first. */
+  read(): Promise<number>;
+  /** Never goes down. */
+  write(sequence: number): Promise<void>;
+  /**
+   * Notes that completed requests up to this number are about to be forgotten, all of which are erased in the data. Data without
+   * the note is refused at the next start, unless it has seen as much of the ledger.
+   */
+  noteForgotten(sequence: number): Promise<void>;
+}
+
+/** What a request asks a place to erase. */
+export interface ErasureSubject {
+  readonly requestId: string;
+  readonly table: string;
+  readonly entities: readonly EntityId[];
+  /** As written; for remote targets alone, empty for others. */
+  readonly identities: readonly Identity[];
+  /** Unix ms. */
+  readonly cutOff: number;
+}
+
+/** PORT. A place that holds data about entities besides the live profile. */
+export interface DownstreamTarget {
+  readonly name: string;
+  /** A target of our own is tried again at most 30 s apart, a remote one at most 15 min. */
+  readonly remote: boolean;
+  /** Removes everything about the subject. Safe to repeat; rejects when it is not certain. */
+  erase(subject: ErasureSubject): Promise<void>;
+  /** Looks again: true when it holds nothing about the subject. Rejects when it cannot tell. */
+  verify(subject: ErasureSubject): Promise<boolean>;
+}
+
+/** PORT. A hint that a deletion can be run. May be lost, doubled or late: the ledger decides what is open, the sweeper finds it. */
+export interface WakeUp {
+  /**
+   * Calls one of the listeners now, or after `delayMs`. Hints of one request for about the same instant may become one; a hint for later never
+   * delays one for an earlier instant, also when it is given while the request runs. Never rejects and never waits for a store that is unreachable.
+   */
+  hint(requestId: string, delayMs?: number): void;
+  /** Calls `run` for each hint. */
+  listen(run: (requestId: string) => Promise<void>): void;
+  /** Stops listening; resolves when no run is under way. */
+  close(): Promise<void>;
 }

@@ -1,0 +1,104 @@
+import { expect } from "chai";
+import { dataIdsOf } from "../../src/deletions/deletion.js";
+import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
+import type { Identity } from "../../src/entities/identity.js";
+import { ServiceError } from "../../src/errors.js";
+import { amount } from "../support/servers.js";
+import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
+
+const person = (index: number): Identity => ({ field: "user_id", value: `person-${index}` });
+
+/** A target whose calls and answers a test sees and decides. */
+function place(name: string, remote: boolean) {
+  const state = { clean: true, erased: [] as ErasureSubject[], verified: [] as ErasureSubject[] };
+  const target: DownstreamTarget = {
+    name,
+    remote,
+    erase: async (subject) => void state.erased.push(subject),
+    async verify(subject) {
+      state.verified.push(subject);
+      return state.clean;
+    },
+  };
+  return { state, target };
+}
+
+describe("P25: the replay of the ledger over entity data", () => {
+  let stage: ErasureStage | undefined;
+
+  async function open(options?: StageOptions): Promise<ErasureStage> {
+    stage = await erasureStage(options);
+    return stage;
+  }
+  afterEach(async () => {
+    await stage?.close();
+    stage = undefined;
+  });
+
+  const REQUESTS = amount(120, 60);
+  it("asks each target of our own for what the ledger keeps of each request, completed or open, and verifies it twice", async () => {
+    const own = place("cache", false);
+    const at = await open({ more: [own.target] });
+    const expected: ErasureSubject[] = [];
+    for (let index = 0; index < REQUESTS; index += 1) {
+      if (index % 40 === 0) await at.profile([person(index)]);
+      const requestId = await at.erasure.request("user", person(index));
+      if (index % 2 === 0) await at.erasure.run(requestId);
+      const deletion = await at.stores.ledger.find(requestId);
+      if (deletion === undefined) throw new Error("There is no such request");
+      const { cutOff } = deletion;
+      expected.push({ requestId, table: "user", cutOff, entities: dataIdsOf(deletion), identities: [] });
+    }
+    own.state.erased.length = 0;
+    own.state.verified.length = 0;
+    await at.erasure.replay();
+    expect(own.state.erased).to.have.deep.members(expected);
+    expect(own.state.verified).to.have.deep.members([...expected, ...expected]);
+  });
+
+  it("calls no remote target", async () => {
+    const crm = place("crm", true);
+    const at = await open({ more: [crm.target] });
+    await at.erasure.request("user", person(1));
+    await at.erasure.replay();
+    expect([...crm.state.erased, ...crm.state.verified]).to.deep.equal([]);
+  });
+
+  it("does not repeat what the data has seen", async () => {
+    const own = place("cache", false);
+    const at = await open({ more: [own.target] });
+    await at.erasure.run(await at.erasure.request("user", person(1)));
+    for (const calls of [2, 2]) {
+      await at.erasure.replay();
+      expect(own.state.erased).to.have.length(calls);
+    }
+  });
+
+  it("rejects while a place is not clean, and the data has not seen that part of the ledger", async () => {
+    const own = place("cache", false);
+    const at = await open({ more: [own.target] });
+    await at.erasure.run(await at.erasure.request("user", person(1)));
+    own.state.clean = false;
+    expect(await messageOf(at.erasure.replay())).to.equal("cache is not clean yet");
+    expect(await at.stores.watermark.read()).to.equal(0);
+    own.state.clean = true;
+    await at.erasure.replay();
+    expect(await at.stores.watermark.read()).to.equal(1);
+  });
+
+  it("rejects with the error of a store that is unreachable, so that a start knows to wait for it", async () => {
+    const unreachable = new ServiceError("unavailable", "The store is unreachable");
+    const at = await open({
+      wrap: ({ history }) => ({ history: { ...history, holds: () => Promise.reject(unreachable) } }),
+    });
+    await at.erasure.request("user", person(1));
+    expect(await at.erasure.replay().catch((error: unknown) => error)).to.equal(unreachable);
+  });
+});
+
+async function messageOf(work: Promise<unknown>): Promise<string | undefined> {
+  return work.then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+}
