@@ -1,11 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { CatalogueStore } from "./catalogue-store.js";
-import type { Experience } from "./experience.js";
-import { everyItem } from "./listing.js";
-import type { SegmentMembers } from "./segment-members.js";
-
-/** Segments counted at once; between them others get their turn. */
-const BATCH = 50;
+import type { CatalogueStore, Experience, SegmentMembers } from "./ports.js";
 
 /** Counts the members of what the catalogue knows. Every list is in id order. */
 export function audienceCounts(store: Pick<CatalogueStore, "segments" | "experiences">, members: SegmentMembers) {
@@ -40,6 +34,25 @@ export function audienceCounts(store: Pick<CatalogueStore, "segments" | "experie
     },
   };
 }
+
+/** Items asked of the store at once. */
+const PAGE = 1_000;
+
+/** Every item of a list that is handed out in pages of id order. */
+async function everyItem<T extends { readonly id: string }>(
+  page: (after: string | undefined, limit: number) => Promise<T[]>,
+): Promise<T[]> {
+  const items: T[] = [];
+  for (;;) {
+    if (items.length > 0) await setImmediate();
+    const next = await page(items.at(-1)?.id, PAGE);
+    items.push(...next);
+    if (next.length < PAGE) return items;
+  }
+}
+
+/** Segments counted at once; other work goes on between them. */
+const BATCH = 50;
 
 /** Number of members of each segment, in the order asked. */
 export async function sizesOf(ids: readonly string[], members: Pick<SegmentMembers, "sizes">): Promise<number[]> {

@@ -1,5 +1,4 @@
-import type { Experience } from "../catalogue/experience.js";
-import type { Segment } from "../catalogue/segment.js";
+import type { Experience, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
 import type { EntityId, Stamp, StoredEntity } from "../entities/entity.js";
 import type { HistoryMessage } from "../entities/history.js";

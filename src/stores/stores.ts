@@ -1,4 +1,4 @@
-import type { CatalogueStore } from "../catalogue/catalogue-store.js";
+import type { CatalogueStore } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config.js";
 import type { ErasureWatermark, Ledger, WakeUp } from "../deletions/ports.js";

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
-import { segmentIds } from "../../src/catalogue/segment-ids.js";
-import { segmentNames } from "../../src/catalogue/segment-names.js";
+import { segmentIds, segmentNames } from "../../src/catalogue/segments.js";
 import type { AudienceCounts } from "../../src/metrics/dimensions/dimension.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { join } from "../metrics/recorder-fixture.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { deleteSegment } from "../../src/catalogue/delete-segment.js";
+import { deleteSegment } from "../../src/catalogue/segments.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { freshEntity, keep } from "../support/commits.js";
 import { temporaryStores } from "../support/temporary-stores.js";

@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import type { CatalogueStore } from "../../src/catalogue/catalogue-store.js";
-import type { Segment } from "../../src/catalogue/segment.js";
+import type { CatalogueStore, Segment } from "../../src/catalogue/ports.js";
 
 /** What every engine promises of the catalogue. */
 export function catalogueStoreContract(

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { segmentNames } from "../../src/catalogue/segment-names.js";
+import { segmentNames } from "../../src/catalogue/segments.js";
 import { arrivals } from "../../src/clock.js";
 import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
 import { downstreamTargets } from "../../src/downstream/index.js";

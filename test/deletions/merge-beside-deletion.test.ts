@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { segmentNames } from "../../src/catalogue/segment-names.js";
+import { segmentNames } from "../../src/catalogue/segments.js";
 import { arrivals, systemClock } from "../../src/clock.js";
 import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
 import { downstreamTargets } from "../../src/downstream/index.js";

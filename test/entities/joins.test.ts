@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { segmentNames } from "../../src/catalogue/segment-names.js";
+import { segmentNames } from "../../src/catalogue/segments.js";
 import { readEntity } from "../../src/entities/read-entity.js";
 import { sealing } from "../../src/entities/sealed.js";
 import { type EntityStage, entityStage, LONG_AGO, userTable } from "../support/entity-stage.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { CatalogueStore } from "../../src/catalogue/catalogue-store.js";
-import { deleteSegment } from "../../src/catalogue/delete-segment.js";
+import type { CatalogueStore } from "../../src/catalogue/ports.js";
+import { deleteSegment } from "../../src/catalogue/segments.js";
 import { mongoCatalogueStore } from "../../src/stores/mongodb/catalogue-store.js";
 import { promised } from "../../src/stores/mongodb/connection.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";

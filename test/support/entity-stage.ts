@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { segmentNames } from "../../src/catalogue/segment-names.js";
+import { segmentNames } from "../../src/catalogue/segments.js";
 import { arrivals, type Clock } from "../../src/clock.js";
 import { collectMessages } from "../../src/entities/collect-messages.js";
 import { type HashIdentity, identityField, identityHashing, identityOf } from "../../src/entities/identity.js";

@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
-import type { Experience as CatalogueExperience } from "../../catalogue/experience.js";
+import type { Experience as CatalogueExperience, CatalogueStore } from "../../catalogue/ports.js";
 import { ServiceError } from "../../errors.js";
 import { exampleNames } from "../openapi.js";
 import { errorEnvelope, fetchPage, listQuery, PageMeta, success } from "../responses.js";

@@ -1,9 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { sizesOf } from "../../catalogue/audience-counts.js";
-import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
-import { deleteSegment } from "../../catalogue/delete-segment.js";
-import type { Segment as CatalogueSegment } from "../../catalogue/segment.js";
-import type { SegmentMembers } from "../../catalogue/segment-members.js";
+import type { Segment as CatalogueSegment, CatalogueStore, SegmentMembers } from "../../catalogue/ports.js";
+import { deleteSegment } from "../../catalogue/segments.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { RESERVED_SEGMENT_IDS } from "../../names.js";
 import { exampleNames } from "../openapi.js";

@@ -1,7 +1,5 @@
 import { type Collection, type Db, ObjectId } from "mongodb";
-import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
-import type { Experience } from "../../catalogue/experience.js";
-import type { Segment } from "../../catalogue/segment.js";
+import type { CatalogueStore, Experience, Segment } from "../../catalogue/ports.js";
 import { byIds, type CollectionPlan, revisionAfter } from "./collection.js";
 import { entityCollectionsOf, formerMemberOf, memberOf } from "./entity-document.js";
 import { Conflict, type Transact } from "./transaction.js";

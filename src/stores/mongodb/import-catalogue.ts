@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import type { Experience } from "../../catalogue/experience.js";
+import type { Experience } from "../../catalogue/ports.js";
 import type { CopyRecords, PartTarget, SegmentRecord } from "../copy.js";
 import {
   type ExperienceDocument,

@@ -1,6 +1,4 @@
-import type { CatalogueStore } from "../../catalogue/catalogue-store.js";
-import type { Experience } from "../../catalogue/experience.js";
-import type { Segment } from "../../catalogue/segment.js";
+import type { CatalogueStore, Experience, Segment } from "../../catalogue/ports.js";
 import { type Database, inTransaction } from "./database.js";
 import { segmentRemoval } from "./membership-index.js";
 

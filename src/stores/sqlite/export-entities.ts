@@ -1,4 +1,4 @@
-import type { Experience } from "../../catalogue/experience.js";
+import type { Experience } from "../../catalogue/ports.js";
 import type { HistoryMessage } from "../../entities/history.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import {

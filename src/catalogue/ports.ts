@@ -1,5 +1,21 @@
-import type { Experience } from "./experience.js";
-import type { Segment } from "./segment.js";
+/** A segment of the catalogue. */
+export interface Segment {
+  readonly id: string;
+  readonly name: string;
+  /** The table whose entities are its members. */
+  readonly table: string;
+}
+
+/** An experience of the catalogue: who could see it, and who did what it is for. */
+export interface Experience {
+  readonly id: string;
+  readonly name: string;
+  readonly group?: string;
+  /** Id of the segment that can be reached. */
+  readonly audience: string;
+  /** Id of the segment of the people who converted. */
+  readonly goal: string;
+}
 
 /** PORT. Segments and experiences by id; lists are in the order of the ids' UTF-8 bytes. What resolved survives a crash. */
 export interface CatalogueStore {
@@ -12,7 +28,7 @@ export interface CatalogueStore {
   deleteSegment(id: string): Promise<"deleted" | "absent" | "in-use">;
   /**
    * Ends every membership of deleted segments and forgets the statements about them; a commit that was planned with one of them is refused. A commit
-   * that was under way when a segment was deleted may bring one more: a later call ends it, unless the segment is there again. Safe to repeat.
+   * that was under way when a segment was deleted may bring one more: a later call ends it, unless the segment was made again. Safe to repeat.
    */
   endMemberships(): Promise<void>;
 
@@ -21,4 +37,12 @@ export interface CatalogueStore {
   experience(id: string): Promise<Experience | undefined>;
   experiences(after: string | undefined, limit: number): Promise<Experience[]>;
   deleteExperience(id: string): Promise<boolean>;
+}
+
+/** PORT. What the catalogue asks of memberships. */
+export interface SegmentMembers {
+  /** Number of members of each of these segments, in the order asked. */
+  sizes(segments: readonly string[]): Promise<number[]>;
+  /** Entities that are members of both. */
+  overlap(a: string, b: string): Promise<number>;
 }

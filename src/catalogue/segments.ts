@@ -1,0 +1,39 @@
+import { ServiceError } from "../errors.js";
+import type { CatalogueStore } from "./ports.js";
+
+/** Deletes a segment and its memberships; its series stay. Refused while an experience names it. */
+export async function deleteSegment(
+  id: string,
+  store: Pick<CatalogueStore, "deleteSegment" | "endMemberships">,
+): Promise<void> {
+  const outcome = await store.deleteSegment(id);
+  if (outcome === "in-use") {
+    throw new ServiceError(
+      "conflict",
+      "An experience names this segment as its audience or goal: change or delete it first",
+    );
+  }
+  await store.endMemberships();
+  if (outcome === "absent") throw new ServiceError("not-found", "Not Found");
+}
+
+/** The ids of the segments that the catalogue knows. */
+export function segmentIds(store: Pick<CatalogueStore, "segments">) {
+  return {
+    /** The first `limit` ids, in order. */
+    async first(limit: number): Promise<string[]> {
+      return (await store.segments(undefined, limit)).map(({ id }) => id).sort();
+    },
+  };
+}
+
+/** Ids of segments that messages name and what the catalogue calls them. */
+export function segmentNames(store: Pick<CatalogueStore, "segmentsById">) {
+  return {
+    /** The name of each id; ids that the catalogue does not know are absent. */
+    async names(ids: readonly string[]): Promise<Map<string, string>> {
+      const segments = await store.segmentsById(ids);
+      return new Map([...segments].map(([id, { name }]) => [id, name]));
+    },
+  };
+}
