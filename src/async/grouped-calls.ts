@@ -102,7 +102,7 @@ export function groupedReads<K, V>(
   };
 }
 
-/** Erasing by id, and looking whether it is done, grouped: what is asked for together takes one call each. */
+/** Erasing by id, and reading whether it is done, grouped: concurrent calls of each share one. */
 export function groupedErasure({
   erase,
   held,

@@ -47,7 +47,7 @@ export function backoff(attempt: number, firstMs: number, longestMs: number): nu
 }
 
 /**
- * A random part of a pause, so that two that met at the same moment seldom do so again.
+ * A random part of a pause, so that two attempts that met at the same instant seldom do so again.
  * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ ("full jitter")
  */
 export function jittered(pauseMs: number): number {

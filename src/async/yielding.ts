@@ -1,5 +1,5 @@
 /**
- * Long work of all requests, one part after another: between any two parts the process looks at the network, however many
+ * Long work of all requests, one part after another: between any two parts the process serves the network, however many
  * requests have work left.
  */
 export class YieldBudget {
