@@ -39,7 +39,7 @@ import { Epochs } from "./metrics/cache/epochs.js";
 import { OtherProcesses } from "./metrics/cache/other-processes.js";
 import { dimensions } from "./metrics/dimensions/index.js";
 import { fetchBatch } from "./metrics/query/fetch-batch.js";
-import { countCached, fetchSeries, seriesCounters } from "./metrics/query/fetch-series.js";
+import { fetchSeries, seriesCounters } from "./metrics/query/fetch-series.js";
 import { ReadMemory } from "./metrics/query/read-memory.js";
 import { createRecorder, runRecorder, watchRecorder } from "./metrics/recorder/recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
@@ -146,7 +146,8 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
   const memory = new ReadMemory(limits.read_bytes);
   meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
   const count = seriesCounters(meters);
-  const fetch = countCached(fetchSeries({ store: stores.series, epochs, cache, deadlineMs }), count);
+  const fetch = fetchSeries({ store: stores.series, epochs, cache, deadlineMs });
+  const firstSegments = segmentIds(stores.catalogue).first;
 
   return {
     recorder: createRecorder({
@@ -164,7 +165,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
       ...pointRoutes({ version, record: (columns) => record("clients", columns), limits, keep, clock }),
       ...listingRoutes({ counts: stores.counts, clock }),
       ...metricRoutes({
-        fetch: fetchBatch({ fetch, firstSegments: segmentIds(stores.catalogue).first, limits, keep, deadlineMs }),
+        fetch: fetchBatch({ fetch, firstSegments, limits, keep, count, deadlineMs }),
         epochs,
         limits,
         memory,

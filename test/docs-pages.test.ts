@@ -38,6 +38,18 @@ describe("the pages of docs", () => {
     expect(listed.sort()).to.deep.equal(["src/", ...folders].sort());
   });
 
+  it("draw the way of an item of POST /api/metric through at most 15 files", () => {
+    const [, section = ""] = read("docs/architecture.md").split("## POST /api/metric\n");
+    const [drawing = ""] = section.split("\n## ");
+    const steps = [...drawing.matchAll(/^ *(\d+) {2}(\S+\.ts) /gm)].map(([, number, path]) => ({
+      number: Number(number),
+      path,
+    }));
+    expect(steps.map(({ number }) => number)).to.deep.equal(steps.map((_, i) => i + 1));
+    expect(new Set(steps.map(({ path }) => path)).size).to.equal(steps.length);
+    expect(steps).to.have.length.within(10, 15);
+  });
+
   it("list every failpoint of src with the files that it is in, and no other", () => {
     const [, section = ""] = read("docs/promises.md").split("## Failpoints");
     const listed = [...rowsOf(section)]

@@ -7,7 +7,7 @@ export interface SeriesWindow {
   readonly to: number;
 }
 
-/** Who wrote a value. Each plane of a series has slots of its own, which the other's writes leave as they are. */
+/** Which kind of writer wrote a value. Each plane of a series has slots of its own, which the other's writes leave as they are. */
 export type Plane = "clients" | "recorder";
 
 export const planes: readonly Plane[] = ["clients", "recorder"];
@@ -15,8 +15,8 @@ export const planes: readonly Plane[] = ["clients", "recorder"];
 /** PORT. Saved slots by series, in two planes. */
 export interface SeriesStore {
   /**
-   * Slots of one series that lie together, counted from 1970: to read some of them costs hardly less than to read all. Who
-   * keeps what was read keeps it in chunks of so many.
+   * Slots of one series that lie together, counted from 1970: to read some of them costs hardly less than to read all. Caches
+   * keep what was read in chunks of so many.
    */
   readonly chunkSlots: number;
 
@@ -38,7 +38,7 @@ export interface SeriesStore {
   read(windows: readonly SeriesWindow[], plane?: Plane): Promise<Float64Array[]>;
 
   /**
-   * False when the series is certainly not there: no write that resolved before the call named it. To ask costs next to
+   * False when the series certainly does not exist: no write that resolved before the call named it. To ask costs next to
    * nothing; an engine that cannot know says true.
    */
   mayHold(series: Series): boolean;

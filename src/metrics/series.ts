@@ -21,7 +21,7 @@ export function seriesKey({ dimension, id, type }: Series): string {
   return `${dimension.name}\0${id}\0${type}`;
 }
 
-/** Start of the slot that holds a moment. */
+/** Start of the slot that holds an instant. */
 export function slotStart(dimension: Dimension, ms: number): number {
   return Math.floor(ms / dimension.slotMs) * dimension.slotMs;
 }

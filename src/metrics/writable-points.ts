@@ -92,12 +92,12 @@ export function writeWindow(now: number, keep: number | undefined): WriteWindow 
   return { from: Math.max(EARLIEST, keep === undefined ? 0 : now - keep), to: now + AHEAD_MS };
 }
 
-/** Whether a point at a moment (Unix ms), in a slot of `slotMs`, is taken. */
+/** Whether a point at an instant (Unix ms), in a slot of `slotMs`, is taken. */
 export function isInWindow(ms: number, slotMs: number, { from, to }: WriteWindow): boolean {
   return ms <= to && ms - (ms % slotMs) >= from;
 }
 
-/** Why a moment outside of the window is refused. */
+/** Why an instant outside of the window is refused. */
 export function instantIssue(ms: number, window: WriteWindow): { code: string; message: string } {
   if (ms > window.to)
     return { code: "too_far_ahead", message: "The time is more than 10 minutes ahead, or not in the unit expected" };

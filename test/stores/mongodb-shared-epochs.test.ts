@@ -35,7 +35,7 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
       deadlineMs: DEADLINE_MS,
     });
     closing.push(() => others.close());
-    await until("it has heard of the others", () => others.areHeard(performance.now()));
+    await until("it has heard of the others", () => others.isUpToDate(performance.now()));
     return new Epochs(CHUNK_SLOTS, others);
   }
 

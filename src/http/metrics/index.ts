@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
-import type { Epochs } from "../../metrics/cache/epochs.js";
+import { type Epochs, TokenCache } from "../../metrics/cache/epochs.js";
 import type { FetchBatch } from "../../metrics/query/fetch-batch.js";
 import type { CountSeries } from "../../metrics/query/fetch-series.js";
 import type { ReadMemory } from "../../metrics/query/read-memory.js";
@@ -11,23 +11,39 @@ import { exampleNames } from "../openapi.js";
 import { isNotModified } from "../response-body.js";
 import { empty } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
-import { AnswerCache } from "./answer-cache.js";
-import { metricBody, metricTag } from "./metric-answer.js";
-import { type MetricReadLimits, readMetricBody, readMetricQuery } from "./read-metric.js";
 import { exampleSeries, metricAnswer, metricBatchAnswer, SeriesRequests, seriesQuery, whichSeries } from "./schemas.js";
+import { type MetricReadLimits, metricBody, metricTag, readMetricBody, readMetricQuery } from "./series-json.js";
 
 export interface MetricParts {
   readonly fetch: FetchBatch;
-  readonly epochs: Pick<Epochs, "areCurrent">;
+  readonly epochs: Epochs;
   readonly limits: MetricReadLimits;
   /** What reads under way may take in memory. */
   readonly memory: ReadMemory;
   readonly clock: Clock;
-  /** Told of series that were answered without being fetched. */
+  /** Counts series that were answered without being fetched. */
   readonly count: CountSeries;
   /** What whole answers that were sent may take in memory. */
   readonly answerBytes: number;
 }
+
+/**
+ * A whole answer, kept by the very text of its question: dashboards that poll send the same bytes again and again. It is one for which
+ * no store was read, so that it says the truth with `is_cached`. In [since, until), Unix ms, the question has it again.
+ */
+interface Answer {
+  readonly body: Buffer;
+  /** How many. */
+  readonly series: number;
+  readonly since: number;
+  readonly until: number;
+}
+
+/** One answer takes no more of the memory for answers, bytes. */
+const LARGEST_BODY = 1_048_576;
+
+/** What a series takes in an answer, and an answer besides, roughly, bytes. */
+const ENTRY_BYTES = 300;
 
 /** Reading of metrics, by query or by body. */
 export function metricRoutes({
@@ -39,7 +55,11 @@ export function metricRoutes({
   count,
   answerBytes,
 }: MetricParts): readonly Route[] {
-  const cache = new AnswerCache(epochs, answerBytes);
+  const answers = new TokenCache<Answer>(
+    epochs,
+    answerBytes,
+    ({ body, series }, question) => body.byteLength + question.length + ENTRY_BYTES * (1 + series),
+  );
   const readingOf = ({ res }: ApiContext) => memory.open((then) => whenOut(res, then));
 
   return [
@@ -91,15 +111,18 @@ export function metricRoutes({
         // The text itself is what an answer is found by: only a text that is met for the first time is parsed.
         const question = await readText(ctx, limits.body_bytes);
         const now = clock();
-        const known = cache.get(question, now);
-        if (known !== undefined) {
-          count(known.tokens.length, known.tokens.length);
+        const known = answers.get(question)?.value;
+        if (known !== undefined && now >= known.since && now < known.until) {
+          count(known.series, known.series);
           send(ctx, known.body);
           return;
         }
-        const batch = await fetch(readMetricBody(question, limits), now, readingOf(ctx));
-        const body = metricBody(batch.series);
-        cache.keep(question, body, batch, now);
+        const { series, reuse } = await fetch(readMetricBody(question, limits), now, readingOf(ctx));
+        const body = metricBody(series);
+        if (reuse !== undefined && body.byteLength <= LARGEST_BODY) {
+          const value = { body, series: series.length, since: now, until: reuse.until };
+          answers.keep(question, { value, token: reuse.token });
+        }
         send(ctx, body);
       },
     }),

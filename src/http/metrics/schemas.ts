@@ -15,7 +15,7 @@ const flag = (description: string) =>
 
 const duration = { pattern: `^${durationPattern}$` };
 
-const moment = (options: Options) =>
+const instant = (options: Options) =>
   Type.Optional(
     Type.Unsafe<string | number | null>({
       title: "Moment",
@@ -25,7 +25,7 @@ const moment = (options: Options) =>
     }),
   );
 
-const otherSpelling = (name: string) => moment({ deprecated: true, description: `Another spelling of ${name}.` });
+const otherSpelling = (name: string) => instant({ deprecated: true, description: `Another spelling of ${name}.` });
 
 const standIn = (name: string) =>
   Type.Optional(
@@ -66,10 +66,10 @@ export const seriesFields = {
     pattern: `^(?:now-)?${durationPattern}$`,
     description: "The window, counted back from now. Not together with a start or an end. 2d when all are absent.",
   }),
-  startdate: moment({
+  startdate: instant({
     description: `An ${instantForms}, now, or \`now-<n><unit>\` with a unit of m, h, d or w. A time without an offset is UTC, a date its 00:00 UTC.`,
   }),
-  enddate: moment({
+  enddate: instant({
     description: "The end of the window, exclusive, written as startdate is; now when it is absent.",
   }),
   include_empty_rows: flag("Whether an interval in which nothing was saved has the value 0, instead of none."),

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { SeriesWindow } from "../ports.js";
 import { type Series, seriesKey } from "../series.js";
 import type { OtherProcesses } from "./other-processes.js";
@@ -28,6 +29,11 @@ const PHASES = 16;
 /** Series are spread over so many epochs of each phase, where all processes share them and where this one has them alone. */
 const SHARED_NAMES = 256;
 const OWN_NAMES = 4_096;
+
+/** The token of all that these are tokens of: it is current while each of them is. */
+export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
+  return { at: tokens.flatMap(({ at }) => at), epochs: tokens.flatMap(({ epochs }) => epochs) };
+}
 
 /** Stands for the epoch of a chunk that is being written. */
 const NEVER = -1;
@@ -63,29 +69,23 @@ export class Epochs {
     return this.#tokenAt([this.#index(chunk)]);
   }
 
-  /** Whether every reader would read the same as the one that got these tokens did. */
-  areCurrent(tokens: Iterable<ReadToken>): boolean {
-    if (this.#others !== undefined && !this.#others.areHeard(performance.now())) return false;
-    for (const { at, epochs } of tokens) {
-      for (let i = 0; i < at.length; i += 1) if (this.#epochs[at[i] as number] !== epochs[i]) return false;
-    }
+  /** Whether every reader would read the same as the one that got this token did. */
+  isCurrent({ at, epochs }: ReadToken): boolean {
+    if (this.#others !== undefined && !this.#others.isUpToDate(performance.now())) return false;
+    for (let i = 0; i < at.length; i += 1) if (this.#epochs[at[i] as number] !== epochs[i]) return false;
     return true;
-  }
-
-  isCurrent(token: ReadToken): boolean {
-    return this.areCurrent([token]);
   }
 
   /**
    * Does `work`, which writes these windows. No entry that was made before it ends is valid afterwards: in this process from then on, in others
-   * within a second. Rejects as `work` does, and when the other processes cannot be told.
+   * within a second. Rejects as `work` does, and when it cannot be announced to the other processes.
    */
   async write(windows: readonly SeriesWindow[], work: () => Promise<void>): Promise<void> {
     const at = [...this.#indexes(windows)];
     for (const i of at) this.#writes[i] = (this.#writes[i] as number) + 1;
     this.#raise(at);
     try {
-      await (this.#others === undefined ? work() : this.#others.whileTold(at, work));
+      await (this.#others === undefined ? work() : this.#others.whileAnnounced(at, work));
     } finally {
       for (const i of at) this.#writes[i] = (this.#writes[i] as number) - 1;
       this.#raise(at);
@@ -109,6 +109,38 @@ export class Epochs {
 
   #index({ seriesHash, index }: Chunk): number {
     return (((index % PHASES) + PHASES) % PHASES) * this.#names + (seriesHash % this.#names);
+  }
+}
+
+/** What was made of saved slots, under this token. */
+export interface Kept<T> {
+  readonly value: T;
+  readonly token: ReadToken;
+}
+
+/** What was made lately, by key. An entry is valid while its token is current, and there is no other rule. */
+export class TokenCache<T> {
+  readonly #epochs: Epochs;
+  readonly #kept: LRUCache<string, Kept<T>>;
+
+  /** At most `bytes`, by what `sizeOf` says of an entry. */
+  constructor(epochs: Epochs, bytes: number, sizeOf: (value: T, key: string) => number) {
+    this.#epochs = epochs;
+    this.#kept = new LRUCache<string, Kept<T>>({
+      maxSize: Math.max(1, bytes),
+      sizeCalculation: ({ value }, key) => sizeOf(value, key),
+    });
+  }
+
+  /** The valid entry of a key. */
+  get(key: string): Kept<T> | undefined {
+    const kept = this.#kept.get(key);
+    return kept !== undefined && this.#epochs.isCurrent(kept.token) ? kept : undefined;
+  }
+
+  /** Keeps an entry, unless it is out of date already. */
+  keep(key: string, kept: Kept<T>): void {
+    if (this.#epochs.isCurrent(kept.token)) this.#kept.set(key, kept);
   }
 }
 

@@ -7,9 +7,9 @@ const READ_EVERY_MS = 400;
 const LONGEST_READ_MS = 1_000;
 
 /** What a read says is relied on for so long from its start, ms. */
-const HEARD_MS = 900;
+const RELIED_ON_MS = 900;
 
-/** A writer answers without waiting until the end of its write is told, unless the write took so long, ms. */
+/** A writer answers without waiting until the end of its write is announced, unless the write took so long, ms. */
 const SOON_MS = 3_000;
 
 export interface OtherProcessesParts {
@@ -18,7 +18,7 @@ export interface OtherProcessesParts {
    * How long a write may be under way, ms. One that is not ended by then belongs to a process that has died: what it left behind is counted as ended.
    */
   readonly writeLifeMs: number;
-  /** How long a write waits for its turn to be told of, ms. */
+  /** How long a write waits for its turn to be announced, ms. */
   readonly deadlineMs: number;
 }
 
@@ -29,7 +29,7 @@ export interface OtherProcessesParts {
 export class OtherProcesses {
   readonly #shared: SharedEpochs;
   readonly #writeLifeMs: number;
-  readonly #tell: (adding: readonly Adding[]) => Promise<void>;
+  readonly #announce: (adding: readonly Adding[]) => Promise<void>;
   #raise: (at: readonly number[]) => void = () => {};
   #version = 0;
   readonly #begun = new Map<number, number>();
@@ -38,7 +38,7 @@ export class OtherProcesses {
   readonly #open = new Map<number, number>();
   /** By how much more writes have begun than ended where processes have died. */
   readonly #dead = new Map<number, number>();
-  #heardAt = Number.NEGATIVE_INFINITY;
+  #knownAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -46,7 +46,7 @@ export class OtherProcesses {
     this.#shared = shared;
     this.#writeLifeMs = writeLifeMs;
     // Concurrent writes share one update.
-    this.#tell = groupedCalls((adding: readonly Adding[]) => this.#add(adding), {
+    this.#announce = groupedCalls((adding: readonly Adding[]) => this.#add(adding), {
       most: 10_000,
       atOnce: 1,
       deadline: {
@@ -54,7 +54,7 @@ export class OtherProcesses {
         error: () => new Error("The other processes could not be told of the write in time"),
       },
     });
-    void this.#look();
+    void this.#poll();
   }
 
   /** Calls `raise` with the indexes of writes that have begun or ended. */
@@ -63,8 +63,8 @@ export class OtherProcesses {
   }
 
   /** Whether every write that began to be answered a second ago is known at `now` (`performance.now`). */
-  areHeard(now: number): boolean {
-    return now - this.#heardAt <= HEARD_MS;
+  isUpToDate(now: number): boolean {
+    return now - this.#knownAt <= RELIED_ON_MS;
   }
 
   /** Whether a write at this index is under way, as far as is known. */
@@ -72,17 +72,17 @@ export class OtherProcesses {
     return this.#open.has(index);
   }
 
-  /** Does `work` between telling the others that it begins and that it has ended. Rejects as it does, and without doing it when they cannot be told. */
-  async whileTold(at: readonly number[], work: () => Promise<void>): Promise<void> {
-    await this.#tell([{ at, what: "begun" }]);
+  /** Announces to the other processes that `work` begins, does it, and announces its end. Rejects as it does, and without doing it when its beginning cannot be announced. */
+  async whileAnnounced(at: readonly number[], work: () => Promise<void>): Promise<void> {
+    await this.#announce([{ at, what: "begun" }]);
     const begunAt = performance.now();
     try {
       await work();
     } finally {
-      const told = this.#tell([{ at, what: "ended" }]);
-      // Until it is told the others take nothing from memory, up to the end of the write's life.
-      told.catch(() => {});
-      if (performance.now() - begunAt > SOON_MS) await told;
+      const announced = this.#announce([{ at, what: "ended" }]);
+      // Until then the other processes take nothing from memory, up to the end of the write's life.
+      announced.catch(() => {});
+      if (performance.now() - begunAt > SOON_MS) await announced;
     }
   }
 
@@ -96,30 +96,30 @@ export class OtherProcesses {
     for (const { at, what } of adding) {
       for (const index of at) more[what].set(index, (more[what].get(index) ?? 0) + 1);
     }
-    this.#hear(await this.#shared.add(more));
+    this.#take(await this.#shared.add(more));
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const startedAt = performance.now();
     await withTimeLimit(LONGEST_READ_MS, [], () => this.#read(startedAt)).catch(() => {});
     this.#forgetDead(performance.now());
     if (this.#closed) return;
     const rest = Math.max(0, startedAt + READ_EVERY_MS - performance.now());
-    this.#timer = setTimeout(() => void this.#look(), rest).unref();
+    this.#timer = setTimeout(() => void this.#poll(), rest).unref();
   }
 
   /** A read that comes back late still says what was true when it started. */
   async #read(startedAt: number): Promise<void> {
     const changed = await this.#shared.read(this.#version);
     if (changed !== undefined) {
-      this.#hear(changed);
+      this.#take(changed);
       this.#version = changed.version;
     }
-    this.#heardAt = Math.max(this.#heardAt, startedAt);
+    this.#knownAt = Math.max(this.#knownAt, startedAt);
   }
 
   /** Raises the epochs whose numbers differ from those that were known. */
-  #hear({ begun, ended }: EpochNumbers): void {
+  #take({ begun, ended }: EpochNumbers): void {
     const raised: number[] = [];
     for (const index of new Set([...begun.keys(), ...ended.keys()])) {
       const [nowBegun, nowEnded] = [begun.get(index) ?? 0, ended.get(index) ?? 0];

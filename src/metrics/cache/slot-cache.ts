@@ -1,13 +1,12 @@
-import { LRUCache } from "lru-cache";
 import type { YieldBudget } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import type { SlotColumn } from "../series.js";
-import { type Chunk, chunksOf, type Epochs, type ReadToken } from "./epochs.js";
+import { type Chunk, chunksOf, type Epochs, type Kept, type ReadToken, TokenCache } from "./epochs.js";
 
 /** The slots of a window. */
 export interface CachedSlots {
-  /** Whether a store was read for them, by this reader or by one who was reading when it came. */
+  /** Whether a store was read for them, for this read or for one that was under way when it began. */
   readonly read: boolean;
   /** A column of its own, in which all saved slots of the window lie; NaN where nothing is saved. */
   column(): Pick<SlotColumn, "from" | "values">;
@@ -15,12 +14,6 @@ export interface CachedSlots {
 
 /** A read of the store that is under way. */
 type Load = Promise<Map<string, Float64Array>>;
-
-/** Something about a chunk, as of this token. */
-interface Kept<T> {
-  readonly value: T;
-  readonly token: ReadToken;
-}
 
 /** Chunks kept before others get their turn. */
 const KEPT_AT_ONCE = 5_000;
@@ -36,7 +29,7 @@ export class SlotCache {
   readonly #store: ChunkStore;
   readonly #epochs: Epochs;
   readonly #budget: YieldBudget;
-  readonly #chunks: LRUCache<string, Kept<Float64Array>>;
+  readonly #chunks: TokenCache<Float64Array>;
   readonly #loads = new Map<string, Kept<Load>>();
   /** Stands for every chunk without a saved slot. */
   readonly #empty: Float64Array;
@@ -46,9 +39,11 @@ export class SlotCache {
     this.#epochs = epochs;
     this.#budget = budget;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
-    const sizeCalculation = ({ value }: Kept<Float64Array>) =>
-      (value === this.#empty ? 0 : value.byteLength) + ENTRY_BYTES;
-    this.#chunks = new LRUCache({ maxSize: Math.max(1, bytes), sizeCalculation });
+    this.#chunks = new TokenCache(
+      epochs,
+      bytes,
+      (slots) => (slots === this.#empty ? 0 : slots.byteLength) + ENTRY_BYTES,
+    );
   }
 
   /** The slots of each window, in the order asked, by at most one read of the store. Rejects rather than hand out a part. */
@@ -60,10 +55,10 @@ export class SlotCache {
     for (const chunk of wanted.flat()) {
       const { key } = chunk;
       if (found.has(key) || loads.has(key) || missing.has(key)) continue;
-      const slots = this.#current(this.#chunks.get(key));
-      const load = this.#current(this.#loads.get(key));
-      if (slots !== undefined) found.set(key, slots);
-      else if (load !== undefined) loads.set(key, load);
+      const slots = this.#chunks.get(key);
+      const load = this.#loads.get(key);
+      if (slots !== undefined) found.set(key, slots.value);
+      else if (load !== undefined && this.#epochs.isCurrent(load.token)) loads.set(key, load.value);
       else missing.set(key, chunk);
     }
     if (missing.size > 0) {
@@ -84,10 +79,6 @@ export class SlotCache {
     });
   }
 
-  #current<T>(kept: Kept<T> | undefined): T | undefined {
-    return kept !== undefined && this.#epochs.isCurrent(kept.token) ? kept.value : undefined;
-  }
-
   /** Starts to read these chunks; others may join until one of them is written. Keeps what is still true at the end. */
   #load(chunks: readonly Chunk[]): Load {
     const tokens = chunks.map((chunk) => this.#epochs.tokenOf(chunk));
@@ -101,9 +92,8 @@ export class SlotCache {
       const slots = await readChunks(this.#store, chunks);
       for (const [i, { key }] of chunks.entries()) {
         const value = this.#compact(slots.get(key) as Float64Array);
-        const token = tokens[i] as ReadToken;
         slots.set(key, value);
-        if (this.#epochs.isCurrent(token)) this.#chunks.set(key, { value, token });
+        this.#chunks.keep(key, { value, token: tokens[i] as ReadToken });
         if ((i + 1) % KEPT_AT_ONCE === 0) await this.#budget.next();
       }
       return slots;

@@ -34,13 +34,13 @@ export interface Dimension {
 
 /** How the values of a dimension are taken. */
 export interface Sampling {
-  /** Ids that have values now: a cheap look at the catalogue. */
+  /** Ids that have values now: a cheap read of the catalogue. */
   ids(audiences: AudienceCounts): Promise<string[]>;
   /** Values of all series of these ids now; ids that are gone are left out. */
   sample(audiences: AudienceCounts, ids: ReadonlySet<string>): Promise<Sample[]>;
 }
 
-/** PORT. How many entities are where, now. Every list is in id order. */
+/** PORT. How many members segments and audiences have now. Every list is in id order. */
 export interface AudienceCounts {
   /** Ids of the segments of the catalogue. */
   segments(): Promise<string[]>;

@@ -4,7 +4,7 @@ import { experienceGroup } from "./experience-group.js";
 import { segment } from "./segment.js";
 import { stream } from "./stream.js";
 
-/** Every dimension there is. A new one is a file beside this one and a line here. */
+/** Every dimension. A new one is a file beside this one and a line here. */
 export const dimensions: readonly Dimension[] = [experience, experienceGroup, segment, stream];
 
 const byName = new Map(dimensions.flatMap((d) => [d.name, ...d.aliases].map((name) => [name, d] as const)));

@@ -1,5 +1,6 @@
 import { ServiceError, type ValidationIssue } from "../../errors.js";
-import { type FetchedSeries, type FetchSeries, withDeadline } from "./fetch-series.js";
+import { joinTokens, type ReadToken } from "../cache/epochs.js";
+import { type CountSeries, type FetchedSeries, type FetchSeries, withDeadline } from "./fetch-series.js";
 import type { Reading } from "./read-memory.js";
 import {
   type AnswerLimits,
@@ -32,6 +33,7 @@ export interface FetchBatchParts {
   readonly limits: AnswerLimits;
   /** How long points are kept, ms; undefined is for ever. */
   keep(): number | undefined;
+  readonly count: CountSeries;
   /** The longest that the list of segments may take, ms. */
   readonly deadlineMs: number;
 }
@@ -40,8 +42,14 @@ export interface FetchBatchParts {
 export interface FetchedBatch {
   /** In the order asked. */
   readonly series: readonly (FetchedSeries | RefusedSeries)[];
-  /** Until then (Unix ms) the same items stand for the same series, one for one. */
-  readonly standsUntil: number;
+  /** Undefined when an item was refused, or a store was read. */
+  readonly reuse: Reuse | undefined;
+}
+
+/** The same items have the same series again from now on, while the token is current, and before `until` (Unix ms). */
+export interface Reuse {
+  readonly token: ReadToken;
+  readonly until: number;
 }
 
 /**
@@ -53,7 +61,7 @@ export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Rea
 /** The most series that one item stands for. */
 const MOST_SEGMENTS = 1_000;
 
-export function fetchBatch({ fetch, firstSegments, limits, keep, deadlineMs }: FetchBatchParts): FetchBatch {
+export function fetchBatch({ fetch, firstSegments, limits, keep, count, deadlineMs }: FetchBatchParts): FetchBatch {
   return async (items, now, reading) => {
     const kept = keep();
     const planned = items.map((item) => plan(item, now, kept, limits));
@@ -63,10 +71,11 @@ export function fetchBatch({ fetch, firstSegments, limits, keep, deadlineMs }: F
     const plans = expanded.filter((item): item is SeriesPlan => "key" in item);
     checkAnswer(plans, limits);
     const fetched = await fetch(plans, now, reading);
+    count(fetched.length, fetched.filter(({ isCached }) => isCached).length);
     let next = 0;
     return {
       series: expanded.map((item) => ("key" in item ? (fetched[next++] as FetchedSeries) : item)),
-      standsUntil: planned.some(isForEvery) ? 0 : Number.POSITIVE_INFINITY,
+      reuse: refused.length > 0 || planned.some(isForEvery) ? undefined : reuseOf(fetched, now),
     };
   };
 
@@ -83,6 +92,13 @@ export function fetchBatch({ fetch, firstSegments, limits, keep, deadlineMs }: F
       isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, kept)) : item,
     );
   }
+}
+
+/** Until when the same items come to the same plans, their values change by no schedule, and nothing is written. */
+function reuseOf(fetched: readonly FetchedSeries[], now: number): Reuse | undefined {
+  const until = Math.min(...fetched.map(({ plan, scheduledUntil }) => Math.min(plan.standsUntil, scheduledUntil)));
+  if (until <= now || !fetched.every(({ isCached }) => isCached)) return undefined;
+  return { token: joinTokens(fetched.map(({ token }) => token)), until };
 }
 
 function plan(

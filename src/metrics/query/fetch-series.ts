@@ -2,8 +2,7 @@ import { withTimeLimit } from "../../async/time-limit.js";
 import { YieldBudget } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { Meters } from "../../meters.js";
-import type { Epochs, ReadToken } from "../cache/epochs.js";
-import { type KeptSeries, SerialisedCache } from "../cache/serialised-cache.js";
+import { type Epochs, type Kept, type ReadToken, TokenCache } from "../cache/epochs.js";
 import { type ChunkStore, SlotCache } from "../cache/slot-cache.js";
 import type { SeriesStore } from "../ports.js";
 import { answerBytes, type Reading, readParts, slotBytes } from "./read-memory.js";
@@ -35,25 +34,31 @@ export interface FetchedSeries extends SaveSchedule {
  */
 export type FetchSeries = (plans: readonly SeriesPlan[], now: number, reading: Reading) => Promise<FetchedSeries[]>;
 
+/** What an entry takes besides its JSON and its key, roughly, bytes. */
+const ENTRY_BYTES = 1_000;
+
 export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesParts): FetchSeries {
-  const patient: ChunkStore = {
+  const withinDeadline: ChunkStore = {
     chunkSlots: store.chunkSlots,
     read: (windows) => withDeadline(deadlineMs, () => store.read(windows)),
   };
   const budget = new YieldBudget();
-  const slots = new SlotCache(patient, epochs, cache.columns_bytes, budget);
-  const kept = new SerialisedCache(epochs, cache.answers_bytes);
+  const slots = new SlotCache(withinDeadline, epochs, cache.columns_bytes, budget);
+  const kept = new TokenCache<SerialisedSeries>(
+    epochs,
+    cache.answers_bytes,
+    ({ json }, key) => json.byteLength + 4 * key.length + ENTRY_BYTES,
+  );
 
   return async (plans, now, reading) => {
-    const found = plans.map((plan) => kept.get(plan));
+    const found = plans.map(({ key }) => kept.get(key));
     const missing = plans.filter((_, i) => found[i] === undefined);
     const made = missing.length === 0 ? [] : await make(missing, now, reading);
     let next = 0;
     return plans.map((plan, i) => {
       const cached = found[i];
-      const { serialised, token, isCached } =
-        cached === undefined ? (made[next++] as Made) : { ...cached, isCached: true };
-      return { plan, serialised, token, isCached, ...saveSchedule(plan, serialised.saved, now) };
+      const { value, token, isCached } = cached === undefined ? (made[next++] as Made) : { ...cached, isCached: true };
+      return { plan, serialised: value, token, isCached, ...saveSchedule(plan, value.saved, now) };
     });
   };
 
@@ -75,23 +80,23 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
     return made;
   }
 
-  /** Some may have been made for another request by now. A series that is not there is not read. */
+  /** Some may have been made for another request by now. A series that does not exist is not read. */
   async function makePart(plans: readonly SeriesPlan[], now: number): Promise<Made[]> {
-    const found = plans.map((plan) => kept.get(plan));
+    const found = plans.map(({ key }) => kept.get(key));
     const tokens = plans.map((plan) => epochs.token(windowsOf(plan)));
-    const there = plans.filter((plan, i) => found[i] === undefined && mayHold(plan));
-    const read = await slots.read(there.flatMap(windowsOf));
-    const slotsOf = new Map(there.map((plan) => [plan, read.splice(0, plan.parts.length)]));
+    const existing = plans.filter((plan, i) => found[i] === undefined && mayHold(plan));
+    const read = await slots.read(existing.flatMap(windowsOf));
+    const slotsOf = new Map(existing.map((plan) => [plan, read.splice(0, plan.parts.length)]));
     return plans.map((plan, i) => {
       const cached = found[i];
       if (cached !== undefined) return { ...cached, isCached: true };
       const parts = slotsOf.get(plan);
       const isCached = parts !== undefined && !parts.some((part) => part.read);
-      const madeMeanwhile = kept.get(plan);
+      const madeMeanwhile = kept.get(plan.key);
       if (madeMeanwhile !== undefined) return { ...madeMeanwhile, isCached };
       const columns = parts?.map((part) => part.column()) ?? [];
-      const made = { serialised: serialise(plan, columns, now), token: tokens[i] as ReadToken };
-      kept.keep(plan, made);
+      const made = { value: serialise(plan, columns, now), token: tokens[i] as ReadToken };
+      kept.keep(plan.key, made);
       return { ...made, isCached };
     });
   }
@@ -101,7 +106,7 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
   }
 }
 
-type Made = KeptSeries & Pick<FetchedSeries, "isCached">;
+type Made = Kept<SerialisedSeries> & Pick<FetchedSeries, "isCached">;
 
 /** Counts series for `/metrics`: all that were asked for, and those for which no store was read. */
 export type CountSeries = (asked: number, cached: number) => void;
@@ -115,16 +120,7 @@ export function seriesCounters(meters: Pick<Meters, "counter">): CountSeries {
   };
 }
 
-/** The same fetching, counted. */
-export function countCached(fetch: FetchSeries, count: CountSeries): FetchSeries {
-  return async (plans, now, reading) => {
-    const found = await fetch(plans, now, reading);
-    count(found.length, found.filter(({ isCached }) => isCached).length);
-    return found;
-  };
-}
-
-/** What `work` resolves with, if it does within `ms`; whatever else happens is told as a store that is away. */
+/** Resolves as `work` does within `ms`. Rejects with a `ServiceError`: its own, or `unavailable` for any other and for none in time. */
 export async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
   try {
     return await withTimeLimit(ms, [], work);

@@ -24,7 +24,7 @@ export class ReadMemory {
     return new Reading(this, whenOver);
   }
 
-  /** Adds to what a read that has `own` bytes takes. Throws `unavailable` when there is no room. */
+  /** Adds to what a read that has `own` bytes takes. Throws `unavailable` when there is not enough. */
   change(bytes: number, own: number): void {
     const others = this.#taken - own;
     if (bytes > 0 && others > 0 && this.#taken + bytes > this.#most) {
@@ -49,7 +49,7 @@ export class Reading {
     this.#whenOver = whenOver;
   }
 
-  /** Takes bytes. Throws when there is no room, or no caller any more. */
+  /** Takes bytes. Throws when there is not enough, or the caller has gone. */
   take(bytes: number): void {
     if (this.#isOver === undefined) this.#watch();
     this.refuseIfOver();
@@ -64,7 +64,7 @@ export class Reading {
     this.#taken -= bytes;
   }
 
-  /** Throws when there is no caller any more to work for. */
+  /** Throws when the caller has gone. */
   refuseIfOver(): void {
     if (this.#isOver) throw new ServiceError("timed-out", "The caller has gone");
   }

@@ -5,7 +5,7 @@ import { type Aggregation, aggregations, type Dimension } from "../dimensions/di
 import { dimensionNamed, dimensionNames } from "../dimensions/index.js";
 import { dimensionIdRule, isDimensionId } from "../series.js";
 
-/** A series as somebody asked for it: texts and flags whose meaning nobody has looked at yet. */
+/** A series as a request names it: texts and flags that are not checked yet. */
 export interface AskedSeries extends AskedWindow {
   readonly dimension?: string | undefined;
   readonly id?: string | undefined;
@@ -190,12 +190,12 @@ export function bucketGrid(interval: Duration): BucketGrid {
   return { origin: interval.unit === "w" ? FIRST_MONDAY : 0, step: interval.ms };
 }
 
-/** Start of the bucket that holds a moment. */
+/** Start of the bucket that holds an instant. */
 export function bucketStart({ origin, step }: BucketGrid, ms: number): number {
   return Math.floor((ms - origin) / step) * step + origin;
 }
 
-/** Start of the first bucket that begins at or after a moment. */
+/** Start of the first bucket that begins at or after an instant. */
 export function nextBucketStart({ origin, step }: BucketGrid, ms: number): number {
   return Math.ceil((ms - origin) / step) * step + origin;
 }

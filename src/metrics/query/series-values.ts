@@ -20,7 +20,7 @@ export interface SerialisedSeries {
 
 /**
  * Makes the values of a plan from the slots of its parts: what is saved lies in their columns, within `readFrom` and `to`. Uses up
- * the columns; without any there is nothing saved.
+ * the columns; without any, nothing is saved.
  */
 export function serialise(plan: SeriesPlan, columns: readonly Column[], now: number): SerialisedSeries {
   const { request, from, buckets, lead, filled } = plan;
@@ -75,7 +75,7 @@ function savedSlots({ request, readFrom, to }: SeriesPlan, columns: readonly Col
 
 /**
  * One value for each bucket from the slots that start in it; NaN for a bucket without a saved slot. `from` is the start of
- * the first slot; slots outside of the buckets are not looked at. A sum that leaves the range of a double stays at its end.
+ * the first slot; slots outside of the buckets do not count. A sum that leaves the range of a double stays at its end.
  */
 export function aggregate(
   slots: Float64Array,

@@ -4,8 +4,8 @@ import type { AudienceCounts, Dimension, Sampling } from "../dimensions/dimensio
 import type { LeaseResult, SeriesStore } from "../ports.js";
 import { type Series, type SlotColumn, slotStart } from "../series.js";
 
-/** Ids that are new in mid-slot are looked for this often, ms. */
-const LOOK_MS = 5_000;
+/** How often the catalogue is asked for ids that are new in mid-slot, ms. */
+const ASK_EVERY_MS = 5_000;
 
 /** Samples are written in batches of this many; between them other work gets its turn. */
 const BATCH = 250;
@@ -27,7 +27,7 @@ export interface SizeParts {
 interface Progress {
   readonly slot: number;
   readonly sampled: Set<string>;
-  lookedAt: number;
+  askedAt: number;
 }
 
 /** A value taken in the slot that starts at `slot`, Unix ms. */
@@ -62,16 +62,16 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
   async function sample(): Promise<SlotSample[]> {
     const now = parts.clock();
     const slot = slotStart(dimension, now);
-    if (progress?.slot !== slot) progress = { slot, sampled: new Set(), lookedAt: Number.NEGATIVE_INFINITY };
-    const { sampled, lookedAt } = progress;
-    if (Math.abs(now - lookedAt) < LOOK_MS) return [];
+    if (progress?.slot !== slot) progress = { slot, sampled: new Set(), askedAt: Number.NEGATIVE_INFINITY };
+    const { sampled, askedAt } = progress;
+    if (Math.abs(now - askedAt) < ASK_EVERY_MS) return [];
 
     const missing = new Set((await sampling.ids(parts.audiences)).filter((id) => !sampled.has(id)));
     if (missing.size > 0 && (await parts.lease()) === "refused") return [];
     const samples = missing.size === 0 ? [] : await sampling.sample(parts.audiences, missing);
     if (slotStart(dimension, parts.clock()) !== slot) return [];
     for (const { id } of samples) sampled.add(id);
-    progress.lookedAt = now;
+    progress.askedAt = now;
     return samples.map(({ id, type, value }) => ({ series: { dimension, id, type }, slot, value }));
   }
 }

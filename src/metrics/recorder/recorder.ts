@@ -1,3 +1,4 @@
+import { backoff, repeat } from "../../async/retry.js";
 import type { Clock } from "../../clock.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
@@ -90,37 +91,28 @@ export interface RunningRecorder {
 
 /** Ticks the recorder every `tickMs`, never two at once, at once again while more is left, until it is stopped. */
 export function runRecorder(recorder: Recorder, tickMs: number, log: Log): RunningRecorder {
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
+  const stopping = new AbortController();
   let failures = 0;
-  let running: Promise<void> = Promise.resolve();
 
-  async function tick(): Promise<void> {
-    let wait = tickMs;
+  /** Resolves with the pause after the tick, ms. */
+  async function tick(): Promise<number> {
     try {
-      if (await recorder.tick()) wait = 0;
+      const more = await recorder.tick();
       failures = 0;
+      return more ? 0 : tickMs;
     } catch (error) {
       failures += 1;
-      wait = Math.max(tickMs, Math.min(tickMs * 2 ** failures, LONGEST_WAIT_MS));
       log.error({ err: error, failures }, "the recorder failed and will try again");
+      return Math.max(tickMs, backoff(failures + 1, tickMs, LONGEST_WAIT_MS));
     }
-    if (!stopped) schedule(wait);
   }
 
-  function schedule(wait: number): void {
-    timer = setTimeout(start, wait);
-  }
-
-  function start(): void {
-    running = tick();
-  }
-
-  schedule(0);
+  const { signal } = stopping;
+  // Its only error is that it was stopped in a pause.
+  const running = repeat(tick, (pauseMs) => (signal.aborted ? undefined : pauseMs), { signal }).catch(() => {});
   return {
     async stop() {
-      stopped = true;
-      clearTimeout(timer);
+      stopping.abort();
       await running;
     },
   };

@@ -1,8 +1,12 @@
+import { createHash } from "node:crypto";
 import type { ErrorObject } from "ajv";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
-import type { AskedItem } from "../../metrics/query/fetch-batch.js";
+import type { AskedItem, RefusedSeries } from "../../metrics/query/fetch-batch.js";
+import type { FetchedSeries } from "../../metrics/query/fetch-series.js";
 import type { AskedSeries } from "../../metrics/query/series-request.js";
+import { digestOf } from "../../metrics/query/series-values.js";
 import { nearestWord } from "../../names.js";
+import { inWireNames, seriesNames } from "../errors.js";
 import { parseJson } from "../json-body.js";
 import { compile } from "../validation.js";
 import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
@@ -73,8 +77,8 @@ function askedSeries(fields: Fields): AskedSeries {
     name: text(fields.name),
     aggregation: text(fields.aggregation),
     interval: text(fields.interval),
-    start: moment(fields.startdate ?? fields.start_date),
-    end: moment(fields.enddate ?? fields.end_date),
+    start: instant(fields.startdate ?? fields.start_date),
+    end: instant(fields.enddate ?? fields.end_date),
     range: text(fields.range),
     fillEmpty: fields.include_empty_rows === true,
     smooth: fields.smooth === true,
@@ -90,6 +94,56 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function moment(value: unknown): string | number | undefined {
+function instant(value: unknown): string | number | undefined {
   return typeof value === "number" ? value : text(value);
+}
+
+/** The body of an answer, joined from parts that are serialised already: nothing is built point by point. */
+export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]): Buffer {
+  const parts: Buffer[] = [];
+  let text = '{"status":200,"message":"success","data":[';
+  for (const [i, answer] of answers.entries()) {
+    if (i > 0) text += ",";
+    if ("issue" in answer) {
+      text += refused(answer);
+    } else {
+      parts.push(Buffer.from(text + head(answer)), answer.serialised.json);
+      text = "}";
+    }
+  }
+  parts.push(Buffer.from(`${text}]}`));
+  return Buffer.concat(parts);
+}
+
+/** A weak ETag that changes when, and only when, the values can have. */
+export function metricTag(answers: readonly (FetchedSeries | RefusedSeries)[]): string {
+  const hash = createHash("sha256");
+  for (const answer of answers) {
+    if ("serialised" in answer)
+      hash.update(`${JSON.stringify(answer.plan.request.id)} ${digestOf(answer.serialised)}\n`);
+  }
+  return `W/"${hash.digest("base64url").slice(0, 27)}"`;
+}
+
+/** Everything of a series that stands before its values. */
+function head({ plan, isCached, completeUntil, nextSaveAt }: FetchedSeries): string {
+  const { id, type, aggregation, window, asked } = plan.request;
+  const name = JSON.stringify(asked.name ?? `${asked.dimension}.${id}.${type}`);
+  return (
+    `{"name":${name},"dimension":"${asked.dimension}","dimension_id":${JSON.stringify(id)},"dimension_type":"${type}",` +
+    `"range":"${window.range}","aggregation":"${aggregation}","interval":"${asked.interval}","is_cached":${isCached},` +
+    `"complete_until":"${completeUntil}","next_save_at":"${nextSaveAt}","values":`
+  );
+}
+
+function refused({ asked, issue }: RefusedSeries): string {
+  const { name, dimension, id, type } = asked;
+  return JSON.stringify({
+    name,
+    dimension,
+    dimension_id: id,
+    dimension_type: type,
+    values: [],
+    errors: [inWireNames(issue, seriesNames)],
+  });
 }
