@@ -163,7 +163,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
     }),
     routes: [
       ...pointRoutes({ version, record: (columns) => record("clients", columns), limits, keep, clock }),
-      ...listingRoutes({ counts: stores.counts, clock }),
+      ...listingRoutes({ series: stores.series, counts: stores.counts, clock }),
       ...metricRoutes({
         fetch: fetchBatch({ fetch, firstSegments, limits, keep, count, deadlineMs }),
         epochs,

@@ -1,3 +1,4 @@
+import type { Dimension } from "./dimensions/dimension.js";
 import type { Series, SlotColumn } from "./series.js";
 
 /** A window of one series. `from` and `to` are slot boundaries, Unix ms; the window is [from, to). */
@@ -42,6 +43,16 @@ export interface SeriesStore {
    * nothing; an engine that cannot know says true.
    */
   mayHold(series: Series): boolean;
+
+  /**
+   * Ids of the dimension of which a series has a point in either plane, in the order of their UTF-8 bytes: those that begin with `prefix`, after the id
+   * `after`, at most `limit`, each with the stored types that have one. Sees every write of this process that resolved before the call; those of other
+   * processes, and what was forgotten, within a minute. A page costs the same wherever it lies.
+   */
+  list(
+    dimension: Dimension,
+    page: { readonly prefix: string; readonly after?: string; readonly limit: number },
+  ): Promise<{ readonly id: string; readonly types: readonly string[] }[]>;
 
   /** Forgets slots of both planes that start before `before` (Unix ms). May keep some longer; safe to repeat. */
   expire(before: number): Promise<void>;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { type Dimension, HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { experience } from "../../src/metrics/dimensions/experience.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
@@ -177,5 +177,73 @@ export function seriesStoreContract(
       await Promise.all(Array.from({ length: 50 }, (_, i) => write([i], i)));
       expect(await read(0, 50)).to.deep.equal(Array.from({ length: 50 }, (_, i) => i));
     });
+
+    const list = async (dimension: Dimension, page: { prefix?: string; after?: string; limit?: number } = {}) =>
+      (await store.list(dimension, { prefix: "", limit: 100, ...page })).map(({ id, types }) =>
+        [id, ...types].join(" "),
+      );
+
+    it("lists nothing where nothing was ever written, and at once what is written", async () => {
+      expect(await list(stream)).to.deep.equal([]);
+      await store.read([{ series: views, from: start, to: start + HOUR }]);
+      await write([Number.NaN]);
+      expect(await list(stream)).to.deep.equal([]);
+      await write([1]);
+      expect(await list(stream)).to.deep.equal(["views size"]);
+      await write([1], 0, { ...views, id: "clicks" }, "recorder");
+      expect(await list(stream)).to.deep.equal(["clicks size", "views size"]);
+      expect(await list(segment)).to.deep.equal([]);
+    });
+
+    it("lists the stored types of each id, in the order of the dimension", async () => {
+      for (const type of ["converted", "size", "potentialreach"])
+        await write([1], 0, { dimension: experience, id: "b", type });
+      await write([1], 0, { dimension: experience, id: "a", type: "actualreach" });
+      const types = experience.storedTypes.filter((type) => ["converted", "size", "potentialreach"].includes(type));
+      expect(await list(experience)).to.deep.equal(["a actualreach", `b ${types.join(" ")}`]);
+      expect(await list(experience, { limit: 1 })).to.deep.equal(["a actualreach"]);
+      expect(await list(experience, { limit: 1, after: "a" })).to.deep.equal([`b ${types.join(" ")}`]);
+    });
+
+    it("lists ids in the order of their UTF-8 bytes, by what they begin with, in pages of any size", async () => {
+      const ids = ["A", "a", "a%", "a_b", "ab", "ab,c", 'ab"', "b c", "z", "ä", "\uff5e", "\u{1f600}"];
+      const bytes = (text: string) => Buffer.from(text);
+      ids.sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
+      await list(segment);
+      const columns = [...ids]
+        .reverse()
+        .map((id) => ({ series: { dimension: segment, id, type: "size" }, from: start, values: Float64Array.of(1) }));
+      await store.write("clients", columns);
+      expect(await list(segment)).to.deep.equal(ids.map((id) => `${id} size`));
+      for (const prefix of ["", "a", "ab", "a_", "a%", "A", "z", "zz", "\u{1f600}"]) {
+        const wanted = ids.filter((id) => id.startsWith(prefix));
+        for (const limit of [1, 3, 100]) {
+          const found: string[] = [];
+          for (let after: string | undefined; ; ) {
+            const page = await store.list(segment, { prefix, limit, ...(after === undefined ? {} : { after }) });
+            found.push(...page.map(({ id }) => id));
+            after = page.at(-1)?.id;
+            if (page.length < limit) break;
+          }
+          expect(found, `${prefix} by ${limit}`).to.deep.equal(wanted);
+        }
+      }
+      expect(await list(segment, { prefix: "b", after: "a" })).to.deep.equal(["b c size"]);
+      expect(await list(segment, { prefix: "a", after: "b" })).to.deep.equal([]);
+    });
+
+    if (forgets) {
+      it("lists no series all of whose slots were forgotten, and again one that is written after that", async () => {
+        await write([1]);
+        await write([1], 0, { ...views, id: "later" });
+        await write([1], 20 * WEEK, { ...views, id: "later" });
+        await store.expire(start + 10 * WEEK * HOUR);
+        expect(await list(stream)).to.deep.equal(["later size"]);
+        await write([5]);
+        expect(await list(stream)).to.deep.equal(["later size", "views size"]);
+        expect(await read(0, 1)).to.deep.equal([5]);
+        expect(await read(20 * WEEK, 20 * WEEK + 1, { ...views, id: "later" })).to.deep.equal([1]);
+      });
+    }
   });
 }

@@ -27,6 +27,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /api/entity/deletestatus/:request_id": ["entity:delete", "entity:read"],
   "GET /api/deletion": ["admin"],
   "GET /api/stream": ["metric:read"],
+  "GET /api/series": ["metric:read"],
   "POST /collect/json/:stream": ["entity:write"],
   "GET /api/segment": ["metric:read"],
   "GET /api/segment/sizes": ["metric:read"],

@@ -1,9 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
+import { invalid } from "../../errors.js";
+import type { Dimension } from "../../metrics/dimensions/dimension.js";
+import { dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
+import { listSeries } from "../../metrics/list-series.js";
 import { listStreams } from "../../metrics/list-streams.js";
-import type { SlotCounts } from "../../metrics/ports.js";
-import { fetchPage, listQuery, PageMeta, success } from "../responses.js";
-import { type Route, route } from "../route.js";
+import type { SeriesStore, SlotCounts } from "../../metrics/ports.js";
+import { fetchPage, listQuery, oneOf, PageMeta, success } from "../responses.js";
+import { type Route, route, type SchemaIssue } from "../route.js";
 import { Time, timeText } from "../time.js";
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -24,14 +28,72 @@ const Stream = Type.Object(
   { title: "Stream", additionalProperties: false },
 );
 
+const badDimension: SchemaIssue = {
+  code: "unknown_dimension",
+  message: `dimension is one of ${dimensionNames.join(", ")}`,
+};
+
+const seriesListQuery = {
+  dimension: Type.Optional(
+    oneOf(dimensionNames, {
+      description: "This one alone; segsize is another name of segment.",
+      issue: badDimension,
+    }),
+  ),
+  prefix: Type.String({ default: "", description: "What ids begin with; case counts." }),
+  ...listQuery,
+};
+
+const ListedSeries = Type.Object(
+  {
+    dimension: oneOf(dimensions.map(({ name }) => name)),
+    dimension_id: Type.String(),
+    dimension_types: Type.Array(Type.String(), {
+      description:
+        "The stored types that have a point. conversionrate is computed from two of them, and is not listed.",
+    }),
+  },
+  { title: "ListedSeries", additionalProperties: false },
+);
+
 export interface ListingParts {
+  readonly series: Pick<SeriesStore, "list">;
   readonly counts: Pick<SlotCounts, "streams" | "counted">;
   readonly clock: Clock;
 }
 
 /** What there is to be read. */
-export function listingRoutes({ counts, clock }: ListingParts): readonly Route[] {
+export function listingRoutes({ series, counts, clock }: ListingParts): readonly Route[] {
   return [
+    route({
+      method: "GET",
+      path: "/api/series",
+      scopes: ["metric:read"],
+      docs: {
+        id: "listSeries",
+        tag: "metrics",
+        summary: "Series that have a point",
+        description: "By dimension and id. On InfluxDB, what another process has just written shows within a minute.",
+      },
+      query: seriesListQuery,
+      responses: { 200: success("SeriesListAnswer", Type.Array(ListedSeries), { meta: PageMeta }) },
+      async handler({ query: { dimension, prefix, ...page } }) {
+        const wanted = dimension === undefined ? undefined : dimensionNamed(dimension);
+        const { items, meta } = await fetchPage(page, async (after, limit) => {
+          const last = after === undefined ? undefined : readPlace(after);
+          const found = await listSeries(series, { dimension: wanted, prefix, after: last, limit });
+          return found.map((one) => ({ ...one, id: `${one.dimension.name}.${one.id}`, dimension_id: one.id }));
+        });
+        return {
+          data: items.map(({ dimension: { name }, dimension_id, types }) => ({
+            dimension: name,
+            dimension_id,
+            dimension_types: [...types],
+          })),
+          meta,
+        };
+      },
+    }),
     route({
       method: "GET",
       path: "/api/stream",
@@ -62,4 +124,12 @@ export function listingRoutes({ counts, clock }: ListingParts): readonly Route[]
       },
     }),
   ];
+}
+
+/** The place in the list that `meta.next` names: a dimension, a dot, an id. */
+function readPlace(text: string): { dimension: Dimension; id: string } {
+  const dot = text.indexOf(".");
+  const dimension = dimensionNamed(text.slice(0, Math.max(0, dot)));
+  if (dimension === undefined) throw invalid("bad_after", "after", "after is the meta.next of a page before");
+  return { dimension, id: text.slice(dot + 1) };
 }

@@ -133,6 +133,17 @@ export function fluxScript(bucket: string, { dimension, from, to, series }: Slot
   |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
 }
 
+/** In: a dimension and a type. Out: the ids of its series that have a point, a row each in `_value`. The index alone is read: with a filter of fields it is not. */
+export function idsScript(bucket: string, dimension: string, type: string): string {
+  const [start, stop] = [FIRST, LAST].map((ms) => fluxDateTime(new Date(ms).toISOString()));
+  return flux`from(bucket: ${fluxText(bucket)})
+  |> range(start: ${start}, stop: ${stop})
+  |> filter(fn: (r) => r._measurement == ${fluxText(dimension)} and r.dimension_type == ${fluxText(type)})
+  |> keep(columns: ["dimension_id"])
+  |> group()
+  |> distinct(column: "dimension_id")`.toString();
+}
+
 /**
  * Comparisons, which are pushed down to the storage engine; for `contains()` it would read every series. A long chain
  * is refused as nested too deep, so it is built by halves.

@@ -6,9 +6,11 @@ import type { SlotColumn } from "../../metrics/series.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
 import { CsvSlots, SlotTarget } from "./csv-slots.js";
+import { CsvTexts } from "./csv-texts.js";
 import { attempts, requestError, statusOf } from "./errors.js";
 import { halves, lineTexts } from "./lines.js";
-import { fluxScript, slotQueries } from "./queries.js";
+import { fluxScript, idsScript, slotQueries } from "./queries.js";
+import { SeriesNames } from "./series-names.js";
 
 export interface InfluxSeriesParts {
   readonly client: InfluxClient;
@@ -42,10 +44,26 @@ const CONCURRENT_QUERIES = 4;
  */
 export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   const { client, bucket, bucketName, deadlineMs, clock, log, closing } = parts;
+  const names = new SeriesNames((dimension, type, take) => {
+    const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing] };
+    const script = idsScript(bucketName, dimension.name, type);
+    return attempts(limits, (signal) =>
+      inBucket(signal, async () => {
+        const ids = new CsvTexts(take);
+        for await (const piece of client.query(script, signal)) ids.take(piece);
+        ids.end();
+      }),
+    );
+  });
 
   return {
     chunkSlots: CHUNK_SLOTS,
-    write: (plane, columns) => reported("write", () => write(plane, columns)),
+    write: (plane, columns) =>
+      reported("write", async () => {
+        await write(plane, columns);
+        names.written(columns);
+      }),
+    list: (dimension, page) => reported("read", () => names.list(dimension, page)),
     read: (windows, plane) => reported("read", () => read(windows, plane)),
     /** Only a query could say. */
     mayHold: () => true,

@@ -5,6 +5,7 @@ import type { SlotColumn } from "../../metrics/series.js";
 import { type Database, inTransaction } from "./database.js";
 import type { Migration } from "./schema.js";
 import { type SeriesIds, seriesIdSchema, seriesIds } from "./series-ids.js";
+import { seriesList } from "./series-list.js";
 import { CHUNK_SLOTS, layOver, type SlotRow, slotsOf } from "./slot-row.js";
 
 /**
@@ -53,6 +54,9 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
   const expireChunks = db.prepare(
     "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ? AND id < ? LIMIT ?)",
   );
+  const removeEmpty = db.prepare(
+    "DELETE FROM series WHERE id = ? AND NOT EXISTS (SELECT 1 FROM chunk WHERE id >= ? AND id < ?)",
+  );
 
   return {
     chunkSlots: CHUNK_SLOTS,
@@ -85,6 +89,8 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
 
     mayHold: (series) => ids.find(series) !== undefined,
 
+    list: seriesList(db, CHUNKS * PLANES),
+
     async expire(before) {
       for (const { id, slotMs } of ids.all()) {
         const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
@@ -93,6 +99,7 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
           removed = Number(expireChunks.run(rowOf(id, 0), rowOf(id, end), EXPIRED_AT_ONCE).changes);
           await setImmediate();
         } while (removed === EXPIRED_AT_ONCE);
+        if (Number(removeEmpty.run(id, rowOf(id, 0), rowOf(id + 1, 0)).changes) > 0) ids.forget();
       }
     },
   };

@@ -1,0 +1,149 @@
+import type { Dimension } from "../../metrics/dimensions/dimension.js";
+import type { SeriesStore } from "../../metrics/ports.js";
+import type { SlotColumn } from "../../metrics/series.js";
+
+/** Reads the ids of all series of a dimension and type from the server, in pieces. */
+export type LoadIds = (dimension: Dimension, type: string, take: (ids: readonly string[]) => void) => Promise<void>;
+
+/** What the server has listed is read again once it is this old, ms, and so many times as old as reading it took. */
+const FRESH_MS = 5_000;
+const FRESH_FACTOR = 20;
+
+/**
+ * Ids of series, by dimension and type, sorted in memory: the server lists all of a tag's values or none, in a second for 200,000 in 40 weeks, so a page
+ * is cut from a list that is kept. What this process writes is in it at once; what others write, and what retention removes, within seconds.
+ */
+export class SeriesNames {
+  readonly #load: LoadIds;
+  readonly #lists = new Map<string, IdList>();
+
+  constructor(load: LoadIds) {
+    this.#load = load;
+  }
+
+  /** Takes note of series that were written. */
+  written(columns: readonly SlotColumn[]): void {
+    for (const { series, values } of columns) {
+      if (values.some((value) => !Number.isNaN(value))) {
+        this.#lists.get(keyOf(series.dimension, series.type))?.add(series.id);
+      }
+    }
+  }
+
+  readonly list: SeriesStore["list"] = async (dimension, { prefix, after = "", limit }) => {
+    const byType = dimension.storedTypes.map(async (type) => {
+      const ids = await this.#listOf(dimension, type).read();
+      return { type, ids: pageOf(ids, prefix, after, limit) };
+    });
+    const found = new Map<string, string[]>();
+    for (const { type, ids } of await Promise.all(byType)) {
+      for (const id of ids) found.set(id, [...(found.get(id) ?? []), type]);
+    }
+    const inOrder = [...found].sort(([a], [b]) => compareBytes(a, b));
+    return inOrder.slice(0, limit).map(([id, types]) => ({ id, types }));
+  };
+
+  #listOf(dimension: Dimension, type: string): IdList {
+    const key = keyOf(dimension, type);
+    const known = this.#lists.get(key) ?? new IdList((take) => this.#load(dimension, type, take));
+    this.#lists.set(key, known);
+    return known;
+  }
+}
+
+function keyOf(dimension: Dimension, type: string): string {
+  return `${dimension.name}\0${type}`;
+}
+
+/** The ids of one dimension and type. */
+class IdList {
+  readonly #load: (take: (ids: readonly string[]) => void) => Promise<void>;
+  #sorted: readonly string[] = [];
+  /** Written by this process since `#sorted` was asked for, and perhaps not in it. */
+  #added = new Set<string>();
+  #freshUntil = Number.NEGATIVE_INFINITY;
+  #loading: Promise<void> | undefined;
+
+  constructor(load: (take: (ids: readonly string[]) => void) => Promise<void>) {
+    this.#load = load;
+  }
+
+  add(id: string): void {
+    if (!has(this.#sorted, id) || this.#loading !== undefined) this.#added.add(id);
+  }
+
+  async read(): Promise<readonly string[]> {
+    if (performance.now() >= this.#freshUntil) {
+      this.#loading ??= this.#reload().finally(() => {
+        this.#loading = undefined;
+      });
+      await this.#loading;
+    }
+    if (this.#added.size > 0 && this.#loading === undefined) {
+      const added = [...this.#added].filter((id) => !has(this.#sorted, id)).sort(compareBytes);
+      this.#sorted = merged(this.#sorted, added);
+      this.#added = new Set();
+    }
+    return this.#sorted;
+  }
+
+  async #reload(): Promise<void> {
+    const began = performance.now();
+    // What was added before is on the server, or was removed from it since.
+    this.#added = new Set();
+    const ids: string[] = [];
+    let isSorted = true;
+    await this.#load((some) => {
+      for (const id of some) {
+        isSorted &&= ids.length === 0 || compareBytes(ids.at(-1) as string, id) < 0;
+        ids.push(id);
+      }
+    });
+    this.#sorted = isSorted ? ids : [...new Set(ids)].sort(compareBytes);
+    const now = performance.now();
+    this.#freshUntil = now + Math.max(FRESH_MS, FRESH_FACTOR * (now - began));
+  }
+}
+
+/** Up to `limit` ids after `after` that begin with `prefix`. */
+function pageOf(sorted: readonly string[], prefix: string, after: string, limit: number): readonly string[] {
+  let at = compareBytes(after, prefix) >= 0 ? placeOf(sorted, after) : placeOf(sorted, prefix);
+  if (sorted[at] === after) at += 1;
+  const page = sorted.slice(at, at + limit);
+  const end = page.findIndex((id) => !id.startsWith(prefix));
+  return end < 0 ? page : page.slice(0, end);
+}
+
+function has(sorted: readonly string[], id: string): boolean {
+  return sorted[placeOf(sorted, id)] === id;
+}
+
+/** Where the first id stands that is not before this one. */
+function placeOf(sorted: readonly string[], id: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareBytes(sorted[middle] as string, id) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function merged(a: readonly string[], b: readonly string[]): string[] {
+  const all: string[] = [];
+  let next = 0;
+  for (const id of a) {
+    while (next < b.length && compareBytes(b[next] as string, id) < 0) all.push(b[next++] as string);
+    all.push(id);
+  }
+  return [...all, ...b.slice(next)];
+}
+
+/** Order by UTF-8 bytes. It differs from the order of code units only where a surrogate stands. */
+function compareBytes(a: string, b: string): number {
+  if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const SURROGATE = /[\ud800-\udfff]/;
