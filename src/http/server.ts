@@ -33,6 +33,12 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
+/**
+ * How long a connection without a request stays open, ms: longer than clients and proxies keep theirs (nginx 60 s, Caddy 2 minutes),
+ * so that they close it. If the service closed it, a request that is on its way at that time would be lost.
+ */
+const IDLE_MS = 150_000;
+
 /** Puts the parts of the HTTP edge together. */
 export function openServer({ routes, settings, verify, log, meters, serviceErrorOf }: ServerParts): ApiServer {
   const { http, limits } = settings;
@@ -49,6 +55,7 @@ export function openServer({ routes, settings, verify, log, meters, serviceError
   const server = createServer({
     maxHeaderSize: limits.header_bytes,
     requireHostHeader: false,
+    keepAliveTimeout: IDLE_MS,
     ...headOptions(http.slow_sender_ms),
   });
   const connections = followConnections(server);

@@ -40,6 +40,10 @@ const step = fc.oneof(
   fc.record({ ask: fc.nat(questions.length - 1) }),
 );
 
+const RUNS = 60;
+
+const MOST_STEPS = 40;
+
 describe("a question asked again in the same words", () => {
   let service: TestService;
   let now = START;
@@ -51,7 +55,9 @@ describe("a question asked again in the same words", () => {
 
   after(() => service.stop());
 
-  it("has the answer that it has in other words, at any time and after any write", async () => {
+  it("has the answer that it has in other words, at any time and after any write", async function () {
+    // A step is three requests at most.
+    this.timeout(RUNS * MOST_STEPS * 3 * 20);
     let words = 0;
     /** Blanks make other words of the same question. */
     const answerTo = async (question: object, blanks: number) => {
@@ -60,7 +66,7 @@ describe("a question asked again in the same words", () => {
       return (await service.fetch("/api/metric", { method: "POST", body, headers })).json();
     };
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps: Step[]) => {
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: MOST_STEPS }), async (steps: Step[]) => {
         for (const each of steps) {
           if ("advance" in each) now += each.advance;
           else if ("write" in each) await write(each.write, each.slotsBack);
@@ -73,7 +79,7 @@ describe("a question asked again in the same words", () => {
           }
         }
       }),
-      { numRuns: 60 },
+      { numRuns: RUNS },
     );
   });
 

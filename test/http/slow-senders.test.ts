@@ -65,6 +65,12 @@ describe("slow senders", () => {
     expect((await trickle("", "")).closed).to.equal(true);
   });
 
+  it("may wait between two requests for longer than a proxy does, so that the proxy is the one that closes", async () => {
+    const response = await service.fetch("/health", { key: null });
+    const [, seconds] = /^timeout=(\d+)$/.exec(response.headers.get("keep-alive") ?? "") ?? [];
+    expect(Number(seconds)).to.be.above(120);
+  });
+
   it("who make progress are not closed, however long they take", async () => {
     const socket = await openSocket(service.port);
     const lines = 8;
