@@ -54,10 +54,11 @@ function brokenOff({ req }: ApiContext): Promise<never> {
   });
 }
 
-/** What the text of a body says, nested at most `nesting` deep. */
-export function parseJson(text: string, nesting: number): unknown {
+/** What the text of a body says, nested at most `nesting` deep where that is given. */
+export function parseJson(text: string, nesting?: number): unknown {
   const body = parse(text);
-  if (depthOf(body, nesting) > nesting) throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
+  if (nesting !== undefined && depthOf(body, nesting) > nesting)
+    throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
   return body;
 }
 

@@ -69,11 +69,6 @@ export function keptColumns(
 /** Points of many series as they come, folded into columns at the end. */
 export class PointFold {
   readonly #points = new Map<Series, { times: number[]; values: number[] }>();
-  #count = 0;
-
-  get count(): number {
-    return this.#count;
-  }
 
   add(series: Series, ms: number, value: number): void {
     let points = this.#points.get(series);
@@ -83,7 +78,6 @@ export class PointFold {
     }
     points.times.push(ms);
     points.values.push(value);
-    this.#count += 1;
   }
 
   columns(): SlotColumn[] {

@@ -5,15 +5,14 @@ import type { CollectRequest, CollectTally as Tally } from "../../entities/colle
 import type { MessageRules } from "../../entities/parse-message.js";
 import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
 import { invalid, ServiceError } from "../../errors.js";
-import { parseInstant } from "../../formats/instant.js";
+import { instantForms, parseInstant } from "../../formats/instant.js";
 import { streamNamePattern } from "../../metrics/dimensions/stream.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS } from "../../names.js";
 import { exampleNames } from "../openapi.js";
-import { errorEnvelope, success } from "../responses.js";
+import { errorEnvelope, success, ValidationIssue } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
 import { type MessageLimits, readMessages } from "./read-messages.js";
-import { CollectTally, collectQuery, MessagesBody } from "./schemas.js";
 
 export interface CollectRouteParts {
   collect(request: CollectRequest): Promise<Tally>;
@@ -28,6 +27,64 @@ const streamName = Type.String({
   examples: [exampleNames.stream],
   issue: { code: "invalid_stream", message: "A stream name is 1 to 128 of letters, digits, _ . -" },
 });
+
+const Texts = Type.Array(Type.String());
+
+const SegmentChange = Type.Object(
+  { add: Type.Optional(Texts), remove: Type.Optional(Texts) },
+  { title: "SegmentChange", additionalProperties: false },
+);
+
+/** One message to collect. */
+const Message = Type.Object(
+  {
+    segments: Type.Optional(
+      Type.Unsafe<unknown>({
+        description: "The full list of segment ids, or what the entity joined and left. Null counts as absent.",
+        oneOf: [Texts, SegmentChange],
+      }),
+    ),
+  },
+  {
+    title: "Message",
+    description:
+      "Attributes by name, any JSON value (`null` removes the attribute), and at least one identity field of the table: " +
+      "a string, a number, or an array of them.",
+    additionalProperties: Type.Unknown({ description: "An identity or an attribute: any JSON value." }),
+  },
+);
+
+/** A body of type `application/json`, for the document. */
+const MessagesBody = Type.Unsafe<unknown>({ oneOf: [Message, Type.Array(Message, { minItems: 1 })] });
+
+const collectQuery = {
+  table: Type.String({ minLength: 1, default: "user", description: "The table of the entities." }),
+  timestamp_field: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        `The attribute that holds the event time: an ${instantForms}. ` +
+        "A message that has none happened when it arrived.",
+    }),
+  ),
+  dryrun: Type.Boolean({
+    default: false,
+    description: "Checks and counts the messages, and stores nothing. The answer has the same form.",
+  }),
+};
+
+/** `data` of the answer to a request. */
+const CollectTally = Type.Object(
+  {
+    message_count: Type.Integer({ minimum: 0, description: "Messages that were taken in." }),
+    rejected_count: Type.Integer({ minimum: 0, description: "Messages that were not." }),
+    errors: Type.Array(ValidationIssue, {
+      maxItems: 100,
+      description: "What is wrong with the first hundred that were rejected, by position: `[0]`, or `line 1`.",
+    }),
+  },
+  { title: "CollectTally", additionalProperties: false },
+);
 
 /** Taking in messages about entities. When the answer goes out they are durable, applied and counted. */
 export function collectRoutes({ collect, tables, limits, clock }: CollectRouteParts): readonly Route[] {

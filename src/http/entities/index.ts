@@ -3,9 +3,9 @@ import type { Profile, ReadEntity } from "../../entities/read-entity.js";
 import type { Table, Tables } from "../../entities/tables.js";
 import { ServiceError } from "../../errors.js";
 import { exampleNames } from "../openapi.js";
+import { success } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
-import { type NamedEntity, namedIdentity } from "./named-identity.js";
-import { entityAnswer, entityPath, entityQuery } from "./schemas.js";
+import { entityPath, type NamedEntity, namedIdentity } from "./named-entity.js";
 
 export interface EntityRouteParts {
   readonly read: ReadEntity;
@@ -13,6 +13,44 @@ export interface EntityRouteParts {
   /** `limits.identity_bytes`. */
   readonly identityBytes: number;
 }
+
+const entityQuery = {
+  fields: Type.Optional(
+    Type.String({ description: "Names of the attributes to return, divided by commas. All by default." }),
+  ),
+  segments: Type.Boolean({ default: true, description: "Whether to include the segments." }),
+  meta: Type.Boolean({ default: true, description: "Whether to include `meta`." }),
+  download: Type.Boolean({ default: false, description: "Whether the answer is to be saved as a file." }),
+};
+
+const Entity = Type.Object(
+  {
+    segments: Type.Optional(
+      Type.Array(Type.String(), {
+        description: "Names of the segments it belongs to, in code unit order; absent with `segments=false`.",
+      }),
+    ),
+  },
+  {
+    title: "Entity",
+    description: "The entity: its attributes by name, as they were sent, and the segments it belongs to.",
+    additionalProperties: Type.Unknown({
+      description:
+        "Any JSON value. An identity field is a string, or an array of strings when there are several values.",
+    }),
+  },
+);
+
+const EntityMeta = Type.Object(
+  {
+    by_fields: Type.Array(Type.String(), { description: "Identity fields of the table." }),
+    format: Type.String({ const: "json" }),
+    name: Type.String({ description: "The table." }),
+  },
+  { title: "EntityMeta", additionalProperties: false },
+);
+
+const entityAnswer = success("EntityAnswer", Entity, { meta: Type.Optional(EntityMeta) });
 
 const { table, fieldname, fieldval } = entityPath;
 

@@ -8,8 +8,9 @@ import { seriesNames } from "../errors.js";
 import { exampleNames } from "../openapi.js";
 import { empty, oneOf, success } from "../responses.js";
 import { type Route, route } from "../route.js";
-import { readLinePoints } from "./read-line-points.js";
-import { readPoints, type WriteLimits } from "./read-points.js";
+import { readJsonPoints } from "./json-points.js";
+import { readLinePoints } from "./line-points.js";
+import type { WriteLimits } from "./point-reader.js";
 import { PointsBody, PointTally } from "./schemas.js";
 
 export interface PointParts {
@@ -57,7 +58,7 @@ export function pointRoutes({ version, record, limits, keep, clock }: PointParts
       wireNames: seriesNames,
       responses: { 200: success("PointsAnswer", PointTally) },
       async handler({ ctx }) {
-        const { count, columns } = await readPoints(ctx, writeWindow(clock(), keep()), limits);
+        const { count, columns } = await readJsonPoints(ctx, writeWindow(clock(), keep()), limits);
         await record(columns);
         return { data: { point_count: count } };
       },

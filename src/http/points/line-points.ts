@@ -1,11 +1,9 @@
 import type { ValidationIssue } from "../../errors.js";
 import { metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
-import { lineIssues } from "../../formats/line-splitter.js";
 import { instantIssue, isInWindow, isSeries, type WriteWindow } from "../../metrics/writable-points.js";
-import { mediaType, readLines } from "../body.js";
+import { mediaType } from "../body.js";
 import type { ApiContext } from "../route.js";
-import type { PointReader } from "./flat-points.js";
-import { finishPoints, newPointReader, type PointsRead, refuseOver, type WriteLimits } from "./read-points.js";
+import { PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
 
 /** What the times of lines mean, and which are taken. */
 export interface LineTimes {
@@ -15,24 +13,18 @@ export interface LineTimes {
   readonly window: WriteWindow;
 }
 
-/** The points of a request in line protocol: all of them, or the error, which names lines. */
+/** The points of a request in line protocol. Throws when one of them is wrong, with issues that name lines: then none is written. */
 export async function readLinePoints(ctx: ApiContext, times: LineTimes, limits: WriteLimits): Promise<PointsRead> {
   mediaType(ctx);
-  const reader = newPointReader(times.window);
-  let count = 0;
-  for await (const lines of readLines(ctx, { lineBytes: limits.line_bytes, totalBytes: limits.write_body_bytes })) {
-    for (const { number, text, issue } of lines) {
-      if (reader.issues.full) break;
-      if (issue !== undefined) reader.issues.add(issue, `line ${number}`, lineIssues[issue]);
-      else if (!text.trimStart().startsWith("#")) {
-        count += 1;
-        readLine(text, number, times, reader);
-      }
-    }
-    refuseOver(limits.batch_points, count);
-  }
+  const reader = new PointReader(times.window, limits);
+  await readEachLine(ctx, limits, reader, (text, number) => {
+    if (text.trimStart().startsWith("#")) return;
+    reader.count(1);
+    const issue = takeLine(text, times, reader);
+    if (issue !== undefined) reader.issues.add(issue.code, `line ${number}${issue.path}`, issue.message);
+  });
   reader.issues.throwIfAny(firstIssue);
-  return finishPoints(reader);
+  return reader.finish();
 }
 
 /**
@@ -52,12 +44,7 @@ const partNames: Readonly<Record<string, string>> = {
   type: "tag dimension_type",
 };
 
-/** Takes one line; what is wrong with it, if anything, is noted. */
-function readLine(text: string, number: number, times: LineTimes, reader: PointReader): void {
-  const issue = takeLine(text, times, reader);
-  if (issue !== undefined) reader.issues.add(issue.code, `line ${number}${issue.path}`, issue.message);
-}
-
+/** Takes one line, or returns what is wrong with it. */
 function takeLine(text: string, { now, precision }: LineTimes, reader: PointReader): ValidationIssue | undefined {
   const parsed = parseLine(text);
   if ("issue" in parsed) return { code: "not_line_protocol", path: "", message: parsed.issue };

@@ -1,6 +1,18 @@
+import { Type } from "@sinclair/typebox";
 import { type Identity, identityField, identityOf } from "../../entities/identity.js";
 import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
 import { invalid } from "../../errors.js";
+import { exampleNames } from "../openapi.js";
+
+const pathPart = (description: string, example: string) =>
+  Type.String({ minLength: 1, description, examples: [example] });
+
+/** What says which entity is meant. */
+export const entityPath = {
+  table: pathPart("A table of the configuration, such as `user`.", exampleNames.table),
+  fieldname: pathPart("An identity field of the table.", exampleNames.field),
+  fieldval: pathPart("The identity.", exampleNames.value),
+};
 
 /** What a path says of the entity that is meant. */
 export interface NamedEntity {

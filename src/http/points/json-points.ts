@@ -1,0 +1,173 @@
+import { invalid, ServiceError } from "../../errors.js";
+import type { Series, SlotColumn } from "../../metrics/series.js";
+import { layOut, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
+import { instantIssue, isInWindow, isSeries, type WriteWindow } from "../../metrics/writable-points.js";
+import { mediaType, readText } from "../body.js";
+import { parseJson } from "../json-body.js";
+import type { ApiContext } from "../route.js";
+import { compile, type Issues, unknownFields } from "../validation.js";
+import { NOTHING_WRITTEN, PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
+import { PointBlock } from "./schemas.js";
+
+const POINT_FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"];
+
+const SERIES_FIELDS = ["dimension", "dimension_id", "dimension_type"];
+
+const BLOCK_FIELDS = Object.keys(PointBlock.properties);
+
+/** The points of a request to `/api/metric/points`. Throws when one of them is wrong: then none is written. */
+export async function readJsonPoints(ctx: ApiContext, window: WriteWindow, limits: WriteLimits): Promise<PointsRead> {
+  const type = mediaType(ctx);
+  const reader = new PointReader(window, limits);
+  if (type === "application/x-ndjson" || type === "application/ndjson") {
+    await readEachLine(ctx, limits, reader, (text, number) => readJsonLine(text, number, reader));
+    return reader.finish();
+  }
+  if (type !== "application/json") {
+    throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
+  }
+  const body = parseJson(await readText(ctx, limits.write_body_bytes));
+  if (!Array.isArray(body)) return readBlock(body, reader);
+  reader.count(body.length);
+  for (let i = 0; i < body.length && !reader.issues.full; i += 1) readPoint(body[i], () => `[${i}]`, reader);
+  return reader.finish();
+}
+
+function readJsonLine(text: string, number: number, reader: PointReader): void {
+  reader.count(1);
+  let point: unknown;
+  try {
+    point = JSON.parse(text);
+  } catch {
+    reader.issues.add("not_json", `line ${number}`, "The line is not JSON");
+    return;
+  }
+  readPoint(point, () => `line ${number}`, reader);
+}
+
+/** Takes one point `{ dimension, dimension_id, dimension_type, value, ts }`; `path` says where it stands in the body. */
+function readPoint(point: unknown, path: () => string, { series, window, fold, issues }: PointReader): void {
+  if (typeof point !== "object" || point === null || Array.isArray(point)) {
+    issues.add("not_an_object", path(), "A point is an object");
+    return;
+  }
+  const { dimension, dimension_id, dimension_type, value, ts } = point as Record<string, unknown>;
+  const found = series.find(dimension, dimension_id, dimension_type);
+  if (
+    isSeries(found) &&
+    typeof ts === "number" &&
+    Number.isInteger(ts) &&
+    isInWindow(ts, found.dimension.slotMs, window) &&
+    typeof value === "number" &&
+    Number.isFinite(value) &&
+    Object.keys(point).length === POINT_FIELDS.length
+  ) {
+    fold.add(found, ts, value);
+    return;
+  }
+  const at = path();
+  const before = issues.count;
+  unknownFields(point, POINT_FIELDS, at, issues);
+  if (!isSeries(found)) issues.add(found.code, `${at}.${found.field}`, found.message);
+  const amount = readValue(value, `${at}.value`, issues);
+  const slotMs = isSeries(found) ? found.dimension.slotMs : 1;
+  const instant = readInstant(ts, { window, slotMs }, `${at}.ts`, issues);
+  if (issues.count === before && isSeries(found)) fold.add(found, instant, amount);
+}
+
+const isBlock = compile(PointBlock);
+
+/** Reads a block `{ series, ts, values }`. */
+function readBlock(body: unknown, reader: PointReader): PointsRead {
+  const { issues, window } = reader;
+  if (typeof body === "object" && body !== null && BLOCK_FIELDS.some((name) => Object.hasOwn(body, name))) {
+    unknownFields(body, BLOCK_FIELDS, "", issues);
+    issues.throwIfAny(NOTHING_WRITTEN);
+  }
+  if (!isBlock(body))
+    throw invalid("not_points", "", "An array of points, or a block of series, ts and values, is expected");
+  const { ts, values } = body;
+  const series = readSeries(body.series, reader);
+  const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
+  const times = ts.map((instant, i) => readInstant(instant, { window, slotMs }, `ts[${i}]`, issues));
+  if (values.length === series.length) {
+    for (const [i, row] of values.entries()) reader.count(countValues(row, ts.length, i, issues));
+  } else issues.add("bad_length", "values", "One list of values for each series is expected");
+  const { count } = reader.finish();
+  return { count, columns: columnsOf(series, times, values as (number | null)[][]) };
+}
+
+function readSeries(list: readonly unknown[], { series: known, issues }: PointReader): (Series | undefined)[] {
+  return list.map((item, i) => {
+    const path = `series[${i}]`;
+    if (typeof item !== "object" || item === null || Array.isArray(item)) {
+      issues.add("not_an_object", path, "A series is an object");
+      return undefined;
+    }
+    const { dimension, dimension_id, dimension_type } = item as Record<string, unknown>;
+    const found = known.find(dimension, dimension_id, dimension_type);
+    if (Object.keys(item).length !== SERIES_FIELDS.length) unknownFields(item, SERIES_FIELDS, path, issues);
+    if (isSeries(found)) return found;
+    issues.add(found.code, `${path}.${found.field}`, found.message);
+    return undefined;
+  });
+}
+
+/** How many values a row has; anything but a finite number or null is an issue. */
+function countValues(row: unknown, length: number, index: number, issues: Issues): number {
+  if (!Array.isArray(row) || row.length !== length) {
+    issues.add("bad_length", `values[${index}]`, "A list of one number or null for each ts is expected");
+    return 0;
+  }
+  let count = 0;
+  for (let i = 0; i < length && !issues.full; i += 1) {
+    const value: unknown = row[i];
+    if (typeof value === "number" && Number.isFinite(value)) count += 1;
+    else if (value !== null) issues.add("bad_value", `values[${index}][${i}]`, "A finite number or null is expected");
+  }
+  return count;
+}
+
+function columnsOf(
+  series: readonly (Series | undefined)[],
+  times: readonly number[],
+  rows: readonly (number | null)[][],
+): SlotColumn[] {
+  const layouts = new Map<number, SlotLayout>();
+  return series.flatMap((one, i) => {
+    if (one === undefined) return [];
+    const { slotMs } = one.dimension;
+    const layout = layouts.get(slotMs) ?? slotLayout(times, slotMs);
+    layouts.set(slotMs, layout);
+    return layOut(layout, one, rows[i] as (number | null)[]);
+  });
+}
+
+/** What an instant has to be: in the window, of a series whose slots are `slotMs` long. */
+interface InstantRule {
+  readonly window: WriteWindow;
+  readonly slotMs: number;
+}
+
+const DIGITS = /^\d{1,16}$/;
+
+/** The Unix ms that `ts` says, as a number or as the string that responses carry; NaN with an issue otherwise. */
+function readInstant(ts: unknown, { window, slotMs }: InstantRule, path: string, issues: Issues): number {
+  const ms = typeof ts === "string" && DIGITS.test(ts) ? Number(ts) : ts;
+  if (typeof ms !== "number" || !Number.isSafeInteger(ms)) {
+    const code = ts === undefined || ts === null ? "required" : "bad_time";
+    issues.add(code, path, "A whole number of Unix milliseconds is expected");
+    return Number.NaN;
+  }
+  if (isInWindow(ms, slotMs, window)) return ms;
+  const { code, message } = instantIssue(ms, window);
+  issues.add(code, path, message);
+  return Number.NaN;
+}
+
+/** The finite number that `value` is; NaN with an issue otherwise. */
+function readValue(value: unknown, path: string, issues: Issues): number {
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  issues.add(value === undefined || value === null ? "required" : "bad_value", path, "A finite number is expected");
+  return Number.NaN;
+}

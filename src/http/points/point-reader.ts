@@ -1,0 +1,63 @@
+import type { Limits } from "../../config.js";
+import { invalid, ServiceError } from "../../errors.js";
+import { lineIssues } from "../../formats/line-splitter.js";
+import type { SlotColumn } from "../../metrics/series.js";
+import { PointFold } from "../../metrics/slot-columns.js";
+import type { WriteWindow } from "../../metrics/writable-points.js";
+import { WritableSeries } from "../../metrics/writable-points.js";
+import { readLines } from "../body.js";
+import type { ApiContext } from "../route.js";
+import { Issues } from "../validation.js";
+
+export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points">;
+
+export interface PointsRead {
+  readonly count: number;
+  readonly columns: SlotColumn[];
+}
+
+/** Collects the points of one write, and what is wrong with them. */
+export class PointReader {
+  readonly series = new WritableSeries();
+  readonly fold = new PointFold();
+  readonly issues = new Issues();
+  readonly window: WriteWindow;
+  readonly #most: number;
+  #count = 0;
+
+  constructor(window: WriteWindow, limits: WriteLimits) {
+    this.window = window;
+    this.#most = limits.batch_points;
+  }
+
+  /** Counts points that the body has. Throws `too-large` when there are more than one write may have. */
+  count(points: number): void {
+    this.#count += points;
+    if (this.#count > this.#most) throw new ServiceError("too-large", `More than ${this.#most} points in one write`);
+  }
+
+  /** The points, unless there are none or there are issues. */
+  finish(): PointsRead {
+    this.issues.throwIfAny(NOTHING_WRITTEN);
+    if (this.#count === 0) throw invalid("empty", "", "There is no point to write");
+    return { count: this.#count, columns: this.fold.columns() };
+  }
+}
+
+export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";
+
+/** Hands each line of a body to `take`, until there are as many issues as will be named. */
+export async function readEachLine(
+  ctx: ApiContext,
+  limits: WriteLimits,
+  { issues }: PointReader,
+  take: (text: string, number: number) => void,
+): Promise<void> {
+  for await (const lines of readLines(ctx, { lineBytes: limits.line_bytes, totalBytes: limits.write_body_bytes })) {
+    for (const { number, text, issue } of lines) {
+      if (issues.full) break;
+      if (issue !== undefined) issues.add(issue, `line ${number}`, lineIssues[issue]);
+      else take(text, number);
+    }
+  }
+}
