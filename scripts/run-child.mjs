@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 
 /**
  * Resolves with the exit code of `node ...args`; `onMessage` gets what the child sends. SIGINT and SIGTERM are handed on; the child notices by its IPC
- * channel when this process is gone, and is told to stop when npm, which started us, is gone.
+ * channel when this process is gone, and is stopped when npm, which started us, is gone.
  */
 export function runChild(args, { env = {}, onMessage = () => {} } = {}) {
   const child = spawn(process.execPath, args, {

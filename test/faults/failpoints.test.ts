@@ -10,16 +10,16 @@ const FAILPOINTS = [...readFileSync(join(root, "docs/promises.md"), "utf8").matc
   ([, name = ""]) => name,
 );
 
-/** Who is deleted when the process dies, and by which identity. */
+/** What is deleted when the process dies, and by which identity. */
 const people: { who: string; messages: object[]; path: string; others: string[] }[] = [
   {
-    who: "somebody with one identity",
+    who: "a profile with one identity",
     messages: [{ email: "ann@example.org", plan: "gold", segments: ["buyers"] }],
     path: "email/ann@example.org",
     others: [],
   },
   {
-    who: "somebody who was joined from two",
+    who: "a profile that was merged from two",
     messages: [
       { email: "ann@example.org", plan: "gold", segments: ["buyers"] },
       { user_id: "ann-1", city: "Bern", segments: ["readers"] },
@@ -28,7 +28,7 @@ const people: { who: string; messages: object[]; path: string; others: string[] 
     path: "user_id/ann-1",
     others: ["email/ann@example.org", "_uid/c-1"],
   },
-  { who: "somebody whom nobody knows", messages: [], path: "email/ann@example.org", others: [] },
+  { who: "no profile", messages: [], path: "email/ann@example.org", others: [] },
 ];
 
 describe("P1, P4: a deletion survives the death of the process", function () {

@@ -19,12 +19,12 @@ interface FullAnswer {
   readonly slow?: number;
 }
 
-/** A server that shows a bucket to whoever looks, and answers reads and writes as it is told. */
+/** A server that shows a bucket to every client, and answers reads and writes as a test sets. */
 export interface InfluxAnswers {
   readonly engine: MetricEngine;
   /** Bodies of the reads and writes so far. */
   readonly bodies: string[];
-  /** Reads and writes that nobody has given up or answered. */
+  /** Reads and writes that are neither given up nor answered. */
   readonly open: number;
   /** What was logged: text and fields. */
   readonly logged: string[];

@@ -138,7 +138,7 @@ onServers(["influxdb"], "a service whose InfluxDB", () => {
     expect(valuesOf(await read("lost-ack"))).to.deep.equal([1, 2, 3]);
   });
 
-  it("cuts the connections that wait for work: nobody notices", async () => {
+  it("cuts the connections that wait for work: no request notices", async () => {
     for (let i = 0; i < 5; i += 1) {
       await read(`warm-${i}`);
       proxy.reset();

@@ -23,10 +23,10 @@ const metricPath = (id: string) =>
 /** Requests that need profiles, the ledger or the catalogue, or that other processes have to hear of. */
 const needing: [what: string, path: string, options: FetchOptions][] = [
   ["a profile", "/api/entity/user/email/live@example.org", {}],
-  ["a profile of nobody", "/api/entity/user/email/nobody@example.org", {}],
+  ["no profile", "/api/entity/user/email/nobody@example.org", {}],
   ["a profile's own route", "/api/me/email/live@example.org", {}],
   ["a DELETE", "/api/entity/user/email/other@example.org", { method: "DELETE" }],
-  ["a DELETE of nobody", "/api/entity/user/email/nobody@example.org", { method: "DELETE" }],
+  ["a DELETE without a profile", "/api/entity/user/email/nobody@example.org", { method: "DELETE" }],
   ["the status of a deletion", "/api/entity/deletestatus/0123456789abcdef0123-1", {}],
   ["the open deletions", "/api/deletion?completed=false", {}],
   ["a message", "/collect/json/web", { method: "POST", json: { email: "late@example.org" } }],

@@ -108,7 +108,7 @@ onServers(["bullmq"], "while Redis is away", () => {
     }
   });
 
-  it("nothing that came to it names anybody", async () => {
+  it("nothing that came to it names a person", async () => {
     await redis.close();
     redis = await startRedis("--appendonly", "yes", "--auto-aof-rewrite-percentage", "0");
     await proxy.close();

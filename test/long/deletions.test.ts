@@ -35,7 +35,7 @@ describe("deletions, for long", () => {
     }
   });
 
-  it("P5: nobody is resurrected in 1,000,000 steps", async () => {
+  it("P5: no erased profile is brought back in 1,000,000 steps", async () => {
     const { stores, close } = await temporaryStores(undefined, fastFolder);
     const { property, steps } = erasedStayErased(stores);
     for (let seed = 1000; steps() < 1_000_000; seed += 1) await fc.assert(property, { numRuns: 100, seed });
@@ -43,7 +43,7 @@ describe("deletions, for long", () => {
   });
 });
 
-/** The id of an acknowledged DELETE of somebody just collected; undefined when the service died. */
+/** The id of an acknowledged DELETE of a profile just collected; undefined when the service died. */
 async function remove(service: RealService, index: number): Promise<string | undefined> {
   try {
     const json = { email: `p${index}@example.org`, user_id: `id-${index}` };

@@ -204,7 +204,10 @@ async function documentsOf(name: string): Promise<[string, number][]> {
   }
 }
 
-/** Keys of Redis by what they are, and the number of items in them; streams are counted by key alone. */
+/**
+ * Keys of Redis by what they are, and the number of items in them; streams are counted by key alone. The marker by which BullMQ wakes its workers is left out: a queue
+ * has one with one item, or none, as the last worker left it.
+ */
 async function keysOf(name: string): Promise<Sizes> {
   const redis = new Redis(redisUrl(name));
   const lengths: Record<string, (key: string) => Promise<number>> = {
@@ -217,6 +220,7 @@ async function keysOf(name: string): Promise<Sizes> {
   try {
     for await (const page of redis.scanStream({ match: `${name}*`, count: 1000 })) {
       for (const key of page as string[]) {
+        if (key.endsWith(":marker")) continue;
         const kind = `redis ${key.slice(name.length).replaceAll(/[0-9a-f-]{8,}|\d+/g, "*")}`;
         const inside = (await lengths[await redis.type(key)]?.(key)) ?? 0;
         sizes.set(kind, (sizes.get(kind) ?? 0) + 1 + inside);

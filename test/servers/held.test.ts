@@ -41,9 +41,9 @@ onServers(
         const holding = () => held.filter(({ pid }) => isHeld(pid)).length;
         await until("one more is held", () => holding() > index, 20_000);
       }
-      // Nobody else has taken them: each is its worker's until the lease is over.
+      // No other worker has taken them: each is its worker's until the lease is over.
       for (const id of ids) expect(await isCompleteIn(api, id)).to.equal(false);
-      // A newer life of the same people, which is nobody's to erase.
+      // Newer profiles of the same people, which no request erases.
       await collectThrough(
         api,
         HELD_AT.map((_, index) => personOf(index)),

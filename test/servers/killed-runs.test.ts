@@ -81,7 +81,7 @@ onServers(
       });
     }
 
-    /** A deletion of somebody who is known, hinted as the route does. */
+    /** A deletion of a known profile, hinted as the route does. */
     async function requested(): Promise<string> {
       const ann = { field: "user_id", value: "ann" };
       await living.profile([ann]);

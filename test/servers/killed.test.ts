@@ -23,7 +23,7 @@ const HOUR = 3_600_000;
 const START = Date.UTC(2020, 0, 1);
 const ROLES = ["api", "worker", "api", "worker"] as const;
 
-/** What clients were told, and what they were not sure of. */
+/** What was answered to clients, and what they were not sure of. */
 interface Known {
   readonly people: Set<string>;
   readonly points: Map<number, number>;
@@ -43,7 +43,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "two that answer and two that work,
   });
   after(() => set.close());
 
-  it(`lose nothing that was acknowledged, bring nobody back and finish every deletion, over ${KILLS} kills under load`, async () => {
+  it(`lose nothing that was acknowledged, bring no erased profile back and finish every deletion, over ${KILLS} kills under load`, async () => {
     const running = await Promise.all(ROLES.map((role) => set.start(role)));
     const apis = () => running.filter((_, index) => ROLES[index] === "api");
     const known: Known = {
@@ -85,7 +85,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "two that answer and two that work,
   });
 });
 
-/** One thing that a client asks for; what has no answer, or is told to come later, is not acknowledged. */
+/** One thing that a client asks for; what has no answer, or is answered 503, is not acknowledged. */
 async function act(api: RealService, client: number, turn: number, known: Known): Promise<void> {
   const person = `p-${client}-${turn}`;
   const number = client * 4_000 + turn;

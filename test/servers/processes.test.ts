@@ -38,7 +38,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
 
   for (const [what, readBefore] of [
     ["that the other has read before", true],
-    ["that nobody has read yet", false],
+    ["that no process has read yet", false],
   ] as const) {
     it(`show a point written in one in the other within a second, of a series ${what}`, async () => {
       for (let round = 0; round < 20; round += 1) {
@@ -52,7 +52,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     });
   }
 
-  it("use what they have cached again while nobody writes", async () => {
+  it("use what they have cached again while no process writes", async () => {
     await write(apis[0], "quiet", 1);
     for (const api of apis) await until("it is answered from memory", async () => (await read(api, "quiet")).is_cached);
   });
@@ -69,7 +69,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     expect(await valuesOf(apis[0], "orphan")).to.deep.equal([101]);
   });
 
-  it(`P2: show nobody in either whose DELETE one of them has answered, over all read routes, in ${PAIRS} pairs`, async () => {
+  it(`P2: show no profile in either whose DELETE one of them has answered, over all read routes, in ${PAIRS} pairs`, async () => {
     const people = Array.from({ length: PAIRS }, (_, index) => index);
     for (let from = 0; from < PAIRS; from += 100)
       await collectThrough(apis[from % 2 === 0 ? 0 : 1], people.slice(from, from + 100).map(personOf));

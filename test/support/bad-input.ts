@@ -5,7 +5,7 @@ import type { FetchOptions, TestService } from "./service.js";
 /** A string that no answer may repeat; put into whatever is sent. */
 export const canary = "zqcanaryqz";
 
-/** What an error must look like, whoever made it. */
+/** What an error must look like, whichever part of the service made it. */
 export function expectError(answer: { status: number; body: unknown; text: string }, ...statuses: number[]): void {
   expect(statuses, answer.text.slice(0, 300)).to.include(answer.status);
   const body = answer.body as { status: number; message: string; data: unknown; errors: { code: string }[] };

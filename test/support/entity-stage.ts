@@ -41,7 +41,7 @@ export interface EntityStage {
     messages: readonly object[],
     options?: { ids?: readonly string[]; stream?: string; bytes?: number },
   ): Promise<string[]>;
-  /** What a read shows, attributes and segments in one object; undefined where there is nobody. */
+  /** What a read shows, attributes and segments in one object; undefined without a profile. */
   read(field: string, value: string): Promise<Record<string, unknown> | undefined>;
   /** Counted messages of a stream. */
   counted(stream?: string): Promise<number>;

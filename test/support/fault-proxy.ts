@@ -22,7 +22,7 @@ export type Fault =
   | { readonly slow: number }
   | { readonly truncate: number };
 
-/** A TCP proxy in front of a server, which does badly what it is told to do badly. */
+/** A TCP proxy in front of a server, with faults that a test sets. */
 export interface FaultProxy {
   readonly port: number;
   /** How many connections are open through it. */
@@ -96,7 +96,7 @@ export async function openFaultProxy(target: string | number): Promise<FaultProx
     close: stop,
   };
 
-  /** Takes connections; on a port that somebody else has just taken, as soon as it is free. */
+  /** Takes connections; on a port that another process has just taken, as soon as it is free. */
   async function listen(on: number): Promise<void> {
     for (let tries = 0; ; tries += 1) {
       try {

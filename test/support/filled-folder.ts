@@ -39,7 +39,7 @@ export async function filledFolder(): Promise<FilledFolder> {
     await send("PUT", `/api/segment/${id}`, { name: `The ${id}`, table: "user" });
   await send("PUT", "/api/experience/welcome", { name: "Welcome", group: "all", audience: "news", goal: "beta" });
   await send("POST", "/collect/json/web", people.map(messageOf), { "Idempotency-Key": "first" });
-  // Two who turn out to be one, somebody who leaves a segment, and a full list of segments.
+  // Two profiles that are merged, one that leaves a segment, and a full list of segments.
   await send("POST", "/collect/json/mobile", [
     { _uid: "person-0", user_id: 7 },
     { email: "person-1@example.com", user_id: 7 },

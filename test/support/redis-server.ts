@@ -12,7 +12,7 @@ export interface RedisServer {
   readonly dir: string;
   /** As `kill -9`. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, with what it had kept: nothing, unless it was told to keep something. */
+  /** Starts it again on the same port, with what it had kept: nothing, unless `options` make it persist. */
   start(): Promise<void>;
   /** Nothing comes in or out, and every connection stays open, until `resume`. */
   pause(): void;

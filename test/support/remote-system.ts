@@ -16,7 +16,7 @@ export interface Call {
 /** What it does instead of answering as it should. */
 export type Trouble = "status" | "silence" | "redirect" | "flood" | "no-json" | "reset" | "never-clean";
 
-/** Another system that holds e-mail addresses and is told to erase them. */
+/** Another system that holds e-mail addresses and takes requests to erase them. */
 export interface RemoteSystem {
   readonly url: string;
   readonly holds: Set<string>;

@@ -19,7 +19,7 @@ if (required.has("influxdb")) required.add("influxd");
 if (required.has("bullmq")) required.add("redis-server");
 
 /**
- * Describes tests that need the servers of these engines. Where one is not to be had, the output names it, or, when
+ * Describes tests that need the servers of these engines. Where one is missing, the output names it, or, when
  * REQUIRE_ENGINES lists it, they fail.
  */
 export function onServers(engines: readonly ServerEngine[], title: string, tests: (this: Mocha.Suite) => void): void {
@@ -56,7 +56,7 @@ export function amount(embedded: number, servers: number): number {
   return storesOnServers ? servers : embedded;
 }
 
-/** A name for a database, a bucket or a prefix of keys that nobody else uses. */
+/** A name for a database, a bucket or a prefix of keys that no other test uses. */
 export function ownName(): string {
   return `test_${randomBytes(6).toString("hex")}`;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { RealService } from "../../support/real-service.js";
 import { type Answer, ask } from "./ask.js";
 
-/** What clients of two processes asked for, what they were told, and what they are not sure of. */
+/** What clients of two processes asked for, what was answered, and what they are not sure of. */
 export interface Known {
   /** Collected by an acknowledged request, or by one without an acknowledgement. */
   readonly people: Map<string, "acknowledged" | "unsure">;

@@ -14,7 +14,7 @@ const HOUR = 3_600_000;
 const READS_ALL = 25;
 
 /** What one history did. */
-export interface Came {
+export interface HistoryCounts {
   readonly kills: number;
   readonly deletions: number;
 }
@@ -23,7 +23,7 @@ export interface Came {
  * Runs a random history through two processes that share the servers, and checks every answer; then erases every identity, and looks at what is left.
  * The same seed makes the same requests again, as far as answers do not decide on them.
  */
-export async function checkSharedHistory(seed: number, steps: number): Promise<Came> {
+export async function checkSharedHistory(seed: number, steps: number): Promise<HistoryCounts> {
   const canary = `canary${randomBytes(8).toString("hex")}`;
   const pair = await ProcessPair.start();
   const history = new SharedHistory(pair, canary, PEOPLE);

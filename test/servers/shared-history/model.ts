@@ -73,8 +73,8 @@ export class SharedHistoryModel {
 
   #report(wrong: readonly Operation[]): string {
     const people = [...new Set(wrong.flatMap(peopleOf))];
-    const told = this.#past.filter((operation) => peopleOf(operation).some((who) => people.includes(who)));
-    const requests = told.slice(-REPORTED).map((operation) => {
+    const earlier = this.#past.filter((operation) => peopleOf(operation).some((who) => people.includes(who)));
+    const requests = earlier.slice(-REPORTED).map((operation) => {
       const { id, request, during, answered, through, repeats } = operation;
       const words = [
         answered ? "answered" : "not answered",

@@ -16,6 +16,7 @@ export class ProcessPair {
   /** Everything that the processes have written to their logs. */
   readonly logs: (() => string)[] = [];
   readonly #places: Place[] = [];
+  readonly #ended = new Set<RealService>();
 
   static async start(): Promise<ProcessPair> {
     const pair = new ProcessPair(await processSet());
@@ -44,13 +45,14 @@ export class ProcessPair {
     return running;
   }
 
-  /** Which of them this is; -1: none any more. */
+  /** Which of them this is; -1: it was killed. */
   indexOf(service: RealService): number {
     return this.#places.findIndex((place) => place.service === service);
   }
 
-  runs(index: number): boolean {
-    return this.#places[index]?.service !== undefined;
+  /** Whether it runs, or has ended for good: not while it is being killed. */
+  isSettled(service: RealService): boolean {
+    return this.indexOf(service) >= 0 || this.#ended.has(service);
   }
 
   /** Kills it and starts it again, unless the other one is just being started. */
@@ -62,7 +64,10 @@ export class ProcessPair {
     this.kills += 1;
     place.starting = killed
       .kill()
-      .then(() => this.#begin(index))
+      .then(() => {
+        this.#ended.add(killed);
+        this.#begin(index);
+      })
       .then(() => place.starting);
   }
 

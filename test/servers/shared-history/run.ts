@@ -30,8 +30,8 @@ export class SharedHistory {
   readonly #times = new Map<number, Span[]>();
   /** Without an answer, to be repeated under their key. */
   readonly #unsure: { readonly operation: Operation; readonly sent: Sent }[] = [];
-  /** Operations without an answer, and the process that was asked: they are over once it runs again. */
-  readonly #lost = new Map<Operation, number>();
+  /** Operations without an answer, and the process that was asked: they are over a turn after it said so, or has ended. */
+  readonly #lost = new Map<Operation, RealService>();
   #numbers = 0;
   #ids = 0;
   #reads = 0;
@@ -45,9 +45,9 @@ export class SharedHistory {
   /** Makes the requests of one turn, and reads every identity that they show; throws when the answers cannot all be right. */
   async take({ base, clients, kill }: Turn, readsAll = false): Promise<void> {
     const operations: Operation[] = [];
-    // Processes that were started before this turn have nothing under way from earlier lives.
-    const settled = [...this.#lost].flatMap(([lost, index]) =>
-      this.pair.runs(index) && !this.#unsure.some(({ operation }) => operation === lost) ? [lost] : [],
+    // What a process that had ended before this turn had sent to the servers is over by the end of the turn.
+    const settled = [...this.#lost].flatMap(([lost, service]) =>
+      this.pair.isSettled(service) && !this.#unsure.some(({ operation }) => operation === lost) ? [lost] : [],
     );
     let left = kill?.after ?? 0;
     const afterAnswer = () => {
@@ -248,7 +248,6 @@ export class SharedHistory {
   ): Promise<Operation> {
     const from = Date.now();
     const service = this.pair.service(through);
-    const index = this.pair.indexOf(service);
     let status = 0;
     try {
       const answer = await send(service);
@@ -270,7 +269,7 @@ export class SharedHistory {
     // The same request is under way, or was: nothing came of this one.
     if (status === 409) return operation;
     operations.push(operation);
-    if (status !== 200) this.#lost.set(operation, index);
+    if (status !== 200) this.#lost.set(operation, service);
     return operation;
   }
 

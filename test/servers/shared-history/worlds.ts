@@ -124,7 +124,12 @@ function search(world: World, operations: readonly Operation[]): World[] {
   const needed = placed.filter(({ operation }) => operation.answered).reduce((all, { bit }) => all | bit, 0n);
   const found: World[] = [];
   let layer: readonly Node[] = [{ done: 0n, world }];
+  let tried = 0;
   while (layer.length > 0) {
+    tried += layer.length;
+    if (tried > MOST_TRIED) {
+      throw new Error(`The orders of ${operations.length} operations are too many to try`);
+    }
     const next: Node[] = [];
     for (const node of layer) {
       const { world } = node;
@@ -139,6 +144,9 @@ function search(world: World, operations: readonly Operation[]): World[] {
   }
   return merged(found);
 }
+
+/** Far above what a turn needs; the search takes no more than about a minute until then. */
+const MOST_TRIED = 1_000_000;
 
 /** A read that shows this world may as well have been made now: it changes nothing. Reads come in the order of their starts. */
 function withReads({ done, world }: Node, reads: readonly Placed[]): bigint {
