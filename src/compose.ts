@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import { retry } from "./async/retry.js";
 import { audienceCounts } from "./catalogue/audience-counts.js";
-import { segmentIds, segmentNames } from "./catalogue/segments.js";
+import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
 import { arrivals, type Clock } from "./clock.js";
 import { readJson, type Settings } from "./config.js";
 import { openErasure } from "./deletions/erasure.js";
@@ -147,7 +147,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
   meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
   const count = seriesCounters(meters);
   const fetch = fetchSeries({ store: stores.series, epochs, cache, deadlineMs });
-  const firstSegments = segmentIds(stores.catalogue).first;
+  const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
 
   return {
     recorder: createRecorder({

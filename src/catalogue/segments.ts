@@ -17,14 +17,9 @@ export async function deleteSegment(
   if (outcome === "absent") throw new ServiceError("not-found", "Not Found");
 }
 
-/** The ids of the segments that the catalogue knows. */
-export function segmentIds(store: Pick<CatalogueStore, "segments">) {
-  return {
-    /** The first `limit` ids, in order. */
-    async first(limit: number): Promise<string[]> {
-      return (await store.segments(undefined, limit)).map(({ id }) => id).sort();
-    },
-  };
+/** The ids of the first `limit` segments that the catalogue knows, in order. */
+export async function firstSegmentIds(store: Pick<CatalogueStore, "segments">, limit: number): Promise<string[]> {
+  return (await store.segments(undefined, limit)).map(({ id }) => id).sort();
 }
 
 /** Ids of segments that messages name and what the catalogue calls them. */

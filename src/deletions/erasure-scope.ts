@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { EntityId, StoredEntity } from "../entities/entity.js";
 import { decodeDocument } from "../entities/entity-document.js";
 import type { EntityKeys } from "../entities/entity-keys.js";
@@ -24,7 +25,7 @@ export interface ErasureScope {
 }
 
 /**
- * Follows an identity to the live profile that it leads to, that profile's identities, and from those to every other profile that has held one
+ * Follows an identity to the live profile that it leads to, that profile's identities, and from these to every other profile that has held one
  * of them since `now` (Unix ms) or longer.
  */
 export async function expandScope(parts: ScopeParts, hash: IdentityHash, now: number): Promise<ErasureScope> {
@@ -77,18 +78,14 @@ export interface SealedIdentities {
   seal(identities: readonly Identity[]): Promise<SealedList>;
   /** The list; empty when its key is destroyed, which happens only once every target is clean. */
   open(deletion: Pick<Deletion, "sealer" | "sealedIdentities">): Promise<Identity[]>;
-  /** Identities as written in profiles; none of a profile whose key is gone. */
+  /** Identities as written in profiles; none of a profile whose key is destroyed. */
   writtenIn(profiles: readonly StoredEntity[]): Promise<{ table: string; identity: Identity }[]>;
 }
 
-export function sealedIdentities(
-  sealing: Sealing,
-  keys: Pick<EntityKeys, "read">,
-  newId: () => EntityId,
-): SealedIdentities {
+export function sealedIdentities(sealing: Sealing, keys: Pick<EntityKeys, "read">): SealedIdentities {
   return {
     async seal(identities) {
-      const sealer = newId();
+      const sealer = randomBytes(16).toString("hex");
       const { seal, newKeys } = batchSealing(keys);
       const sealerKey = newKeys([sealer]).get(sealer) as Uint8Array;
       const plain = Buffer.from(JSON.stringify(united(identities).map(({ field, value }) => [field, value])));

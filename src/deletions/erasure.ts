@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { KeyedMutex } from "../async/keyed-mutex.js";
 import { withTimeLimit } from "../async/time-limit.js";
 import type { Clock } from "../clock.js";
@@ -15,8 +14,7 @@ import type { DownstreamTarget, ErasureWatermark, Ledger, WakeUp } from "./ports
 import { replayLedger } from "./replay.js";
 import { requestDeletion } from "./request-deletion.js";
 import { LEASE_MS, runDeletion } from "./run-deletion.js";
-import { OWN_STORES, runQueues } from "./run-queues.js";
-import { sweeper } from "./sweeper.js";
+import { OWN_STORES, runQueues, sweeper } from "./sweeper.js";
 
 export interface ErasureParts {
   readonly ledger: Ledger;
@@ -41,8 +39,8 @@ export interface ErasureParts {
   readonly deadlineMs: number;
 }
 
-/** A run that is not made for a hint gives one for later: should its process die, another one finds the lease over. */
-const HEIR_MS = LEASE_MS + 1_000;
+/** A run that is not made for a hint gives one for later: should its process die, another one finds that its lease has ended. */
+const AFTER_LEASE_MS = LEASE_MS + 1_000;
 
 /** How soon a request is tried again whose run could not even be noted as failed, ms. */
 const ERROR_MS = 5_000;
@@ -65,10 +63,7 @@ export interface Erasure {
 
 export function openErasure(parts: ErasureParts): Erasure {
   const { wakeUp, targets } = parts;
-  const newId = () => randomBytes(16).toString("hex");
-  const identities = sealedIdentities(parts.sealing, parts.entityKeys, newId);
-  const common = { ...parts, identities };
-  const requestParts = { ...common, targets: targets.map(({ name }) => name) };
+  const common = { ...parts, identities: sealedIdentities(parts.sealing, parts.entityKeys) };
   const mutex = new KeyedMutex();
   const remote = new Set(targets.flatMap(({ name, remote }) => (remote ? [name] : [])));
   const runIn = async (queue: string, requestId: string, keepsWaits: boolean): Promise<string | undefined> => {
@@ -81,7 +76,7 @@ export function openErasure(parts: ErasureParts): Erasure {
     }
   };
   const queues = runQueues((queue, requestId) => {
-    wakeUp.hint(requestId, HEIR_MS);
+    wakeUp.hint(requestId, AFTER_LEASE_MS);
     return runIn(queue, requestId, false);
   });
   const runHinted = async (requestId: string) => {
@@ -96,7 +91,7 @@ export function openErasure(parts: ErasureParts): Erasure {
         // Of two requests at once for the same identity the second is a repeat.
         mutex.run([parts.hashIdentity(table, identity)], async () => {
           late.throwIfAborted();
-          return requestDeletion(requestParts, table, identity, parts.arrivals());
+          return requestDeletion(common, table, identity, parts.arrivals());
         }),
       ).catch((error: unknown) => {
         throw error instanceof DOMException ? tookTooLong(error) : error;

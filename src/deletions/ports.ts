@@ -39,7 +39,7 @@ export interface Ledger {
   openOver(identities: readonly IdentityHash[]): Promise<Deletion[]>;
   /**
    * Changes an open request, durably, and resolves with the result; undefined when it is completed, unknown, has another
-   * revision by now, or the identity is held by another id. A cut-off never goes down. The revision goes up, and all stages but those of `done` are to be done again, at once.
+   * revision by now, or the identity is held by another id. A cut-off never goes down. The revision goes up, and all stages but `done` are to be done again, at once.
    */
   extend(requestId: string, revision: number, extension: Extension): Promise<Deletion | undefined>;
   /**

@@ -5,12 +5,12 @@ import type { Identity, IdentityHash } from "../entities/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
 import { type ErasureScope, expandScope, type ScopeParts } from "./erasure-scope.js";
-import type { Ledger } from "./ports.js";
+import type { DownstreamTarget, Ledger } from "./ports.js";
 
 export interface RequestParts extends ScopeParts {
   readonly ledger: Ledger;
-  /** Names of the targets that a request accepted now is for. */
-  readonly targets: readonly string[];
+  /** The targets that a request accepted now is for. */
+  readonly targets: readonly DownstreamTarget[];
   readonly failpoint: Failpoint;
 }
 
@@ -89,7 +89,7 @@ async function accept(
       entities: [sealed.sealer, ...new Set(scope.profiles.flatMap(idsOf))],
       hashes: scope.hashes,
       ...sealed,
-      targets: parts.targets,
+      targets: parts.targets.map(({ name }) => name),
       done: [],
       attempts: 0,
       notBefore: 0,

@@ -53,8 +53,8 @@ export async function runDeletion(parts: RunParts, requestId: string, limits: Ru
 type End = "completed" | "extended" | "left open" | { readonly before: string };
 
 /**
- * How long a runner has its request for itself after it last renewed its lease, ms: so much later another process takes the request on after
- * the runner was killed. A second run at the same time would do no harm, only work.
+ * How long a runner has its request for itself after it last renewed its lease, ms. When
+ * the runner was killed, another process takes the request on after that time. A second run at the same time would do no harm, only work.
  */
 export const LEASE_MS = 8_000;
 

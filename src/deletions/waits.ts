@@ -2,7 +2,7 @@ import { backoff } from "../async/retry.js";
 import { type Deletion, stageOf } from "./deletion.js";
 import type { DownstreamTarget, Ledger, WakeUp } from "./ports.js";
 
-/** A request that waits for an earlier one is tried again so much later, if it is not woken before, ms. */
+/** A request that waits for an earlier one is tried again after this many ms, if it is not woken before. */
 export const WAIT_FOR_EARLIER_MS = 1000;
 
 const FIRST_DELAY_MS = 250;

@@ -3,7 +3,7 @@ import type { DownstreamTarget, ErasureSubject } from "../deletions/ports.js";
 import { StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 
-/** Another system that holds data about entities, told to erase over HTTP. */
+/** Another system that holds data about entities, and erases when it is called over HTTP. */
 export interface RemoteTarget {
   readonly name: string;
   /** `/erase` and `/verify` are added to it. Https, unless it is on this machine. */

@@ -38,14 +38,14 @@ export function downstreamTargetContract(name: string, open: () => Promise<OpenT
       expect(await at.target.verify(subjectOf(ann))).to.equal(true);
     });
 
-    it("leaves everybody else", async () => {
+    it("leaves all other entities", async () => {
       await at.put(ann);
       await at.put(ben);
       await at.target.erase(subjectOf(ann));
       expect(await at.target.verify(subjectOf(ben))).to.equal(false);
     });
 
-    it("can be told twice, and erases all the entities of a subject", async () => {
+    it("can be called twice, and erases all the entities of a subject", async () => {
       await at.put(ann);
       await at.put(ben);
       for (const _ of ["once", "twice"]) await at.target.erase(subjectOf(ann, ben));

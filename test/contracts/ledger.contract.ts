@@ -59,7 +59,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         ...deletion,
         sealedIdentities: [1, 2, 3],
       });
-      expect(await ledger.find("nobody-1")).to.equal(undefined);
+      expect(await ledger.find("unknown-1")).to.equal(undefined);
     });
 
     it("refuses a request id that it has, and keeps nothing of it", async () => {
@@ -73,7 +73,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.openFor("hash-b")).to.equal(undefined);
     });
 
-    it("finds the newest open request of an identity, and open ones over it whoever asked", async () => {
+    it("finds the newest open request of an identity, and open ones over it whichever identity each was asked for by", async () => {
       await ledger.accept(someDeletion("a"), noScope);
       await ledger.accept(someDeletion("b", { identity: "hash-a", hashes: ["hash-a"] }), noScope);
       await ledger.accept(someDeletion("c", { hashes: ["hash-c", "hash-a"] }), noScope);
@@ -84,7 +84,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         "a-1700000000",
         "c-1700000000",
       ]);
-      expect((await ledger.openOver(["hash-c", "hash-a", "nobody"])).map(({ requestId }) => requestId)).to.deep.equal([
+      expect((await ledger.openOver(["hash-c", "hash-a", "unknown"])).map(({ requestId }) => requestId)).to.deep.equal([
         "a-1700000000",
         "c-1700000000",
       ]);
@@ -137,7 +137,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.find("a-1700000000")).to.deep.include({ cutOff: 1000, revision: 1 });
     });
 
-    it("lists open requests in order of acceptance, in pages, and those that are due", async () => {
+    it("lists open requests in order of acceptance, in pages, and the due ones alone", async () => {
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       await ledger.note("a-1700000000", 1, { done: [], attempts: 1, notBefore: 500, now: 0 });
       await ledger.complete("b-1700000000", 1, 2000);
@@ -151,7 +151,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ids({ limit: 10, due: 0 })).to.deep.equal(["a-1700000000", "c-1700000000"]);
     });
 
-    it("counts open requests, and those that keep failing", async () => {
+    it("counts open requests, and the ones that keep failing", async () => {
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       await ledger.note("a-1700000000", 1, { done: [], attempts: 3, notBefore: 0, now: 0 });
       await ledger.complete("c-1700000000", 1, 2000);
@@ -172,7 +172,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.lease("a-1700000000", "one", 299, 400)).to.equal(true);
       await ledger.complete("a-1700000000", 1, 500);
       expect(await ledger.lease("a-1700000000", "one", 600, 700)).to.equal(false);
-      expect(await ledger.lease("nobody-1", "one", 0, 100)).to.equal(false);
+      expect(await ledger.lease("unknown-1", "one", 0, 100)).to.equal(false);
     });
 
     it("lets a request run whose wait or lease began at a time that is still to come, as the clock has been set back", async () => {
@@ -231,7 +231,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(rest.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-b"]);
     });
 
-    it("forgets requests completed before a moment, suppression included, and no number is given twice", async () => {
+    it("forgets requests completed before an instant, suppression included, and no number is given twice", async () => {
       for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter), noScope);
       const last = (await ledger.since(0, 10)).at(-1)?.sequence ?? 0;
       await ledger.complete("b-1700000000", 1, 2000);

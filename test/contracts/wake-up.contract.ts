@@ -13,7 +13,7 @@ export function wakeUpContract(name: string, open: () => Promise<{ wakeUp: WakeU
     });
     afterEach(() => close());
 
-    it("run for each hint, also for those from before anybody listened", async () => {
+    it("run for each hint, also for hints given before there was a listener", async () => {
       const ran = new Set<string>();
       wakeUp.hint("before");
       wakeUp.listen(async (requestId) => void ran.add(requestId));
@@ -61,13 +61,13 @@ export function wakeUpContract(name: string, open: () => Promise<{ wakeUp: WakeU
       expect(ran.sort()).to.deep.equal(["now", "soon"]);
     });
 
-    it("run once for many hints of one request for one later moment", async () => {
+    it("run once for many hints of one request for one later instant", async () => {
       const ran: string[] = [];
       wakeUp.listen(async (requestId) => void ran.push(requestId));
       for (let index = 0; index < 50; index += 1) wakeUp.hint("one", 300);
       wakeUp.hint("later", 1_000);
       await until("the later one has run", () => ran.includes("later"));
-      // The moment may have changed between two of the hints.
+      // The instant may have changed between two of the hints.
       expect(ran.filter((requestId) => requestId === "one").length).to.be.within(1, 2);
     });
 

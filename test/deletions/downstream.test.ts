@@ -53,7 +53,7 @@ describe("a remote target", () => {
 
   const target = () => remoteTarget({ name: "crm", url: `${system.url}/`, token: "secret" }, noFailpoint);
 
-  it("is told the request id, the table, the identities as written and the cut-off, with its token, and no more", async () => {
+  it("gets the request id, the table, the identities as written and the cut-off, with its token, and no more", async () => {
     await target().erase(subject);
     await target().verify(subject);
     const body = {

@@ -9,7 +9,7 @@ export interface ModelMessage {
   readonly segment: string | undefined;
 }
 
-/** Something that takes a while: it happens at one moment between its start and its end, we do not know at which. */
+/** Something that takes a while: it happens at one instant between its start and its end, and the model does not know at which. */
 export type UnderWay =
   | { readonly kind: "collect"; readonly message: ModelMessage }
   | { readonly kind: "delete"; readonly identity: string; readonly cutOff: number };
@@ -27,7 +27,7 @@ interface World {
   readonly underWay: UnderWay | undefined;
 }
 
-/** What a read shows of an identity: undefined for nobody. */
+/** What a read shows of an identity: undefined when there is no profile. */
 export type Seen = { identities: string[]; attributes: Record<string, number>; segments: string[] } | undefined;
 
 /** Every way in which it may have gone, given what was seen so far. */

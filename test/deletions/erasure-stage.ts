@@ -19,14 +19,14 @@ export interface ErasureStage extends OpenStores {
   readonly erasure: Erasure;
   readonly sealing: Sealing;
   readonly hashIdentity: HashIdentity;
-  /** Later than every moment that it handed out before. */
+  /** Later than every instant that it returned before. */
   readonly now: Clock;
   /** Keeps a live profile of these identities, with a membership and a message; hands out its id. */
   profile(identities: readonly Identity[], options?: { since?: number; table?: string }): Promise<EntityId>;
 }
 
 export interface StageOptions {
-  /** Stands between deletion and a port, to hold it at some moment. */
+  /** Wraps ports for deletion, so that a test can hold a call. */
   readonly wrap?: (stores: Stores) => Partial<Stores>;
   readonly more?: readonly DownstreamTarget[];
   readonly failpoint?: Failpoint;

@@ -142,7 +142,7 @@ describe("a deletion that is run because of hints alone", function () {
   }
 });
 
-/** A remote target that fails so many times. */
+/** A remote target that fails as many times as `failures` says. */
 function place() {
   const at = {
     failures: 0,
@@ -153,7 +153,7 @@ function place() {
       async erase({ requestId }) {
         at.calls.push(requestId);
         at.failures -= 1;
-        if (at.failures >= 0) throw new Error("The target is away");
+        if (at.failures >= 0) throw new Error("The target is unreachable");
       },
       verify: async () => true,
     } satisfies DownstreamTarget as DownstreamTarget,

@@ -46,7 +46,7 @@ describe("data and a ledger that do not belong to the same time", function () {
   }
 
   /** What the start says when it is refused; empty when it is not. */
-  async function refusal(): Promise<string> {
+  async function startError(): Promise<string> {
     try {
       await use(async () => {});
       return "";
@@ -92,7 +92,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     const older = await copyStore(dir, "ledger");
     await use((service) => collect(service, { _uid: "b" }));
     await older.restore();
-    for (const _ of [1, 2]) expect(await refusal()).to.match(/ledger.* is older than .*: put back the newest one$/);
+    for (const _ of [1, 2]) expect(await startError()).to.match(/ledger.* is older than .*: put back the newest one$/);
   });
 
   it("are refused when a profile was made since, and merged into an older one", async () => {
@@ -103,7 +103,7 @@ describe("data and a ledger that do not belong to the same time", function () {
       await collect(service, { _uid: "a", user_id: "b" });
     });
     await older.restore();
-    expect(await refusal()).to.match(/ledger.* is older than/);
+    expect(await startError()).to.match(/ledger.* is older than/);
   });
 
   it("are refused when a deletion was accepted since, and is open", async () => {
@@ -111,7 +111,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     const older = await copyStore(dir, "ledger");
     await use(async (service) => void (await remove(service, "_uid/a")), API_ONLY);
     await older.restore();
-    expect(await refusal()).to.match(/ledger.* is older than/);
+    expect(await startError()).to.match(/ledger.* is older than/);
   });
 
   it("are refused when a deletion of an unknown identity was accepted since", async () => {
@@ -119,7 +119,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     const older = await copyStore(dir, "ledger");
     await use(async (service) => void (await remove(service, "_uid/stranger")), API_ONLY);
     await older.restore();
-    expect(await refusal()).to.match(/ledger.* is older than/);
+    expect(await startError()).to.match(/ledger.* is older than/);
   });
 
   it("are taken when the newest ledger is back, and every profile is there", async () => {
@@ -128,7 +128,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     await use((service) => collect(service, { _uid: "b" }));
     const newest = await copyStore(dir, "ledger");
     await older.restore();
-    expect(await refusal()).to.not.equal("");
+    expect(await startError()).to.not.equal("");
     await newest.restore();
     await use(async (service) => {
       for (const uid of ["a", "b"]) expect(await readable(service, `_uid/${uid}`)).to.equal(true);
@@ -148,7 +148,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     await forget(requestId);
     await before.restore();
     for (const _ of [1, 2]) {
-      expect(await refusal()).to.match(/is older than deletions that .*ledger.* has forgotten \(deletions\.keep\)/);
+      expect(await startError()).to.match(/is older than deletions that .*ledger.* has forgotten \(deletions\.keep\)/);
     }
     await after.restore();
     await use(async (service) => {

@@ -107,7 +107,7 @@ class Life {
     await this.#look();
   }
 
-  /** Everything open is run, and nothing is left of whoever was erased. */
+  /** Everything open is run, and nothing is left of erased people. */
   async end(): Promise<void> {
     const { ledger, entities, history, memberships, entityKeys } = this.#stores;
     this.#time.pass(3_600_000);

@@ -12,7 +12,7 @@ const annsId: Identity = { field: "user_id", value: "ann-1" };
 
 describe("a DELETE that is repeated while the keys of the first are overwritten", () => {
   let stage: ErasureStage;
-  let told: ErasureSubject[];
+  let subjects: ErasureSubject[];
   /** Runs once, at the first call that `wrap` sends here. */
   let meanwhile: (() => Promise<void>) | undefined;
 
@@ -23,9 +23,9 @@ describe("a DELETE that is repeated while the keys of the first are overwritten"
   }
 
   async function open(wrap: (stores: Stores) => Partial<Stores>): Promise<string> {
-    told = [];
+    subjects = [];
     const erase = async (subject: ErasureSubject) => {
-      told.push(subject);
+      subjects.push(subject);
     };
     const crm = { name: "crm", remote: true, erase, verify: async () => true };
     stage = await erasureStage({ more: [crm], wrap });
@@ -36,12 +36,12 @@ describe("a DELETE that is repeated while the keys of the first are overwritten"
   afterEach(() => stage.close());
 
   /** The remote target's last call names the identity of the repeat and the cut-off that the request has now. */
-  async function expectTold(requestId: string, before: number): Promise<void> {
+  async function expectSent(requestId: string, before: number): Promise<void> {
     const kept = await stage.stores.ledger.find(requestId);
     expect(kept?.completedAt).to.be.a("number");
     expect(kept?.cutOff).to.be.greaterThan(before);
-    expect(told.at(-1)?.cutOff).to.equal(kept?.cutOff);
-    expect(told.at(-1)?.identities).to.deep.include(ann);
+    expect(subjects.at(-1)?.cutOff).to.equal(kept?.cutOff);
+    expect(subjects.at(-1)?.identities).to.deep.include(ann);
     expect(await stage.stores.entityKeys.holds(kept?.entities ?? [])).to.equal(false);
   }
 
@@ -57,17 +57,17 @@ describe("a DELETE that is repeated while the keys of the first are overwritten"
     },
   });
 
-  it("tells remote targets the identity and the new cut-off", async () => {
+  it("sends remote targets the identity and the new cut-off", async () => {
     const id = await open(afterDestroy);
     const before = await cutOffOf(id);
     meanwhile = async () => {
       expect(await stage.erasure.request("user", ann)).to.equal(id);
     };
     await stage.erasure.run(id);
-    await expectTold(id, before);
+    await expectSent(id, before);
   });
 
-  it("tells remote targets also when the run died before completion and goes on later", async () => {
+  it("sends them to remote targets also when the run died before completion and goes on later", async () => {
     const id = await open(afterDestroy);
     const before = await cutOffOf(id);
     meanwhile = async () => {
@@ -77,10 +77,10 @@ describe("a DELETE that is repeated while the keys of the first are overwritten"
     expect((await stage.stores.ledger.find(id))?.completedAt).to.equal(undefined);
     expect(await stage.erasure.request("user", ann)).to.equal(id);
     await stage.erasure.run(id);
-    await expectTold(id, before);
+    await expectSent(id, before);
   });
 
-  it("tells remote targets also when the repeat read the request before, and extends it after the keys are overwritten", async () => {
+  it("sends them to remote targets also when the repeat read the request before, and extends it after the keys are overwritten", async () => {
     const calls = new HeldCalls();
     const id = await open((stores) => ({
       ...afterDestroy(stores),
@@ -95,12 +95,12 @@ describe("a DELETE that is repeated while the keys of the first are overwritten"
       expect(await again).to.equal(id);
     };
     await stage.erasure.run(id);
-    await expectTold(id, before);
+    await expectSent(id, before);
   });
 });
 
 describe("DELETEs of one identity that the store keeps waiting", () => {
-  it("are refused in time, and those that had not begun are never run", async () => {
+  it("are refused in time, and the ones that had not begun are never run", async () => {
     let accepts = 0;
     let release = () => {};
     const hold = new Promise<void>((resolve) => {

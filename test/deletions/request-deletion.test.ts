@@ -52,7 +52,7 @@ describe("a deletion request", () => {
     expect((await kept(await request(ann))).cutOff).to.be.greaterThan(arrival);
   });
 
-  it("is kept for an identity that nobody has", async () => {
+  it("is kept for an identity that no profile has", async () => {
     const deletion = await kept(await request(ben));
     expect(deletion.hashes).to.deep.equal([hash(ben)]);
     expect(deletion.entities).to.deep.equal([deletion.sealer]);
@@ -91,7 +91,7 @@ describe("a deletion request", () => {
     expect((await kept(second)).completedAt).to.be.a("number");
   });
 
-  it("is another one once somebody has come back, and the first leaves that profile alone", async () => {
+  it("is another one once a new profile has the identity, and the first leaves that profile alone", async () => {
     await stage.profile([ann]);
     const first = await request(ann);
     await stage.stores.entities.erase((await kept(first)).entities);
@@ -150,7 +150,7 @@ describe("a deletion request", () => {
     expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
   });
 
-  it("takes in the entity that its own was joined into in the moment of the accept", async () => {
+  it("names the entity that its own was merged into while it was being accepted", async () => {
     let root = "";
     await open({
       wrap: beforeAccept(async ({ entities: [, id] }) => {
@@ -169,7 +169,7 @@ describe("a deletion request", () => {
     expect(await stage.stores.entities.holds([entity, root])).to.equal(false);
   });
 
-  it("suppresses an identity that is written in the profile but leads to a newer one by now, and leaves that one", async () => {
+  it("suppresses an identity that is written in the profile but leads to a newer one by now, and leaves that profile", async () => {
     const entity = await stage.profile([ann, annsId]);
     const newer = await stage.profile([ben]);
     const since = (await live(newer)).bindings[0]?.since ?? 0;

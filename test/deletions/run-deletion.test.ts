@@ -11,17 +11,17 @@ const annsId: Identity = { field: "user_id", value: "ann-1" };
 
 /** A place outside whose answers a test decides. */
 function place(name: string, remote = true) {
-  const told: ErasureSubject[] = [];
-  const state = { away: false, clean: true, told, target: undefined as unknown as DownstreamTarget };
+  const erased: ErasureSubject[] = [];
+  const state = { unreachable: false, clean: true, erased, target: undefined as unknown as DownstreamTarget };
   state.target = {
     name,
     remote,
     async erase(subject) {
-      if (state.away) throw new Error("away");
-      told.push(subject);
+      if (state.unreachable) throw new Error("unreachable");
+      erased.push(subject);
     },
     async verify() {
-      if (state.away) throw new Error("away");
+      if (state.unreachable) throw new Error("unreachable");
       return state.clean;
     },
   };
@@ -65,35 +65,35 @@ describe("running a deletion", () => {
     expect(await at.stores.entities.load([entity])).to.deep.equal(new Map());
   });
 
-  it("tells a place outside every identity as written", async () => {
+  it("sends a remote target every identity as written", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
     await at.profile([ann, annsId]);
     const id = await at.erasure.request("user", annsId);
     await at.erasure.run(id);
-    expect(crm.told).to.have.length(1);
-    expect(crm.told[0]).to.deep.include({ requestId: id, table: "user" });
-    expect(crm.told[0]?.identities).to.have.deep.members([ann, annsId]);
+    expect(crm.erased).to.have.length(1);
+    expect(crm.erased[0]).to.deep.include({ requestId: id, table: "user" });
+    expect(crm.erased[0]?.identities).to.have.deep.members([ann, annsId]);
   });
 
   it("does nothing for a request that is complete, unknown, or run by another", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
-    await at.erasure.run("nobody-1");
+    await at.erasure.run("unknown-1");
     const id = await at.erasure.request("user", ann);
     await at.stores.ledger.lease(id, "another", time, time + 1000);
     await at.erasure.run(id);
-    expect(crm.told).to.have.length(0);
+    expect(crm.erased).to.have.length(0);
     await at.stores.ledger.release(id, "another");
     await at.erasure.run(id);
     await at.erasure.run(id);
-    expect(crm.told).to.have.length(1);
+    expect(crm.erased).to.have.length(1);
   });
 
   it("keeps its request for itself for as long as a target takes, whatever another process tries meanwhile", async () => {
     let answer = () => {};
     let calls = 0;
-    let claims = 0;
+    let leases = 0;
     const slow: DownstreamTarget = {
       name: "slow",
       remote: true,
@@ -111,9 +111,9 @@ describe("running a deletion", () => {
         ledger: {
           ...ledger,
           async lease(...args) {
-            const claimed = await ledger.lease(...args);
-            claims += 1;
-            return claimed;
+            const leased = await ledger.lease(...args);
+            leases += 1;
+            return leased;
           },
         },
       }),
@@ -123,8 +123,8 @@ describe("running a deletion", () => {
     await until("the target is called", () => calls === 1);
     for (let renewals = 1; renewals <= 2; renewals += 1) {
       time += 5000;
-      const before = claims;
-      await until("the request is kept for longer", () => claims > before);
+      const before = leases;
+      await until("the request is kept for longer", () => leases > before);
     }
     await at.erasure.run(id);
     expect(calls).to.equal(1);
@@ -135,13 +135,13 @@ describe("running a deletion", () => {
 
   it("is begun soon when the clock is set back while another process has the request, or while it waits", async () => {
     const crm = place("crm");
-    crm.away = true;
+    crm.unreachable = true;
     const at = await open({ more: [crm.target] });
     const waiting = await at.erasure.request("user", ann);
     await at.erasure.run(waiting);
     const held = await at.erasure.request("user", { field: "user_id", value: "bob" });
     await at.stores.ledger.lease(held, "another", time, time + 8000);
-    crm.away = false;
+    crm.unreachable = false;
     await at.erasure.sweep();
     expect(await at.stores.ledger.countOpen()).to.equal(2);
     time -= 7_200_000;
@@ -155,7 +155,7 @@ describe("running a deletion", () => {
       [false, 30_000],
     ] as const) {
       const crm = place("crm", remote);
-      crm.away = true;
+      crm.unreachable = true;
       const at = await open({ more: [crm.target] });
       const id = await at.erasure.request("user", ann);
       let last = 0;
@@ -169,7 +169,7 @@ describe("running a deletion", () => {
       }
       expect(last).to.equal(longest);
       expect(await at.stores.ledger.countOpen({ attempts: 3 })).to.equal(1);
-      crm.away = false;
+      crm.unreachable = false;
       await at.erasure.run(id);
       expect((await kept(at, id)).completedAt).to.equal(time);
       await at.close();
@@ -184,7 +184,7 @@ describe("running a deletion", () => {
     const id = await at.erasure.request("user", ann);
     for (let attempt = 1; attempt <= 3; attempt += 1) await at.erasure.run(id);
     expect(await kept(at, id)).to.deep.include({ completedAt: undefined, attempts: 3 });
-    expect(crm.told).to.have.length(3);
+    expect(crm.erased).to.have.length(3);
     crm.clean = true;
     await at.erasure.run(id);
     expect((await kept(at, id)).completedAt).to.equal(time);
@@ -193,13 +193,13 @@ describe("running a deletion", () => {
   it("lets the others that wait for a place run when it works again", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
-    crm.away = true;
+    crm.unreachable = true;
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1) {
       ids.push(await at.erasure.request("user", { field: "user_id", value: `person-${index}` }));
     }
     for (const id of ids) for (let attempt = 0; attempt < 12; attempt += 1) await at.erasure.run(id);
-    crm.away = false;
+    crm.unreachable = false;
     await at.erasure.sweep();
     expect(await at.stores.ledger.countOpen()).to.equal(5);
     await at.erasure.run(ids[3] as string);
@@ -249,7 +249,7 @@ describe("running a deletion", () => {
     expect(deletion.cutOff).to.be.greaterThan(cutOff);
     expect(deletion.entities).to.include(entity);
     await expectGone(at, deletion.entities);
-    expect(crm.told.at(-1)).to.deep.include({ identities: [ann], cutOff: deletion.cutOff });
+    expect(crm.erased.at(-1)).to.deep.include({ identities: [ann], cutOff: deletion.cutOff });
   });
 
   const doubles = amount(200, 20);
@@ -265,7 +265,7 @@ describe("running a deletion", () => {
         onTaken();
         if (taken % 2 === 0) onBothTaken();
       },
-      // Neither begins before both have claimed the request.
+      // Neither begins before both have leased the request.
       wrap: ({ ledger }) => ({ ledger: { ...ledger, find: (id) => bothTaken.then(() => ledger.find(id)) } }),
     });
     const { ledger } = at.stores;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Document, MongoClient } from "mongodb";
 import { mongodbUrl, nameOf, storesOnServers } from "../support/servers.js";
 
-/** A store as it was at one moment. */
+/** A store as it was at one instant. */
 interface StoreCopy {
   /** Puts it back in place of what is there now. No service may have it open. */
   restore(): Promise<void>;

@@ -4,7 +4,6 @@ import type { DownstreamTarget } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/identity.js";
 import { sealing } from "../../src/entities/sealed.js";
 import { noScope } from "../contracts/ledger.contract.js";
-import { newEntityId } from "../support/commits.js";
 import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
 import { type ErasureStage, erasureStage } from "./erasure-stage.js";
@@ -119,7 +118,7 @@ describe("the sweeper, while a remote target accepts calls and never answers the
     if (deletion === undefined) throw new Error("There is no such request");
     await stage.stores.ledger.complete(requestId, deletion.revision, 1);
     const { entityKeys } = stage.stores;
-    const lists = sealedIdentities(sealing(entityKeys), entityKeys, newEntityId);
+    const lists = sealedIdentities(sealing(entityKeys), entityKeys);
     const { sealerKey, ...sealed } = await lists.seal([{ field: "user_id", value: "another" }]);
     const changed = { requestId: `x${requestId.slice(1)}`, revision: 1, targets };
     await stage.stores.ledger.accept({ ...deletion, ...sealed, ...changed }, { ...noScope, sealerKey });
@@ -130,7 +129,7 @@ describe("the sweeper, while a remote target accepts calls and never answers the
 /** More requests than runs are under way at once. */
 const MANY = 30;
 
-/** A remote target that a test can let hang; `calls` are those of `erase`. */
+/** A remote target that a test can let hang; `calls` are the request ids of `erase`. */
 function remotePlace(name: string) {
   const calls: string[] = [];
   let goOn: (() => void) | undefined;

@@ -37,7 +37,7 @@ export const ExperienceInput = Type.Object(
     name: Type.Optional(Name),
     group: Type.Optional(idOf("Id of the experience group that it belongs to.")),
     audience: idOf("Id of the segment that can be reached."),
-    goal: idOf("Id of the segment of those who converted."),
+    goal: idOf("Id of the segment of the people who converted."),
   },
   {
     title: "ExperienceInput",
