@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { firstLines } from "../src/start-output.js";
-import { openDatabase } from "../src/stores/sqlite/database.js";
+import { openDatabase } from "../src/stores/sqlite/connection.js";
 import { type ChildService, startChild } from "./support/child-service.js";
 
 const adminKey = "em_bench_0123456789abcdef0123456789abcdef";
@@ -196,7 +196,7 @@ describe("starting the service", () => {
 
   it("refuses data of a newer version", async () => {
     mkdirSync(join(dir, "data"));
-    const db = openDatabase(join(dir, "data"), "metrics.db", []);
+    const db = openDatabase(join(dir, "data"), { name: "metrics.db", schema: [], migrations: [] });
     db.exec("PRAGMA user_version = 99");
     db.close();
     expect(await failure(start())).to.match(/metrics\.db was written by a newer version/);

@@ -2,10 +2,8 @@ import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { readSettings } from "../config.js";
 import { type Failpoint, failpointFrom } from "../failpoint.js";
-import { copyDatabase, removePart } from "../stores/sqlite/copy-database.js";
-import { makeFolder } from "../stores/sqlite/folder-lock.js";
-import { foldersOf } from "../stores/sqlite/folders.js";
-import { refuseLiveFiles } from "../stores/sqlite/live-files.js";
+import { copyDatabase, refuseLiveFiles, removePart } from "../stores/sqlite/backup.js";
+import { foldersOf, makeFolder } from "../stores/sqlite/folder.js";
 import { Progress } from "./progress.js";
 import { INTERRUPTED, onInterrupt, runCommand } from "./run-command.js";
 

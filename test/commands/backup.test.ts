@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
+import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";

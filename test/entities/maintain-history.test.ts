@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { maintainHistory } from "../../src/entities/maintain-history.js";
 import { openLog } from "../../src/log.js";
-import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
+import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { onEmbedded } from "../support/servers.js";
 import { type OpenStores, temporaryStores } from "../support/stores.js";
 

@@ -3,9 +3,6 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { mintKey } from "../../src/keys/mint-key.js";
-import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
-import { type OldFolder, oldFolder } from "../support/old-folder.js";
-import { runToEnd } from "../support/run-command.js";
 import { mongodbUrl, nameOf, onEmbedded, onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
@@ -31,73 +28,6 @@ onEmbedded("API keys beside restored data, embedded", () => {
     } finally {
       await service.stop();
     }
-  });
-
-  describe("in a folder of the first schema", () => {
-    let old: OldFolder;
-    beforeEach(() => {
-      old = oldFolder();
-    });
-    afterEach(() => rmSync(old.dir, { recursive: true, force: true }));
-
-    const started = async <T>(work: (service: TestService) => Promise<T>): Promise<T> => {
-      const service = await startService({}, { dir: old.dir });
-      try {
-        return await work(service);
-      } finally {
-        await service.stop({ keep: true });
-      }
-    };
-    const states = () =>
-      started(async (service) => [await statusOf(service, old.valid), await statusOf(service, old.revoked)]);
-
-    it("keys are as they were, and so are the profiles", async () => {
-      expect(await states()).to.deep.equal([200, 401]);
-      await started(async (service) => {
-        expect((await service.fetch("/api/me/_uid/u-1")).status).to.equal(200);
-      });
-    });
-
-    it("a message that the earlier version had set aside is gone: no profile names it, so no deletion would reach it", async () => {
-      const entities = new DatabaseSync(join(old.dir, "entities.db"));
-      const aside =
-        entities.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed, pending)
-        VALUES (?, 'user', 'web', ?, 1, 1, 0, x'01', 2)`);
-      aside.run("a".repeat(32), "b".repeat(32));
-      entities.close();
-      const ledger = new DatabaseSync(join(old.dir, "ledger.db"));
-      ledger.prepare("INSERT INTO entity_key (entity, key) VALUES (?, randomblob(32))").run("b".repeat(32));
-      ledger.close();
-      await started(async ({ service }) => {
-        expect(await service.stores.history.holds(["b".repeat(32)])).to.equal(false);
-      });
-    });
-
-    it("keys are moved to the ledger once: the old data put back revives none", async () => {
-      copyFileSync(join(old.dir, "entities.db"), join(old.dir, "copy.db"));
-      expect(await states()).to.deep.equal([200, 401]);
-      const id = old.valid.split("_")[1] as string;
-      expect((await runToEnd("key", ["revoke", id], { DATA_DIR: old.dir })).code).to.equal(0);
-      putBack(old.dir, "entities.db");
-      expect(await states()).to.deep.equal([401, 401]);
-    });
-
-    it("the key command finds them before any service has started", async () => {
-      const id = old.valid.split("_")[1] as string;
-      const listed = await runToEnd("key", ["list"], { DATA_DIR: old.dir });
-      expect(listed.out).to.contain(`${id}\t`).and.contain("dashboards");
-      expect((await runToEnd("key", ["revoke", id], { DATA_DIR: old.dir })).code).to.equal(0);
-      expect(await states()).to.deep.equal([401, 401]);
-    });
-
-    it("a ledger that is missing is refused without losing them", async () => {
-      copyFileSync(join(old.dir, "ledger.db"), join(old.dir, "copy.db"));
-      rmSync(join(old.dir, "ledger.db"));
-      const refused = await states().catch((error: Error) => error.message);
-      expect(refused).to.match(/ledger\.db in .* is missing/);
-      putBack(old.dir, "ledger.db");
-      expect(await states()).to.deep.equal([200, 401]);
-    });
   });
 });
 

@@ -3,7 +3,7 @@ import { type ApiKey, keyIdOf, scopes } from "../../src/keys/api-key.js";
 import type { KeyStore } from "../../src/keys/key-store.js";
 import { mintKey } from "../../src/keys/mint-key.js";
 import { keyVerifier } from "../../src/keys/verify-key.js";
-import { DatabaseSync } from "../../src/stores/sqlite/engine.js";
+import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { keySchema, sqliteKeyStore } from "../../src/stores/sqlite/key-store.js";
 
 const admin = "em_bench_0123456789abcdef0123456789abcdef";

@@ -2,9 +2,16 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { closeDatabase, inTransaction, openDatabase } from "../../src/stores/sqlite/database.js";
-import { lockFolder } from "../../src/stores/sqlite/folder-lock.js";
-import type { Migration } from "../../src/stores/sqlite/schema.js";
+import { StartError } from "../../src/errors.js";
+import {
+  closeDatabase,
+  DatabaseSync,
+  FIRST_VERSION,
+  inTransaction,
+  type Migration,
+  openDatabase,
+} from "../../src/stores/sqlite/connection.js";
+import { lockFolder } from "../../src/stores/sqlite/folder.js";
 
 describe("the embedded engine", () => {
   let dir: string;
@@ -13,6 +20,8 @@ describe("the embedded engine", () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
+  const open = (schema: readonly string[], migrations: readonly Migration[] = []) =>
+    openDatabase(dir, { name: "x.db", schema, migrations });
   const first = ["CREATE TABLE IF NOT EXISTS thing (id INTEGER PRIMARY KEY, name TEXT)"];
   const second = [
     "CREATE TABLE IF NOT EXISTS thing (id INTEGER PRIMARY KEY, name TEXT, size INTEGER NOT NULL DEFAULT 0)",
@@ -20,11 +29,11 @@ describe("the embedded engine", () => {
   const toSecond: Migration = "ALTER TABLE thing ADD COLUMN size INTEGER NOT NULL DEFAULT 0";
 
   it("brings an older file up, once, and keeps what is in it", () => {
-    const old = openDatabase(dir, "x.db", first);
+    const old = open(first);
     old.exec("INSERT INTO thing (name) VALUES ('kept')");
     closeDatabase(old);
     for (let time = 0; time < 2; time += 1) {
-      const db = openDatabase(dir, "x.db", second, [toSecond]);
+      const db = open(second, [toSecond]);
       expect({ ...(db.prepare("SELECT name, size FROM thing").get() as object) }).to.deep.equal({
         name: "kept",
         size: 0,
@@ -34,40 +43,54 @@ describe("the embedded engine", () => {
   });
 
   it("makes a new file of the newest version at once, without its migrations", () => {
-    const db = openDatabase(dir, "x.db", second, [toSecond]);
-    expect(db.prepare("PRAGMA user_version").get()).to.include({ user_version: 2 });
+    const db = open(second, [toSecond]);
+    expect(db.prepare("PRAGMA user_version").get()).to.include({ user_version: FIRST_VERSION + 1 });
     closeDatabase(db);
   });
 
   it("runs every migration from the file's version on, in order", () => {
-    closeDatabase(openDatabase(dir, "x.db", first));
+    closeDatabase(open(first));
     const ran: number[] = [];
     const noting = [2, 3, 4].map((version) => () => void ran.push(version));
-    closeDatabase(openDatabase(dir, "x.db", [], noting.slice(0, 1)));
-    closeDatabase(openDatabase(dir, "x.db", [], noting));
+    closeDatabase(open([], noting.slice(0, 1)));
+    closeDatabase(open([], noting));
     expect(ran).to.deep.equal([2, 3, 4]);
   });
 
   it("leaves an older file as it was when a migration fails", () => {
-    closeDatabase(openDatabase(dir, "x.db", first));
+    closeDatabase(open(first));
     const failing: Migration = () => {
       throw new Error("no");
     };
-    expect(() => openDatabase(dir, "x.db", second, [toSecond, failing])).to.throw(/x\.db cannot be opened: no/);
-    const db = openDatabase(dir, "x.db", first);
+    expect(() => open(second, [toSecond, failing])).to.throw(/x\.db cannot be opened: no/);
+    const db = open(first);
     expect(db.prepare("SELECT count(*) AS columns FROM pragma_table_info('thing')").get()).to.include({ columns: 2 });
     closeDatabase(db);
   });
 
   it("refuses a file of a newer version in words", () => {
-    closeDatabase(openDatabase(dir, "x.db", second, [toSecond]));
-    expect(() => openDatabase(dir, "x.db", first)).to.throw(
-      /x\.db was written by a newer version .*schema 2, this version knows up to 1/,
+    closeDatabase(open(second, [toSecond]));
+    expect(() => open(first)).to.throw(
+      `x.db was written by a newer version of entity-metrics (schema ${FIRST_VERSION + 1}, this version knows up to ${FIRST_VERSION})`,
     );
   });
 
+  it("refuses a file of before the first release in one line, and leaves it as it was", () => {
+    const old = new DatabaseSync(join(dir, "x.db"));
+    old.exec(`CREATE TABLE other (id INTEGER); PRAGMA user_version = ${FIRST_VERSION - 1}`);
+    old.close();
+    expect(() => open(first)).to.throw(
+      StartError,
+      /^\S+x\.db was written by .* before the first release, .*: name an empty folder$/,
+    );
+    const kept = new DatabaseSync(join(dir, "x.db"));
+    expect(kept.prepare("SELECT group_concat(name) AS names FROM sqlite_schema").get()).to.include({ names: "other" });
+    expect(kept.prepare("PRAGMA user_version").get()).to.include({ user_version: FIRST_VERSION - 1 });
+    kept.close();
+  });
+
   it("keeps nothing of a transaction that fails", () => {
-    const db = openDatabase(dir, "x.db", first);
+    const db = open(first);
     expect(() =>
       inTransaction(db, () => {
         db.exec("INSERT INTO thing (name) VALUES ('lost')");
@@ -80,15 +103,18 @@ describe("the embedded engine", () => {
     closeDatabase(db);
   });
 
-  it("gives a folder to one at a time", () => {
-    const release = lockFolder(dir);
-    expect(() => lockFolder(dir)).to.throw(/Another entity-metrics service is running on/);
+  it("gives a folder to one service at a time, and its series to one", () => {
+    const release = lockFolder(dir, "entities");
+    const releaseSeries = lockFolder(dir, "metrics");
+    for (const name of ["entities", "metrics"] as const)
+      expect(() => lockFolder(dir, name)).to.throw(/Another entity-metrics service is running on/);
     release();
-    lockFolder(dir)();
+    lockFolder(dir, "entities")();
+    releaseSeries();
   });
 
   it("makes a folder that is missing, for its owner alone", () => {
-    lockFolder(join(dir, "a", "b"))();
+    lockFolder(join(dir, "a", "b"), "entities")();
     expect(statSync(join(dir, "a", "b")).mode & 0o077).to.equal(0);
   });
 });

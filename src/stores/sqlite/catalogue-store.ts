@@ -1,5 +1,5 @@
 import type { CatalogueStore, Experience, Segment } from "../../catalogue/ports.js";
-import { type Database, inTransaction } from "./database.js";
+import { type Database, inTransaction } from "./connection.js";
 import { segmentRemoval } from "./membership-index.js";
 
 /** `segment_removed` names deleted segments whose memberships may be left. */

@@ -1,7 +1,7 @@
 import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/entity-keys.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
-import { type Database, inTransaction } from "./database.js";
+import { type Database, inTransaction } from "./connection.js";
 
 /**
  * Rows of one size that are only ever appended, and overwritten where they are, so that no page of the file keeps a stale

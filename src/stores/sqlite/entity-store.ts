@@ -1,23 +1,18 @@
-import {
-  type Binding,
-  type EntityId,
-  idsOf,
-  type MembershipStatement,
-  type Memberships,
-  type Stamp,
-  type StoredEntity,
-} from "../../entities/entity.js";
+import { type Binding, type EntityId, idsOf, type Memberships, type StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/entity-store.js";
-import { type Database, inTransaction } from "./database.js";
+import { type Database, inTransaction } from "./connection.js";
 import { addKeys } from "./entity-keys.js";
+import { membershipRows } from "./membership-index.js";
 import { suppressionIn } from "./suppression.js";
 
-/** `joined` is a JSON array of the ids that were merged into the profile. */
+/** `merged` is a JSON array of the ids that were merged into the profile. What refers to a profile goes with it: identities here, memberships. */
 export const entitySchema = `
   CREATE TABLE IF NOT EXISTS entity (
-    id TEXT PRIMARY KEY, "table" TEXT NOT NULL, revision INTEGER NOT NULL, born REAL NOT NULL, joined TEXT NOT NULL, sealed BLOB NOT NULL
+    id TEXT PRIMARY KEY, "table" TEXT NOT NULL, revision INTEGER NOT NULL, born REAL NOT NULL, merged TEXT NOT NULL, sealed BLOB NOT NULL
   );
-  CREATE TABLE IF NOT EXISTS identity (hash TEXT PRIMARY KEY, entity TEXT NOT NULL, since REAL NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS identity (
+    hash TEXT PRIMARY KEY, entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, since REAL NOT NULL
+  ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS identity_entity ON identity (entity);`;
 
 interface EntityRow {
@@ -25,7 +20,7 @@ interface EntityRow {
   readonly table: string;
   readonly revision: number;
   readonly born: number;
-  readonly joined: string;
+  readonly merged: string;
   readonly sealed: Uint8Array;
 }
 
@@ -40,22 +35,20 @@ interface IdentityRow extends Binding {
  */
 export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number): EntityStore {
   const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
-  const findWeights = db.prepare(`SELECT hash, entity, coalesce(length(sealed), 0)
+  const findWeights = db.prepare(`SELECT hash, entity, length(sealed)
     + ${STATEMENT_BYTES} * (SELECT count(*) FROM membership WHERE membership.entity = identity.entity) AS bytes
-    FROM identity LEFT JOIN entity ON entity.id = identity.entity WHERE hash IN (SELECT value FROM json_each(?))`);
+    FROM identity JOIN entity ON entity.id = identity.entity WHERE hash IN (SELECT value FROM json_each(?))`);
   const findRows = db.prepare("SELECT * FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const findBindings = db.prepare(
     "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
   );
   const revisionOf = db.prepare("SELECT revision FROM entity WHERE id = ?");
-  const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, joined, sealed) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born, joined = excluded.joined, sealed = excluded.sealed`);
+  const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, sealed) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born, merged = excluded.merged, sealed = excluded.sealed`);
   const bind = db.prepare(`INSERT INTO identity (hash, entity, since) VALUES (?, ?, ?) ON CONFLICT DO UPDATE
     SET entity = excluded.entity, since = excluded.since WHERE entity <> excluded.entity OR since <> excluded.since`);
-  const remove = db.prepare("DELETE FROM entity WHERE id = ?");
-  const unbind = db.prepare("DELETE FROM identity WHERE entity = ?");
-  const stored = db.prepare(`SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?1))
-    UNION ALL SELECT 1 FROM identity WHERE entity IN (SELECT value FROM json_each(?1)) LIMIT 1`);
+  const remove = db.prepare("DELETE FROM entity WHERE id IN (SELECT value FROM json_each(?))");
+  const stored = db.prepare("SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
   const keptMessage = db.prepare("SELECT 1 FROM message WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
   const keepMessage = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
@@ -95,11 +88,7 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
 
   function keepProfile({ entity, absorbs, changedSegments }: ProfileChange): void {
     put.run(entity.id, entity.table, entity.revision + 1, entity.born, JSON.stringify(entity.joined), entity.sealed);
-    for (const { id } of absorbs) {
-      remove.run(id);
-      unbind.run(id);
-      memberships.forget(id);
-    }
+    if (absorbs.length > 0) remove.run(JSON.stringify(absorbs.map(({ id }) => id)));
     for (const { hash, since } of entity.bindings) bind.run(hash, entity.id, since);
     memberships.keep(entity.id, entity.memberships, changedSegments);
   }
@@ -159,13 +148,7 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
     },
 
     async erase(ids) {
-      inTransaction(db, () => {
-        for (const id of ids) {
-          remove.run(id);
-          unbind.run(id);
-          memberships.forget(id);
-        }
-      });
+      remove.run(JSON.stringify(ids));
     },
 
     holds: async (ids) => stored.get(JSON.stringify(ids)) !== undefined,
@@ -179,60 +162,8 @@ function entityOf(row: EntityRow, bindings: readonly Binding[], memberships: Mem
     revision: row.revision,
     born: row.born,
     bindings,
-    joined: JSON.parse(row.joined) as EntityId[],
+    joined: JSON.parse(row.merged) as EntityId[],
     memberships: memberships ?? { fullSince: undefined, statements: new Map() },
     sealed: new Uint8Array(row.sealed),
-  };
-}
-
-/** What profiles say of segments, a row a statement. */
-function membershipRows(db: Database) {
-  const statements = db.prepare(`SELECT entity, segment, member, time, arrival, position FROM membership
-    WHERE entity IN (SELECT value FROM json_each(?))`);
-  const fullLists = db.prepare(`SELECT entity, time, arrival, position FROM membership_full
-    WHERE entity IN (SELECT value FROM json_each(?))`);
-  const state = db.prepare(`INSERT INTO membership (entity, segment, member, time, arrival, position)
-    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-    SET member = excluded.member, time = excluded.time, arrival = excluded.arrival, position = excluded.position`);
-  const noteFull = db.prepare(
-    "INSERT OR REPLACE INTO membership_full (entity, time, arrival, position) VALUES (?, ?, ?, ?)",
-  );
-  const forgetStatements = db.prepare("DELETE FROM membership WHERE entity = ?");
-  const forgetFull = db.prepare("DELETE FROM membership_full WHERE entity = ?");
-
-  return {
-    /** `ids` is a JSON array. */
-    of(ids: string): Map<EntityId, Memberships> {
-      type Row = Stamp & { readonly entity: EntityId };
-      const full = new Map(
-        (fullLists.all(ids) as unknown as Row[]).map(({ entity, ...stamp }) => [entity, { ...stamp }]),
-      );
-      const bySegment = new Map<EntityId, Map<string, MembershipStatement>>();
-      for (const row of statements.all(ids) as unknown as (Row & { segment: string; member: number })[]) {
-        const { entity, segment, member, time, arrival, position } = row;
-        const own = bySegment.get(entity) ?? new Map<string, MembershipStatement>();
-        bySegment.set(entity, own.set(segment, { member: member === 1, time, arrival, position }));
-      }
-      return new Map(
-        [...new Set([...full.keys(), ...bySegment.keys()])].map((entity) => [
-          entity,
-          { fullSince: full.get(entity), statements: bySegment.get(entity) ?? new Map() },
-        ]),
-      );
-    },
-
-    keep(entity: EntityId, { fullSince, statements }: Memberships, changed: ReadonlySet<string>): void {
-      for (const segment of changed) {
-        const statement = statements.get(segment);
-        if (statement === undefined) continue;
-        state.run(entity, segment, statement.member ? 1 : 0, statement.time, statement.arrival, statement.position);
-      }
-      if (fullSince !== undefined) noteFull.run(entity, fullSince.time, fullSince.arrival, fullSince.position);
-    },
-
-    forget(entity: EntityId): void {
-      forgetStatements.run(entity);
-      forgetFull.run(entity);
-    },
   };
 }

@@ -2,18 +2,16 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { StartError } from "../../errors.js";
+import { dimensionNamed } from "../../metrics/dimensions/index.js";
+import type { SeriesWindow } from "../../metrics/ports.js";
+import type { Series } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
-import { closeDatabase, type Database, openDatabase } from "./database.js";
-import { entitiesMigrations } from "./entities-migrations.js";
-import { entityParts } from "./export-entities.js";
-import { copyFacts, ledgerParts } from "./export-ledger.js";
-import { seriesWindows } from "./export-series.js";
-import { lockFolder } from "./folder-lock.js";
-import { entitiesSchema, ledgerFileSchema, metricsSchema } from "./index.js";
-import { matchLedger } from "./ledger-mark.js";
-import { ledgerMigrations } from "./ledger-migrations.js";
-import type { Migration } from "./schema.js";
-import { seriesMigrations, sqliteSeriesStore } from "./series-store.js";
+import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";
+import { copyFacts, entityParts, ledgerParts } from "./export-profiles.js";
+import { lockFolder } from "./folder.js";
+import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
+import { matchLedger } from "./ledger-match.js";
+import { CHUNK_SLOTS, chunkOf, rowOf, sqliteSeriesStore } from "./series-store.js";
 
 /** An embedded folder that no service can use until it is closed. */
 export interface LockedFolder {
@@ -27,17 +25,18 @@ export interface LockedFolder {
 /** Keeps the folder for this process alone. Makes nothing: it must be there, with the files of a service. */
 export function lockSource(dir: string): LockedFolder {
   const folder = resolve(dir);
-  if (!["ledger.db", "entities.db", "metrics.db"].some((name) => existsSync(join(folder, name)))) {
+  if (![ledgerFile, entitiesFile, metricsFile].some(({ name }) => existsSync(join(folder, name)))) {
     throw new StartError(
       `${folder} is not the data folder of a service: it holds no ledger.db, entities.db or metrics.db`,
     );
   }
-  const unlock = lockFolder(folder);
+  const unlockEntities = lockFolder(folder, "entities");
+  const unlockMetrics = lockFolder(folder, "metrics");
   const open = new Set<Database>();
 
-  const opened = (name: string, schema: readonly string[], migrations: readonly Migration[] = []): Database => {
-    if (!existsSync(join(folder, name))) throw new StartError(`${folder} holds no ${name}`);
-    const db = openDatabase(folder, name, schema, migrations);
+  const opened = (layout: FileLayout): Database => {
+    if (!existsSync(join(folder, layout.name))) throw new StartError(`${folder} holds no ${layout.name}`);
+    const db = openDatabase(folder, layout);
     open.add(db);
     return db;
   };
@@ -47,8 +46,8 @@ export function lockSource(dir: string): LockedFolder {
 
   return {
     profiles() {
-      const ledger = opened("ledger.db", ledgerFileSchema, ledgerMigrations(folder));
-      const entities = opened("entities.db", entitiesSchema, entitiesMigrations(folder));
+      const ledger = opened(ledgerFile);
+      const entities = opened(entitiesFile);
       matchLedger(ledger, entities, folder);
       const { mark } = ledger.prepare("SELECT mark FROM ledger_mark").get() as { mark: string };
       const pepper = ledger.prepare("SELECT fingerprint FROM pepper").get() as { fingerprint: string } | undefined;
@@ -62,7 +61,7 @@ export function lockSource(dir: string): LockedFolder {
     },
 
     series() {
-      const db = opened("metrics.db", metricsSchema, seriesMigrations(folder));
+      const db = opened(metricsFile);
       return {
         mark: seriesMark(db),
         series: sqliteSeriesStore(db),
@@ -73,7 +72,8 @@ export function lockSource(dir: string): LockedFolder {
 
     close() {
       closed(...open);
-      unlock();
+      unlockMetrics();
+      unlockEntities();
     },
   };
 }
@@ -83,4 +83,65 @@ function seriesMark(db: Database): string {
   db.exec("CREATE TABLE IF NOT EXISTS series_mark (one INTEGER PRIMARY KEY CHECK (one = 1), mark TEXT NOT NULL)");
   db.prepare("INSERT OR IGNORE INTO series_mark VALUES (1, ?)").run(randomBytes(16).toString("hex"));
   return (db.prepare("SELECT mark FROM series_mark").get() as { mark: string }).mark;
+}
+
+/** Series that are read at once, and slots of each of them: half a year of hours. */
+const SERIES_AT_ONCE = 100;
+const SLOTS_AT_ONCE = 26 * CHUNK_SLOTS;
+
+/** A series, and the slots (counted from 1970) that its first and its last chunk begin and end with. */
+interface Extent {
+  readonly series: Series;
+  readonly first: number;
+  readonly end: number;
+}
+
+/**
+ * Windows over everything that `metrics.db` holds, in batches. Windows of a batch are of the same time, so that a store that
+ * is asked for them can answer at once.
+ */
+function* seriesWindows(db: Database): Iterable<SeriesWindow[]> {
+  for (const batch of batchesOf(extentsOf(db))) {
+    const slotMs = batch[0]?.series.dimension.slotMs ?? 1;
+    const end = Math.max(...batch.map((extent) => extent.end));
+    for (let from = Math.min(...batch.map(({ first }) => first)); from < end; from += SLOTS_AT_ONCE) {
+      const to = Math.min(end, from + SLOTS_AT_ONCE);
+      const window = { from: from * slotMs, to: to * slotMs };
+      const touched = batch.filter((extent) => extent.first < to && extent.end > from);
+      if (touched.length > 0) yield touched.map(({ series }) => ({ series, ...window }));
+    }
+  }
+}
+
+/** Every series that has a chunk, with those of one dimension together. */
+function extentsOf(db: Database): Extent[] {
+  const rows = db.prepare("SELECT id, dimension, dimension_id, type FROM series ORDER BY dimension, id").all();
+  const chunks = db.prepare("SELECT min(id) AS first, max(id) AS last FROM chunk WHERE id >= ? AND id < ?");
+  return (rows as { id: number; dimension: string; dimension_id: string; type: string }[]).flatMap((row) => {
+    const { first, last } = chunks.get(rowOf(row.id, 0), rowOf(row.id + 1, 0)) as {
+      first: number | null;
+      last: number | null;
+    };
+    if (first === null || last === null) return [];
+    const dimension = dimensionNamed(row.dimension);
+    if (dimension === undefined) {
+      throw new StartError("metrics.db holds series of a dimension that this version does not know");
+    }
+    const series = { dimension, id: row.dimension_id, type: row.type };
+    return [{ series, first: chunkOf(first, row.id) * CHUNK_SLOTS, end: (chunkOf(last, row.id) + 1) * CHUNK_SLOTS }];
+  });
+}
+
+/** A few series at a time, all of one dimension. */
+function* batchesOf(extents: readonly Extent[]): Iterable<Extent[]> {
+  let batch: Extent[] = [];
+  for (const extent of extents) {
+    const differs = batch[0] !== undefined && batch[0].series.dimension !== extent.series.dimension;
+    if (differs || batch.length === SERIES_AT_ONCE) {
+      yield batch;
+      batch = [];
+    }
+    batch.push(extent);
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { History } from "../../entities/history.js";
-import { type Database, inTransaction } from "./database.js";
+import { type Database, inTransaction } from "./connection.js";
 
 export const historySchema = `
   CREATE TABLE IF NOT EXISTS message (

@@ -1,6 +1,6 @@
 import type { Idempotency, IdempotentRequest } from "../../entities/idempotency.js";
 import { ServiceError } from "../../errors.js";
-import { type Database, inTransaction } from "./database.js";
+import { type Database, inTransaction } from "./connection.js";
 
 /** `owner` has the request until `until` (Unix ms). */
 export const idempotencySchema = `

@@ -6,60 +6,33 @@ import type { KeyStore } from "../../keys/key-store.js";
 import type { Probe } from "../../meters.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import type { EntityEngine, MetricEngine, OpenParts } from "../stores.js";
-import { catalogueSchema, sqliteCatalogueStore } from "./catalogue-store.js";
-import { closeDatabase, type Database, openDatabase } from "./database.js";
-import { entitiesMigrations } from "./entities-migrations.js";
-import { entityKeysSchema, sqliteEntityKeys } from "./entity-keys.js";
-import { entitySchema, sqliteEntityStore } from "./entity-store.js";
-import { erasureWatermarkSchema, sqliteErasureWatermark } from "./erasure-watermark.js";
+import { sqliteCatalogueStore } from "./catalogue-store.js";
+import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";
+import { sqliteEntityKeys } from "./entity-keys.js";
+import { sqliteEntityStore } from "./entity-store.js";
 import { sqliteServiceError } from "./errors.js";
-import { lockFolder } from "./folder-lock.js";
-import { foldersOf } from "./folders.js";
-import { historySchema, sqliteHistory } from "./history.js";
-import { idempotencySchema, sqliteIdempotency } from "./idempotency.js";
-import { dropOldKeys, keySchema, sqliteKeyStore } from "./key-store.js";
-import { leaseSchema, sqliteLease } from "./lease.js";
-import { ledgerSchema, sqliteLedger } from "./ledger.js";
-import { ledgerMarkSchema, matchLedger } from "./ledger-mark.js";
-import { ledgerMigrations } from "./ledger-migrations.js";
-import { membershipSchema, sqliteMembershipIndex } from "./membership-index.js";
-import { openPepper, pepperSchema } from "./pepper.js";
-import type { Migration } from "./schema.js";
-import { seriesMigrations, seriesSchema, sqliteSeriesStore } from "./series-store.js";
-import { slotCountSchema, sqliteSlotCounts } from "./slot-counts.js";
+import { foldersOf, type LockName, lockFolder } from "./folder.js";
+import { sqliteHistory } from "./history.js";
+import { sqliteIdempotency } from "./idempotency.js";
+import { sqliteKeyStore } from "./key-store.js";
+import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
+import { sqliteLedger } from "./ledger.js";
+import { matchLedger, sqliteErasureWatermark } from "./ledger-match.js";
+import { sqliteMembershipIndex } from "./membership-index.js";
+import { openPepper } from "./pepper.js";
+import { sqliteLease, sqliteSlotCounts } from "./recorder.js";
+import { sqliteSeriesStore } from "./series-store.js";
 import { sqliteSuppression } from "./suppression.js";
-
-/** DDL of each file, newest; what brings an older file up to it goes into `migrations`. */
-export const ledgerFileSchema: readonly string[] = [
-  ledgerMarkSchema,
-  pepperSchema,
-  ledgerSchema,
-  entityKeysSchema,
-  keySchema,
-];
-export const entitiesSchema: readonly string[] = [
-  ledgerMarkSchema,
-  entitySchema,
-  membershipSchema,
-  historySchema,
-  slotCountSchema,
-  idempotencySchema,
-  erasureWatermarkSchema,
-  catalogueSchema,
-  leaseSchema,
-];
-export const metricsSchema: readonly string[] = [seriesSchema];
 
 /** Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder, kept for this process alone, as `data_dir` is. */
 export async function openSqliteEntities({ settings, failpoint }: OpenParts): Promise<EntityEngine> {
   const { data, entities } = foldersOf(settings);
   const files = new OpenFiles();
   try {
-    files.lock(data, entities);
-    const ledgerDb = files.open(entities, "ledger.db", ledgerFileSchema, ledgerMigrations(entities));
-    const entitiesDb = files.open(entities, "entities.db", entitiesSchema, entitiesMigrations(entities));
+    files.lock("entities", data, entities);
+    const ledgerDb = files.open(entities, ledgerFile);
+    const entitiesDb = files.open(entities, entitiesFile);
     matchLedger(ledgerDb, entitiesDb, entities);
-    dropOldKeys(entitiesDb);
     const pepper = openPepper(data, ledgerDb, settings.pepper);
     return {
       entities: sqliteEntityStore(entitiesDb, ledgerDb, stream.slotMs),
@@ -86,14 +59,13 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
   }
 }
 
-/** Opens the embedded engine for series: `metrics.db`. Its folder is kept for this process alone, unless it is that of the profiles. */
+/** Opens the embedded engine for series: `metrics.db` in a folder that is kept for this process alone. */
 export async function openSqliteMetrics(settings: Settings): Promise<MetricEngine> {
-  const { data, entities, metrics } = foldersOf(settings);
+  const { metrics } = foldersOf(settings);
   const files = new OpenFiles();
   try {
-    const locked = settings.entities.url.startsWith("sqlite:") ? [data, entities] : [];
-    if (!locked.includes(metrics)) files.lock(metrics);
-    const db = files.open(metrics, "metrics.db", metricsSchema, seriesMigrations(metrics));
+    files.lock("metrics", metrics);
+    const db = files.open(metrics, metricsFile);
     return {
       series: sqliteSeriesStore(db),
       exclusive: true,
@@ -113,12 +85,12 @@ class OpenFiles {
   readonly #open: Database[] = [];
   readonly #unlock: (() => void)[] = [];
 
-  lock(...folders: string[]): void {
-    for (const folder of new Set(folders)) this.#unlock.push(lockFolder(folder));
+  lock(name: LockName, ...folders: string[]): void {
+    for (const folder of new Set(folders)) this.#unlock.push(lockFolder(folder, name));
   }
 
-  open(dir: string, name: string, schema: readonly string[], migrations: readonly Migration[] = []): Database {
-    const db = openDatabase(dir, name, schema, migrations);
+  open(dir: string, layout: FileLayout): Database {
+    const db = openDatabase(dir, layout);
     this.#open.push(db);
     return db;
   }
@@ -132,11 +104,11 @@ class OpenFiles {
 /** Opens the API keys alone, also beside a running service: without the lock, the pepper or the data. Makes no folder and no ledger. */
 export function openSqliteKeys(settings: Settings): { keys: KeyStore; close(): Promise<void> } {
   const { entities } = foldersOf(settings);
-  const ledger = join(entities, "ledger.db");
+  const ledger = join(entities, ledgerFile.name);
   const missing = [entities, ledger].find((path) => !existsSync(path));
   if (missing !== undefined)
     throw new StartError(`${missing} does not exist: start the service once, or name its DATA_DIR`);
-  const db = openDatabase(entities, "ledger.db", ledgerFileSchema, ledgerMigrations(entities));
+  const db = openDatabase(entities, ledgerFile);
   return { keys: sqliteKeyStore(db), close: async () => db.close() };
 }
 

@@ -1,8 +1,6 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { ApiKey, Scope } from "../../keys/api-key.js";
 import type { KeyStore } from "../../keys/key-store.js";
-import { type Database, openFile } from "./database.js";
+import type { Database } from "./connection.js";
 
 export const keySchema = `
   CREATE TABLE IF NOT EXISTS api_key (
@@ -45,28 +43,6 @@ export function sqliteKeyStore(db: Database): KeyStore {
       return Number(revoke.run(at, id).changes) > 0;
     },
   };
-}
-
-/** From schema 1 of `ledger.db` to 2: keys were kept in `entities.db` of this folder and are copied from there, once. */
-export function copyOldKeys(dir: string, ledger: Database): void {
-  ledger.exec(keySchema);
-  if (!existsSync(join(dir, "entities.db"))) return;
-  const entities = openFile(dir, "entities.db");
-  try {
-    if (entities.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'api_key'").get() === undefined) return;
-    const add = ledger.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?)");
-    for (const found of entities.prepare("SELECT * FROM api_key").all()) {
-      const { id, name, scopes, digest, created_at, revoked_at } = found as unknown as KeyRow;
-      add.run(id, name, scopes, digest, created_at, revoked_at);
-    }
-  } finally {
-    entities.close();
-  }
-}
-
-/** Removes the keys that data of an earlier version brings. Its ledger has them, as they are now. */
-export function dropOldKeys(entities: Database): void {
-  entities.exec("DROP TABLE IF EXISTS api_key");
 }
 
 /** The key of a row of `api_key`. */

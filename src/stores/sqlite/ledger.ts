@@ -1,8 +1,8 @@
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
-import { type Database, inTransaction } from "./database.js";
+import { type Database, inTransaction } from "./connection.js";
 import { addKeys } from "./entity-keys.js";
-import { noteSeen } from "./erasure-watermark.js";
+import { noteSeen } from "./ledger-match.js";
 
 /** `erased_entity` and `erased_identity` are what suppression asks; they are written with the request, in one transaction. */
 export const ledgerSchema = `
@@ -16,18 +16,7 @@ export const ledgerSchema = `
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_open_identity ON deletion (identity, sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
-  CREATE TABLE IF NOT EXISTS erased_entity (
-    entity TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (entity, sequence)
-  ) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS erased_identity (
-    hash TEXT NOT NULL, sequence INTEGER NOT NULL, cut_off REAL NOT NULL, PRIMARY KEY (hash, sequence)
-  ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);`;
-
-/** From schema 2 to 3: when a wait and a lease began. */
-export const addBeginnings = `
-  ALTER TABLE deletion ADD COLUMN noted_at REAL NOT NULL DEFAULT 0;
-  ALTER TABLE deletion ADD COLUMN runner_since REAL NOT NULL DEFAULT 0;`;
 
 /** Deletion requests in `ledger.db`. Whoever ran one when the file was last open is gone: nobody else can have it open now. */
 export function sqliteLedger(db: Database, entities: Database): Ledger {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import type { EntityId } from "../../entities/entity.js";
+import type { EntityId, MembershipStatement, Memberships, Stamp } from "../../entities/entity.js";
 import type { MembershipIndex } from "../../entities/membership-index.js";
-import { type Database, inTransaction } from "./database.js";
+import { type Database, inTransaction } from "./connection.js";
 
 /**
  * `membership`: the newest statement for each (entity, segment) that was ever named. `membership_full`: the newest full list
@@ -9,13 +9,14 @@ import { type Database, inTransaction } from "./database.js";
  */
 export const membershipSchema = `
   CREATE TABLE IF NOT EXISTS membership (
-    entity TEXT NOT NULL, segment TEXT NOT NULL, member INTEGER NOT NULL,
+    entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, segment TEXT NOT NULL, member INTEGER NOT NULL,
     time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (entity, segment)
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS membership_member ON membership (segment, entity) WHERE member = 1;
   CREATE INDEX IF NOT EXISTS membership_segment ON membership (segment) WHERE member = 0;
   CREATE TABLE IF NOT EXISTS membership_full (
-    entity TEXT PRIMARY KEY, time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL
+    entity TEXT PRIMARY KEY REFERENCES entity ON DELETE CASCADE,
+    time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL
   ) WITHOUT ROWID;`;
 
 /** Memberships in `entities.db`; `sqliteEntityStore` writes them. */
@@ -45,6 +46,51 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
     },
 
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
+  };
+}
+
+/** What profiles say of segments, a row a statement. */
+export function membershipRows(db: Database) {
+  const statements = db.prepare(`SELECT entity, segment, member, time, arrival, position FROM membership
+    WHERE entity IN (SELECT value FROM json_each(?))`);
+  const fullLists = db.prepare(`SELECT entity, time, arrival, position FROM membership_full
+    WHERE entity IN (SELECT value FROM json_each(?))`);
+  const state = db.prepare(`INSERT INTO membership (entity, segment, member, time, arrival, position)
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+    SET member = excluded.member, time = excluded.time, arrival = excluded.arrival, position = excluded.position`);
+  const noteFull = db.prepare(
+    "INSERT OR REPLACE INTO membership_full (entity, time, arrival, position) VALUES (?, ?, ?, ?)",
+  );
+
+  return {
+    /** `ids` is a JSON array. */
+    of(ids: string): Map<EntityId, Memberships> {
+      type Row = Stamp & { readonly entity: EntityId };
+      const full = new Map(
+        (fullLists.all(ids) as unknown as Row[]).map(({ entity, ...stamp }) => [entity, { ...stamp }]),
+      );
+      const bySegment = new Map<EntityId, Map<string, MembershipStatement>>();
+      for (const row of statements.all(ids) as unknown as (Row & { segment: string; member: number })[]) {
+        const { entity, segment, member, time, arrival, position } = row;
+        const own = bySegment.get(entity) ?? new Map<string, MembershipStatement>();
+        bySegment.set(entity, own.set(segment, { member: member === 1, time, arrival, position }));
+      }
+      return new Map(
+        [...new Set([...full.keys(), ...bySegment.keys()])].map((entity) => [
+          entity,
+          { fullSince: full.get(entity), statements: bySegment.get(entity) ?? new Map() },
+        ]),
+      );
+    },
+
+    keep(entity: EntityId, { fullSince, statements }: Memberships, changed: ReadonlySet<string>): void {
+      for (const segment of changed) {
+        const statement = statements.get(segment);
+        if (statement === undefined) continue;
+        state.run(entity, segment, statement.member ? 1 : 0, statement.time, statement.arrival, statement.position);
+      }
+      if (fullSince !== undefined) noteFull.run(entity, fullSince.time, fullSince.arrival, fullSince.position);
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } f
 import { join } from "node:path";
 import { StartError } from "../../errors.js";
 import { pepperBytes, pepperFingerprint } from "../pepper.js";
-import type { Database } from "./engine.js";
+import type { Database } from "./connection.js";
 
 /** In `ledger.db`: which pepper the identity hashes were made with. A keyed hash of a fixed text tells nothing of the key. */
 export const pepperSchema =

@@ -1,12 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { StartError } from "../../errors.js";
 import { type Plane, planes, type SeriesStore, type SeriesWindow } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
-import { type Database, inTransaction } from "./database.js";
-import type { Migration } from "./schema.js";
-import { type SeriesIds, seriesIdSchema, seriesIds } from "./series-ids.js";
-import { seriesList } from "./series-list.js";
-import { CHUNK_SLOTS, layOver, type SlotRow, slotsOf } from "./slot-row.js";
+import { type Database, inTransaction } from "./connection.js";
+import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
+
+/** A chunk is this many slots of one series, aligned to multiples of it: a week of hourly slots. */
+export const CHUNK_SLOTS = 168;
 
 /**
  * A row of `chunk` holds those of CHUNK_SLOTS slots of one plane that lie between the first and the last saved one: `first` says where
@@ -17,20 +16,6 @@ const chunkSchema =
   "CREATE TABLE IF NOT EXISTS chunk (id INTEGER PRIMARY KEY, first INTEGER NOT NULL, slots BLOB NOT NULL)";
 
 export const seriesSchema = `${seriesIdSchema}; ${chunkSchema}`;
-
-/**
- * What brings an older `metrics.db` up to the newest schema, from version 1 on. `dir` is its folder, for words. From 1 to 2: rows hold a plane each. Rows of
- * before hold values of the recorder and of clients alike, and which is whose is not known.
- */
-export function seriesMigrations(dir: string): readonly Migration[] {
-  const toPlanes = (db: Database) => {
-    if (db.prepare("SELECT 1 FROM chunk LIMIT 1").get() === undefined) return;
-    throw new StartError(
-      `metrics.db in ${dir} was written by an earlier version of entity-metrics, which kept the recorder's values among those of clients: name an empty folder`,
-    );
-  };
-  return [toPlanes];
-}
 
 /** Room for the chunks of one series: a thousand years of them at the least. */
 const CHUNKS = 2 ** 20;
@@ -175,4 +160,40 @@ export function rowOf(series: number, chunk: number): number {
 /** Number of the chunk, counted from 1970, that a row of a series holds a plane of. */
 export function chunkOf(row: number, series: number): number {
   return Math.floor(row / PLANES) - series * CHUNKS;
+}
+
+/** Slots of a chunk as a row keeps them: from the slot `first` of the chunk on. */
+interface SlotRow {
+  readonly first: number;
+  readonly slots: Uint8Array;
+}
+
+/** A copy of the row's doubles (a blob need not be aligned to 8 bytes). */
+function slotsOf({ slots }: SlotRow): Float64Array {
+  const copy = new Uint8Array(slots.byteLength);
+  copy.set(slots);
+  return new Float64Array(copy.buffer);
+}
+
+/**
+ * What a row holds when `values`, which begin at the slot `at` of the chunk, are laid over it; NaN leaves a slot as it is.
+ * Undefined when the values say nothing. The kept row is asked for only when it can matter.
+ */
+function layOver(kept: () => SlotRow | undefined, values: Float64Array, at: number): SlotRow | undefined {
+  let start = 0;
+  let end = values.length;
+  while (start < end && Number.isNaN(values[start])) start += 1;
+  while (start < end && Number.isNaN(values[end - 1])) end -= 1;
+  if (start === end) return undefined;
+  const isWhole = end - start === CHUNK_SLOTS && !values.some(Number.isNaN);
+  const row = isWhole ? undefined : kept();
+  const first = Math.min(at + start, row?.first ?? CHUNK_SLOTS);
+  const last = Math.max(at + end, row === undefined ? 0 : row.first + row.slots.byteLength / 8);
+  const slots = new Float64Array(last - first).fill(Number.NaN);
+  if (row !== undefined) slots.set(slotsOf(row), row.first - first);
+  for (let i = start; i < end; i += 1) {
+    const value = values[i] as number;
+    if (!Number.isNaN(value)) slots[at + i - first] = value;
+  }
+  return { first, slots: new Uint8Array(slots.buffer) };
 }

@@ -1,7 +1,16 @@
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import type { Suppression } from "../../entities/suppression.js";
-import type { Database } from "./database.js";
+import type { Database } from "./connection.js";
+
+/** Tables of `ledger.db` that are written with a request, in its transaction, and that suppression reads. */
+export const suppressionSchema = `
+  CREATE TABLE IF NOT EXISTS erased_entity (
+    entity TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (entity, sequence)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS erased_identity (
+    hash TEXT NOT NULL, sequence INTEGER NOT NULL, cut_off REAL NOT NULL, PRIMARY KEY (hash, sequence)
+  ) WITHOUT ROWID;`;
 
 /** What the ledger (`ledger.db`) wrote with its requests, asked within one step. */
 export function suppressionIn(db: Database) {

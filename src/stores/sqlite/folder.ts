@@ -1,18 +1,41 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
-import { DatabaseSync } from "./engine.js";
+import { DatabaseSync } from "./connection.js";
+
+/** Absolute folders of the embedded engine. */
+export interface Folders {
+  /** Where the pepper lies. */
+  readonly data: string;
+  /** Where `ledger.db` and `entities.db` lie. */
+  readonly entities: string;
+  /** Where `metrics.db` lies. */
+  readonly metrics: string;
+}
+
+/** The folders that the settings name: `sqlite:/path` is that folder, `sqlite:` and what another engine keeps is `data_dir`. */
+export function foldersOf(settings: Pick<Settings, "data_dir" | "entities" | "metrics">): Folders {
+  const data = resolve(settings.data_dir);
+  const folderOf = (url: string) => (/^sqlite:./.test(url) ? resolve(url.slice("sqlite:".length)) : data);
+  return { data, entities: folderOf(settings.entities.url), metrics: folderOf(settings.metrics.url) };
+}
+
+/** What a folder is locked for: `entities` for profiles, ledger and pepper, `metrics` for series. One folder may hold both. */
+export type LockName = keyof typeof lockFiles;
+
+const lockFiles = { entities: "lock", metrics: "metrics.lock" } as const;
 
 /**
  * Makes the folder when it is missing and keeps it for this process until the returned function is called or the
- * process ends, however it ends: the lock is one that the operating system holds on an open file. Commands that work
- * beside a running service do not ask for it.
+ * process ends, however it ends: the operating system holds the lock on an open file. Commands that work
+ * beside a running service do not lock it. Throws a `StartError`.
  */
-export function lockFolder(dir: string): () => void {
+export function lockFolder(dir: string, name: LockName): () => void {
   makeFolder(dir);
   let lock: InstanceType<typeof DatabaseSync> | undefined;
   try {
-    lock = new DatabaseSync(join(dir, "lock"));
+    lock = new DatabaseSync(join(dir, lockFiles[name]));
     const held = lock;
     held.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return () => held.close();

@@ -2,8 +2,12 @@ import type { Experience } from "../../catalogue/ports.js";
 import type { HistoryMessage } from "../../entities/history.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import {
+  type CopyFacts,
+  type CopyRecord,
   type CopyRecords,
   compositeId,
+  type DeletionRecord,
+  type EntityKeyRecord,
   type EntityRecord,
   entityRecord,
   type IdentityRecord,
@@ -13,11 +17,12 @@ import {
   type StreamCountRecord,
   type StreamRecord,
 } from "../copy.js";
-import type { Database } from "./database.js";
+import type { Database } from "./connection.js";
 import { sqliteEntityStore } from "./entity-store.js";
-import type { LedgerPart } from "./export-ledger.js";
-import { exportTable } from "./export-table.js";
+import { keyOf } from "./key-store.js";
+import { type DeletionRow, deletionOf } from "./ledger.js";
 
+type LedgerPart = "deletions" | "entity keys" | "API keys";
 type EntityPart = Exclude<Part, LedgerPart>;
 
 /** Parts of `entities.db`; what the ledger says is erased is left out. */
@@ -101,4 +106,87 @@ function streamCounts(db: Database): PartSource<StreamCountRecord> {
         unsaved: saved !== count,
       })),
   });
+}
+
+/** Parts of `ledger.db`. */
+export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSource<CopyRecords[P]> } {
+  const cutOffs = db.prepare("SELECT hash, cut_off FROM erased_identity WHERE sequence = ? ORDER BY hash");
+  const isDestroyed = (key: Uint8Array) => key.every((byte) => byte === 0);
+
+  return {
+    deletions: exportTable<DeletionRow, DeletionRecord>(db, {
+      from: "deletion",
+      keys: ["request_id"],
+      records: (rows) =>
+        rows.map((row) => ({
+          id: row.request_id,
+          sequence: row.sequence,
+          deletion: deletionOf(row),
+          cutOffs: (cutOffs.all(row.sequence) as { hash: string; cut_off: number }[]).map(
+            ({ hash, cut_off: cutOff }) => ({ hash, cutOff }),
+          ),
+        })),
+    }),
+    "entity keys": exportTable<{ entity: string; key: Uint8Array }, EntityKeyRecord>(db, {
+      from: "entity_key",
+      keys: ["entity"],
+      records: (rows) =>
+        rows.map(({ entity, key }) => ({ id: entity, key: isDestroyed(key) ? undefined : new Uint8Array(key) })),
+    }),
+    "API keys": exportTable(db, { from: "api_key", keys: ["id"], records: (rows) => rows.map(keyOf) }),
+  };
+}
+
+/** Numbers of `ledger.db` and `entities.db`. */
+export function copyFacts(ledger: Database, entities: Database): CopyFacts {
+  const sequence = ledger.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'deletion'").get();
+  const watermark = entities.prepare("SELECT sequence FROM erasure_watermark").get();
+  return {
+    sequence: (sequence as { seq: number } | undefined)?.seq ?? 0,
+    watermark: (watermark as { sequence: number } | undefined)?.sequence ?? 0,
+  };
+}
+
+/** Records handed out at once. */
+const BATCH = 500;
+
+/** A table (or a query in its place) whose rows become records. */
+interface ExportedTable<Row, R extends CopyRecord> {
+  readonly from: string;
+  /** Columns that tell rows apart; more than one make a composite id. */
+  readonly keys: readonly string[];
+  /** The records of some rows, in any order. */
+  readonly records: (rows: Row[]) => R[] | Promise<R[]>;
+}
+
+/** Reads a table that nobody writes to meanwhile. */
+function exportTable<Row, R extends CopyRecord>(db: Database, table: ExportedTable<Row, R>): PartSource<R> {
+  const { from, keys, records } = table;
+  const counted = db.prepare(`SELECT count(*) AS count FROM ${from}`);
+  const everything = db.prepare(`SELECT * FROM ${from} ORDER BY ${keys.join(", ")}`);
+  const wanted =
+    keys.length === 1
+      ? `${keys[0]} IN (SELECT value FROM json_each(?))`
+      : `(${keys.join(", ")}) IN (SELECT ${keys.map((_, i) => `json_extract(value, '$[${i}]')`).join(", ")} FROM json_each(?))`;
+  const some = db.prepare(`SELECT * FROM ${from} WHERE ${wanted}`);
+
+  return {
+    count: async () => (counted.get() as { count: number }).count,
+
+    async *all() {
+      let rows: Row[] = [];
+      for (const row of everything.iterate()) {
+        rows.push(row as Row);
+        if (rows.length < BATCH) continue;
+        yield await records(rows);
+        rows = [];
+      }
+      if (rows.length > 0) yield await records(rows);
+    },
+
+    async find(ids) {
+      const values = keys.length === 1 ? JSON.stringify(ids) : `[${ids.join(",")}]`;
+      return records(some.all(values) as Row[]);
+    },
+  };
 }

@@ -1,5 +1,5 @@
-import type { CountedStream, SlotCount, SlotCounts } from "../../metrics/ports.js";
-import { type Database, inTransaction } from "./database.js";
+import type { CountedStream, Lease, SlotCount, SlotCounts } from "../../metrics/ports.js";
+import { type Database, inTransaction } from "./connection.js";
 
 /** What the history counted for each stream and slot, and what of it was last saved; never saved: NULL. */
 export const slotCountSchema = `
@@ -8,11 +8,6 @@ export const slotCountSchema = `
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS stream_count_unsaved ON stream_count (slot, stream) WHERE saved IS NOT count;
   CREATE TABLE IF NOT EXISTS stream (name TEXT PRIMARY KEY, last_arrival REAL NOT NULL) WITHOUT ROWID;`;
-
-/** Fills `stream` in a file that counted streams before it had this table. */
-export const fillStreams = `${slotCountSchema}
-  INSERT OR IGNORE INTO stream SELECT stream, max(arrival) FROM message GROUP BY stream;
-  INSERT OR IGNORE INTO stream SELECT stream, max(slot) FROM stream_count GROUP BY stream;`;
 
 /** Stream counts in `entities.db`; `sqliteEntityStore` adds to them in the transaction that keeps the messages. */
 export function sqliteSlotCounts(db: Database): SlotCounts {
@@ -42,4 +37,25 @@ export function sqliteSlotCounts(db: Database): SlotCounts {
 
     counted: async (names, from, to) => counted.all(JSON.stringify(names), from, to) as unknown as SlotCount[],
   };
+}
+
+export const leaseSchema = `
+  CREATE TABLE IF NOT EXISTS lease (
+    name TEXT PRIMARY KEY, owner TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL
+  ) WITHOUT ROWID`;
+
+/** Leases in `entities.db`. */
+export function sqliteLease(db: Database): Lease {
+  const find = db.prepare("SELECT owner FROM lease WHERE name = ?");
+  const take = db.prepare(
+    `INSERT INTO lease VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
+     SET owner = excluded.owner, since = excluded.since, until = excluded.until
+     WHERE owner = excluded.owner OR until <= excluded.since OR since > excluded.since`,
+  );
+  return async (name, owner, now, until) =>
+    inTransaction(db, () => {
+      const last = find.get(name) as { owner: string } | undefined;
+      if (take.run(name, owner, now, until).changes === 0) return "refused";
+      return last?.owner === owner ? "renewed" : "taken";
+    });
 }

@@ -1,0 +1,105 @@
+import { join } from "node:path";
+import { StartError } from "../../errors.js";
+import { reasonOf } from "./errors.js";
+
+type Driver = Pick<typeof import("@photostructure/sqlite"), "DatabaseSync" | "backup">;
+
+/** SQLite itself: the build that comes with the package or, where its native part does not load, the one inside Node. */
+export const { DatabaseSync, backup } = await loadDriver();
+
+export type Database = InstanceType<Driver["DatabaseSync"]>;
+
+/** A file of the embedded engine. */
+export interface FileLayout {
+  readonly name: string;
+  /** Repeatable DDL, the newest. */
+  readonly schema: readonly string[];
+  /** Each leads to the next version; the first one from `FIRST_VERSION`. Runs inside a transaction. */
+  readonly migrations: readonly Migration[];
+}
+
+/** SQL, or work that SQL alone cannot do. */
+export type Migration = string | ((db: Database) => void);
+
+/** `PRAGMA user_version` of the first layout that later versions bring up. */
+export const FIRST_VERSION = 5;
+
+/**
+ * Opens a file in WAL mode, in which a commit that returned survives a power cut, and brings it up to its newest layout.
+ * Throws a `StartError` when the file cannot be used.
+ */
+export function openDatabase(dir: string, layout: FileLayout): Database {
+  const path = join(dir, layout.name);
+  let db: Database | undefined;
+  try {
+    const opened = new DatabaseSync(path);
+    db = opened;
+    opened.exec(
+      "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+    );
+    inTransaction(opened, () => bringUp(opened, path, layout));
+    return opened;
+  } catch (error) {
+    db?.close();
+    throw error instanceof StartError
+      ? error
+      : new StartError(`${path} cannot be opened: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Runs `work` in one transaction that takes the write lock at its start: all of it is kept, or nothing. */
+export function inTransaction<T>(db: Database, work: () => T): T {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    db.exec("COMMIT");
+    return result;
+  } catch (error) {
+    if (db.isTransaction !== false) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+/** Closes the file with an empty journal, so that the folder can be copied as it lies. */
+export function closeDatabase(db: Database): void {
+  db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  db.close();
+}
+
+/** Brings an open file up to the newest layout. A new file gets it at once; one of a newer version than ours is refused. */
+function bringUp(db: Database, path: string, { schema, migrations }: FileLayout): void {
+  const newest = FIRST_VERSION + migrations.length;
+  const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
+  if (version > newest) {
+    throw new StartError(
+      `${path} was written by a newer version of entity-metrics (schema ${version}, this version knows up to ${newest}): start that version instead`,
+    );
+  }
+  if (version > 0 && version < FIRST_VERSION) {
+    throw new StartError(
+      `${path} was written by a version of entity-metrics before the first release, in a layout that is no longer read: name an empty folder`,
+    );
+  }
+  if (version > 0) {
+    for (const migration of migrations.slice(version - FIRST_VERSION))
+      typeof migration === "string" ? db.exec(migration) : migration(db);
+  }
+  for (const sql of schema) db.exec(sql);
+  // Also when it is that already: this write fails for a file that cannot be written to.
+  db.exec(`PRAGMA user_version = ${newest}`);
+}
+
+async function loadDriver(): Promise<Driver> {
+  try {
+    return await import("@photostructure/sqlite");
+  } catch {
+    try {
+      const builtIn = "node:sqlite";
+      return (await import(builtIn)) as Driver;
+    } catch {
+      throw new StartError(
+        `SQLite cannot be loaded: there is no build of @photostructure/sqlite for ${process.platform}-${process.arch}, and Node ${process.versions.node} has none of its own (Node 24 has)`,
+      );
+    }
+  }
+}

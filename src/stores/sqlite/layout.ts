@@ -1,0 +1,41 @@
+import { catalogueSchema } from "./catalogue-store.js";
+import type { FileLayout } from "./connection.js";
+import { entityKeysSchema } from "./entity-keys.js";
+import { entitySchema } from "./entity-store.js";
+import { historySchema } from "./history.js";
+import { idempotencySchema } from "./idempotency.js";
+import { keySchema } from "./key-store.js";
+import { ledgerSchema } from "./ledger.js";
+import { erasureWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
+import { membershipSchema } from "./membership-index.js";
+import { pepperSchema } from "./pepper.js";
+import { leaseSchema, slotCountSchema } from "./recorder.js";
+import { seriesSchema } from "./series-store.js";
+import { suppressionSchema } from "./suppression.js";
+
+/** What no restored data may bring back: requests, suppression, keys. */
+export const ledgerFile: FileLayout = {
+  name: "ledger.db",
+  schema: [ledgerMarkSchema, pepperSchema, ledgerSchema, suppressionSchema, entityKeysSchema, keySchema],
+  migrations: [],
+};
+
+/** Profiles, and what one transaction changes with them. */
+export const entitiesFile: FileLayout = {
+  name: "entities.db",
+  schema: [
+    ledgerMarkSchema,
+    entitySchema,
+    membershipSchema,
+    historySchema,
+    slotCountSchema,
+    idempotencySchema,
+    erasureWatermarkSchema,
+    catalogueSchema,
+    leaseSchema,
+  ],
+  migrations: [],
+};
+
+/** Series of both planes. */
+export const metricsFile: FileLayout = { name: "metrics.db", schema: [seriesSchema], migrations: [] };
