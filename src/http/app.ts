@@ -53,7 +53,7 @@ export function createApp(parts: AppParts): App {
   return app;
 }
 
-/** Whatever happens further in, an answer goes out: JSON, numbered, and noted when it is done. */
+/** Gives every request a response, with an id of its own; an error becomes its envelope. What was sent is logged and counted. */
 function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
   return async (ctx, next) => {
     const context = ctx as unknown as ApiContext;
@@ -63,7 +63,7 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
     ctx.set("X-Content-Type-Options", "nosniff");
     ctx.res.once("finish", () => noteAnswer(context, began, parts));
     ctx.onerror = (error) => {
-      if (error) lastWord(context, error, parts);
+      if (error) answerLateError(context, error, parts);
     };
     try {
       await next();
@@ -74,7 +74,7 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
   };
 }
 
-/** Headers of an answer that did not come to be. */
+/** Headers that a handler may have set before its error, and that an error response must not have. */
 const OF_SUCCESS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
 
 function answerError(ctx: ApiContext, error: unknown, { log, serviceErrorOf }: AppParts): void {
@@ -89,7 +89,7 @@ function answerError(ctx: ApiContext, error: unknown, { log, serviceErrorOf }: A
 }
 
 /** An error that comes when Koa is already sending: the error answer if nothing is out yet, else the connection ends. */
-function lastWord(ctx: ApiContext, error: unknown, parts: AppParts): void {
+function answerLateError(ctx: ApiContext, error: unknown, parts: AppParts): void {
   if (ctx.headerSent || !ctx.writable) {
     ctx.res.destroy();
     return;
@@ -98,7 +98,7 @@ function lastWord(ctx: ApiContext, error: unknown, parts: AppParts): void {
   ctx.res.end(JSON.stringify(ctx.body));
 }
 
-/** Notes an answer that is out: the route's pattern, never its URL, nor who asked. */
+/** Logs and counts a response that is sent: by the route's pattern, never by its URL or caller. */
 function noteAnswer(
   ctx: ApiContext,
   began: number,

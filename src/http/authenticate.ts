@@ -9,7 +9,7 @@ export interface AuthenticateParts {
   readonly verify: VerifyKey;
   /** Of one address; one more is 429. */
   readonly wrongKeysPerMinute: number;
-  /** Whether `?key=` is looked at. */
+  /** Whether a key in the query (`?key=`) is accepted. */
   readonly keyInQuery: boolean;
 }
 

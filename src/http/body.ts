@@ -87,10 +87,10 @@ export function tooLarge(limit: number): ServiceError {
   return new ServiceError("too-large", `The body is larger than ${limit} bytes`);
 }
 
-/** What is read and thrown away of a body that was refused half-way, so that its sender lives to read why. */
+/** Bytes of a refused body that are read and discarded, so that its sender can read the response. */
 const DISCARDED_BYTES = 64 * 1024 * 1024;
 
-/** A body that is no larger after inflation is not looked at: a few equal lines inflate to many times what was sent. */
+/** A body of this size after inflation may have grown by any factor, as a few equal lines do. */
 const SMALL_BYTES = 65_536;
 
 /**

@@ -70,7 +70,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Depth of a JSON value, looked at no further than `limit` + 1 levels; without recursion, as depth is the sender's choice. */
+/** Depth of a JSON value, counted to `limit` + 1 at most; without recursion, as the sender chooses the depth. */
 function depthOf(value: unknown, limit: number): number {
   let level = [value].filter(isNested);
   let depth = 0;

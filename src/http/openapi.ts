@@ -206,7 +206,7 @@ class Components {
   }
 }
 
-/** How wide a number is. Generated clients take 32 bits unless told, too few for Unix ms and for sums. */
+/** How wide a number is. Generated clients take 32 bits by default, too few for Unix ms and for sums. */
 function formatOf({ type, maximum, const: value }: Schema): string | undefined {
   const types = [type].flat();
   if (types.includes("number")) return "double";

@@ -68,7 +68,7 @@ function pathStart(url: string): number {
 
 /**
  * A path in its one spelling: each segment percent-decoded once and encoded again. `%2F` is part of a
- * value, `+` stays `+`, nothing is resolved or folded. An empty segment, and so a slash too many, leads nowhere.
+ * value, `+` stays `+`, nothing is resolved or folded. An empty segment, and so a slash too many, is not found.
  */
 function canonicalPath(path: string): string {
   if (path === "/") return path;

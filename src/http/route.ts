@@ -3,7 +3,7 @@ import type Koa from "koa";
 import type { ErrorKind } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
 
-/** What a request carries once it is through the door. */
+/** What a request has once it is authenticated. */
 export interface ApiState {
   /** Id of the API key (or `admin` for the one of the configuration). */
   keyId: string;

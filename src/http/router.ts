@@ -3,7 +3,7 @@ import type Koa from "koa";
 import { ServiceError } from "../errors.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
 
-/** What the router looks at in the place of the path as it came: see `routerPath`. */
+/** The path that the router matches in place of the one that was sent: see `routerPath`. */
 export interface Routed {
   newRouterPath?: string;
 }

@@ -75,7 +75,7 @@ describe("bad identities", () => {
   }
 
   for (const value of ["anonymous", "null", "undefined", "none", "unknown", "n/a", "NULL", " null ", " ", "%20"]) {
-    it(`the value ${JSON.stringify(value)}, which is nobody's, is refused`, async () => {
+    it(`the value ${JSON.stringify(value)}, which stands for no person, is refused`, async () => {
       const at = value === "%20" ? value : encodeURIComponent(value);
       await refused(service, `/api/entity/user/user_id/${at}`, {}, 400);
       await refused(service, `/api/entity/user/user_id/${at}`, { method: "DELETE" }, 400);

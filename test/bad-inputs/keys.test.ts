@@ -17,7 +17,7 @@ describe("bad keys", () => {
     await refusedRaw(service, head("GET", "/metrics", service, ["authorization: em_zqcanaryqz_1"]), 400);
   });
 
-  it("a refusal says how a key is sent, the same for a missing and a wrong one", async () => {
+  it("the error says how a key is sent, the same for a missing and a wrong one", async () => {
     const wrong = `em_zqcanaryqz_${"0".repeat(32)}`;
     const texts = new Set<string>();
     const fresh = await startService();
@@ -35,16 +35,16 @@ describe("bad keys", () => {
     expect(errors[0].message).to.include("Authorization: em_");
   });
 
-  it("a key that lacks a scope is told which one, or which of several", async () => {
+  it("the error for a key that lacks a scope names the scope, or the ones of which one is needed", async () => {
     const { key, kept } = mintKey("a test", ["metric:write"], Date.now());
     await service.service.stores.keys.add(kept);
-    const told = async (method: string, path: string) => {
+    const errorsOf = async (method: string, path: string) => {
       const { body } = await refusedRaw(service, head(method, path, { ...service, key }), 403);
       return [body?.message, ...(body?.errors ?? [])];
     };
     const one = "The key lacks the scope metric:read";
-    expect(await told("GET", "/api/metric")).to.deep.equal([one, { code: "forbidden", path: "", message: one }]);
-    const [several] = await told("GET", "/api/entity/deletestatus/x");
+    expect(await errorsOf("GET", "/api/metric")).to.deep.equal([one, { code: "forbidden", path: "", message: one }]);
+    const [several] = await errorsOf("GET", "/api/entity/deletestatus/x");
     expect(several).to.equal("The key lacks the scopes entity:delete and entity:read, of which one is needed");
   });
 
@@ -54,7 +54,7 @@ describe("bad keys", () => {
   });
 
   for (const path of ["/API/entity/user/email/a", "//api/entity/user/email/a", "/api//entity/user/email/a"]) {
-    it(`${path} is 404 and no data, whoever asks`, async () => {
+    it(`${path} is 404 without data, with every key and without one`, async () => {
       await refusedRaw(service, head("GET", path, service), 404);
       await refusedRaw(service, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`, 404);
     });

@@ -98,7 +98,7 @@ describe("bad queries", () => {
     ["GET", "/api/deletion?complete=false", "completed"],
   ];
   for (const [method, path, nearest] of misspelt) {
-    it(`the refusal of ${path} names ${nearest}`, async () => {
+    it(`the error of ${path} names ${nearest}`, async () => {
       const response = await service.fetch(path, { method });
       const { errors } = (await response.json()) as { errors: { code: string; message: string }[] };
       expect(response.status).to.equal(400);

@@ -65,7 +65,7 @@ describe("text that means the same", () => {
     ["a list in a list", [["a"]]],
   ];
   for (const [name, value] of refused) {
-    it(`${name} identifies nobody`, async () => {
+    it(`${name} identifies no person`, async () => {
       const response = await service.fetch("/collect/json/web", { method: "POST", json: { user_id: value } });
       expect(response.status).to.equal(400);
       expect(await response.json()).to.include({ status: 400, data: null });

@@ -39,7 +39,7 @@ describe("the catalogue over HTTP", () => {
   };
   const collect = (messages: object[]) => data("POST", "/collect/json/visits", messages);
 
-  it("lets nobody on the way keep an answer", async () => {
+  it("lets no cache keep a response", async () => {
     await data("PUT", "/api/segment/kept", {});
     for (const path of ["/api/segment", "/api/segment/sizes", "/api/segment/kept", "/api/experience"]) {
       const response = await service.fetch(path);

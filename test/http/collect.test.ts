@@ -129,7 +129,7 @@ describe("collecting messages", () => {
     ["nothing", undefined, NOW],
     ["null", null, NOW],
   ] as const) {
-    it(`counts a message in the slot of its event time, told as ${what}`, async () => {
+    it(`counts a message in the slot of its event time, written as ${what}`, async () => {
       await taken({ _uid: own("a"), when: written }, 1, "?timestamp_field=when");
       expect(await counted()).to.deep.equal({ [at - (at % HOUR)]: 1 });
     });

@@ -111,7 +111,7 @@ describe("the deletion routes", () => {
     expect(new Set(kept.map(({ deletion }) => deletion.identity)).size).to.equal(1);
   });
 
-  it("P22: answer the same bytes but the id for whoever is asked for, the first time and again", async () => {
+  it("P22: answer the same bytes but the id for every identity, known or not, the first time and again", async () => {
     const collected = await service.fetch("/collect/json/web?table=user", {
       method: "POST",
       json: { email: "known@example.org", user_id: "known-1", plan: "gold" },

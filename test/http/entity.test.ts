@@ -105,9 +105,9 @@ describe("reading an entity", () => {
     expect(headers.get("content-disposition")).to.equal('attachment; filename="user.json"');
     expect(headers.get("content-type")).to.match(/^application\/json/);
     expect((await get("/api/me/_uid/u1?download=false")).headers.get("content-disposition")).to.equal(null);
-    const nobody = await get("/api/entity/user/user_id/..%2F%22?download=true");
-    expect(nobody.status).to.equal(404);
-    expect(nobody.headers.get("content-disposition")).to.equal(null);
+    const unknown = await get("/api/entity/user/user_id/..%2F%22?download=true");
+    expect(unknown.status).to.equal(404);
+    expect(unknown.headers.get("content-disposition")).to.equal(null);
   });
 
   for (const [what, path, status] of [
@@ -124,7 +124,7 @@ describe("reading an entity", () => {
     ["an operator in place of an identity", "/api/me/email.$ne/u1", 400],
     ["an operator as a value", "/api/me/email/%7B%22$ne%22:null%7D", 404],
     ["an empty value", "/api/entity/user/_uid/%20", 400],
-    ["a value that identifies nobody", "/api/entity/user/_uid/Anonymous", 400],
+    ["a value that stands for no person", "/api/entity/user/_uid/Anonymous", 400],
     ["a value of 1,025 bytes", `/api/entity/user/_uid/${"x".repeat(1025)}`, 400],
     ["a value of 1,024 bytes", `/api/entity/user/_uid/${"x".repeat(1024)}`, 404],
     ["an empty segment", "/api/entity/user//u1", 404],

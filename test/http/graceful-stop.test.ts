@@ -84,7 +84,7 @@ describe("P23: a graceful stop", () => {
     await stopped;
   });
 
-  it("waits no longer than it was told", async () => {
+  it("waits no longer than the setting says", async () => {
     const service = await startService({ http: { drain_ms: 500 } });
     const socket = await openSocket(service.port);
     socket.on("error", () => {});
@@ -96,7 +96,7 @@ describe("P23: a graceful stop", () => {
     expect(performance.now() - began).to.be.at.least(400);
   });
 
-  it("does not wait for connections that nobody uses", async () => {
+  it("does not wait for idle connections", async () => {
     const service = await startService({ http: { drain_ms: 60_000 } });
     const socket = await openSocket(service.port);
     socket.on("error", () => {});

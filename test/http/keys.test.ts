@@ -96,7 +96,7 @@ describe("keys", () => {
     expect(answer.status).to.equal(401);
   });
 
-  it("are told what they are and what they open, whatever that is", async () => {
+  it("learn their name and scopes from GET /api/key, whatever their scopes are", async () => {
     for (const wanted of [["entity:write"], ["metric:read", "admin"], [...scopes]] as Scope[][]) {
       const { key, id } = await newKey(...wanted);
       const response = await service.fetch("/api/key", { key });

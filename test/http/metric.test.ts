@@ -172,7 +172,7 @@ describe("reading metrics over HTTP", () => {
     ["the other names of a series as nothing", `${web}&interval=1d&keyspace=a&metric=b&account_id=1`, { first: 10 }],
     ["the aggregation that is asked for", `${web}&interval=1d&aggregation=min`, { aggregation: "min", first: 1 }],
     [
-      "an id that nobody wrote as an empty series",
+      "an id without points as an empty series",
       "dimension=segment&dimension_id=$%7Benv%7D%22)&dimension_type=size",
       { name: `segment.\${env}").size`, first: undefined },
     ],

@@ -64,7 +64,7 @@ describe("what an operator asks", () => {
     });
   }
 
-  it("/metrics counts by route pattern, and names nobody", async () => {
+  it("/metrics counts by route pattern, and names no person", async () => {
     await service.fetch("/api/entity/user/email/zqcanaryqz@example.com?fields=zqcanaryqz");
     await service.fetch("/zqcanaryqz");
     const response = await service.fetch("/metrics");
@@ -90,7 +90,7 @@ describe("what an operator asks", () => {
     expect(lines.join()).to.not.include("zqcanaryqz").and.not.include(service.key);
   });
 
-  it("large answers come as gzip to those who take it, small ones as they are", async () => {
+  it("large responses come as gzip to clients that take it, small ones as they are", async () => {
     const large = await service.fetch("/openapi.json", { key: null });
     expect(large.headers.get("content-encoding")).to.equal("gzip");
     const plain = await service.fetch("/openapi.json", { key: null, headers: { "accept-encoding": "identity" } });

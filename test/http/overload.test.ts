@@ -42,9 +42,9 @@ describe("P14: overload", () => {
     const caller = async () => {
       while (performance.now() < end) {
         const { status, retryAfter, text } = await call(post, body);
-        const told = (status === 503 || status === 429) && Number(retryAfter) >= 1;
+        const isShed = (status === 503 || status === 429) && Number(retryAfter) >= 1;
         if (status === 200) counts.served += 1;
-        else if (told && JSON.parse(text).data === null) {
+        else if (isShed && JSON.parse(text).data === null) {
           counts.shed += 1;
           await new Promise((resolve) => setTimeout(resolve, 20));
         } else strange.push(`${status} ${text.slice(0, 100)}`);

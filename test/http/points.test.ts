@@ -99,7 +99,7 @@ describe("writing points", () => {
     expect(await saved()).to.deep.equal({ 0: 1, 3: 3 });
   });
 
-  it("shows a late write to whoever has read before", async () => {
+  it("shows a late write to clients that have read before", async () => {
     await accepted([point(DAY, 1)], 1);
     expect(await saved()).to.deep.equal({ 0: 1 });
     expect(await saved()).to.deep.equal({ 0: 1 });

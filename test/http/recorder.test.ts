@@ -89,7 +89,7 @@ describe("the recorder of a running service", () => {
     );
   });
 
-  it("leaves slots alone that somebody wrote through points", async () => {
+  it("leaves slots alone that a client wrote through points", async () => {
     await send("POST", "/collect/json/visits", { user_id: "a", segments: ["seen"] });
     await send("POST", "/api/metric/points", [
       { dimension: "stream", dimension_id: "visits", dimension_type: "size", value: 100, ts: START },

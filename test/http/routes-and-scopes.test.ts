@@ -58,7 +58,7 @@ describe("routes and scopes", () => {
 
   const target = ({ path }: Route) => path.replaceAll(/:\w+/g, "x");
 
-  it("are those that are expected, each once", () => {
+  it("are the expected ones, each once", () => {
     const served = routes.map(({ method, path, scopes }) => [`${method} ${path}`, scopes]);
     expect(Object.fromEntries(served)).to.deep.equal(expected);
     expect(served).to.have.length(Object.keys(expected).length);
@@ -76,7 +76,7 @@ describe("routes and scopes", () => {
     }
   });
 
-  it("let nobody in without a key, except where none is needed", async () => {
+  it("refuse a request without a key, except where none is needed", async () => {
     for (const route of routes) {
       const response = await service.fetch(target(route), { method: route.method, key: null });
       await response.arrayBuffer();

@@ -49,7 +49,7 @@ describe("slow senders", () => {
     ["gzip", () => head(`${json}Content-Encoding: gzip\r\nContent-Length: 10000\r\n\r\n${STORED_BLOCK}`), " "],
   ];
   for (const [what, first, byte] of senders) {
-    it(`of ${what} are told so and closed`, async () => {
+    it(`of ${what} get a 408 and are closed`, async () => {
       const answers = await Promise.all(Array.from({ length: 80 }, () => trickle(first(), byte)));
       for (const { status, body, lasted, closed } of answers) {
         expect(status).to.equal(408);

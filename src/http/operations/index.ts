@@ -45,7 +45,7 @@ const Readiness = Type.Object(
 
 /** What an operator asks: is it alive, can it work, how is it doing. */
 export function operationRoutes({ probes, meters, version, clock, routes }: OperationParts): readonly Route[] {
-  const lookAtAll = whileUnderWay(() => Promise.all(probes.map(look)));
+  const checkAll = whileUnderWay(() => Promise.all(probes.map(stateOf)));
   const metrics = whileUnderWay(async () => Buffer.from(await meters.text()));
   let document: { hour: number; body(): Promise<KeptBody> } | undefined;
 
@@ -78,7 +78,7 @@ export function operationRoutes({ probes, meters, version, clock, routes }: Oper
         503: json(errorWith("NotReady", Readiness), "One that the service cannot work without is away."),
       },
       async handler({ ctx }) {
-        const stores = await lookAtAll();
+        const stores = await checkAll();
         const away = stores.filter(({ state, required }) => state === "down" && required);
         const ready = away.length === 0;
         const degraded = stores.some(({ state }) => state !== "up");
@@ -136,7 +136,7 @@ export function operationRoutes({ probes, meters, version, clock, routes }: Oper
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** A store's state; one that does not answer in time is down. Why it is down is for the logs of the store. */
-async function look({ name, required, check }: Probe): Promise<Static<typeof StoreState>> {
+async function stateOf({ name, required, check }: Probe): Promise<Static<typeof StoreState>> {
   try {
     const note = await withTimeLimit(PROBE_MS, [], () => check());
     return note === undefined ? { name, required, state: "up" } : { name, required, state: "degraded", note };
