@@ -49,7 +49,12 @@ export async function measureProfiles({ service, stores, key, people, say }) {
   // A message about a known profile writes two documents: itself and the profile.
   besideInsertMany("known profiles", (2 * people) / known);
 
-  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  // Sockets of an earlier step may be idle for so long that the service closes them at the moment of the next request.
+  let agent = newAgent();
+  const nextAgent = () => {
+    agent.destroy();
+    agent = newAgent();
+  };
   say("on servers: single messages");
   const insertOne = await rate(count, AT_ONCE, (n) => direct.insertOne(n));
   const start = await direct.transactions();
@@ -68,6 +73,7 @@ export async function measureProfiles({ service, stores, key, people, say }) {
   lines.push(["transactions that were run again", "of all", aborted, "started", run, aborted / run]);
 
   say("on servers: reads");
+  nextAgent();
   const read = await rate(count, READERS, (n) =>
     sendFor(200, service, { method: "GET", path: `/api/entity/user/_uid/single-${n}`, agent }, key),
   );
@@ -75,13 +81,18 @@ export async function measureProfiles({ service, stores, key, people, say }) {
   lines.push([`read by identity, ${READERS} at once`, "p50 ms", read.p50, "findOne", found.p50, read.p50 / found.p50]);
 
   say("on servers: deletions");
-  const deleted = await rate(count / 2, AT_ONCE, (n) =>
-    sendFor(200, service, { method: "DELETE", path: `/api/entity/user/_uid/single-${n}`, agent }, key),
-  );
+  nextAgent();
+  const remove = (uid) => sendFor(200, service, { method: "DELETE", path: `/api/entity/user/_uid/${uid}`, agent }, key);
+  await rate(count / 4, AT_ONCE, (n) => remove(`early-${n}`));
+  const deleted = await rate(count / 2, AT_ONCE, (n) => remove(`single-${n}`));
   lines.push(besideInsertOne("DELETE acknowledged", deleted));
   agent.destroy();
   await direct.close();
   return lines;
+}
+
+function newAgent() {
+  return new Agent({ keepAlive: true, maxSockets: AT_ONCE });
 }
 
 function personOf(n) {

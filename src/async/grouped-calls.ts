@@ -13,6 +13,8 @@ export interface GroupOptions<T> {
   weightOf?(item: T): number;
   /** Groups under way at once; calls that come meanwhile wait, and go on together. */
   readonly atOnce: number;
+  /** Whether a group begins only after everything that this round of the event loop brings, so that the first call does not go on alone. */
+  readonly afterRound?: boolean;
   /** Whether an error may come from what one of the calls brought, so that the others deserve another try; none when absent. */
   isOfOneCall?(error: unknown): boolean;
   /** How long a call waits for its turn, at most; for ever when absent. One that waits longer rejects with `error()` and is never done. */
@@ -26,10 +28,22 @@ export interface GroupOptions<T> {
  */
 export function groupedCalls<T, R>(
   work: (items: readonly T[]) => Promise<R>,
-  { most, weightOf = () => 1, atOnce, isOfOneCall = () => false, deadline }: GroupOptions<T>,
+  { most, weightOf = () => 1, atOnce, afterRound = false, isOfOneCall = () => false, deadline }: GroupOptions<T>,
 ): (items: readonly T[]) => Promise<R> {
   const queue: Waiting<T, R>[] = [];
   let underWay = 0;
+  let isDue = false;
+
+  function begin(): void {
+    if (!afterRound) next();
+    else if (!isDue && underWay < atOnce) {
+      isDue = true;
+      setImmediate(() => {
+        isDue = false;
+        next();
+      });
+    }
+  }
 
   function next(): void {
     while (underWay < atOnce && queue.length > 0) {
@@ -76,7 +90,7 @@ export function groupedCalls<T, R>(
         const call = { items, weight, resolve, reject };
         if (deadline !== undefined) timer = setTimeout(dropUnlessBegun, deadline.ms, call, deadline.error);
         queue.push(call);
-        next();
+        begin();
       });
     } finally {
       clearTimeout(timer);
@@ -89,7 +103,7 @@ export function groupedReads<K, V>(
   read: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
   options: GroupOptions<K>,
 ): (keys: readonly K[]) => Promise<Map<K, V>> {
-  const grouped = groupedCalls(read, options);
+  const grouped = groupedCalls(read, { ...options, afterRound: true });
   return async (keys) => {
     const own = new Map<K, V>();
     if (keys.length === 0) return own;
@@ -122,4 +136,4 @@ export function groupedErasure({
   };
 }
 
-const ERASURES = { most: 1_000, atOnce: 2 };
+const ERASURES = { most: 1_000, atOnce: 2, afterRound: true };

@@ -55,4 +55,16 @@ describe("calls that are done together", () => {
     expect(await Promise.all(calls.map(outcome))).to.deep.equal(["done", "done", "bad key", "done"]);
     expect(await calls[3]).to.deep.equal(new Map([["c", "C"]]));
   });
+
+  it("are one read when they begin in one round of the event loop, the first one too", async () => {
+    const reads: string[] = [];
+    const read = async (keys: readonly string[]) => {
+      reads.push(keys.join());
+      return new Map(keys.map((key) => [key, key.toUpperCase()]));
+    };
+    const grouped = groupedReads(read, { most: 9, atOnce: 4 });
+    const found = await Promise.all([grouped(["a"]), grouped(["b"]), grouped(["c"])]);
+    expect(found.map((one) => [...one.values()].join())).to.deep.equal(["A", "B", "C"]);
+    expect(reads).to.deep.equal(["a,b,c"]);
+  });
 });

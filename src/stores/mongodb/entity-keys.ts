@@ -34,7 +34,7 @@ export async function addKeys(
 }
 
 /** Concurrent requests share their calls. */
-const CALLS = { most: 1_000, atOnce: 4, isOfOneCall };
+const CALLS = { most: 1_000, atOnce: 2, isOfOneCall };
 
 /**
  * Keys of entities in the database of the ledger. What an update overwrites there lives on in journal, oplog, replicas and

@@ -19,7 +19,7 @@ import { newestCutOffs } from "./ledger-document.js";
 import { Conflict, type Transact, unlessConflict } from "./transaction.js";
 
 /** Concurrent requests share their reads. */
-const READS = { most: 1_000, atOnce: 4, isOfOneCall };
+const READS = { most: 1_000, atOnce: 2, isOfOneCall };
 
 /** Profiles, and the identities that lead to them, a document each. */
 export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {

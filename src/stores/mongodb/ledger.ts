@@ -1,5 +1,5 @@
-import { Binary, type ClientSession, type Db, type Filter } from "mongodb";
-import { groupedReads } from "../../async/grouped-calls.js";
+import { Binary, type ClientSession, type Db, type Filter, type UpdateFilter } from "mongodb";
+import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
 import type { Ledger } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
@@ -27,13 +27,21 @@ export function mongoLedger(parts: LedgerParts): Ledger {
   const requests = deletionsOf(db);
   const { identities } = entityCollectionsOf(data);
 
+  async function read(ids: readonly string[]): Promise<Map<string, DeletionDocument>> {
+    const found = await requests.find(byIds<DeletionDocument>(ids), { batchSize: ids.length + 1 }).toArray();
+    return new Map(found.map((document) => [document._id, document]));
+  }
+
   /** Concurrent runs share their reads. */
-  const documents = groupedReads(
-    async (ids: readonly string[]) => {
-      const found = await requests.find(byIds<DeletionDocument>(ids), { batchSize: ids.length + 1 }).toArray();
-      return new Map(found.map((document) => [document._id, document]));
+  const documents = groupedReads(read, { most: 1_000, atOnce: 2 });
+
+  /** Concurrent runs share their writes, each to its own document, and look together at what the documents say then. */
+  const updated = groupedCalls(
+    async (updates: readonly Update[]) => {
+      await requests.bulkWrite([...updates], { ordered: false });
+      return read(updates.map(({ updateOne }) => updateOne.filter._id));
     },
-    { most: 1_000, atOnce: 4 },
+    { most: 1_000, atOnce: 2, afterRound: true },
   );
 
   /** A commit that binds the identity at this moment conflicts, as `acceptDeletions` says. */
@@ -101,16 +109,11 @@ export function mongoLedger(parts: LedgerParts): Ledger {
       requests.countDocuments({ open: true, ...(attempts > 0 ? { attempts: { $gte: attempts } } : {}) }),
 
     async lease(requestId, runner, now, until) {
-      // Of several runners at once most can tell without a write.
-      const kept = (await documents([requestId])).get(requestId);
-      const { runnerUntil = 0, runnerSince = 0 } = kept ?? {};
-      if (kept === undefined || !kept.open || (kept.runner !== runner && runnerUntil > now && runnerSince <= now))
-        return false;
-      const { matchedCount } = await requests.updateOne(
-        { _id: requestId, open: true, $or: [{ runner }, ...isFree(now)] },
-        { $set: { runner, runnerSince: now, runnerUntil: until } },
-      );
-      return matchedCount > 0;
+      const filter = { _id: requestId, open: true, $or: [{ runner }, ...isFree(now)] };
+      const update = { $set: { runner, runnerSince: now, runnerUntil: until } };
+      const kept = await updated([{ updateOne: { filter, update } }]);
+      const { open, runner: holder, runnerUntil } = kept.get(requestId) ?? {};
+      return open === true && holder === runner && runnerUntil === until;
     },
 
     async release(requestId, runner) {
@@ -128,11 +131,9 @@ export function mongoLedger(parts: LedgerParts): Ledger {
     },
 
     async complete(requestId, revision, at) {
-      const { matchedCount } = await requests.updateOne(
-        { _id: requestId, revision, open: true },
-        { $set: { open: false, completedAt: at, sealed: NOTHING, runner: null, runnerUntil: 0 } },
-      );
-      return matchedCount > 0 || (await requests.findOne({ _id: requestId }))?.open === false;
+      const filter = { _id: requestId, revision, open: true };
+      const update = { $set: { open: false, completedAt: at, sealed: NOTHING, runner: null, runnerUntil: 0 } };
+      return (await updated([{ updateOne: { filter, update } }])).get(requestId)?.open === false;
     },
 
     async settledSequence() {
@@ -161,6 +162,13 @@ export function mongoLedger(parts: LedgerParts): Ledger {
         await requests.deleteMany({ ...old, sequence: { $lte: newest.sequence } }, { session });
       });
     },
+  };
+}
+
+interface Update {
+  readonly updateOne: {
+    readonly filter: Filter<DeletionDocument> & { readonly _id: string };
+    readonly update: UpdateFilter<DeletionDocument>;
   };
 }
 
