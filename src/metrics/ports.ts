@@ -34,7 +34,7 @@ export interface SeriesStore {
    * The slots of each window, in the order asked: a column of exactly (to - from) / slotMs values, NaN where nothing is
    * saved, also for a series that was never written. A slot has the value of the clients, or the recorder's where they have none; with
    * `plane` it has that plane's alone. Sees every write that resolved before the call. Rejects rather than
-   * hand out a part. A column is not to be changed: those in which nothing is saved may be one and the same.
+   * hand out a part. A column is not to be changed: columns in which nothing is saved may be one and the same.
    */
   read(windows: readonly SeriesWindow[], plane?: Plane): Promise<Float64Array[]>;
 

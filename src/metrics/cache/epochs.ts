@@ -30,13 +30,20 @@ const PHASES = 16;
 const SHARED_NAMES = 256;
 const OWN_NAMES = 4_096;
 
+/** Stands for the epoch of a chunk that is being written, or was between two tokens. */
+const NEVER = -1;
+
 /** The token of all that these are tokens of: it is current while each of them is. */
 export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
-  return { at: tokens.flatMap(({ at }) => at), epochs: tokens.flatMap(({ epochs }) => epochs) };
+  const joined = new Map<number, number>();
+  for (const { at, epochs } of tokens) {
+    for (const [i, index] of at.entries()) {
+      const epoch = epochs[i] as number;
+      joined.set(index, (joined.get(index) ?? epoch) === epoch ? epoch : NEVER);
+    }
+  }
+  return { at: [...joined.keys()], epochs: [...joined.values()] };
 }
-
-/** Stands for the epoch of a chunk that is being written. */
-const NEVER = -1;
 
 /**
  * Numbers that go up at the beginning and at the end of each write. There is one rule for everything that is kept in memory: an entry is
@@ -60,13 +67,11 @@ export class Epochs {
     others?.listen((at) => this.#raise(at));
   }
 
-  /** The token of these windows now. One of a chunk that is being written is never current. */
-  token(windows: readonly SeriesWindow[]): ReadToken {
-    return this.#tokenAt([...this.#indexes(windows)]);
-  }
-
-  tokenOf(chunk: Chunk): ReadToken {
-    return this.#tokenAt([this.#index(chunk)]);
+  /** The token of a chunk now. One of a chunk that is being written is never current. */
+  token(chunk: Chunk): ReadToken {
+    const at = this.#index(chunk);
+    const isWritten = (this.#writes[at] as number) > 0 || this.#others?.isWriting(at) === true;
+    return { at: [at], epochs: [isWritten ? NEVER : (this.#epochs[at] as number)] };
   }
 
   /** Whether every reader would read the same as the one that got this token did. */
@@ -94,11 +99,6 @@ export class Epochs {
 
   #raise(at: Iterable<number>): void {
     for (const i of at) this.#epochs[i] = (this.#epochs[i] as number) + 1;
-  }
-
-  #tokenAt(at: readonly number[]): ReadToken {
-    const isWritten = (i: number) => (this.#writes[i] as number) > 0 || this.#others?.isWriting(i) === true;
-    return { at, epochs: at.map((i) => (isWritten(i) ? NEVER : (this.#epochs[i] as number))) };
   }
 
   #indexes(windows: readonly SeriesWindow[]): Set<number> {

@@ -51,7 +51,7 @@ export class OtherProcesses {
       atOnce: 1,
       deadline: {
         ms: deadlineMs,
-        error: () => new Error("The other processes could not be told of the write in time"),
+        error: () => new Error("The write could not be announced to the other processes in time"),
       },
     });
     void this.#poll();

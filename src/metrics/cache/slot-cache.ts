@@ -2,18 +2,23 @@ import type { YieldBudget } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import type { SlotColumn } from "../series.js";
-import { type Chunk, chunksOf, type Epochs, type Kept, type ReadToken, TokenCache } from "./epochs.js";
+import { type Chunk, chunksOf, type Epochs, joinTokens, type Kept, type ReadToken, TokenCache } from "./epochs.js";
 
 /** The slots of a window. */
 export interface CachedSlots {
-  /** Whether a store was read for them, for this read or for one that was under way when it began. */
+  /** Whether a store was asked for them, for this read or for one that was under way when it began. */
   readonly read: boolean;
+  /** The token of all its chunks, from before they were read. */
+  readonly token: ReadToken;
   /** A column of its own, in which all saved slots of the window lie; NaN where nothing is saved. */
   column(): Pick<SlotColumn, "from" | "values">;
 }
 
 /** A read of the store that is under way. */
 type Load = Promise<Map<string, Float64Array>>;
+
+/** What is used of a store. */
+type SlotStore = Pick<SeriesStore, "chunkSlots" | "read" | "mayHold">;
 
 /** Chunks kept before others get their turn. */
 const KEPT_AT_ONCE = 5_000;
@@ -26,7 +31,7 @@ const ENTRY_BYTES = 300;
  * chunk at one time share one read of the store; a read that fails is forgotten.
  */
 export class SlotCache {
-  readonly #store: ChunkStore;
+  readonly #store: SlotStore;
   readonly #epochs: Epochs;
   readonly #budget: YieldBudget;
   readonly #chunks: TokenCache<Float64Array>;
@@ -34,7 +39,7 @@ export class SlotCache {
   /** Stands for every chunk without a saved slot. */
   readonly #empty: Float64Array;
 
-  constructor(store: ChunkStore, epochs: Epochs, bytes: number, budget: YieldBudget) {
+  constructor(store: SlotStore, epochs: Epochs, bytes: number, budget: YieldBudget) {
     this.#store = store;
     this.#epochs = epochs;
     this.#budget = budget;
@@ -46,45 +51,49 @@ export class SlotCache {
     );
   }
 
-  /** The slots of each window, in the order asked, by at most one read of the store. Rejects rather than hand out a part. */
+  /**
+   * The slots of each window, in the order asked, by at most one read of the store; a series that does not exist is not read. Rejects
+   * rather than hand out a part.
+   */
   async read(windows: readonly SeriesWindow[]): Promise<CachedSlots[]> {
-    const wanted = windows.map((window) => chunksOf(window, this.#store.chunkSlots));
-    const found = new Map<string, Float64Array>();
-    const loads = new Map<string, Load>();
+    const wanted = windows.map((window) => ({
+      window,
+      chunks: chunksOf(window, this.#store.chunkSlots),
+      exists: this.#store.mayHold(window.series),
+    }));
+    const found = new Map<string, Kept<Float64Array>>();
+    const loads = new Map<string, Kept<Load>>();
     const missing = new Map<string, Chunk>();
-    for (const chunk of wanted.flat()) {
-      const { key } = chunk;
-      if (found.has(key) || loads.has(key) || missing.has(key)) continue;
-      const slots = this.#chunks.get(key);
-      const load = this.#loads.get(key);
-      if (slots !== undefined) found.set(key, slots.value);
-      else if (load !== undefined && this.#epochs.isCurrent(load.token)) loads.set(key, load.value);
-      else missing.set(key, chunk);
+    for (const { chunks, exists } of wanted) {
+      for (const chunk of chunks) {
+        const { key } = chunk;
+        if (found.has(key) || loads.has(key) || missing.has(key)) continue;
+        const slots = exists ? this.#chunks.get(key) : { value: this.#empty, token: this.#epochs.token(chunk) };
+        const load = this.#loads.get(key);
+        if (slots !== undefined) found.set(key, slots);
+        else if (load !== undefined && this.#epochs.isCurrent(load.token)) loads.set(key, load);
+        else missing.set(key, chunk);
+      }
     }
-    if (missing.size > 0) {
-      const load = this.#load([...missing.values()]);
-      for (const key of missing.keys()) loads.set(key, load);
-    }
-    const loaded = new Map(
-      await Promise.all([...new Set(loads.values())].map(async (load) => [load, await load] as const)),
-    );
+    if (missing.size > 0) for (const [key, load] of this.#load([...missing.values()])) loads.set(key, load);
+    const loaded = new Map<Load, Map<string, Float64Array>>();
+    for (const load of new Set(Array.from(loads.values(), ({ value }) => value))) loaded.set(load, await load);
     const slotsOf = ({ key }: Chunk) =>
-      (found.get(key) ?? loaded.get(loads.get(key) as Load)?.get(key)) as Float64Array;
-    return windows.map((window, i) => {
-      const chunks = wanted[i] as Chunk[];
-      return {
-        read: chunks.some(({ key }) => loads.has(key)),
-        column: () => joinChunks(window, chunks, slotsOf, this.#empty),
-      };
-    });
+      (found.get(key)?.value ?? loaded.get(loads.get(key)?.value as Load)?.get(key)) as Float64Array;
+    return wanted.map(({ window, chunks, exists }) => ({
+      read: !exists || chunks.some(({ key }) => loads.has(key)),
+      token: joinTokens(chunks.map(({ key }) => (found.get(key) ?? (loads.get(key) as Kept<Load>)).token)),
+      column: () => joinChunks(window, chunks, slotsOf, this.#empty),
+    }));
   }
 
   /** Starts to read these chunks; others may join until one of them is written. Keeps what is still true at the end. */
-  #load(chunks: readonly Chunk[]): Load {
-    const tokens = chunks.map((chunk) => this.#epochs.tokenOf(chunk));
-    const load = this.#finish(chunks, tokens, () => load);
-    for (const [i, { key }] of chunks.entries()) this.#loads.set(key, { value: load, token: tokens[i] as ReadToken });
-    return load;
+  #load(chunks: readonly Chunk[]): Map<string, Kept<Load>> {
+    const tokens = chunks.map((chunk) => this.#epochs.token(chunk));
+    const value = this.#finish(chunks, tokens, () => value);
+    const started = new Map(chunks.map(({ key }, i) => [key, { value, token: tokens[i] as ReadToken }]));
+    for (const [key, load] of started) this.#loads.set(key, load);
+    return started;
   }
 
   async #finish(chunks: readonly Chunk[], tokens: readonly ReadToken[], self: () => Load): Load {
@@ -108,14 +117,11 @@ export class SlotCache {
   }
 }
 
-/** A store that reads chunks. */
-export type ChunkStore = Pick<SeriesStore, "chunkSlots" | "read">;
-
 /**
  * The slots of each chunk by its key, read from the store at once; neighbours are asked for as one window. Rejects when the
  * store hands out anything but whole windows.
  */
-export async function readChunks(store: ChunkStore, chunks: readonly Chunk[]): Promise<Map<string, Float64Array>> {
+async function readChunks(store: SlotStore, chunks: readonly Chunk[]): Promise<Map<string, Float64Array>> {
   const { chunkSlots } = store;
   const runs = runsOf(chunks);
   const columns = await store.read(runs.map((run) => windowOf(run, chunkSlots)));
@@ -130,7 +136,7 @@ export async function readChunks(store: ChunkStore, chunks: readonly Chunk[]): P
 }
 
 /** The slots of a window, copied out of those of its chunks. Chunks that are `empty` at either end of it are left out. */
-export function joinChunks(
+function joinChunks(
   { series, from, to }: SeriesWindow,
   chunks: readonly Chunk[],
   slotsOf: (chunk: Chunk) => Float64Array,

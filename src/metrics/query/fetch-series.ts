@@ -2,9 +2,9 @@ import { withTimeLimit } from "../../async/time-limit.js";
 import { YieldBudget } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { Meters } from "../../meters.js";
-import { type Epochs, type Kept, type ReadToken, TokenCache } from "../cache/epochs.js";
-import { type ChunkStore, SlotCache } from "../cache/slot-cache.js";
-import type { SeriesStore } from "../ports.js";
+import { type Epochs, joinTokens, type Kept, type ReadToken, TokenCache } from "../cache/epochs.js";
+import { SlotCache } from "../cache/slot-cache.js";
+import type { SeriesStore, SeriesWindow } from "../ports.js";
 import { answerBytes, type Reading, readParts, slotBytes } from "./read-memory.js";
 import { type SaveSchedule, type SeriesPlan, saveSchedule, windowsOf } from "./series-plan.js";
 import { type SerialisedSeries, serialise } from "./series-values.js";
@@ -38,9 +38,9 @@ export type FetchSeries = (plans: readonly SeriesPlan[], now: number, reading: R
 const ENTRY_BYTES = 1_000;
 
 export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesParts): FetchSeries {
-  const withinDeadline: ChunkStore = {
-    chunkSlots: store.chunkSlots,
-    read: (windows) => withDeadline(deadlineMs, () => store.read(windows)),
+  const withinDeadline = {
+    ...store,
+    read: (windows: readonly SeriesWindow[]) => withDeadline(deadlineMs, () => store.read(windows)),
   };
   const budget = new YieldBudget();
   const slots = new SlotCache(withinDeadline, epochs, cache.columns_bytes, budget);
@@ -62,7 +62,7 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
     });
   };
 
-  /** Makes the values of plans that are not at hand, one part after another. */
+  /** Makes the values of plans that are not in memory, one part after another. */
   async function make(plans: readonly SeriesPlan[], now: number, reading: Reading): Promise<Made[]> {
     reading.take(answerBytes(plans, mayHold));
     const made: Made[] = [];
@@ -80,22 +80,20 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
     return made;
   }
 
-  /** Some may have been made for another request by now. A series that does not exist is not read. */
+  /** Some may have been made for another request by now. */
   async function makePart(plans: readonly SeriesPlan[], now: number): Promise<Made[]> {
     const found = plans.map(({ key }) => kept.get(key));
-    const tokens = plans.map((plan) => epochs.token(windowsOf(plan)));
-    const existing = plans.filter((plan, i) => found[i] === undefined && mayHold(plan));
-    const read = await slots.read(existing.flatMap(windowsOf));
-    const slotsOf = new Map(existing.map((plan) => [plan, read.splice(0, plan.parts.length)]));
+    const missing = plans.filter((_, i) => found[i] === undefined);
+    const read = await slots.read(missing.flatMap(windowsOf));
     return plans.map((plan, i) => {
       const cached = found[i];
       if (cached !== undefined) return { ...cached, isCached: true };
-      const parts = slotsOf.get(plan);
-      const isCached = parts !== undefined && !parts.some((part) => part.read);
+      const parts = read.splice(0, plan.parts.length);
+      const isCached = !parts.some((part) => part.read);
       const madeMeanwhile = kept.get(plan.key);
       if (madeMeanwhile !== undefined) return { ...madeMeanwhile, isCached };
-      const columns = parts?.map((part) => part.column()) ?? [];
-      const made = { value: serialise(plan, columns, now), token: tokens[i] as ReadToken };
+      const columns = parts.map((part) => part.column());
+      const made = { value: serialise(plan, columns, now), token: joinTokens(parts.map(({ token }) => token)) };
       kept.keep(plan.key, made);
       return { ...made, isCached };
     });

@@ -6,8 +6,6 @@ import { type Buckets, type SeriesPlan, SMOOTH_LEAD } from "./series-plan.js";
 /** Consecutive slots: `from` is the start of the first, Unix ms. */
 type Column = Pick<SlotColumn, "from" | "values">;
 
-const NO_COLUMN: Column = { from: 0, values: new Float64Array(0) };
-
 /** The values of one series, ready to be sent. */
 export interface SerialisedSeries {
   /** The JSON array of its points, `[{"value":…,"ts":"…"},…]`. */
@@ -20,14 +18,14 @@ export interface SerialisedSeries {
 
 /**
  * Makes the values of a plan from the slots of its parts: what is saved lies in their columns, within `readFrom` and `to`. Uses up
- * the columns; without any, nothing is saved.
+ * the columns.
  */
 export function serialise(plan: SeriesPlan, columns: readonly Column[], now: number): SerialisedSeries {
   const { request, from, buckets, lead, filled } = plan;
   const { slotMs } = request.dimension;
   const first = buckets.start + lead * buckets.step;
   const aggregated = plan.parts.map((_, i) => {
-    const column = columns[i] ?? NO_COLUMN;
+    const column = columns[i] as Column;
     const slotAt = (ms: number) => Math.max(0, Math.ceil((ms - column.from) / slotMs));
     // Between the start of the first bucket and that of the window lie slots that were not asked for.
     if (lead > 0) column.values.fill(Number.NaN, slotAt(first), slotAt(from));
@@ -59,7 +57,6 @@ function pointsJson(values: Float64Array, { start, step }: Buckets, lead: number
 function savedSlots({ request, readFrom, to }: SeriesPlan, columns: readonly Column[], now: number): number[] {
   const { dimension } = request;
   const saved: number[] = [];
-  if (columns.length === 0) return saved;
   for (
     let slot = Math.max(readFrom, slotStart(dimension, now) - dimension.slotMs);
     slot < to;
