@@ -9,7 +9,7 @@ describe("calls that are done together", () => {
       (error: Error) => error.message,
     );
 
-  /** Work that goes on when it is told to. */
+  /** Work that goes on when the test lets it. */
   function heldWork() {
     const done: string[] = [];
     const ends: (() => void)[] = [];

@@ -43,7 +43,7 @@ describe("work that can be repeated", () => {
     expect(await reasonOf(repeat(work, () => 0))).to.equal("error");
   });
 
-  it("ends in its pause when it is told to", async () => {
+  it("ends in its pause when its signal aborts", async () => {
     const stop = new AbortController();
     const { signal } = stop;
     const pausing = [retry(() => Promise.reject("error"), pause, { signal }), repeat(async () => 1, pause, { signal })];

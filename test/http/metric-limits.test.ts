@@ -92,7 +92,7 @@ describe("the limits of a metric request", () => {
     });
   }
 
-  it("counts both parts of a rate and the slots before the window that smoothing looks at", async () => {
+  it("counts both parts of a rate and the slots before the window that smoothing takes in", async () => {
     const rate = { dimension: "experience", dimension_type: "conversionrate", interval: "1000h" };
     const half = Array.from({ length: 100 }, (_, i) => item(25_000, { ...rate, dimension_id: `e${i}` }));
     expect((await post(half)).status).to.equal(200);

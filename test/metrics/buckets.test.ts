@@ -23,7 +23,7 @@ describe("buckets", () => {
     expect([...made]).to.deep.equal([5, NONE, NONE, NONE, 6, NONE, NONE, NONE]);
   });
 
-  it("look at no slot outside of them", () => {
+  it("count no slot outside of them", () => {
     const made = aggregate(Float64Array.of(1, 2, 3, 4, 5), 0, HOUR, { start: HOUR, step: HOUR, count: 2 }, "sum");
     expect([...made]).to.deep.equal([2, 3]);
   });

@@ -47,7 +47,7 @@ describe("fetching series", () => {
     expect(answers.map(({ isCached }) => isCached)).to.deep.equal([true, false, false, true]);
   });
 
-  it("makes other buckets of slots that are at hand without a read", async () => {
+  it("makes other buckets of slots in memory without a read", async () => {
     const reader = await openReader();
     await reader.fetch([asked], now);
     const [answer] = await reader.fetch([{ ...asked, interval: "2h", smooth: true, aggregation: "min" }], now);

@@ -11,8 +11,8 @@ export interface Actor {
 export type Choice = (waiting: number) => number;
 
 /**
- * Lets actors work at the same time, in an order of their calls that is chosen: each waits before a call until it is told
- * to go on, and nobody is told before all others wait or are done.
+ * Lets actors work at the same time, in an order of their calls that is chosen: each waits before a call until it
+ * may go on, and none may before all others wait or are done.
  */
 export class Interleaving {
   readonly #waiting = new Map<string, () => void>();
@@ -27,7 +27,7 @@ export class Interleaving {
     });
   }
 
-  /** Runs all to their end. Actors that fail are as if they had died there. Hands out who made which call, in order. */
+  /** Runs all to their end. Actors that fail are as if they had died there. Returns which actor made which call, in order. */
   async run(actors: readonly Actor[], choose: Choice): Promise<string[]> {
     const order: string[] = [];
     for (const { work } of actors) {
@@ -67,7 +67,7 @@ export class Interleaving {
   }
 }
 
-/** Runs `once` with every order of calls that there is; hands out their number. */
+/** Runs `once` with every possible order of calls; hands out their number. */
 export async function everyOrder(once: (choose: Choice) => Promise<void>): Promise<number> {
   let orders = 0;
   for (let next: number[] | undefined = []; next !== undefined; orders += 1) {

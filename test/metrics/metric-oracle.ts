@@ -57,9 +57,9 @@ export function oracle(points: readonly OraclePoint[], request: OracleRequest, n
     range = request.range.replace("now-", "");
     from = floor(now - lengthOf(range));
   } else {
-    if (request.enddate !== undefined) to = momentOf(request.enddate, now);
+    if (request.enddate !== undefined) to = instantOf(request.enddate, now);
     const relative = request.startdate === undefined || String(request.startdate).startsWith("now");
-    const start = request.startdate === undefined ? to - 2 * DAY : momentOf(request.startdate, now);
+    const start = request.startdate === undefined ? to - 2 * DAY : instantOf(request.startdate, now);
     if (start > to) return "refused";
     from = start === to ? to : relative ? floor(start) : start;
     const ownLength = request.startdate === undefined ? "2d" : String(request.startdate).replace("now-", "");
@@ -130,7 +130,7 @@ function lengthOf(text: string): number {
   return Number(text.slice(0, -1)) * unit;
 }
 
-function momentOf(written: string | number, now: number): number {
+function instantOf(written: string | number, now: number): number {
   const text = String(written);
   if (text === "now") return now;
   if (text.startsWith("now-")) return now - lengthOf(text.slice(4));

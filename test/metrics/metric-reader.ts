@@ -48,7 +48,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   let reads = 0;
   const store: SeriesStore = {
     ...between,
-    // To find that a series is not there is to read the store, too.
+    // To find that a series does not exist is to read the store, too.
     mayHold(series) {
       const may = between.mayHold(series);
       if (!may) reads += 1;

@@ -31,7 +31,7 @@ const series = [
     types: ["conversionrate", "actualreach", "potentialreach", "converted", "size"],
   },
   { dimension: "experiencegroup", dimension_id: "g", types: ["conversionrate", "actualreach"] },
-  { dimension: "stream", dimension_id: "nobody wrote this", types: ["size"] },
+  { dimension: "stream", dimension_id: "never written", types: ["size"] },
 ];
 const written = [
   ["stream", "web", "size"],
@@ -53,7 +53,7 @@ const range = fc
   .map(([n, u]) => `${n}${u}`)
   .chain((text) => fc.constantFrom(text, `now-${text}`));
 
-/** An absolute moment near the anchor, in one of its spellings. */
+/** An absolute instant near the anchor, in one of its spellings. */
 const absolute = (near: number) =>
   fc
     .record({
@@ -158,7 +158,7 @@ describe("metric answers and the oracle", function () {
     });
   }
 
-  /** Three rounds of writes, each followed by batches of requests as of another moment. */
+  /** Three rounds of writes, each followed by batches of requests as of another instant. */
   async function compareAround(anchor: number, cache: object, seed: number): Promise<void> {
     let now = anchor;
     const limits = { buckets: 1_000_000, answer_values: 10_000_000 };

@@ -32,7 +32,7 @@ describe("slots that clients wrote through points", () => {
   };
   const hours = (series: Series) => savedHours(stores, series, START, 24);
 
-  it("keep a size written before the recorder looked", async () => {
+  it("keep a size written before the recorder reads the slot", async () => {
     await writePoint(members, 0, 100);
     await tickAt(0);
     await tickAt(2);
@@ -47,7 +47,7 @@ describe("slots that clients wrote through points", () => {
     expect(await hours(members)).to.deep.equal({ 0: 100 });
   });
 
-  it("keep a size written between the recorder's look and its write", async () => {
+  it("keep a size written between the recorder's read and its write", async () => {
     const dying = recorderOver(stores, () => now, "one", {
       write: () => Promise.reject(new Error("the store is away")),
     });
@@ -75,7 +75,7 @@ describe("slots that clients wrote through points", () => {
     });
   }
 
-  it("never lose a write to the recorder that works at the same moment", async () => {
+  it("never lose a write to the recorder that works at the same instant", async () => {
     for (let hour = 0; hour < 24; hour += 2) {
       now = START + hour * HOUR;
       const turns = [() => tickAll(recorder), () => writePoint(members, hour, 1_000 + hour)];

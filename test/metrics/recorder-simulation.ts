@@ -40,7 +40,7 @@ interface Instance {
   offset: number;
   /** Its port calls, at one of which it dies now and then. */
   readonly calls: HeldCalls;
-  /** True time at which it comes up again, or at which its clock is looked at. */
+  /** True time at which it comes up again, or at which its clock is read. */
   upAt: number;
   clockUntil: number;
 }

@@ -92,7 +92,7 @@ describe("the recorder", () => {
     expect(await hours("segment", "visitors")).to.deep.equal({ 2: 3 });
   });
 
-  it("stamps a count with the slot that ended, and not before it has ended", async () => {
+  it("saves a count under the slot that ended, and not before it has ended", async () => {
     await receive(stores, "views", START + 5 * SECOND, 7);
     await tickAt(0, HOUR - 1);
     expect(await hours("stream", "views")).to.deep.equal({});

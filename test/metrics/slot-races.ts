@@ -51,7 +51,7 @@ export class SlotRace {
     this.#series = { dimension: stream, id: `race ${races}`, type: "size" };
   }
 
-  /** A recorder that takes this size. `promptWrite`: it is never stopped between its last look at its lease and its write. */
+  /** A recorder that takes this size. `promptWrite`: it is never stopped between its last check of its lease and its write. */
   size(value: number, { promptWrite = false, ...life }: Life & { readonly promptWrite?: boolean } = {}): this {
     return this.#recorder(life, async (ports, guarded) => {
       const { id, type } = this.#series;
@@ -114,7 +114,7 @@ export class SlotRace {
     return values?.[0] ?? Number.NaN;
   }
 
-  /** The value that stands in the end, when a recorder has looked after everything, and another message has raised the count. */
+  /** The value that stands in the end, when a recorder has run after everything, and another message has raised the count. */
   async value(): Promise<number> {
     await this.receive();
     await this.settle();
