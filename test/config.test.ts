@@ -124,6 +124,22 @@ describe("settings", () => {
     expect(declared.sort()).to.deep.equal(namesIn(settingsSchema).sort());
   });
 
+  it("have the types in the interface that the schema gives them", () => {
+    const typeOf = ({ type, enum: words, items }: SettingSchema): string => {
+      if (items?.type === "object") return "readonly RemoteTargetSettings[]";
+      if (items?.enum !== undefined) return `readonly (${items.enum.map((word) => `"${word}"`).join(" | ")})[]`;
+      if (items !== undefined) return `readonly ${typeOf(items)}[]`;
+      return words !== undefined ? "string" : [type].flat().join(" | ").replace("integer", "number");
+    };
+    const code = readFileSync(new URL("../src/config.ts", import.meta.url), "utf8");
+    const declared = [...code.matchAll(/\breadonly (\w+): ([^;{}]+?) ?[;}]/g)].map(
+      ([, name, type]) => `${name}: ${type}`,
+    );
+    const expected = settingList.map(({ path, schema }) => `${path.at(-1)}: ${typeOf(schema)}`);
+    const remote = ["name: string", "url: string", "token: string"];
+    expect(declared.filter((line) => line !== "limits: Limits").sort()).to.deep.equal([...expected, ...remote].sort());
+  });
+
   it("each have a default and a sentence", () => {
     for (const { name, schema } of settingList) {
       expect(schema.default, name).to.not.equal(undefined);

@@ -1,0 +1,490 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { compose } from "../src/compose.js";
+import { settingList } from "../src/config/setting-schema.js";
+import { readSettings } from "../src/config.js";
+import { openLog } from "../src/log.js";
+import { startChild } from "./support/child-service.js";
+import { freePort } from "./support/free-port.js";
+import { openSocket, readAnswer } from "./support/raw-request.js";
+import { remoteSystem } from "./support/remote-system.js";
+import { adminKey, type FetchOptions, type StartOptions, startService, type TestService } from "./support/service.js";
+import { until } from "./support/until.js";
+
+const HOUR = 3_600_000;
+const NOW = Date.UTC(2026, 2, 2, 10);
+const OTHER_KEY = `em_other_${"k".repeat(32)}`;
+
+const web = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
+const query = "/api/metric?dimension=stream&dimension_id=web&dimension_type=size&interval=1h&range=2d";
+const ndjson = { "content-type": "application/x-ndjson" };
+
+type Environment = Readonly<Record<string, string>>;
+
+interface Trial {
+  /** Name of the setting in the environment. */
+  readonly name: string;
+  /** An empty folder. */
+  readonly dir: string;
+  /** A service with this value of the setting in its environment, or with the shipped one. */
+  start(value?: string, more?: Environment, options?: StartOptions): Promise<TestService>;
+}
+
+type Effect = (trial: Trial) => Promise<void>;
+type Ask = (service: TestService) => Promise<unknown>;
+
+describe("a change of the setting", function () {
+  this.timeout(120_000);
+  const dirs: string[] = [];
+  const running = new Set<TestService>();
+  const newDir = () => {
+    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dirs.push(dir);
+    return dir;
+  };
+  afterEach(async () => {
+    for (const service of running) await service.stop();
+    running.clear();
+    for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
+  });
+
+  const environmentOf = (environment: Environment) => ({
+    ...{ PORT: "0", DATA_DIR: newDir(), ADMIN_KEY: adminKey, LOG_LEVEL: "silent" },
+    ...environment,
+  });
+
+  for (const { name, environment } of settingList) {
+    it(`${name} (${environment}) changes what the service does`, async () => {
+      const effect = effects[name];
+      if (effect === undefined) throw new Error(`This test has no effect of ${name}: add one`);
+      await effect({
+        name: environment,
+        dir: newDir(),
+        async start(value, more = {}, options = {}) {
+          const own = value === undefined ? {} : { [environment]: value };
+          const settings = readSettings(environmentOf({ ...more, ...own }));
+          const service = await startService(settings, { dir: settings.data_dir, ...options });
+          const stop = service.stop.bind(service);
+          const tracked = {
+            ...service,
+            stop: (how?: { keep: boolean }) => {
+              running.delete(tracked);
+              return stop(how);
+            },
+          };
+          running.add(tracked);
+          return tracked;
+        },
+      });
+    });
+  }
+
+  it("is shown here for every setting, and for no other", () => {
+    expect(Object.keys(effects).sort()).to.deep.equal(settingList.map(({ name }) => name).sort());
+  });
+});
+
+/** What is asked has the first result as shipped, the second one with `value`. */
+const differs =
+  (ask: Ask, value: string, [shipped, changed]: [unknown, unknown], more: Environment = {}): Effect =>
+  async ({ start }) => {
+    expect(await ask(await start(undefined, more)), "as shipped").to.deep.equal(shipped);
+    expect(await ask(await start(value, more)), `with ${value}`).to.deep.equal(changed);
+  };
+
+const status =
+  (path: string, init: FetchOptions = {}): Ask =>
+  async (service) => {
+    const response = await service.fetch(path, init);
+    await response.arrayBuffer();
+    return response.status;
+  };
+const posted = (path: string, json: unknown) => status(path, { method: "POST", json });
+const codes =
+  (path: string): Ask =>
+  async (service) => {
+    const { errors = [] } = (await (await service.fetch(path)).json()) as { errors?: { code: string }[] };
+    return errors.map(({ code }) => code);
+  };
+const padded = (json: unknown): FetchOptions => ({
+  method: "POST",
+  body: `${JSON.stringify(json)}${" ".repeat(2000)}`,
+  headers: { "content-type": "application/json" },
+});
+const dataOf = async (service: TestService, path: string, init: FetchOptions) =>
+  ((await (await service.fetch(path, init)).json()) as { data: Record<string, unknown> }).data;
+const each =
+  (...asks: readonly Ask[]): Ask =>
+  async (service) => {
+    const results = [];
+    for (const ask of asks) results.push(await ask(service));
+    return results;
+  };
+const guess = (from: string) => status("/metrics", { key: OTHER_KEY, headers: { "x-forwarded-for": from } });
+const segments = status("/api/segment");
+
+/** A request that stays under way, as its body does not end. */
+async function holdOne(service: TestService): Promise<Socket> {
+  const socket = await openSocket(service.port);
+  const headers = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json\r\nExpect: 100-continue`;
+  socket.on("error", () => {});
+  socket.write(`POST /api/metric/points HTTP/1.1\r\n${headers}\r\nContent-Length: 100\r\n\r\n`);
+  await new Promise((resolve) => socket.once("data", resolve));
+  return socket;
+}
+
+/** What is asked while another request is under way. */
+const besideOther =
+  (ask: Ask): Ask =>
+  async (service) => {
+    const socket = await holdOne(service);
+    const result = await ask(service);
+    socket.destroy();
+    return result;
+  };
+
+/** A response of about 6 MB. */
+const SLOTS = 11_000;
+const large = Array(12).fill({ ...web, interval: "1h", startdate: NOW - SLOTS * HOUR, enddate: NOW });
+
+/** Asks for a large response, of which the caller reads the first bytes alone. */
+async function unread(service: TestService): Promise<Socket> {
+  const ts = Array.from({ length: SLOTS }, (_, i) => NOW - i * HOUR);
+  const block = { series: [web], ts, values: [ts.map((_, i) => i + 0.123456789)] };
+  expect(await posted("/api/metric/points", block)(service)).to.equal(200);
+  const body = JSON.stringify(large);
+  const socket = await openSocket(service.port);
+  const headers = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json`;
+  socket.on("error", () => {});
+  socket.write(`POST /api/metric HTTP/1.1\r\n${headers}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  await new Promise((resolve) => socket.once("data", resolve));
+  socket.pause();
+  return socket;
+}
+
+/** Reads of the series' store for the same question twice. */
+const readsOfStore: Ask = async (service) => {
+  expect(await posted("/api/metric/points", [point])(service)).to.equal(200);
+  const { series } = service.service.stores;
+  const { read } = series;
+  let reads = 0;
+  series.read = (...asked) => {
+    reads += 1;
+    return read.apply(series, asked);
+  };
+  for (let i = 0; i < 2; i += 1) expect(await status(query)(service)).to.equal(200);
+  return reads;
+};
+
+/** Makes every read of the series' store wait, until `release` is called. */
+function holdReads(service: TestService) {
+  const { series } = service.service.stores;
+  const { read } = series;
+  const held = { count: 0, release: () => {} };
+  const released = new Promise<void>((resolve) => {
+    held.release = resolve;
+  });
+  series.read = async (...asked) => {
+    held.count += 1;
+    await released;
+    return read.apply(series, asked);
+  };
+  return held;
+}
+
+/** Deletes ann, and resolves with the path of the request's state. */
+async function deleteAnn(service: TestService): Promise<string> {
+  await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.com" } });
+  const { request_id: id } = await dataOf(service, "/api/entity/user/email/ann%40example.com", { method: "DELETE" });
+  return `/api/entity/deletestatus/${id}`;
+}
+
+/** Another place for a file of the embedded stores. */
+const filesAt =
+  (file: string, urlOf: (dir: string) => string): Effect =>
+  async ({ start, dir }) => {
+    await start();
+    expect(existsSync(join(dir, file)), "as shipped").to.equal(false);
+    await start(urlOf(dir));
+    expect(existsSync(join(dir, file)), "with another place").to.equal(true);
+  };
+
+const point = { ...web, value: 1, ts: Date.now() - HOUR };
+const person = { _uid: "ann", segments: ["a", "b"] };
+
+/** By setting: how a change of it shows. */
+const effects: Readonly<Record<string, Effect>> = {
+  "http.host": differs(async ({ url }) => new URL(url).hostname, "0.0.0.0", ["127.0.0.1", "0.0.0.0"]),
+  "http.port": async ({ start }) => {
+    const port = await freePort();
+    expect((await start(String(port))).port).to.equal(port);
+  },
+  "http.trust_proxy": differs(
+    each(guess("192.0.2.1"), guess("192.0.2.2")),
+    "true",
+    [
+      [401, 429],
+      [401, 401],
+    ],
+    { LIMITS_WRONG_KEYS_PER_MINUTE: "1" },
+  ),
+  "http.key_in_query": differs(status(`/api/segment?key=${adminKey}`, { key: null }), "true", [401, 200]),
+  "http.cors.origins": differs(
+    async (service) => {
+      const response = await service.fetch("/api/segment", { headers: { origin: "https://a.example" } });
+      return response.headers.get("access-control-allow-origin");
+    },
+    "https://a.example",
+    [null, "https://a.example"],
+  ),
+  // Three limits of time end something well before the shipped ones would.
+  "http.slow_sender_ms": async ({ start }) => {
+    const socket = await openSocket((await start("100")).port);
+    let closed = false;
+    socket.on("error", () => {}).on("close", () => (closed = true));
+    socket.resume().write("GET / HTTP/1.1\r\nHost: a\r\n");
+    await until("the connection is closed", () => closed, 10_000);
+  },
+  "http.slow_reader_ms": async ({ start }) => {
+    const service = await start("100");
+    const socket = await unread(service);
+    const { server } = service.service;
+    const open = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+    server.closeIdleConnections();
+    await until("the connection is closed", async () => (await open()) === 0, 10_000);
+    socket.destroy();
+  },
+  "limits.store_deadline_ms": async ({ start }) => {
+    const service = await start("100");
+    expect(await posted("/api/metric/points", [point])(service)).to.equal(200);
+    const held = holdReads(service);
+    expect(await status(query)(service)).to.equal(503);
+    held.release();
+  },
+  "http.drain_ms": async ({ start }) => {
+    const stopWhileUnderWay = async (value?: string) => {
+      const service = await start(value);
+      const socket = await holdOne(service);
+      const answer = readAnswer(socket);
+      const stopped = service.stop();
+      if (value === undefined) socket.write("x".repeat(100));
+      const { status } = await answer;
+      await stopped;
+      return status;
+    };
+    expect(await stopWhileUnderWay(), "as shipped").to.equal(400);
+    expect(await stopWhileUnderWay("0"), "without time to finish").to.equal(0);
+  },
+  data_dir: filesAt("ledger.db", (dir) => dir),
+  tables_file: async (trial) => {
+    const file = join(trial.dir, "tables.json");
+    writeFileSync(file, '[{ "name": "pet", "identities": ["chip"], "default_identity": "chip" }]');
+    await differs(posted("/collect/json/web?table=pet", { chip: "1" }), file, [404, 200])(trial);
+  },
+  roles: differs(segments, "worker", [200, 404]),
+  "log.level": async ({ name, dir }) => {
+    const warns = async (level: string) => {
+      // A name that is nearly one of a setting is worth a warning.
+      const environment = { DATA_DIR: join(dir, level), DATA_DIRS: "x", [name]: level };
+      const { child, listening, ended, err } = startChild(environment);
+      await listening;
+      child.kill("SIGTERM");
+      await ended;
+      return err().includes("DATA_DIRS");
+    };
+    expect(await Promise.all([warns("warn"), warns("error")])).to.deep.equal([true, false]);
+  },
+  pepper: async ({ start, dir }) => {
+    const own = { DATA_DIR: dir };
+    await (await start("p".repeat(32), own)).stop({ keep: true });
+    await (await start("p".repeat(32), own)).stop({ keep: true });
+    const error = await start("q".repeat(32), own).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(String(error)).to.match(/PEPPER/);
+  },
+  admin_key: differs(status("/api/segment", { key: OTHER_KEY }), OTHER_KEY, [401, 200]),
+  "entities.url": filesAt("entities.db", (dir) => `sqlite:${dir}`),
+  "metrics.url": filesAt("metrics.db", (dir) => `sqlite:${dir}`),
+  "metrics.token": async ({ start }) => {
+    const seen = new Set<string | undefined>();
+    const server = createServer((request, response) => {
+      seen.add(request.headers.authorization);
+      response.writeHead(401, { "content-type": "application/json" }).end("{}");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      const url = `influxdb://127.0.0.1:${(server.address() as AddressInfo).port}/?org=o&bucket=b&token=of-the-url`;
+      await start(undefined, { METRICS_URL: url }).catch(() => {});
+      expect([...seen])
+        .to.include("Token of-the-url")
+        .and.not.include("Token of-the-setting");
+      await start("of-the-setting", { METRICS_URL: url }).catch(() => {});
+      expect([...seen]).to.include("Token of-the-setting");
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  },
+  "metrics.keep": differs(posted("/api/metric/points", [{ ...point, ts: point.ts - 72 * HOUR }]), "1d", [200, 400]),
+  "jobs.url": async ({ start }) => {
+    const stores = async (service: TestService) =>
+      ((await dataOf(service, "/ready", {})) as { stores: { name: string }[] }).stores.map(({ name }) => name);
+    expect(await stores(await start())).to.not.include("jobs");
+    expect(await stores(await start(`redis://127.0.0.1:${await freePort()}`))).to.include("jobs");
+  },
+  "history.keep": async ({ name, dir }) => {
+    const cutOffs: number[] = [];
+    for (const environment of [{}, { [name]: "1h" }]) {
+      const settings = { DATA_DIR: dir, PORT: "0", ADMIN_KEY: adminKey, ...environment };
+      const service = await compose(readSettings(settings), () => NOW, openLog("silent"));
+      service.stores.history.expire = async (before) => void cutOffs.push(before);
+      let rounds = 0;
+      service.stores.idempotency.forget = async () => {
+        rounds += 1;
+      };
+      await service.listen();
+      await until("the history was maintained", () => rounds > 0);
+      await service.stop();
+    }
+    expect(cutOffs.map(Math.floor)).to.deep.equal([NOW - HOUR]);
+  },
+  "deletions.keep": async ({ start, dir }) => {
+    const own = { DATA_DIR: dir };
+    let now = NOW;
+    const options = { clock: () => now };
+    const first = await start(undefined, own, options);
+    const path = await deleteAnn(first);
+    await until("it is completed", async () => (await dataOf(first, path, {})).completed === true);
+    now += 2 * HOUR;
+    expect(await status(path)(first)).to.equal(200);
+    await first.stop({ keep: true });
+    // The service looks once a second what is open, and at every 60th look what is to be forgotten.
+    const { setTimeout: timer } = globalThis;
+    globalThis.setTimeout = ((work: () => void, ms: number, ...rest: []) =>
+      timer(work, ms === 1_000 ? 1 : ms, ...rest)) as typeof timer;
+    try {
+      const second = await start("1h", own, options);
+      await until("the request is forgotten", async () => (await status(path)(second)) === 404);
+    } finally {
+      globalThis.setTimeout = timer;
+    }
+  },
+  "deletions.targets": async ({ start }) => {
+    const crm = await remoteSystem();
+    try {
+      await deleteAnn(await start(JSON.stringify([{ name: "crm", url: crm.url, token: "t" }])));
+      await until("the target was called", () => crm.calls.length > 0);
+      expect(crm.calls[0]?.authorization).to.equal("Bearer t");
+    } finally {
+      await crm.close();
+    }
+  },
+  "limits.url_bytes": differs(status(`/api/segment/${"a".repeat(300)}`), "256", [404, 414]),
+  "limits.header_bytes": differs(
+    status("/api/segment", { headers: { "x-long": "a".repeat(2000) } }),
+    "1024",
+    [200, 431],
+  ),
+  "limits.identity_bytes": differs(status(`/api/entity/user/email/${"a".repeat(20)}`), "16", [404, 400]),
+  "limits.query_parameters": differs(
+    status(`/health?${Array.from({ length: 20 }, (_, i) => `p${i}=1`).join("&")}`),
+    "16",
+    [200, 400],
+  ),
+  "limits.nesting": differs(posted("/collect/json/web", { _uid: "ann", x: [[[[[[1]]]]]] }), "4", [200, 400]),
+  "limits.body_bytes": differs(status("/api/metric", padded(web)), "1024", [200, 413]),
+  "limits.write_body_bytes": differs(status("/api/metric/points", padded([point])), "1024", [200, 413]),
+  "limits.line_bytes": differs(
+    async (service) => {
+      const body = JSON.stringify({ _uid: "ann", x: "x".repeat(300) });
+      const { errors } = await dataOf(service, "/collect/json/web", { method: "POST", body, headers: ndjson });
+      return (errors as { code: string }[]).map(({ code }) => code);
+    },
+    "256",
+    [[], ["too_long"]],
+  ),
+  "limits.inflation": differs(
+    status("/collect/json/web", {
+      method: "POST",
+      body: gzipSync(
+        Array.from({ length: 200 }, (_, i) => `{"_uid":"u${i}","x":"${randomBytes(300).toString("hex")}"}\n`).join(""),
+      ),
+      headers: { ...ndjson, "content-encoding": "gzip" },
+    }),
+    "1",
+    [200, 413],
+  ),
+  "limits.entity_segments": differs(
+    async (service) => (await dataOf(service, "/collect/json/web", { method: "POST", json: [person] })).message_count,
+    "1",
+    [1, 0],
+  ),
+  "limits.batch_series": differs(posted("/api/metric", [web, web]), "1", [200, 413]),
+  "limits.buckets": differs(codes(query), "10", [[], ["too_many_buckets"]]),
+  "limits.answer_values": differs(codes(query), "10", [[], ["too_many_values"]]),
+  "limits.answer_slots": differs(codes(query), "10", [[], ["too_many_slots"]]),
+  "limits.read_bytes": async ({ start }) => {
+    const batch = (id: string) =>
+      Array.from({ length: 100 }, (_, i) => ({ ...web, dimension_id: `${id}${i}`, range: "2080d", interval: "2d" }));
+    const points = [...batch("s"), ...batch("t")].map(({ dimension_id }) => ({ ...point, dimension_id }));
+    for (const [value, second] of [
+      [undefined, 200],
+      [String(2 ** 20), 503],
+    ] as const) {
+      const service = await start(value, { CACHE_COLUMNS_BYTES: "0" });
+      expect(await posted("/api/metric/points", points)(service)).to.equal(200);
+      const held = holdReads(service);
+      const first = posted("/api/metric", batch("s"))(service);
+      await until("the first read is under way", () => held.count > 0);
+      const before = held.count;
+      const other = posted("/api/metric", batch("t"))(service);
+      if (second === 200) await until("the second one is, too", () => held.count > before);
+      else expect(await other).to.equal(second);
+      held.release();
+      expect([await first, await other]).to.deep.equal([200, second]);
+    }
+  },
+  "limits.batch_points": differs(posted("/api/metric/points", [point, point]), "1", [200, 413]),
+  "limits.requests_per_key": differs(besideOther(segments), "1", [200, 429]),
+  "limits.requests": differs(besideOther(segments), "1", [200, 503]),
+  "limits.unsent_bytes": differs(
+    async (service) => {
+      const socket = await unread(service);
+      const result = await posted("/api/metric", large)(service);
+      socket.destroy();
+      return result;
+    },
+    "65536",
+    [200, 503],
+  ),
+  "limits.wrong_keys_per_minute": differs(each(guess("a"), guess("a")), "1", [
+    [401, 401],
+    [401, 429],
+  ]),
+  "limits.rate_per_key": differs(each(segments, segments), "1", [
+    [200, 200],
+    [200, 429],
+  ]),
+  "cache.columns_bytes": differs(readsOfStore, "0", [1, 2], { CACHE_ANSWERS_BYTES: "0" }),
+  "cache.answers_bytes": differs(readsOfStore, "0", [1, 2], { CACHE_COLUMNS_BYTES: "0" }),
+  "recorder.tick_ms": async ({ start }) => {
+    const service = await start("10");
+    const { counts } = service.service.stores;
+    const { unsaved } = counts;
+    let looks = 0;
+    counts.unsaved = (...asked) => {
+      looks += 1;
+      return unsaved.apply(counts, asked);
+    };
+    // As shipped it looks once a second.
+    await until("it looked 40 times", () => looks >= 40, 20_000);
+  },
+};
