@@ -28,12 +28,18 @@ describe("P16: callers who go", () => {
   for (const [route, when, rest] of bodies) {
     it(`of ${route} ${when} leave nothing behind`, async () => {
       const head = `${route} HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json\r\n`;
+      let begun = 0;
+      const begins = () => {
+        begun += 1;
+      };
+      service.service.server.on("request", begins);
       const sockets = await Promise.all(Array.from({ length: CALLERS }, () => openSocket(service.port)));
       for (const socket of sockets) {
         socket.on("error", () => {});
         socket.write(`${head}${rest}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await until("every request has begun", () => begun === CALLERS);
+      service.service.server.off("request", begins);
       for (const [i, socket] of sockets.entries()) i % 2 === 0 ? socket.destroy() : socket.resetAndDestroy();
       await until("their connections are gone", async () => (await connectionsOf(service)) === 0);
       await until("their requests are over", async () => (await requestsOf(service)) === 0);

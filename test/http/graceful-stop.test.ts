@@ -3,6 +3,7 @@ import { Agent, request } from "node:http";
 import { expect } from "chai";
 import { openSocket, readAnswer } from "../support/raw-request.js";
 import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
 
 const post = (service: TestService, length: number) =>
   `POST /api/metric HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
@@ -63,7 +64,7 @@ describe("P23: a graceful stop", () => {
     socket.write(get);
     expect((await readAnswer(socket)).status).to.equal(200);
     const stopped = service.stop();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until("it listens no more", () => !service.service.server.listening);
     const answer = readAnswer(socket);
     socket.write(get);
     for (const since = performance.now(); performance.now() - since < 500; );
@@ -79,7 +80,8 @@ describe("P23: a graceful stop", () => {
     await begun;
     const stopped = service.stop();
     const answer = readAnswer(socket);
-    setTimeout(() => socket.write(series.slice(10)), 400);
+    await until("it listens no more", () => !service.service.server.listening);
+    socket.write(series.slice(10));
     expect(await answer).to.include({ status: 200, closed: true });
     await stopped;
   });
