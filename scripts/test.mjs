@@ -13,18 +13,14 @@ const rest = args.filter((arg) => arg !== "--long");
 setUp();
 
 const folder = mkdtempSync(join(tmpdir(), "entity-metrics-test-"));
-const summary = join(folder, "summary.json");
 const mocha = [
   join(root, "node_modules/mocha/bin/mocha.js"),
   "--reporter",
   join(root, "scripts/reporter.cjs"),
   "--exit",
 ];
-// Mocha's workers end without writing what they covered, and what is loaded by require cannot be told from what is imported.
-const plain = ["--no-config", "--extension", "ts"];
-const underCoverage = [...plain, "--node-option", "import=tsx/esm", "--timeout", "120000"];
-const inParallel = ["--parallel", "--jobs", String(Math.min(4, availableParallelism()))];
-const how = process.env.NODE_V8_COVERAGE ? underCoverage : inParallel;
+const jobs = Math.min(4, availableParallelism());
+const plain = ["--no-config", "--extension", "ts", "--node-option", "import=tsx/esm"];
 /** How the paths of tests begin that run once more with every store on a server. */
 const ON_SERVERS = [
   "test/http/",
@@ -34,8 +30,8 @@ const ON_SERVERS = [
   "test/metrics/recorder-year",
   "test/metrics/slot-races",
 ];
-/** Opening a service there takes a good second, and several test processes share the servers. */
-const ON_SERVERS_TIMEOUT_MS = 120_000;
+/** Opening a service on servers takes a good second, and several test processes share them; coverage slows all tests. */
+const SLOW_TIMEOUT_MS = 120_000;
 
 let stopped = false;
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => (stopped = true));
@@ -43,12 +39,12 @@ const runs = [];
 const named = rest.some((arg) => arg.endsWith(".test.ts"));
 if (long) {
   const files = named ? rest : ["test/long/**/*.test.ts", ...rest];
-  runs.push(await run([...plain, "--node-option", "import=tsx/esm", "--timeout", "0", ...files]));
+  runs.push(await run([...plain, "--timeout", "0", ...files]));
 } else if (named) {
   runs.push(await run(rest));
 } else {
-  runs.push(await run([...how, ...slowFirst(), ...rest]));
-  if (!stopped) runs.push(await runOnServers());
+  runs.push(...(await runFiles(slowFirst(), rest)));
+  if (!stopped) runs.push(...(await runOnServers()));
 }
 rmSync(folder, { recursive: true, force: true });
 const passes = runs.reduce((sum, run) => sum + run.passes, 0);
@@ -64,18 +60,33 @@ async function runOnServers() {
   if (missing.length > 0) {
     const pending = [`${ON_SERVERS.join(", ")} once more with every store on a server (${missing.join(", ")} not set)`];
     const required = Boolean(process.env.REQUIRE_ENGINES);
-    return { passes: 0, failures: required ? 1 : 0, pending, failed: [], status: 0 };
+    return [{ passes: 0, failures: required ? 1 : 0, pending, failed: [], status: 0 }];
   }
   process.stdout.write(`== once more with every store on a server: ${ON_SERVERS.join(", ")}\n`);
-  const files = slowFirst().filter((file) => ON_SERVERS.some((start) => file.startsWith(start)));
-  return run([...how, "--timeout", String(ON_SERVERS_TIMEOUT_MS), ...files, ...rest], { TEST_STORES: "servers" });
+  const all = slowFirst();
+  const unknown = ON_SERVERS.filter((start) => !all.some((file) => file.startsWith(start)));
+  if (unknown.length > 0) throw new Error(`No test file begins with ${unknown.join(", ")}`);
+  const files = all.filter((file) => ON_SERVERS.some((start) => file.startsWith(start)));
+  return runFiles(files, ["--timeout", String(SLOW_TIMEOUT_MS), ...rest], { TEST_STORES: "servers" });
+}
+
+/**
+ * Runs files in several processes at once: workers of one mocha, or under coverage a mocha for each share of the files, as workers
+ * end without writing what they covered.
+ */
+async function runFiles(files, mochaArgs, env) {
+  if (!process.env.NODE_V8_COVERAGE)
+    return [await run(["--parallel", "--jobs", String(jobs), ...files, ...mochaArgs], env)];
+  const shares = Array.from({ length: jobs }, (_, share) => files.filter((_, index) => index % jobs === share));
+  const slow = ["--timeout", String(SLOW_TIMEOUT_MS)];
+  return Promise.all(shares.map((share) => run([...plain, ...slow, ...share, ...mochaArgs], env)));
 }
 
 /** Runs mocha; hands out its counts, what failed, what it did not run, and its exit code. */
 async function run(mochaArgs, env = {}) {
-  rmSync(summary, { force: true });
+  const summary = join(mkdtempSync(join(folder, "run-")), "summary.json");
   const status = await runChild([...mocha, ...mochaArgs], { env: { ...env, TEST_SUMMARY: summary } });
-  return { ...counts(), status };
+  return { ...counts(summary), status };
 }
 
 /** Every test file, those of the folders that take longest first, so that no worker is left with one at the end. */
@@ -89,7 +100,7 @@ function slowFirst() {
 }
 
 /** What the reporter noted; a run that died before its end is a failure. */
-function counts() {
+function counts(summary) {
   try {
     return JSON.parse(readFileSync(summary, "utf8"));
   } catch {
