@@ -49,9 +49,11 @@ function buildIsStale() {
   return !existsSync(stamp) || readFileSync(stamp, "utf8") !== inputsDigest();
 }
 
+const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.build.json", "tsconfig.browser.json"];
+
 function inputsDigest() {
   const digest = createHash("sha256");
-  for (const path of ["package-lock.json", "tsconfig.json", "tsconfig.build.json", ...filesUnder("src")]) {
+  for (const path of [...inputs, ...filesUnder("src")]) {
     const { size, mtimeMs } = statSync(join(root, path));
     digest.update(`${path} ${size} ${mtimeMs}\n`);
   }
@@ -63,15 +65,10 @@ export function build() {
   const digest = inputsDigest();
   const fresh = join(root, `dist.${process.pid}`);
   try {
-    step("Building (tsc)", () =>
-      run(process.execPath, [
-        join(root, "node_modules/typescript/bin/tsc"),
-        "-p",
-        "tsconfig.build.json",
-        "--outDir",
-        fresh,
-      ]),
-    );
+    step("Building (tsc)", () => {
+      const service = compile("tsconfig.build.json", fresh);
+      return service.status === 0 ? compile("tsconfig.browser.json", fresh) : service;
+    });
     for (const path of filesUnder("src")) {
       if (extname(path) !== ".ts") cpSync(join(root, path), join(fresh, path.slice("src/".length)));
     }
@@ -81,6 +78,10 @@ export function build() {
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
+}
+
+function compile(config, folder) {
+  return run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", config, "--outDir", folder]);
 }
 
 /** Files below a folder of the project, in order, as paths from its root. */

@@ -66,7 +66,16 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     may: (to) => to.startsWith("downstream/") || portsAndTypes.includes(to) || leaves.test(to),
     words: "a target imports ports, types and leaves",
   },
-  { who: /^dashboard\//, may: (to) => to.startsWith("dashboard/"), words: "the dashboard speaks to /api alone" },
+  {
+    who: /^dashboard\//,
+    may: (to) => /^(dashboard|client)\//.test(to),
+    words: "the dashboard speaks to /api, through the client",
+  },
+  {
+    who: /^client\//,
+    may: (to) => /^(client|http)\//.test(to),
+    words: "the client takes types of http, and nothing that runs",
+  },
 ];
 
 describe("the architecture", () => {
@@ -86,6 +95,13 @@ describe("the architecture", () => {
 
   it("never imports a test or a file outside src", () => {
     expect(imports.filter((line) => line.ours && line.to.startsWith(".."))).to.deep.equal([]);
+  });
+
+  it("leaves nothing of the server in what a browser loads: the client takes types of http alone", () => {
+    const lines = files.filter(({ path }) => path.startsWith("client/")).flatMap(({ code }) => code.split("\n"));
+    const taken = lines.filter((line) => /^(import|export) .* from "(\.\.\/|[^./])/.test(line));
+    expect(taken).to.have.length.above(5);
+    expect(taken.filter((line) => !/^(import|export) type /.test(line))).to.deep.equal([]);
   });
 
   it("keeps Koa, drivers, the environment and the machine's clock out of the domains", () => {
@@ -162,7 +178,7 @@ describe("the architecture", () => {
   it("describes the wire in http alone", () => {
     const schemas = imports.filter(({ to }) => /^(@sinclair\/typebox|koa-bodyparser)$/.test(to));
     expect(schemas).to.have.length.above(10);
-    expect(schemas.filter(({ from }) => !from.startsWith("http/"))).to.deep.equal([]);
+    expect(schemas.filter(({ from }) => !/^(http|client)\//.test(from))).to.deep.equal([]);
   });
 
   it("ships with every package that it imports", () => {

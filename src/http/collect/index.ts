@@ -74,7 +74,7 @@ const collectQuery = {
 };
 
 /** `data` of the answer to a request. */
-const CollectTally = Type.Object(
+export const CollectTally = Type.Object(
   {
     message_count: Type.Integer({ minimum: 0, description: "Messages that were taken in." }),
     rejected_count: Type.Integer({ minimum: 0, description: "Messages that were not." }),

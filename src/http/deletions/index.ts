@@ -31,7 +31,7 @@ const requestIdShape = { pattern: "^[0-9a-f]{20}-[0-9]{1,12}$" };
 const RequestId = Type.String({ ...requestIdShape, description: "Identifier of the deletion request." });
 
 /** `data` of the answers to DELETE of an entity and to its status. */
-const DeletionRequest = Type.Object(
+export const DeletionRequest = Type.Object(
   {
     request_id: RequestId,
     completed: Type.Boolean({ description: "Whether nothing of the profile is left anywhere." }),

@@ -50,7 +50,7 @@ const EntityMeta = Type.Object(
   { title: "EntityMeta", additionalProperties: false },
 );
 
-const entityAnswer = success("EntityAnswer", Entity, { meta: Type.Optional(EntityMeta) });
+export const entityAnswer = success("EntityAnswer", Entity, { meta: Type.Optional(EntityMeta) });
 
 const { table, fieldname, fieldval } = entityPath;
 

@@ -18,12 +18,12 @@ const PointTime = Type.Unsafe<number | string>({
   oneOf: [Type.Integer(), Type.String({ pattern: "^[0-9]{1,16}$" })],
 });
 
-const Point = Type.Object(
+export const Point = Type.Object(
   { ...series, value: Type.Number(), ts: PointTime },
   { title: "Point", description: "The value of one series in one slot.", additionalProperties: false },
 );
 
-const BlockOfPoints = Type.Object(
+export const Block = Type.Object(
   {
     series: Type.Array(Type.Object(series, { title: "Series", additionalProperties: false }), { minItems: 1 }),
     ts: Type.Array(PointTime, { minItems: 1 }),
@@ -37,7 +37,7 @@ const BlockOfPoints = Type.Object(
 );
 
 /** A body of type `application/json`, for the document. */
-export const PointsBody = Type.Unsafe<unknown>({ oneOf: [Type.Array(Point, { minItems: 1 }), BlockOfPoints] });
+export const PointsBody = Type.Unsafe<unknown>({ oneOf: [Type.Array(Point, { minItems: 1 }), Block] });
 
 /** The block without its lists' items: these are checked where they are read, at a hundred times the speed. */
 export const PointBlock = Type.Object(

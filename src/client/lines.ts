@@ -1,0 +1,43 @@
+import { NotReached } from "./request.js";
+
+/** The values of a response of NDJSON, one after the other as they come. Leaving the loop ends the response. */
+export async function* readLines<T>(response: Response): AsyncGenerator<T, void, void> {
+  const decoder = new TextDecoder();
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { value, done } = await reader.read().catch((error) => {
+        throw error?.name === "AbortError" ? error : new NotReached("The response broke off", { cause: error });
+      });
+      const lines = (rest + decoder.decode(value, { stream: !done })).split("\n");
+      rest = done ? "" : (lines.pop() ?? "");
+      for (const line of lines) if (line !== "") yield JSON.parse(line) as T;
+      if (done) return;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** Bodies of NDJSON of the values, each of at most `most` lines and about `length` characters, and how many lines it has. */
+export async function* linesOf(
+  values: Iterable<unknown> | AsyncIterable<unknown>,
+  most: number,
+  length: number,
+): AsyncGenerator<{ readonly body: string; readonly count: number }, void, void> {
+  let lines: string[] = [];
+  let held = 0;
+  const body = () => ({ body: lines.join(""), count: lines.length });
+  for await (const value of values) {
+    const line = `${JSON.stringify(value)}\n`;
+    if (lines.length > 0 && (lines.length === most || held + line.length > length)) {
+      yield body();
+      lines = [];
+      held = 0;
+    }
+    lines.push(line);
+    held += line.length;
+  }
+  if (lines.length > 0) yield body();
+}

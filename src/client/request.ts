@@ -1,0 +1,130 @@
+/** How a client reaches the service. */
+export interface ClientOptions {
+  /** Base address, such as `https://metrics.example.com`; what stands behind a path prefix is reached with it. */
+  readonly url: string;
+  /** API key, or what hands it out for each request; without one only keyless routes answer. */
+  readonly key?: string | (() => string | undefined);
+  /** How often a request is sent at most when the service is busy (429, 503) or not reached; 5 when absent, 1 never repeats. */
+  readonly tries?: number;
+  /** Longest wait between two tries, ms; 30,000 when absent. A longer `Retry-After` of the service ends the tries. */
+  readonly longestWaitMs?: number;
+  /** What sends; the platform's `fetch` when absent. */
+  readonly fetch?: typeof fetch;
+}
+
+/** What can be said for one call. */
+export interface CallOptions {
+  /** Ends the request, its waits and its stream; the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** One thing that is wrong with a request: where, for programs, and for people. */
+export interface Issue {
+  readonly code: string;
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The service answered, and not with a success. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  /** HTTP status. */
+  readonly status: number;
+  readonly issues: readonly Issue[];
+  /** When the service wants to be asked again, ms from its response; undefined when it does not say. */
+  readonly retryAfterMs: number | undefined;
+  /** `data` beside the errors, where a route gives some. */
+  readonly data: unknown;
+
+  constructor(status: number, body: unknown, retryAfterMs: number | undefined) {
+    const { message, errors, data } = (body ?? {}) as { message?: string; errors?: Issue[]; data?: unknown };
+    super(errors?.[0]?.message ?? message ?? `The service answered ${status}`);
+    this.status = status;
+    this.issues = errors ?? [];
+    this.retryAfterMs = retryAfterMs;
+    this.data = data ?? undefined;
+  }
+}
+
+/** The service was not reached, or its response broke off. `cause` is what the platform says. */
+export class NotReached extends Error {
+  override readonly name = "NotReached";
+}
+
+export interface Sent {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** From the base address on, with its query. */
+  readonly path: string;
+  readonly type?: string;
+  readonly body?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly accept?: string;
+}
+
+export type Send = (sent: Sent, options?: CallOptions) => Promise<Response>;
+
+/**
+ * Sends requests that are safe to repeat, again when the service is busy or not reached: after `Retry-After`, or else after waits that
+ * double, of which a random half is left out (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). Rejects
+ * with `ApiError` for every status that is no success, and with `NotReached`.
+ */
+export function sender({ url, key, tries = 5, longestWaitMs = 30_000, fetch: ask = fetch }: ClientOptions): Send {
+  const base = url.replace(/\/+$/, "");
+  return async ({ method, path, type, body, headers, accept = "application/json" }, { signal } = {}) => {
+    for (let tried = 1; ; tried++) {
+      const held = typeof key === "function" ? key() : key;
+      const init: RequestInit = {
+        method,
+        headers: {
+          accept,
+          ...(held === undefined ? {} : { authorization: held }),
+          ...(type === undefined ? {} : { "content-type": type }),
+          ...headers,
+        },
+        redirect: "error",
+        ...(body === undefined ? {} : { body: body as NonNullable<RequestInit["body"]> }),
+        ...(signal === undefined ? {} : { signal }),
+      };
+      const outcome = await ask(`${base}${path}`, init).then(accepted, (error) => {
+        if (signal?.aborted) throw signal.reason;
+        return new NotReached(`No response from ${base}`, { cause: error });
+      });
+      if (outcome instanceof Response) return outcome;
+      const wait = waitAfter(outcome, tried);
+      if (tried >= tries || wait === undefined || wait > longestWaitMs) throw outcome;
+      await pause(wait, signal);
+    }
+  };
+}
+
+async function accepted(response: Response): Promise<Response | ApiError> {
+  if (response.ok) return response;
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const body = await response.json().catch(() => undefined);
+  return new ApiError(response.status, body, seconds >= 0 ? seconds * 1000 : undefined);
+}
+
+/** ms until the next try; undefined when another one cannot help. */
+function waitAfter(error: ApiError | NotReached, tried: number): number | undefined {
+  if (error instanceof ApiError) {
+    if (error.status !== 429 && error.status !== 503) return undefined;
+    if (error.retryAfterMs !== undefined) return error.retryAfterMs;
+  }
+  const most = 500 * 2 ** (tried - 1);
+  return most / 2 + Math.random() * (most / 2);
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,153 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "chai";
+import { ApiError, type Client, createClient, NotReached } from "../../src/client/client.js";
+import { startService, type TestService } from "../support/service.js";
+
+/** What a promise rejects with. */
+const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => expect.fail("the call did not reject"),
+    (error) => error,
+  );
+
+describe("the client", () => {
+  let service: TestService;
+  let client: Client;
+  const hour = 3_600_000;
+  const now = Date.UTC(2026, 0, 2, 12);
+
+  before(async () => {
+    service = await startService({}, { clock: () => now });
+    client = createClient({ url: `${service.url}/`, key: service.key });
+  });
+  after(() => service.stop());
+
+  it("writes points and reads series back, all by one request, each in its place", async () => {
+    const at = (id: string, value: number) =>
+      ({ dimension: "stream", dimension_id: id, dimension_type: "size", ts: now - 4 * hour, value }) as const;
+    expect(await client.writePoints([at("web", 3), at("app", 4)])).to.deep.equal({ point_count: 2 });
+    const series = { dimension: "stream", dimension_type: "size", range: "1d", interval: "2h" };
+    const answers = await client.metrics([
+      { ...series, dimension_id: "web" },
+      { ...series, dimension: "no such dimension", dimension_id: "x" },
+      { ...series, dimension_id: "app" },
+    ]);
+    expect(answers.map(({ values }) => values.map(({ value }) => value))).to.deep.equal([[3], [], [4]]);
+    const [, refused] = answers;
+    expect(refused !== undefined && "errors" in refused ? refused.errors[0]?.code : undefined).to.equal(
+      "unknown_dimension",
+    );
+  });
+
+  it("sends messages of any number, says what was rejected where, and reads a profile", async () => {
+    async function* people() {
+      for (let i = 0; i < 1_100; i++) yield i === 700 ? { city: "nobody's" } : { _uid: `c-${i}`, segments: ["all"] };
+    }
+    const tallies = [];
+    for await (const tally of client.collect("web", people())) tallies.push(tally);
+    expect(tallies.map(({ first, message_count }) => [first, message_count])).to.deep.equal([
+      [0, 500],
+      [500, 499],
+      [1_000, 100],
+    ]);
+    expect(tallies[1]?.errors[0]?.path).to.equal("line 201");
+    const { data, meta } = await client.entity("user", "_uid", "c-5");
+    expect(data).to.deep.equal({ _uid: "c-5", segments: ["all"] });
+    expect(meta?.by_fields).to.include("_uid");
+  });
+
+  it("walks every page of a list, whatever stands in an id", async () => {
+    for (const id of ["a/b", "ü?&=", "z"]) await client.putSegment(id, { name: `Name of ${id}` });
+    const found = [];
+    for await (const { id } of client.segments({ limit: 1 })) found.push(id);
+    expect(found).to.include.members(["a/b", "ü?&=", "z"]);
+    expect(new Set(found).size).to.equal(found.length);
+    expect(await client.removeSegment("a/b")).to.deep.equal({ id: "a/b" });
+  });
+
+  it("asks for an erasure and says whether it is complete", async () => {
+    const { request_id, completed } = await client.erase("user", "_uid", "c-6");
+    expect(completed).to.equal(false);
+    expect((await client.erasure(request_id)).request_id).to.equal(request_id);
+  });
+
+  it("rejects with what the service says is wrong", async () => {
+    const error = await errorOf(client.entity("user", "no such field", "x"));
+    expect(error).to.be.instanceOf(ApiError).that.includes({ status: 400 });
+    expect((error as ApiError).issues[0]).to.have.keys("code", "path", "message");
+    const wrong = createClient({ url: service.url, key: "em_no_such_key_0123456789abcdef" });
+    expect(await errorOf(wrong.metrics([])))
+      .to.be.instanceOf(ApiError)
+      .that.includes({ status: 401 });
+  });
+});
+
+describe("the client and a service that cannot answer", () => {
+  let server: Server;
+  let url: string;
+  let asked: number;
+  let answer: RequestListener;
+
+  beforeEach(async () => {
+    asked = 0;
+    server = createServer((request, response) => {
+      asked++;
+      request.resume();
+      answer(request, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const busy: RequestListener = (_, response) => response.writeHead(503, { "retry-after": "0" }).end("{}");
+  const ready: RequestListener = (_, response) => response.end('{"status":200,"message":"success","data":[]}');
+
+  it("asks again when it is busy, as soon as it says", async () => {
+    answer = (request, response) => (asked < 4 ? busy : ready)(request, response);
+    expect(await createClient({ url }).metrics([])).to.deep.equal([]);
+    expect(asked).to.equal(4);
+  });
+
+  it("gives up after as many tries as it may, or when it would have to wait for longer than it may", async () => {
+    answer = busy;
+    const error = await errorOf(createClient({ url, tries: 3 }).metrics([]));
+    expect(error).to.be.instanceOf(ApiError).that.includes({ status: 503, retryAfterMs: 0 });
+    expect(asked).to.equal(3);
+    answer = (_, response) => response.writeHead(429, { "retry-after": "60" }).end("{}");
+    expect(await errorOf(createClient({ url }).metrics([]))).to.include({ status: 429, retryAfterMs: 60_000 });
+    expect(asked).to.equal(4);
+  });
+
+  it("does not ask again what was refused", async () => {
+    answer = (_, response) =>
+      response.writeHead(400).end('{"errors":[{"code":"x","path":"y","message":"It is wrong"}]}');
+    expect(await errorOf(createClient({ url }).metrics([]))).to.include({ message: "It is wrong" });
+    expect(asked).to.equal(1);
+  });
+
+  it("says that it was not reached, and why", async () => {
+    answer = (request) => request.socket.destroy();
+    const error = await errorOf(createClient({ url, tries: 1 }).metrics([]));
+    expect(error).to.be.instanceOf(NotReached).that.has.property("cause");
+  });
+
+  it("ends a request, and the wait for another try, by the caller's signal", async () => {
+    const stop = new AbortController();
+    answer = (_, response) => {
+      response.writeHead(503, { "retry-after": "20" }).end("{}");
+      setImmediate(() => stop.abort(new Error("no longer wanted")));
+    };
+    const waiting = errorOf(createClient({ url }).metrics([], { signal: stop.signal }));
+    expect(await waiting).to.include({ message: "no longer wanted" });
+    answer = () => {};
+    const gone = AbortSignal.abort(new Error("not wanted at all"));
+    expect(await errorOf(createClient({ url }).metrics([], { signal: gone }))).to.include({
+      message: "not wanted at all",
+    });
+  });
+});

@@ -1,0 +1,75 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { readme } from "../support/readme.js";
+import { startReal } from "../support/real-service.js";
+import { adminKey } from "../support/service.js";
+import { root } from "../support/source-tree.js";
+
+describe("README's example of the client", function () {
+  this.timeout(120_000);
+  let dir: string;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  });
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, args, { cwd: dir, encoding: "utf8", env: { ...process.env, KEY: adminKey } });
+
+  it("is checked by the compiler in a project of its own, and runs", async () => {
+    const [, example = ""] = /```ts client\n([\s\S]*?)```/.exec(readme) ?? [];
+    const service = await startReal(join(dir, "data"));
+    try {
+      mkdirSync(join(dir, "node_modules/@types"), { recursive: true });
+      symlinkSync(root, join(dir, "node_modules/entity-metrics"));
+      symlinkSync(join(root, "node_modules/@types/node"), join(dir, "node_modules/@types/node"));
+      writeFileSync(join(dir, "package.json"), '{ "type": "module" }');
+      const compilerOptions = {
+        strict: true,
+        module: "NodeNext",
+        target: "ES2023",
+        types: ["node"],
+        skipLibCheck: true,
+      };
+      writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["example.ts"] }));
+      writeFileSync(join(dir, "example.ts"), example.replace("http://127.0.0.1:8080", service.url));
+      const compiled = run(join(root, "node_modules/typescript/bin/tsc"), "-p", dir);
+      expect(compiled.status, compiled.stdout).to.equal(0);
+      const { status, stdout, stderr } = run("example.js");
+      expect(status, stderr).to.equal(0);
+      expect(stdout).to.equal("1\n0\n");
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it("is held to the types of the service's own schemas", () => {
+    mkdirSync(join(dir, "node_modules"), { recursive: true });
+    symlinkSync(root, join(dir, "node_modules/entity-metrics"));
+    writeFileSync(join(dir, "package.json"), '{ "type": "module" }');
+    const compilerOptions = {
+      strict: true,
+      module: "NodeNext",
+      target: "ES2023",
+      lib: ["ES2023", "DOM"],
+      types: [],
+      skipLibCheck: true,
+    };
+    writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["wrong.ts"] }));
+    const wrong = [
+      'import { createClient } from "entity-metrics/client";',
+      'const client = createClient({ url: "" });',
+      "client.metrics([{ dimension: 7 }]);",
+      'client.metrics([{ no_such_field: "x" }]);',
+      'client.putExperience("id", { audience: "a" });',
+      "client.erase('user', '_uid', 'x').then(({ completed }) => completed.length);",
+    ];
+    writeFileSync(join(dir, "wrong.ts"), wrong.join("\n"));
+    const { status, stdout } = run(join(root, "node_modules/typescript/bin/tsc"), "-p", dir);
+    expect(status).to.not.equal(0);
+    expect([...stdout.matchAll(/wrong\.ts\((\d+),/g)].map(([, line]) => Number(line))).to.deep.equal([3, 4, 5, 6]);
+  });
+});
