@@ -134,6 +134,13 @@ describe("the architecture", () => {
     expect(pausing.map(({ path }) => path)).to.deep.equal([]);
   });
 
+  it("decides in one place what of the series in memory is valid", () => {
+    const caching = imports.filter(({ from, to }) => to === "lru-cache" && !from.startsWith("keys/"));
+    expect(caching.map(({ from }) => from)).to.deep.equal(["metrics/cache/epochs"]);
+    const checking = files.filter(({ code }) => /\.isCurrent\(/.test(code)).map(({ path }) => path);
+    expect(checking.filter((path) => !path.startsWith("metrics/cache/"))).to.deep.equal([]);
+  });
+
   it("names an engine only in stores, config and compose", () => {
     const elsewhere = files.filter(({ path }) => !/^(stores|config|compose|commands)(\/|$)/.test(path));
     expect(
