@@ -7,7 +7,7 @@ export interface ReplayParts extends ErasingParts {
 }
 
 /** Requests that are erased at once. Stores make few calls of them, each well below a deadline. */
-const PAGE = 50;
+const PAGE = 200;
 
 /**
  * Brings entity data that may come from a backup up to the ledger: erases every request again that was accepted since the

@@ -35,13 +35,13 @@ describe("P25: the replay of the ledger over entity data", () => {
     stage = undefined;
   });
 
-  const REQUESTS = amount(120, 60);
+  const REQUESTS = amount(220, 20);
   it("asks each target of our own for what the ledger keeps of each request, completed or open, and verifies it twice", async () => {
     const own = place("cache", false);
     const at = await open({ more: [own.target] });
     const expected: ErasureSubject[] = [];
     for (let index = 0; index < REQUESTS; index += 1) {
-      if (index % 40 === 0) await at.profile([person(index)]);
+      if (index % 10 === 0) await at.profile([person(index)]);
       const requestId = await at.erasure.request("user", person(index));
       if (index % 2 === 0) await at.erasure.run(requestId);
       const deletion = await at.stores.ledger.find(requestId);
@@ -52,16 +52,20 @@ describe("P25: the replay of the ledger over entity data", () => {
     own.state.erased.length = 0;
     own.state.verified.length = 0;
     await at.erasure.replay();
-    expect(own.state.erased).to.have.deep.members(expected);
-    expect(own.state.verified).to.have.deep.members([...expected, ...expected]);
-  });
+    expect(byRequest(own.state.erased)).to.deep.equal(byRequest(expected));
+    expect(byRequest(own.state.verified)).to.deep.equal(byRequest([...expected, ...expected]));
+  }).timeout(60_000);
 
-  it("calls no remote target", async () => {
+  it("erases again what the ledger notes as done, and calls no remote target", async () => {
+    const own = place("cache", false);
     const crm = place("crm", true);
-    const at = await open({ more: [crm.target] });
-    await at.erasure.request("user", person(1));
+    const at = await open({ more: [own.target, crm.target] });
+    const requestId = await at.erasure.request("user", person(1));
+    await at.erasure.run(requestId);
+    expect((await at.stores.ledger.find(requestId))?.done).to.include.members(["profile", "cache", "crm"]);
     await at.erasure.replay();
-    expect([...crm.state.erased, ...crm.state.verified]).to.deep.equal([]);
+    expect(own.state.erased).to.have.length(2);
+    expect(crm.state.erased).to.have.length(1);
   });
 
   it("does not repeat what the data has seen", async () => {
@@ -95,6 +99,10 @@ describe("P25: the replay of the ledger over entity data", () => {
     expect(await at.erasure.replay().catch((error: unknown) => error)).to.equal(unreachable);
   });
 });
+
+function byRequest(subjects: readonly ErasureSubject[]): ErasureSubject[] {
+  return [...subjects].sort((a, b) => (a.requestId < b.requestId ? -1 : 1));
+}
 
 async function messageOf(work: Promise<unknown>): Promise<string | undefined> {
   return work.then(
