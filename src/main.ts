@@ -6,7 +6,7 @@ import { failpointFrom } from "./failpoint.js";
 import { scopes } from "./keys/api-key.js";
 import { mintKey } from "./keys/mint-key.js";
 import { openLog } from "./log.js";
-import { type FirstKey, firstLines, keepInFile, startFailure } from "./start-output.js";
+import { type FirstKey, firstLines, keepInFile, startErrorText } from "./start-output.js";
 
 // What this process writes is for its owner alone.
 process.umask(0o077);
@@ -16,7 +16,7 @@ try {
   settings = readSettings(process.env);
   await serve(settings);
 } catch (error) {
-  process.stderr.write(`${startFailure(error, settings)}\n`);
+  process.stderr.write(`${startErrorText(error, settings)}\n`);
   process.exit(1);
 }
 

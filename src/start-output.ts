@@ -47,7 +47,7 @@ function quoted(path: string): string {
 }
 
 /** Why a start failed, in one line and without a secret. */
-export function startFailure(error: unknown, settings: Pick<Settings, "http"> | undefined): string {
+export function startErrorText(error: unknown, settings: Pick<Settings, "http"> | undefined): string {
   if (error instanceof StartError) return oneLine(error.message);
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   const place = settings === undefined ? "" : `${settings.http.host}:${settings.http.port}`;

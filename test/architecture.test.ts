@@ -200,6 +200,13 @@ describe("the architecture", () => {
     expect(sorted[Math.floor(sorted.length / 2)]).to.be.at.most(100);
   });
 
+  it("calls what is wrong with input an issue and what is thrown an error, with no third word", () => {
+    const declared =
+      /\b(?:const|let|function|class|interface|type) \{? ?(\w*(?:problem|trouble|refusal|complaint|failure|fault\b)\w*)/gi;
+    const names = files.flatMap(({ path, code }) => [...code.matchAll(declared)].map(([, name]) => `${path} ${name}`));
+    expect(names.filter((name) => !/default/i.test(name))).to.deep.equal([]);
+  });
+
   it("never says any", () => {
     expect(
       files.filter(({ code }) => /(:|\bas|<|\|)\s*any\b(?! )|\bany\[\]/.test(code)).map(({ path }) => path),

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { readSettings } from "../src/config.js";
 import { StartError } from "../src/errors.js";
-import { startFailure } from "../src/start-output.js";
+import { startErrorText } from "../src/start-output.js";
 
 describe("why a start failed", () => {
   const { http } = readSettings({ HOST: "h", PORT: "81" });
@@ -28,6 +28,6 @@ describe("why a start failed", () => {
     ["what is no error", "boom", "entity-metrics cannot start: boom"],
   ];
   for (const [what, error, words] of rows) {
-    it(`is one line for ${what}`, () => expect(startFailure(error, { http })).to.equal(words));
+    it(`is one line for ${what}`, () => expect(startErrorText(error, { http })).to.equal(words));
   }
 });

@@ -26,7 +26,7 @@ export async function openStores(parts: OpenParts): Promise<Stores> {
       ...jobs,
       probes: engines.flatMap(({ probes }) => probes),
       serviceErrorOf: (error) =>
-        engines.map((engine) => engine.serviceErrorOf(error)).find((failure) => failure !== undefined),
+        engines.map((engine) => engine.serviceErrorOf(error)).find((error) => error !== undefined),
       close,
     };
   } catch (error) {

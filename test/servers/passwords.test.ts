@@ -6,7 +6,7 @@ import { systemClock } from "../../src/clock.js";
 import { compose } from "../../src/compose.js";
 import { readSettings } from "../../src/config.js";
 import { openLog } from "../../src/log.js";
-import { startFailure } from "../../src/start-output.js";
+import { startErrorText } from "../../src/start-output.js";
 import { type ChildService, startChild } from "../support/child-service.js";
 import { freePort } from "../support/free-port.js";
 import { collectThrough } from "../support/process-set.js";
@@ -173,7 +173,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
         const settings = readSettings({ DATA_DIR: folder.dir, PEPPER: testPepper, PORT: "0", ...environment });
         const line = await compose(settings, systemClock, openLog("silent")).then(
           (service) => service.stop().then(() => "it started"),
-          (error: unknown) => startFailure(error, settings),
+          (error: unknown) => startErrorText(error, settings),
         );
         expect(line).to.match(words);
         expectNone([line]);

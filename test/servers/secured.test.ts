@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { startFailure } from "../../src/start-output.js";
+import { startErrorText } from "../../src/start-output.js";
 import type { ChildService } from "../support/child-service.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { collectThrough, isCompleteIn, removeThrough, statusOf } from "../support/process-set.js";
@@ -191,7 +191,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       const settings = { pepper: filled.pepper, entities: { url: own }, limits: { store_deadline_ms: 3000 } };
       const said = await startService(settings).then(
         (service) => service.stop().then(() => "it started"),
-        (error: unknown) => startFailure(error, undefined),
+        (error: unknown) => startErrorText(error, undefined),
       );
       return said.replace(`ENTITIES_URL: MongoDB at ${servers.mongod.host} `, "");
     }

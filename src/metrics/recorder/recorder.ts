@@ -54,15 +54,15 @@ export function createRecorder(parts: RecorderParts): Recorder {
   return {
     async tick() {
       let more = false;
-      const failures: unknown[] = [];
+      const errors: unknown[] = [];
       for (const step of steps) {
         try {
           more = (await step()) || more;
         } catch (error) {
-          failures.push(error);
+          errors.push(error);
         }
       }
-      if (failures.length > 0) throw failures[0];
+      if (errors.length > 0) throw errors[0];
       return more;
     },
   };
@@ -80,7 +80,7 @@ function expireSeries({ clock, series, keep }: RecorderParts): () => Promise<boo
   };
 }
 
-/** After failures it waits longer, up to this, ms. */
+/** After ticks that failed it waits longer, up to this, ms. */
 const LONGEST_WAIT_MS = 5_000;
 
 /** A recorder at work. */
@@ -92,18 +92,18 @@ export interface RunningRecorder {
 /** Ticks the recorder every `tickMs`, never two at once, at once again while more is left, until it is stopped. */
 export function runRecorder(recorder: Recorder, tickMs: number, log: Log): RunningRecorder {
   const stopping = new AbortController();
-  let failures = 0;
+  let failedTicks = 0;
 
   /** Resolves with the pause after the tick, ms. */
   async function tick(): Promise<number> {
     try {
       const more = await recorder.tick();
-      failures = 0;
+      failedTicks = 0;
       return more ? 0 : tickMs;
     } catch (error) {
-      failures += 1;
-      log.error({ err: error, failures }, "the recorder failed and will try again");
-      return Math.max(tickMs, backoff(failures + 1, tickMs, LONGEST_WAIT_MS));
+      failedTicks += 1;
+      log.error({ err: error, failures: failedTicks }, "the recorder failed and will try again");
+      return Math.max(tickMs, backoff(failedTicks + 1, tickMs, LONGEST_WAIT_MS));
     }
   }
 

@@ -35,10 +35,10 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
 
 /** Throws a `StartError` when the server cannot be used. */
 async function requireUsable({ check }: Probe, url: string): Promise<void> {
-  const problem = await check().catch((error: unknown) => {
+  const reason = await check().catch((error: unknown) => {
     throw new StartError(`METRICS_URL: InfluxDB at ${url} is not there`, { cause: error });
   });
-  if (problem !== undefined) throw new StartError(`METRICS_URL: InfluxDB at ${url}: ${problem}`);
+  if (reason !== undefined) throw new StartError(`METRICS_URL: InfluxDB at ${url}: ${reason}`);
 }
 
 /** Points of this measurement name the source from which the bucket is filled, and whether that is finished. Only this file reads them. */

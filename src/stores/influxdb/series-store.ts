@@ -175,11 +175,11 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       return await work();
     } catch (error) {
       const status = statusOf(error);
-      const failure = requestError(error);
-      if (failure.kind === "internal" || [201, 401, 403, 404].includes(status ?? 0))
+      const serviceError = requestError(error);
+      if (serviceError.kind === "internal" || [201, 401, 403, 404].includes(status ?? 0))
         log.error({ status }, `InfluxDB did not accept a ${what}`);
       if (status === undefined && !closing.aborted) bucket.check().catch(() => {});
-      throw failure;
+      throw serviceError;
     }
   }
 }

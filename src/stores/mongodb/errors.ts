@@ -113,8 +113,8 @@ const DUPLICATE = 11000;
 /** Whether a write failed for the sole reason that a unique value was there already. */
 export function isDuplicate(error: unknown): boolean {
   if (!(error instanceof Error) || isUnconfirmed(error)) return false;
-  const failures = writeErrorsOf(error);
-  return failures.length > 0 ? failures.every(({ code }) => code === DUPLICATE) : codeOf(error) === DUPLICATE;
+  const writeErrors = writeErrorsOf(error);
+  return writeErrors.length > 0 ? writeErrors.every(({ code }) => code === DUPLICATE) : codeOf(error) === DUPLICATE;
 }
 
 /** Positions, in a write of many documents, of those that were refused as duplicates; throws any other error. */
@@ -130,7 +130,7 @@ function writeErrorsOf(error: Error): { code: number; index: number }[] {
   return writeErrors === undefined ? [] : [writeErrors].flat();
 }
 
-/** Whether what was written beside the failures may not be kept by a majority. */
+/** Whether what was written beside the writes that failed may not be kept by a majority. */
 function isUnconfirmed(error: Error): boolean {
   const { result } = error as { result?: { getWriteConcernError?: () => unknown } };
   return result?.getWriteConcernError?.() !== undefined;
