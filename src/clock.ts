@@ -1,4 +1,4 @@
-/** The time now, Unix ms. Handed to whoever needs it, so that only this file asks the machine. */
+/** The time now, Unix ms. Passed to each part that needs it, so that only this file asks the machine. */
 export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();

@@ -278,7 +278,7 @@ function retryWhileUnavailable(work: () => Promise<void>, { stores, log }: Surro
   });
 }
 
-/** Ms. Where several processes use the same stores, each look is a question to a server, and wake-up calls make up for the pause. */
+/** Ms from one sweep to the next. Where several processes share the stores, each sweep queries a server, and wake-up calls make up for the longer pause. */
 function sweepEvery({ shared, wakeUpOutlives }: Stores): number {
   return shared && wakeUpOutlives ? 30_000 : 1_000;
 }

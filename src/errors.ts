@@ -27,7 +27,7 @@ export interface ValidationIssue {
   readonly message: string;
 }
 
-/** An error that a caller is told about in its own words. Every other error is told as `internal`, without its text. */
+/** An error whose own words the caller gets. Every other error is answered as `internal`, without its text. */
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
   readonly issues: readonly ValidationIssue[];

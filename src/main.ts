@@ -36,7 +36,7 @@ async function serve(settings: Settings): Promise<void> {
   );
   process.send?.({ listens: address });
   process.on("uncaughtException", (error) => {
-    log.error({ err: error }, "an error that nobody caught ends the process");
+    log.error({ err: error }, "an uncaught error ends the process");
     process.exit(1);
   });
 

@@ -4,7 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 export interface Meters {
   /** A request that was answered: its route pattern (never its URL), status, and seconds it took. */
   request(method: string, route: string, status: number, seconds: number): void;
-  /** A new counter; calling it adds one, or as many as told. With `label` it counts each value of that label by itself. */
+  /** A new counter; calling it adds `by`, 1 by default. With `label` it counts each value of that label by itself. */
   counter(name: string, help: string, label?: string): (by?: number, value?: string) => void;
   /** A new gauge, read whenever `/metrics` is asked for. One that cannot be read is left out. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
@@ -18,7 +18,7 @@ export interface Probe {
   readonly name: string;
   /** Whether the service is of no use without it. */
   readonly required: boolean;
-  /** Rejects when it is away; resolves with a word when something about it is not as it should be. */
+  /** Rejects when the store is unreachable; resolves with a note when it works with a restriction, else with undefined. */
   check(): Promise<string | undefined>;
 }
 

@@ -24,7 +24,7 @@ describe("settings", () => {
     return path;
   };
 
-  it("are the shipped ones when nothing else is said", () => {
+  it("are the shipped ones by default", () => {
     const settings = readSettings({});
     expect(settings.http).to.include({ host: "127.0.0.1", port: 8080 });
     expect(settings.entities.url).to.equal("sqlite:");
@@ -36,7 +36,7 @@ describe("settings", () => {
     });
   });
 
-  it("are told apart from names in the environment that are nearly theirs", () => {
+  it("are distinguished from names in the environment that are nearly theirs", () => {
     const environment = {
       METRIC_KEEP: "1d",
       LIMIT_BODY_BYTES: "1",

@@ -57,7 +57,7 @@ describe("README", function () {
         this.skip();
       }
       const service = await started(`exec ${blockOf("start")}`, terminal);
-      await until("it has told where the key is", () => service.output().includes("docs in a browser"));
+      await until("it has printed where the key is", () => service.output().includes("docs in a browser"));
       expect(existsSync(join(dir, "data", "first-key"))).to.equal(!terminal);
       expect(service.output()).to.match(terminal ? /shown this once:\s+em_/ : /Your API key is in .*first-key/);
 

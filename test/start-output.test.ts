@@ -19,7 +19,7 @@ describe("why a start failed", () => {
       "h is not an address of this machine: set HOST to one that is",
     ],
     [
-      "a name that nobody knows",
+      "an unknown host name",
       failed("ENOTFOUND", "getaddrinfo"),
       "h is not an address of this machine: set HOST to one that is",
     ],

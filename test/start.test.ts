@@ -42,7 +42,7 @@ describe("starting the service", () => {
     return service.err();
   };
 
-  it("makes a first key with every scope, in a file for its owner alone when nobody is at a terminal, and never shows it", async () => {
+  it("makes a first key with every scope, in a file for its owner alone without a terminal, and never shows it", async () => {
     const service = start({ LOG_LEVEL: "trace" });
     const address = await service.listening;
     const file = join(dir, "data", "first-key");

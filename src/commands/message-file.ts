@@ -48,11 +48,11 @@ async function* elementsOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGe
 
 /**
  * Cuts a JSON array into its elements, as its text comes in, in memory of one element. Each comes as one line of JSON, with
- * the number of the line on which it begins. Elements are told apart, not checked.
+ * the number of the line on which it begins. Elements are separated, not checked.
  */
 export class ArraySplitter {
   #line = 1;
-  /** Brackets that are open: 1 between elements and in those that are not objects or arrays. */
+  /** Brackets that are open: 1 between elements, and in an element that is no object or array. */
   #depth = 0;
   #ended = false;
   #inString = false;

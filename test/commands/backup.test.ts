@@ -66,7 +66,7 @@ describe("npm run backup", function () {
     await restored.stop();
   });
 
-  it("puts the ledger apart where it is told to, and replaces earlier copies", async () => {
+  it("puts the ledger into a folder of its own with --ledger, and replaces earlier copies", async () => {
     for (let run = 0; run < 2; run += 1) {
       expect((await backUp(join(copies, "data"), "--ledger", join(copies, "ledger"))).code).to.equal(0);
     }
@@ -74,7 +74,7 @@ describe("npm run backup", function () {
     expect(readdirSync(join(copies, "ledger"))).to.deep.equal(["ledger.db"]);
   });
 
-  it("brings nobody back who was erased after the copy was made", async () => {
+  it("does not bring back an entity that was erased after the copy was made", async () => {
     await collect(1);
     expect((await backUp(copies)).code).to.equal(0);
     expect((await service.fetch("/api/me/email/person-1%40example.com")).status).to.equal(200);

@@ -88,7 +88,7 @@ describe("ingest", function () {
     ["min", 1],
     ["last", 2],
   ] as const) {
-    it(`folds a slot by ${aggregation} when told so`, async () => {
+    it(`folds a slot by ${aggregation} when an option says so`, async () => {
       const path = file("fold.csv", "ts,value\n1717200000,1\n1717200001000,3\n1717200002,2\n");
       const args = ["--dimension", "stream", "--dimension-id", aggregation, "--aggregation", aggregation];
       expect(await ingest(path, ...args)).to.include({ code: 0 });

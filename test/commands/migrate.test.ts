@@ -243,7 +243,7 @@ function questions({ people, erased, requestIds }: FilledFolder): string[] {
   ];
 }
 
-/** What does not depend on the moment of an answer. */
+/** The parts of a response that do not depend on its time. */
 async function answerOf(service: TestService, path: string): Promise<object> {
   const answer = await service.fetch(path);
   const { data, meta, errors } = (await answer.json()) as { data?: unknown; meta?: unknown; errors?: unknown };

@@ -2,7 +2,7 @@ import type { CopyRecord, Part, PartSource, PartTarget, ProfileSource, ProfileTa
 import { Progress } from "../progress.js";
 import { Checksum, type Comparison, canonical } from "./comparison.js";
 
-/** In this order: whoever is erased is known before anything of them could be read. */
+/** In this order: an erasure is known before any data of its entity could be read. */
 const parts: readonly Part[] = [
   "deletions",
   "entity keys",

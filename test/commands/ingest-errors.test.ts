@@ -11,7 +11,7 @@ import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
 
-describe("ingest in trouble", function () {
+describe("ingest, when the service fails or rejects points", function () {
   this.timeout(60_000);
   let dir: string;
   let csv: string;
