@@ -148,6 +148,15 @@ describe("the architecture", () => {
     ).to.deep.equal([]);
   });
 
+  it("reads the scheme of an engine's URL in open-stores, in its own folder and in commands; others ask what an engine says of itself", () => {
+    const reading = files.filter(
+      ({ path, code }) =>
+        /(startsWith|includes|test|match|===)\(? ?["'`]?[^\n]*\b(sqlite|mongodb|influxdbs?|rediss?):/.test(code) &&
+        !/^(stores\/(open-stores$|[^/]+\/)|commands\/)/.test(path),
+    );
+    expect(reading.map(({ path }) => path)).to.deep.equal([]);
+  });
+
   it("imports engines lazily, and each engine's driver only in its own folder", () => {
     const drivers = /^(@photostructure\/sqlite|node:sqlite|mongodb|@influxdata\/influxdb-client|bullmq|ioredis)$/;
     expect(imports.filter(({ from, to }) => drivers.test(to) && !from.startsWith("stores/"))).to.deep.equal([]);

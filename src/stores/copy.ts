@@ -105,7 +105,7 @@ export interface ProfileSource {
   close(): Promise<void>;
 }
 
-/** An engine for profiles that is being filled. It serves nobody until it is finished. */
+/** An engine for profiles that is being filled. No service starts on it until it is finished. */
 export interface ProfileTarget {
   readonly parts: { readonly [P in Part]: PartTarget<CopyRecords[P]> };
   /**
@@ -141,7 +141,7 @@ export interface SeriesTarget {
   close(): Promise<void>;
 }
 
-/** The id of a record that is told apart by several values. */
+/** The id of a record that several values identify. */
 export function compositeId(...values: readonly (string | number)[]): string {
   return JSON.stringify(values);
 }

@@ -3,7 +3,7 @@ import { StartError } from "../errors.js";
 
 const BASE64 = "base64:";
 
-/** The bytes that the setting PEPPER names: those of its text, or those that it writes as `base64:…`. */
+/** The bytes that the setting PEPPER names: its text, or what it writes as `base64:…`. */
 export function pepperBytes(setting: string): Uint8Array {
   if (!setting.startsWith(BASE64)) return Buffer.from(setting, "utf8");
   const bytes = Buffer.from(setting.slice(BASE64.length), "base64");
@@ -11,7 +11,7 @@ export function pepperBytes(setting: string): Uint8Array {
   return bytes;
 }
 
-/** Tells peppers apart. A keyed hash of a fixed text tells nothing of the key. */
+/** Identifies a pepper. A keyed hash of a fixed text says nothing about the key. */
 export function pepperFingerprint(pepper: Uint8Array): string {
   return createHmac("sha256", pepper).update("entity-metrics pepper").digest("hex");
 }

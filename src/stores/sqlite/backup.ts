@@ -4,14 +4,14 @@ import { StartError } from "../../errors.js";
 import { backup, DatabaseSync } from "./connection.js";
 import type { Folders } from "./folder.js";
 
-/** Pages copied before others get a turn. */
+/** Pages copied before other work runs. */
 const PAGES_A_STEP = 1000;
 
 /** The name of a copy while it is not whole. */
 const partOf = (to: string) => `${to}.partial`;
 
 /**
- * Copies a database as it is at this moment, whatever is written to it meanwhile, also by another process. The copy is
+ * Copies a database as it is now, whatever is written to it meanwhile, also by another process. The copy is
  * checked, durable and appears under its name when it is whole; one that was there before is replaced. When it fails nothing of it is left.
  */
 export async function copyDatabase(
@@ -38,7 +38,7 @@ export function removePart(to: string): void {
 async function copyInto(fresh: string, from: string, onProgress: (done: number, pages: number) => void): Promise<void> {
   const source = new DatabaseSync(from, { timeout: 10_000 });
   try {
-    // An open read transaction pins the moment: without it every write of another process would start the copy anew.
+    // An open read transaction pins a snapshot: without it every write of another process would restart the copy.
     source.exec("BEGIN");
     source.prepare("SELECT count(*) FROM sqlite_schema").get();
     await backup(source, fresh, {
@@ -79,7 +79,7 @@ export interface Destination {
 
 /**
  * Refuses destinations that are files of the running data, or lie in its folders, by whatever path or link they are reached:
- * files and folders are told apart by device and inode.
+ * files and folders are compared by device and inode.
  */
 export function refuseLiveFiles({ data, entities, metrics }: Folders, destinations: readonly Destination[]): void {
   const folders = [data, entities, metrics];

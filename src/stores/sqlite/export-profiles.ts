@@ -159,7 +159,7 @@ interface ExportedTable<Row, R extends CopyRecord> {
   readonly records: (rows: Row[]) => R[] | Promise<R[]>;
 }
 
-/** Reads a table that nobody writes to meanwhile. */
+/** Reads a table of a locked folder. */
 function exportTable<Row, R extends CopyRecord>(db: Database, table: ExportedTable<Row, R>): PartSource<R> {
   const { from, keys, records } = table;
   const counted = db.prepare(`SELECT count(*) AS count FROM ${from}`);

@@ -10,7 +10,7 @@ export const historySchema = `
   CREATE INDEX IF NOT EXISTS message_entity ON message (entity);
   CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);`;
 
-/** Rows that one step of `expire` removes: other requests get a turn in between. */
+/** Rows that one step of `expire` removes: other requests run in between. */
 const AT_ONCE = 1_000;
 
 /** The archive in `entities.db`; `sqliteEntityStore` adds to it. */

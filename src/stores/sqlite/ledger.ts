@@ -4,7 +4,7 @@ import { type Database, inTransaction } from "./connection.js";
 import { addKeys } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
 
-/** `erased_entity` and `erased_identity` are what suppression asks; they are written with the request, in one transaction. */
+/** `forgotten_deletion` holds the number of the newest request that was ever removed after `deletions.keep`. */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, table_name TEXT NOT NULL, identity TEXT NOT NULL,
@@ -18,7 +18,7 @@ export const ledgerSchema = `
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);`;
 
-/** Deletion requests in `ledger.db`. Whoever ran one when the file was last open is gone: nobody else can have it open now. */
+/** Deletion requests in `ledger.db`. Leases of an earlier process end when it is opened: only this process can have the file open. */
 export function sqliteLedger(db: Database, entities: Database): Ledger {
   const sql = statements(db);
   const isAsFound = scopeCheck(entities);
@@ -31,7 +31,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     return row && deletionOf(row);
   }
 
-  /** Says again who is suppressed by a request. A cut-off that is there never goes down. */
+  /** Writes what a request suppresses. Idempotent; a stored cut-off never goes down. */
   function suppress(sequence: number, deletion: Pick<Deletion, "entities" | "hashes" | "cutOff">): void {
     for (const entity of deletion.entities) sql.addEntity.run(entity, sequence);
     for (const hash of deletion.hashes) sql.addIdentity.run(hash, sequence, deletion.cutOff);
@@ -173,7 +173,7 @@ function scopeCheck(entities: Database) {
     [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
 }
 
-/** A write that may be lost in a power cut, as it would only be made again; it does not wait for the disk. */
+/** A write that a power cut may lose, since it is repeated; it does not wait for the disk. */
 function unhurried<T>(db: Database, work: () => T): T {
   db.exec("PRAGMA synchronous = NORMAL");
   try {

@@ -94,7 +94,7 @@ export function membershipRows(db: Database) {
   };
 }
 
-/** Profiles that one step changes: other requests get a turn in between. */
+/** Profiles that one step changes: other requests run in between. */
 const AT_ONCE = 1_000;
 
 /** Ends every membership of a segment, and forgets the statements about it. */

@@ -64,7 +64,7 @@ interface Row {
 
 /** Lists series of which `metrics.db` holds a chunk; `rows` is the room for the chunks of one series. */
 export function seriesList(db: Database, rows: number): SeriesStore["list"] {
-  // Begins at ?2 in the order of the UTF-8 bytes. A series that retention has emptied may have its row for a moment.
+  // Begins at ?2 in the order of the UTF-8 bytes. A series that retention has emptied may briefly keep its row.
   const select = db.prepare(`SELECT dimension_id AS id, type FROM series
     WHERE dimension = ?1 AND dimension_id >= ?2 AND dimension_id <> ?3
     AND EXISTS (SELECT 1 FROM chunk WHERE chunk.id >= series.id * ?4 AND chunk.id < (series.id + 1) * ?4)

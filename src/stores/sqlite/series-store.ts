@@ -24,10 +24,10 @@ const CHUNKS = 2 ** 20;
 const PLANES = planes.length;
 const planeNumber: Readonly<Record<Plane, number>> = { recorder: 0, clients: 1 };
 
-/** Rows removed in one transaction, so that nobody waits for long. */
+/** Rows removed in one transaction: other requests run in between. */
 const EXPIRED_AT_ONCE = 2_000;
 
-/** Slots read before others get their turn, and what a window counts for besides its slots. */
+/** Slots read before other requests run, and what a window counts for besides its slots. */
 const READ_AT_ONCE = 200_000;
 const WINDOW_COST = 500;
 

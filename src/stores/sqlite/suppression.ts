@@ -32,7 +32,7 @@ export function suppressionIn(db: Database) {
   };
 }
 
-/** Who must not come back. */
+/** Suppression in `ledger.db`. */
 export function sqliteSuppression(db: Database): Suppression {
   const { cutOffs, erased } = suppressionIn(db);
   return { cutOffs: async (hashes) => cutOffs(hashes), erased: async (ids) => erased(ids) };
