@@ -4,7 +4,7 @@ import { similarNames } from "./config/environment.js";
 import { readSettings, type Settings } from "./config.js";
 import { failpointFrom } from "./failpoint.js";
 import { scopes } from "./keys/api-key.js";
-import { mintKey } from "./keys/mint-key.js";
+import { mintKey } from "./keys/verify-key.js";
 import { openLog } from "./log.js";
 import { type FirstKey, firstLines, keepInFile, startErrorText } from "./start-output.js";
 

@@ -1,9 +1,8 @@
 import { Argument, Command } from "commander";
 import { systemClock } from "../clock.js";
 import { readSettings } from "../config.js";
-import { type Scope, scopes } from "../keys/api-key.js";
-import type { KeyStore } from "../keys/key-store.js";
-import { mintKey } from "../keys/mint-key.js";
+import { type KeyStore, type Scope, scopes } from "../keys/api-key.js";
+import { mintKey } from "../keys/verify-key.js";
 import { openKeys } from "../stores/open-stores.js";
 import { runCommand, UsageError } from "./run-command.js";
 

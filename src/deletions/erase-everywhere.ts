@@ -1,4 +1,4 @@
-import type { EntityStore } from "../entities/entity-store.js";
+import type { EntityStore } from "../entities/ports.js";
 import type { Failpoint } from "../failpoint.js";
 import { type Deletion, dataIdsOf, PROFILE } from "./deletion.js";
 import type { SealedIdentities } from "./erasure-scope.js";

@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { EntityId, StoredEntity } from "../entities/entity.js";
 import { decodeDocument } from "../entities/entity-document.js";
-import type { EntityKeys } from "../entities/entity-keys.js";
-import type { EntityStore } from "../entities/entity-store.js";
 import type { HashIdentity, Identity, IdentityHash } from "../entities/identity.js";
+import type { EntityKeys, EntityStore } from "../entities/ports.js";
 import { batchSealing, type Sealing } from "../entities/sealed.js";
 import type { Deletion, SealedList } from "./deletion.js";
 

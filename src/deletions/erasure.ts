@@ -1,9 +1,8 @@
 import { KeyedMutex } from "../async/keyed-mutex.js";
 import { withTimeLimit } from "../async/time-limit.js";
 import type { Clock } from "../clock.js";
-import type { EntityKeys } from "../entities/entity-keys.js";
-import type { EntityStore } from "../entities/entity-store.js";
 import type { HashIdentity, Identity } from "../entities/identity.js";
+import type { EntityKeys, EntityStore } from "../entities/ports.js";
 import type { Sealing } from "../entities/sealed.js";
 import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";

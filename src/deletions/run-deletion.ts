@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.js";
-import type { EntityKeys } from "../entities/entity-keys.js";
+import type { EntityKeys } from "../entities/ports.js";
 import type { Log } from "../log.js";
 import { type Deletion, isStuck, PROFILE } from "./deletion.js";
 import {

@@ -1,7 +1,6 @@
 import { ownStages } from "../deletions/deletion.js";
 import type { DownstreamTarget } from "../deletions/ports.js";
-import type { History } from "../entities/history.js";
-import type { MembershipIndex } from "../entities/membership-index.js";
+import type { History, MembershipIndex } from "../entities/ports.js";
 import { StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import { type RemoteTarget, remoteTarget } from "./remote-target.js";

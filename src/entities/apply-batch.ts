@@ -1,19 +1,14 @@
 import { pacer } from "../async/yielding.js";
+import { ServiceError } from "../errors.js";
 import { againstWriters } from "./against-writers.js";
-import type { BatchMessage } from "./batch-message.js";
-import type { EntityId } from "./entity.js";
-import { encodeDocument } from "./entity-document.js";
-import type { EntityKeys } from "./entity-keys.js";
-import type { Commit, EntityStore } from "./entity-store.js";
-import { eraseUnreadable } from "./erase-unreadable.js";
-import { type FoundProfiles, findProfiles } from "./find-profiles.js";
-import type { History } from "./history.js";
-import type { PlanLimits } from "./limit-check.js";
-import type { MembershipIndex } from "./membership-index.js";
-import { encodeMessage } from "./message.js";
-import { type BatchPlan, planBatch, type RefusedMessage } from "./plan-batch.js";
-import { type BatchSealing, batchSealing } from "./sealed.js";
-import type { Suppression } from "./suppression.js";
+import type { OpenProfile } from "./component.js";
+import { type EntityId, idsOf, type StoredEntity } from "./entity.js";
+import { decodeDocument, encodeDocument } from "./entity-document.js";
+import type { IdentityHash } from "./identity.js";
+import { type BatchMessage, encodeMessage } from "./message.js";
+import { type BatchPlan, type FoundProfiles, type PlanLimits, planBatch, type RefusedMessage } from "./plan-batch.js";
+import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "./ports.js";
+import { type BatchSealing, batchSealing, type Sealing } from "./sealed.js";
 
 export interface BatchParts {
   readonly entities: EntityStore;
@@ -105,4 +100,55 @@ function segmentsOf({ messages }: BatchPlan): Commit["segments"] {
     for (const id of message.message.segments?.add ?? []) if (!segments.has(id)) segments.set(id, message.table.name);
   }
   return Array.from(segments, ([id, table]) => ({ id, table }));
+}
+
+export interface ProfileSources {
+  readonly entities: Pick<EntityStore, "find">;
+  readonly suppression: Suppression;
+}
+
+/** Looks up what identities lead to, and what was asked to be erased of them. */
+export async function findProfiles(
+  { entities, suppression }: ProfileSources,
+  sealing: Sealing,
+  hashes: readonly IdentityHash[],
+): Promise<FoundProfiles> {
+  const [found, cutOffs] = await Promise.all([entities.find(hashes), suppression.cutOffs(hashes)]);
+  const live = [...found.profiles.values()];
+  const plain = await sealing.open(live.map(({ id, sealed }) => ({ entity: id, sealed })));
+  const pace = pacer();
+  const profiles = new Map<EntityId, OpenProfile>();
+  for (const [index, entity] of live.entries()) {
+    const bytes = plain[index];
+    if (bytes === undefined) continue;
+    profiles.set(entity.id, { entity, opened: { document: decodeDocument(bytes), bytes: bytes.length } });
+    await pace();
+  }
+  const unreadable = live.filter(({ id }) => !profiles.has(id));
+  return { owners: new Map(hashes.map((hash) => [hash, found.owners.get(hash)])), profiles, unreadable, cutOffs };
+}
+
+export interface EraseUnreadableParts {
+  readonly entities: EntityStore;
+  readonly memberships: MembershipIndex;
+  readonly history: History;
+  readonly entityKeys: EntityKeys;
+}
+
+/**
+ * Erases live profiles that could not be opened because their keys are destroyed: an erasure meant them, and its record may be
+ * forgotten. When the ledger never had a key of one, it may be the wrong ledger: nothing is erased, and this rejects. Safe to repeat.
+ */
+export async function eraseUnreadable(parts: EraseUnreadableParts, profiles: readonly StoredEntity[]): Promise<void> {
+  const { entities, memberships, history, entityKeys } = parts;
+  const destroyed = await entityKeys.destroyed(profiles.map(({ id }) => id));
+  if (profiles.some(({ id }) => !destroyed.has(id))) {
+    throw new ServiceError("unavailable", "The ledger has no key of a profile");
+  }
+  const ids = profiles.flatMap(idsOf);
+  await memberships.erase(ids);
+  await history.erase(ids);
+  await entityKeys.destroy(ids);
+  // Last: until then the next message that names a profile finds it again.
+  await entities.erase(ids);
 }

@@ -1,12 +1,9 @@
 import { KeyedMutex } from "../async/keyed-mutex.js";
 import { pacer } from "../async/yielding.js";
 import type { BatchParts } from "./apply-batch.js";
-import type { BatchMessage } from "./batch-message.js";
 import type { EntityId } from "./entity.js";
-import type { PlanLimits } from "./limit-check.js";
-import { segmentsNamedIn } from "./message.js";
-import type { RefusedMessage } from "./plan-batch.js";
-import { Room } from "./room.js";
+import { type BatchMessage, segmentsNamedIn } from "./message.js";
+import type { PlanLimits, RefusedMessage } from "./plan-batch.js";
 
 /** What is done with a part of a batch: `applyBatch`, or what only looks. */
 export type PartWork = (
@@ -111,4 +108,40 @@ function sumOf(weights: ReadonlyMap<EntityId, number>): number {
   let sum = 0;
   for (const bytes of weights.values()) sum += bytes;
   return sum;
+}
+
+/** Lets pieces of work run at the same time while together they weigh at most `most`; a heavier one runs alone. First come, first served. */
+export class Room {
+  readonly #most: number;
+  readonly #waiting: { readonly weight: number; readonly begin: () => void }[] = [];
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  async take<T>(weight: number, work: () => Promise<T>): Promise<T> {
+    const own = Math.min(weight, this.#most);
+    if (this.#waiting.length > 0 || !this.#fits(own)) {
+      await new Promise<void>((begin) => this.#waiting.push({ weight: own, begin }));
+    } else this.#taken += own;
+    try {
+      return await work();
+    } finally {
+      this.#taken -= own;
+      this.#letIn();
+    }
+  }
+
+  #fits(weight: number): boolean {
+    return this.#taken + weight <= this.#most;
+  }
+
+  #letIn(): void {
+    for (let next = this.#waiting[0]; next !== undefined && this.#fits(next.weight); next = this.#waiting[0]) {
+      this.#waiting.shift();
+      this.#taken += next.weight;
+      next.begin();
+    }
+  }
 }

@@ -2,12 +2,10 @@ import { groupedCalls } from "../async/grouped-calls.js";
 import { ServiceError, type ValidationIssue } from "../errors.js";
 import { applyBatch, type BatchParts, checkBatch } from "./apply-batch.js";
 import { applyInParts, MERGE_BYTES } from "./apply-in-parts.js";
-import type { BatchMessage } from "./batch-message.js";
 import type { Stamp } from "./entity.js";
 import type { HashIdentity } from "./identity.js";
-import type { LimitReason, PlanLimits } from "./limit-check.js";
-import type { Message } from "./message.js";
-import type { RefusedMessage } from "./plan-batch.js";
+import type { BatchMessage, Message } from "./message.js";
+import type { LimitReason, PlanLimits, RefusedMessage } from "./plan-batch.js";
 import type { Table } from "./tables.js";
 
 export interface CollectParts extends BatchParts {

@@ -1,11 +1,16 @@
-import type { BatchMessage } from "./batch-message.js";
 import type { Binding, EntityId, StoredEntity } from "./entity.js";
-import type { EntityDocument } from "./entity-document.js";
-import type { ProfileChange } from "./entity-store.js";
-import type { OpenProfile } from "./find-profiles.js";
+import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
 import { MembershipDraft } from "./memberships.js";
 import { Draft } from "./merge-attributes.js";
+import type { BatchMessage } from "./message.js";
+import type { ProfileChange } from "./ports.js";
+
+/** A stored profile, and what is sealed in it. */
+export interface OpenProfile {
+  readonly entity: StoredEntity;
+  readonly opened: OpenedDocument;
+}
 
 /** What several profiles say together. */
 export interface United {

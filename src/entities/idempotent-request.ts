@@ -2,7 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import { retry } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import { ServiceError } from "../errors.js";
-import type { Idempotency, IdempotentRequest } from "./idempotency.js";
+import type { Idempotency, IdempotentRequest } from "./ports.js";
 
 /** How long a request has its key for itself after each sign of progress, ms. */
 const LEASE_MS = 60_000;

@@ -1,7 +1,6 @@
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
-import type { History } from "./history.js";
-import type { Idempotency } from "./idempotency.js";
+import type { History, Idempotency } from "./ports.js";
 
 const EVERY_MS = 20_000;
 

@@ -1,6 +1,7 @@
 import type { Stamp } from "./entity.js";
 import type { EntityDocument, Json } from "./entity-document.js";
-import type { Identity } from "./identity.js";
+import type { Identity, IdentityHash } from "./identity.js";
+import type { Table } from "./tables.js";
 
 /** What a message says of segments: the full list (`full`, in `add`), or those joined and left. */
 export interface SegmentStatement {
@@ -34,4 +35,18 @@ export function documentOf({ attributes, identities }: Message, stamp: Stamp): E
 /** The bytes to seal. */
 export function encodeMessage({ identities, attributes, segments }: Message): Uint8Array {
   return Buffer.from(JSON.stringify({ identities, attributes, segments }));
+}
+
+/** A message on its way into the profiles. */
+export interface BatchMessage {
+  /** Names it in the history. */
+  readonly id: string;
+  readonly table: Table;
+  readonly stream: string;
+  readonly message: Message;
+  /** Of its identities, in their order. */
+  readonly hashes: readonly IdentityHash[];
+  readonly stamp: Stamp;
+  /** About what it takes up. */
+  readonly bytes: number;
 }

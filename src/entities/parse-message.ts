@@ -1,10 +1,8 @@
-import { invalid } from "../errors.js";
+import { invalid, type ValidationIssue } from "../errors.js";
 import { instantForms } from "../formats/instant.js";
 import type { Json } from "./entity-document.js";
 import { type Identity, identityOf } from "./identity.js";
-import { jsonIssue } from "./json-value.js";
-import type { Message } from "./message.js";
-import { parseSegments, type SegmentIdRule } from "./parse-segments.js";
+import type { Message, SegmentStatement } from "./message.js";
 import type { Table } from "./tables.js";
 
 /** How the messages of one request are read. */
@@ -99,3 +97,58 @@ function eventTimeOf(json: object, { timestampField, eventTime }: MessageRules, 
 function ownValue(json: object, name: string): Json | undefined {
   return Object.hasOwn(json, name) ? (json as Record<string, Json>)[name] : undefined;
 }
+
+/** What may be the id of a segment. */
+export interface SegmentIdRule {
+  allows(id: string): boolean;
+  readonly inWords: string;
+}
+
+/** Most segments that one message may name. */
+const MOST = 1_000;
+
+/** What `segments` of a message says: a list is the full list; absent or null says nothing. */
+export function parseSegments(json: Json | undefined, rule: SegmentIdRule): SegmentStatement | undefined {
+  if (json === undefined || json === null) return undefined;
+  if (Array.isArray(json)) return { add: idsOf(json, rule), remove: [], full: true };
+  if (typeof json !== "object" || Object.keys(json).some((name) => name !== "add" && name !== "remove")) {
+    throw refuse('A list of segment ids, or { "add": [], "remove": [] }, is expected');
+  }
+  const { add, remove } = json as { add?: Json; remove?: Json };
+  const statement = { add: idsOf(add ?? [], rule), remove: idsOf(remove ?? [], rule), full: false };
+  const removed = new Set(statement.remove);
+  if (statement.add.some((id) => removed.has(id))) throw refuse("A segment is both added and removed");
+  return statement;
+}
+
+function idsOf(json: Json, rule: SegmentIdRule): readonly string[] {
+  if (!Array.isArray(json)) throw refuse("A list of segment ids is expected");
+  if (json.length > MOST) throw refuse(`A message names at most ${MOST} segments`);
+  for (const id of json as readonly Json[]) {
+    if (typeof id !== "string" || !rule.allows(id)) throw refuse(`The id of a segment must be: ${rule.inWords}`);
+  }
+  return [...new Set(json as readonly string[])];
+}
+
+function refuse(message: string) {
+  return invalid("invalid_segments", "segments", message);
+}
+
+/** What keeps a JSON value from being kept: nested more than `maxDepth` levels, a number that is none, a hazardous name. */
+export function jsonIssue(value: unknown, maxDepth: number): Omit<ValidationIssue, "path"> | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : NOT_A_NUMBER;
+  if (typeof value !== "object" || value === null) return undefined;
+  if (maxDepth === 0) return { code: "too_deep", message: "The value is nested too deep" };
+  if (!Array.isArray(value) && Object.hasOwn(value, "__proto__")) return HAZARDOUS_NAME;
+  for (const child of Array.isArray(value) ? value : Object.values(value)) {
+    const issue = jsonIssue(child, maxDepth - 1);
+    if (issue !== undefined) return issue;
+  }
+  return undefined;
+}
+
+const NOT_A_NUMBER = {
+  code: "invalid_number",
+  message: "An integer beyond 2^53 that a double cannot hold, or a number too large: send it as a string",
+};
+const HAZARDOUS_NAME = { code: "invalid_name", message: "A name must not be __proto__" };

@@ -1,10 +1,9 @@
 import type { EntityId, Memberships, StoredEntity } from "./entity.js";
 import { decodeDocument, type EntityDocument, type Json } from "./entity-document.js";
-import type { EntityStore } from "./entity-store.js";
 import type { HashIdentity, Identity, IdentityHash } from "./identity.js";
 import { segmentsIn } from "./memberships.js";
+import type { EntityStore, SegmentNames } from "./ports.js";
 import type { Sealing } from "./sealed.js";
-import type { SegmentNames } from "./segment-names.js";
 import type { Table } from "./tables.js";
 
 export interface ReadParts {

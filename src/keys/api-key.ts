@@ -20,3 +20,13 @@ const SHAPE = /^em_([A-Za-z0-9]{1,64})_[A-Za-z0-9]{22,187}$/;
 export function keyIdOf(key: string): string | undefined {
   return SHAPE.exec(key)?.[1];
 }
+
+/** PORT. API keys by id. */
+export interface KeyStore {
+  add(key: ApiKey): Promise<void>;
+  find(id: string): Promise<ApiKey | undefined>;
+  /** All keys, revoked ones too, oldest first. */
+  list(): Promise<ApiKey[]>;
+  /** False when there is no such key. Safe to repeat; the first time stays. */
+  revoke(id: string, at: number): Promise<boolean>;
+}

@@ -1,9 +1,7 @@
-import { timingSafeEqual } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.js";
-import { type ApiKey, keyIdOf, type Scope, scopes } from "./api-key.js";
-import type { KeyStore } from "./key-store.js";
-import { digestOf } from "./mint-key.js";
+import { type ApiKey, type KeyStore, keyIdOf, type Scope, scopes } from "./api-key.js";
 
 /** Whoever holds a valid key. */
 export interface Caller {
@@ -54,4 +52,17 @@ function callerOf(kept: ApiKey | undefined, digest: Buffer): Caller | undefined 
   const expected = Buffer.from(kept.digest, "hex");
   if (expected.length !== digest.length || !timingSafeEqual(digest, expected)) return undefined;
   return { keyId: kept.id, name: kept.name, scopes: new Set(kept.scopes) };
+}
+
+/** Makes a new key: the text to show once (a secret of 160 random bits), and what is kept of it. `now` is Unix ms. */
+export function mintKey(name: string, scopes: readonly Scope[], now: number): { key: string; kept: ApiKey } {
+  const id = randomBytes(6).toString("hex");
+  const key = `em_${id}_${randomBytes(20).toString("hex")}`;
+  const kept = { id, name, scopes: [...scopes], digest: digestOf(key).toString("hex"), createdAt: now };
+  return { key, kept: { ...kept, revokedAt: undefined } };
+}
+
+/** SHA-256 of a key as presented. */
+export function digestOf(key: string): Buffer {
+  return createHash("sha256").update(key).digest();
 }

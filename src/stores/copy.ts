@@ -1,9 +1,8 @@
 import type { Experience, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
 import type { EntityId, Stamp, StoredEntity } from "../entities/entity.js";
-import type { HistoryMessage } from "../entities/history.js";
-import type { IdempotentRequest } from "../entities/idempotency.js";
 import type { IdentityHash } from "../entities/identity.js";
+import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 

@@ -1,6 +1,6 @@
 import type { Settings } from "../config.js";
 import { StartError } from "../errors.js";
-import type { KeyStore } from "../keys/key-store.js";
+import type { KeyStore } from "../keys/api-key.js";
 import type { ProfileTarget, SeriesTarget } from "./copy.js";
 import type { LockedFolder } from "./sqlite/export.js";
 import type { Engine, EntityEngine, JobEngine, MetricEngine, OpenParts, Stores } from "./stores.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { mintKey } from "../../src/keys/mint-key.js";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { expectAlive, head, refused, refusedRaw } from "../support/bad-input.js";
 import { rawRequest } from "../support/raw-request.js";
 import { startService, type TestService } from "../support/service.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import { mintKey } from "../../src/keys/mint-key.js";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { cpuMs } from "../support/cpu-time.js";
 import { dereferenced } from "../support/openapi-walk.js";
 import { amount } from "../support/servers.js";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import type { EntityKeys } from "../../src/entities/entity-keys.js";
+import type { EntityKeys } from "../../src/entities/ports.js";
 
 export interface OpenEntityKeys {
   readonly keys: EntityKeys;

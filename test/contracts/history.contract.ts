@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { HistoryMessage } from "../../src/entities/history.js";
+import type { HistoryMessage } from "../../src/entities/ports.js";
 import type { EntityStores } from "../../src/stores/stores.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
 

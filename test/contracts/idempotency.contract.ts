@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Idempotency } from "../../src/entities/idempotency.js";
+import type { Idempotency } from "../../src/entities/ports.js";
 
 const DAY = 24 * 3_600_000;
 

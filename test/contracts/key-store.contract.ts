@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import type { ApiKey } from "../../src/keys/api-key.js";
-import type { KeyStore } from "../../src/keys/key-store.js";
+import type { ApiKey, KeyStore } from "../../src/keys/api-key.js";
 
 /** What every engine promises of `KeyStore`. `open` hands out an empty one. */
 export function keyStoreContract(name: string, open: () => Promise<{ store: KeyStore; close(): Promise<void> }>): void {

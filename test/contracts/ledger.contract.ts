@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../src/deletions/ports.js";
-import type { EntityStore } from "../../src/entities/entity-store.js";
-import type { Suppression } from "../../src/entities/suppression.js";
+import type { EntityStore, Suppression } from "../../src/entities/ports.js";
 
 export interface OpenLedger {
   readonly ledger: Ledger;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { type Scope, scopes } from "../../src/keys/api-key.js";
-import { mintKey } from "../../src/keys/mint-key.js";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { rawRequest } from "../support/raw-request.js";
 import { startService, type TestService } from "../support/service.js";
 

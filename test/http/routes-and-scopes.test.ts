@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Route } from "../../src/http/route.js";
 import { type Scope, scopes } from "../../src/keys/api-key.js";
-import { mintKey } from "../../src/keys/mint-key.js";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { rawRequest } from "../support/raw-request.js";
 import { startService, type TestService } from "../support/service.js";
 

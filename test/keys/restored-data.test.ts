@@ -2,7 +2,7 @@ import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { mintKey } from "../../src/keys/mint-key.js";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { mongodbUrl, nameOf, onEmbedded, onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 

@@ -1,8 +1,6 @@
 import { expect } from "chai";
-import { type ApiKey, keyIdOf, scopes } from "../../src/keys/api-key.js";
-import type { KeyStore } from "../../src/keys/key-store.js";
-import { mintKey } from "../../src/keys/mint-key.js";
-import { keyVerifier } from "../../src/keys/verify-key.js";
+import { type ApiKey, type KeyStore, keyIdOf, scopes } from "../../src/keys/api-key.js";
+import { keyVerifier, mintKey } from "../../src/keys/verify-key.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { keySchema, sqliteKeyStore } from "../../src/stores/sqlite/key-store.js";
 

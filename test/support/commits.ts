@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { EntityId, Stamp, StoredEntity } from "../../src/entities/entity.js";
-import type { Commit, EntityStore, ProfileChange } from "../../src/entities/entity-store.js";
-import type { HistoryMessage } from "../../src/entities/history.js";
 import { MembershipDraft, noMemberships } from "../../src/entities/memberships.js";
+import type { Commit, EntityStore, HistoryMessage, ProfileChange } from "../../src/entities/ports.js";
 
 let serial = 0;
 

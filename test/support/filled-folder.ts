@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { mintKey } from "../../src/keys/mint-key.js";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { startService } from "./service.js";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { mintKey } from "../../src/keys/mint-key.js";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import { type Database, DatabaseSync } from "../../src/stores/sqlite/connection.js";

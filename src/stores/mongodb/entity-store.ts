@@ -1,8 +1,8 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db } from "mongodb";
 import { groupedErasure, groupedReads } from "../../async/grouped-calls.js";
 import type { EntityId } from "../../entities/entity.js";
-import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/entity-store.js";
 import type { IdentityHash } from "../../entities/identity.js";
+import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
 import { segmentsOf } from "./catalogue-store.js";
 import { byIds, revisionAfter } from "./collection.js";
 import {

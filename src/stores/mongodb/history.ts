@@ -1,7 +1,7 @@
 import { Binary, type Collection, type Db, type ObjectId } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
 import type { EntityId } from "../../entities/entity.js";
-import type { History, HistoryMessage } from "../../entities/history.js";
+import type { History, HistoryMessage } from "../../entities/ports.js";
 import type { SlotCount, SlotCounts } from "../../metrics/ports.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { Transact } from "./transaction.js";

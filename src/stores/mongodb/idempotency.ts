@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import type { Idempotency, IdempotentRequest } from "../../entities/idempotency.js";
+import type { Idempotency, IdempotentRequest } from "../../entities/ports.js";
 import { ServiceError } from "../../errors.js";
 import type { CollectionPlan } from "./collection.js";
 import { isDuplicate } from "./errors.js";

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
-import type { KeyStore } from "../../keys/key-store.js";
+import type { KeyStore } from "../../keys/api-key.js";
 import type { Probe } from "../../meters.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import type { EntityEngine, OpenParts } from "../stores.js";

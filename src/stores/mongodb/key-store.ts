@@ -1,6 +1,5 @@
 import type { Db } from "mongodb";
-import type { ApiKey, Scope } from "../../keys/api-key.js";
-import type { KeyStore } from "../../keys/key-store.js";
+import type { ApiKey, KeyStore, Scope } from "../../keys/api-key.js";
 import type { CollectionPlan } from "./collection.js";
 
 const apiKeys: CollectionPlan = { name: "api_keys", indexes: [] };

@@ -3,7 +3,7 @@ import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
 import type { Ledger } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
-import type { Suppression } from "../../entities/suppression.js";
+import type { Suppression } from "../../entities/ports.js";
 import { acceptDeletions, type LedgerParts, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import { entityCollectionsOf } from "./entity-document.js";

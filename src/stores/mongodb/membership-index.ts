@@ -1,6 +1,6 @@
 import { type Db, MongoServerError } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
-import type { MembershipIndex } from "../../entities/membership-index.js";
+import type { MembershipIndex } from "../../entities/ports.js";
 import { byIds } from "./collection.js";
 import { entityCollectionsOf, memberOf } from "./entity-document.js";
 

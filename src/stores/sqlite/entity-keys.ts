@@ -1,5 +1,5 @@
 import type { EntityId } from "../../entities/entity.js";
-import type { EntityKeys } from "../../entities/entity-keys.js";
+import type { EntityKeys } from "../../entities/ports.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { type Database, inTransaction } from "./connection.js";
 

@@ -1,5 +1,5 @@
 import { type Binding, type EntityId, idsOf, type Memberships, type StoredEntity } from "../../entities/entity.js";
-import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/entity-store.js";
+import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
 import { type Database, inTransaction } from "./connection.js";
 import { addKeys } from "./entity-keys.js";
 import { membershipRows } from "./membership-index.js";

@@ -1,5 +1,5 @@
 import type { Experience } from "../../catalogue/ports.js";
-import type { HistoryMessage } from "../../entities/history.js";
+import type { HistoryMessage } from "../../entities/ports.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import {
   type CopyFacts,

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { History } from "../../entities/history.js";
+import type { History } from "../../entities/ports.js";
 import { type Database, inTransaction } from "./connection.js";
 
 export const historySchema = `

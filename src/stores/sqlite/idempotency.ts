@@ -1,4 +1,4 @@
-import type { Idempotency, IdempotentRequest } from "../../entities/idempotency.js";
+import type { Idempotency, IdempotentRequest } from "../../entities/ports.js";
 import { ServiceError } from "../../errors.js";
 import { type Database, inTransaction } from "./connection.js";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
-import type { KeyStore } from "../../keys/key-store.js";
+import type { KeyStore } from "../../keys/api-key.js";
 import type { Probe } from "../../meters.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import type { EntityEngine, MetricEngine, OpenParts } from "../stores.js";

@@ -1,5 +1,4 @@
-import type { ApiKey, Scope } from "../../keys/api-key.js";
-import type { KeyStore } from "../../keys/key-store.js";
+import type { ApiKey, KeyStore, Scope } from "../../keys/api-key.js";
 import type { Database } from "./connection.js";
 
 export const keySchema = `

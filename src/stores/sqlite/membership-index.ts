@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { EntityId, MembershipStatement, Memberships, Stamp } from "../../entities/entity.js";
-import type { MembershipIndex } from "../../entities/membership-index.js";
+import type { MembershipIndex } from "../../entities/ports.js";
 import { type Database, inTransaction } from "./connection.js";
 
 /**

@@ -1,0 +1,173 @@
+import type { EntityId, StoredEntity } from "./entity.js";
+import type { IdentityHash } from "./identity.js";
+
+/** What a statement about a segment takes in memory, about, for `EntityStore.weigh`. */
+export const STATEMENT_BYTES = 100;
+
+/** One profile's next state. */
+export interface ProfileChange {
+  /** What to keep; its `revision` is that of the state it was made from (0: it is new). */
+  readonly entity: StoredEntity;
+  /** Segments whose statement in `entity.memberships` is a new one. */
+  readonly changedSegments: ReadonlySet<string>;
+  /** Live profiles that are merged into this one, with the revisions they were read at. */
+  readonly absorbs: readonly { readonly id: EntityId; readonly revision: number }[];
+}
+
+/** Messages, and everything that they change. */
+export interface Commit {
+  readonly messages: readonly HistoryMessage[];
+  readonly profiles: readonly ProfileChange[];
+  /** Keys of the profiles that are new, by id. */
+  readonly keys: ReadonlyMap<EntityId, Uint8Array>;
+  /** Who held each identity that the messages name when the plan was made; undefined: no entity did. */
+  readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
+  /** The newest cut-off of each identity that the messages name, as the plan was made with it; absent: there was none. */
+  readonly cutOffs: ReadonlyMap<IdentityHash, number>;
+  /** Segments that the messages name; the catalogue gets those that it does not know, with their id as name. */
+  readonly segments: readonly { readonly id: string; readonly table: string }[];
+}
+
+/** What identities lead to. */
+export interface FoundEntities {
+  /** The id that each identity leads to; unknown ones are absent. The profile may be erased by now, or about to be. */
+  readonly owners: ReadonlyMap<IdentityHash, EntityId>;
+  /** The live profiles among them, by id. One that an accepted deletion names is absent. */
+  readonly profiles: ReadonlyMap<EntityId, StoredEntity>;
+}
+
+/** PORT. Live profiles with the identities that lead to them, and the one way in which messages change them. */
+export interface EntityStore {
+  /**
+   * Who holds each identity, and the live profiles among them, in one round trip. An identity whose profile is merged into another one meanwhile may
+   * be found with its earlier id and no profile.
+   */
+  find(hashes: readonly IdentityHash[]): Promise<FoundEntities>;
+
+  /**
+   * The id that each identity leads to, and what loading it would take, bytes; unknown identities are absent. A write at the same time
+   * may make both out of date.
+   */
+  weigh(
+    hashes: readonly IdentityHash[],
+  ): Promise<Map<IdentityHash, { readonly entity: EntityId; readonly bytes: number }>>;
+
+  /** The live profiles of these ids. One that an accepted deletion names is absent, as is one that was merged into another. */
+  load(ids: readonly EntityId[]): Promise<Map<EntityId, StoredEntity>>;
+
+  /**
+   * Keeps all of it or nothing: messages in the history, each counted once for its stream in the slot of its event time;
+   * profiles with their identities, memberships and keys; segments. Absorbed profiles are gone, their identities lead to the
+   * one that absorbed them. False, with nothing kept, when something is not as the plan found it: a revision, who holds an
+   * identity, a cut-off, a deletion accepted since, or a message of one of these ids that is kept already. Resolves when it survives a crash.
+   */
+  commit(commit: Commit): Promise<boolean>;
+
+  /** Removes the profiles, their memberships, and every identity that leads to these ids. Safe to repeat. */
+  erase(ids: readonly EntityId[]): Promise<void>;
+
+  /** Whether a profile of these ids, or an identity that leads to one, is stored. */
+  holds(ids: readonly EntityId[]): Promise<boolean>;
+}
+
+/**
+ * PORT. One AES-256 key an entity: 32 random bytes in a record of one size. It is added by `EntityStore.commit` with the profile, or by the ledger with
+ * the list of identities, that is sealed under it. Only `sealed` reads them.
+ */
+export interface EntityKeys {
+  /** The key of each id; absent where there is none, or it was destroyed. */
+  read(ids: readonly EntityId[]): Promise<Map<EntityId, Uint8Array>>;
+  /**
+   * Overwrites the keys in place. Resolves when no file of the store holds a byte of them any more (journal included);
+   * rejects when that cannot be confirmed yet. Safe to repeat.
+   */
+  destroy(ids: readonly EntityId[]): Promise<void>;
+  /** Which of these ids had a key that was destroyed. */
+  destroyed(ids: readonly EntityId[]): Promise<Set<EntityId>>;
+  /** Whether any of these ids still has a key. */
+  holds(ids: readonly EntityId[]): Promise<boolean>;
+}
+
+/** A message as the archive keeps it. */
+export interface HistoryMessage {
+  /** 32 lower-case hex characters. */
+  readonly id: string;
+  readonly table: string;
+  readonly stream: string;
+  /** The entity it is for; its key seals `sealed`. */
+  readonly entity: EntityId;
+  /** Event time, Unix ms. */
+  readonly time: number;
+  readonly arrival: number;
+  readonly position: number;
+  readonly sealed: Uint8Array;
+}
+
+/** PORT. The archive of messages. `EntityStore.commit` adds to it. What was counted for a stream stays counted. */
+export interface History {
+  /** Which of these messages are kept, or were until they were erased or expired. */
+  kept(ids: readonly string[]): Promise<Set<string>>;
+  /** Removes every message of these entities. Safe to repeat. */
+  erase(entities: readonly EntityId[]): Promise<void>;
+  /** Whether any message of these entities is kept. */
+  holds(entities: readonly EntityId[]): Promise<boolean>;
+  /** Removes messages that arrived before `before` (retention). Safe to repeat. */
+  expire(before: number): Promise<void>;
+}
+
+/** PORT. Who is in which segment, as the profiles say. Holds ids and times only, nothing personal. */
+export interface MembershipIndex {
+  /** Number of members of each of these segments, in the order asked. */
+  sizes(segments: readonly string[]): Promise<number[]>;
+  /** Profiles that are members of both. */
+  overlap(a: string, b: string): Promise<number>;
+  /** Forgets everything about these entities. Safe to repeat. */
+  erase(entities: readonly EntityId[]): Promise<void>;
+  /** Whether anything is kept about any of these entities. */
+  holds(entities: readonly EntityId[]): Promise<boolean>;
+}
+
+/** PORT. Who must not come back. Answers see every deletion accepted before the call. */
+export interface Suppression {
+  /** The newest cut-off (Unix ms) of each identity that was ever asked to be erased; the others are absent. */
+  cutOffs(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, number>>;
+  /** Which of these entities an accepted deletion names. */
+  erased(ids: readonly EntityId[]): Promise<Set<EntityId>>;
+}
+
+/** Progress of one request that carried an `Idempotency-Key`. Nothing of the key or of the messages can be read from it. */
+export interface IdempotentRequest {
+  /** Keyed hash (HMAC under the pepper) of the API key id, path, query and idempotency key, hex. */
+  readonly id: string;
+  /** First arrival: messages that name no event time keep it when the request is repeated. */
+  readonly arrival: number;
+  /** Messages done with, from the start of the body. */
+  readonly done: number;
+  /** Running keyed hash over the messages done with, hex. */
+  readonly digest: string;
+  readonly finished: boolean;
+  /** What the answer has said of them so far: counts, and issues by position. JSON, nothing of the input in it. */
+  readonly tally: string;
+}
+
+/** PORT. Requests that may be repeated. */
+export interface Idempotency {
+  /**
+   * Takes the request for `owner` until `until`, and hands out its progress so far (a fresh one begins at `now`).
+   * Undefined while another owner has it: until its `until`, unless that is later than this `until`, as the clock has been
+   * set back since. A record that is 24 h old is as good as none.
+   */
+  begin(id: string, owner: string, now: number, until: number): Promise<IdempotentRequest | undefined>;
+  /** Notes progress and keeps the request for `owner` until `until`. Resolves when it survives a crash. */
+  advance(request: IdempotentRequest, owner: string, until: number): Promise<void>;
+  /** Lets the next owner in. */
+  release(id: string, owner: string): Promise<void>;
+  /** Removes the records that are 24 h old at `now` and that no owner has. Safe to repeat. */
+  forget(now: number): Promise<void>;
+}
+
+/** PORT. What the catalogue knows of segments. */
+export interface SegmentNames {
+  /** The name of each id; ids that the catalogue does not know are absent. */
+  names(ids: readonly string[]): Promise<Map<string, string>>;
+}
