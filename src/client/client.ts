@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type * as catalogue from "../http/catalogue/schemas.js";
 import type { CollectTally as CollectTallySchema } from "../http/collect/index.js";
-import type { DeletionRequest as DeletionRequestSchema } from "../http/deletions/index.js";
+import type { DeletionRequest as DeletionRequestSchema } from "../http/deletions/schemas.js";
 import type { entityAnswer } from "../http/entities/index.js";
 import type { metricBatchAnswer, SeriesField, seriesFields } from "../http/metrics/schemas.js";
 import type { Block, Point, PointTally as PointTallySchema } from "../http/points/schemas.js";

@@ -23,13 +23,23 @@ export interface Deletion {
   readonly targets: readonly string[];
   /** Stages that are done: `profile`, then target names, then `verified`, `key`. Every stage can be repeated. */
   readonly done: readonly string[];
+  /** When each target was last erased and verified, by name. */
+  readonly times: Readonly<Record<string, StageTimes>>;
   /** Failed attempts since the last progress. */
   readonly attempts: number;
+  /** What the last attempt failed at and why, or what the request waits for, in words that name no person. */
+  readonly problem: string | undefined;
   /** Unix ms before which it is not tried again. */
   readonly notBefore: number;
   /** Goes up with each extension and repeat. */
   readonly revision: number;
   readonly completedAt: number | undefined;
+}
+
+/** Unix ms. */
+export interface StageTimes {
+  readonly erasedAt?: number;
+  readonly verifiedAt?: number;
 }
 
 /** A list of identities, with the key of its own that the ledger keeps together with it. */
@@ -47,8 +57,13 @@ const COMPLETE = "complete";
 /** Names of stages that no target can have. */
 export const ownStages: readonly string[] = [PROFILE, ...LAST_STAGES, COMPLETE];
 
-/** The stage that an open request is at: what it waits for when an attempt has failed. */
-export function stageOf({ targets, done }: Pick<Deletion, "targets" | "done">): string {
+/** The stage that a request is at: what an open one waits for when an attempt has failed. */
+export function stageOf({
+  targets,
+  done,
+  completedAt,
+}: Pick<Deletion, "targets" | "done"> & Partial<Pick<Deletion, "completedAt">>): string {
+  if (completedAt !== undefined) return COMPLETE;
   return [PROFILE, ...targets, ...LAST_STAGES].find((stage) => !done.includes(stage)) ?? COMPLETE;
 }
 

@@ -2,7 +2,7 @@ import type { EntityStore } from "../entities/ports.js";
 import type { Failpoint } from "../failpoint.js";
 import { type Deletion, dataIdsOf, PROFILE } from "./deletion.js";
 import type { SealedIdentities } from "./erasure-scope.js";
-import type { DownstreamTarget } from "./ports.js";
+import { type DownstreamTarget, TargetError } from "./ports.js";
 
 export interface ErasingParts {
   readonly entities: Pick<EntityStore, "erase" | "holds">;
@@ -17,6 +17,8 @@ export interface ErasureSteps {
   begin(place: DownstreamTarget): Promise<boolean>;
   /** The place has erased, and was verified. */
   clean(place: DownstreamTarget): Promise<void>;
+  /** The place was verified once more, after all of them. */
+  verified(place: DownstreamTarget): void;
 }
 
 /**
@@ -40,15 +42,16 @@ export async function eraseEverywhere(
     await inStage(place.name, async () => {
       const subject = await subjectFor(place);
       await place.erase(subject);
-      if (!(await place.verify(subject))) throw new Error(`${place.name} is not clean yet`);
+      if (!(await place.verify(subject))) throw new TargetError(place.name, "is not clean");
     });
     await steps?.clean(place);
   }
   failpoint("K12");
   for (const place of places) {
     await inStage(place.name, async () => {
-      if (!(await place.verify(await subjectFor(place)))) throw new Error(`${place.name} is not clean any more`);
+      if (!(await place.verify(await subjectFor(place)))) throw new TargetError(place.name, "is not clean any more");
     });
+    steps?.verified(place);
   }
   return undefined;
 }
@@ -84,6 +87,6 @@ export function placesOf({ entities, targets }: ErasingParts, names: readonly st
 }
 
 function missing(name: string): DownstreamTarget {
-  const fail = () => Promise.reject(new Error("The target is not configured any more"));
+  const fail = () => Promise.reject(new TargetError(name, "is not configured any more"));
   return { name, remote: false, erase: fail, verify: fail };
 }

@@ -6,11 +6,20 @@ import type { Deletion, SealedList } from "./deletion.js";
 export interface Extension {
   /** Stages that need not be done again; none when absent. */
   readonly done?: readonly string[];
+  /** The times of its stages; they stay when it is absent. */
+  readonly times?: Deletion["times"];
   /** A later cut-off of the identity that was asked for, with the id that held it when no live profile did; undefined: no id. */
   readonly cutOff?: { readonly at: number; readonly holder: EntityId | undefined };
   readonly entities?: readonly EntityId[];
   /** The key is kept with the list. */
   readonly sealed?: SealedList;
+}
+
+/** How far a run has come. */
+export interface Progress extends Pick<Deletion, "done" | "attempts" | "notBefore"> {
+  readonly times?: Deletion["times"];
+  readonly problem?: string | undefined;
+  readonly now: number;
 }
 
 /** What a request was made from, and with. */
@@ -56,16 +65,24 @@ export interface Ledger {
   lease(requestId: string, runner: string, now: number, until: number): Promise<boolean>;
   /** Ends this runner's lease. */
   release(requestId: string, runner: string): Promise<void>;
-  /** Notes progress, at `now`, of an open request that still has this revision; otherwise nothing happens. */
-  note(
-    requestId: string,
-    revision: number,
-    progress: { done: readonly string[]; attempts: number; notBefore: number; now: number },
-  ): Promise<void>;
+  /**
+   * Notes progress, at `now`, of an open request that still has this revision; otherwise nothing happens. Without `times` the times of its stages stay,
+   * without `problem` there is none any more.
+   */
+  note(requestId: string, revision: number, progress: Progress): Promise<void>;
   /** Lets requests that wait for a later try run now. */
   wake(requestIds: readonly string[]): Promise<void>;
-  /** Completes the request if its revision is still this one, and empties `sealedIdentities`; false when it was extended. Never goes back. Safe to repeat. */
-  complete(requestId: string, revision: number, at: number): Promise<boolean>;
+  /**
+   * Completes the request if its revision is still this one, with the times of its stages, and empties `sealedIdentities`; false when it was extended. Never goes
+   * back. Safe to repeat.
+   */
+  complete(requestId: string, revision: number, at: number, times?: Deletion["times"]): Promise<boolean>;
+  /** Requests, the newest first, before the one of id `before`, at most `limit`. None when there is no such request. */
+  list(options: {
+    readonly state: "open" | "completed" | "all";
+    readonly before?: string | undefined;
+    readonly limit: number;
+  }): Promise<Deletion[]>;
   /** The newest sequence number up to which no request is open. Sequence numbers go up with each request, from 1. */
   settledSequence(): Promise<number>;
   /** Requests accepted after that sequence number, in order, completed ones too, at most `limit`, each with its number. */
@@ -113,6 +130,13 @@ export interface DownstreamTarget {
   erase(subject: ErasureSubject): Promise<void>;
   /** Looks again: true when it holds nothing about the subject. Rejects when it cannot tell. */
   verify(subject: ErasureSubject): Promise<boolean>;
+}
+
+/** A target failed. The message says which one and how, in words that name no person: `crm answered 500`. */
+export class TargetError extends Error {
+  constructor(name: string, words: string, cause?: unknown) {
+    super(`${name} ${words}`, { cause });
+  }
 }
 
 /** PORT. A hint that a deletion can be run. May be lost, doubled or late: the ledger decides what is open, the sweeper finds it. */

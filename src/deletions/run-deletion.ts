@@ -12,7 +12,7 @@ import {
   StageError,
 } from "./erase-everywhere.js";
 import type { DeletionObserver } from "./observe-deletions.js";
-import type { Ledger, WakeUp } from "./ports.js";
+import { type Ledger, TargetError, type WakeUp } from "./ports.js";
 import { retryDelay, WAIT_FOR_EARLIER_MS, waitLeft, wake, wakeWaitingFor } from "./waits.js";
 
 export interface RunParts extends ErasingParts {
@@ -142,7 +142,7 @@ async function eraseAndComplete(parts: RunParts, run: Run, limits: RunLimits): P
   await inStage("key", () => entityKeys.destroy(closing.entities));
   failpoint("K16");
   const at = parts.clock();
-  if (!(await ledger.complete(requestId, closing.revision, at))) return "extended";
+  if (!(await ledger.complete(requestId, closing.revision, at, closing.times))) return "extended";
   await wake(parts, later);
   parts.observer.completed(at - acceptedAt);
   parts.log.info({ request: requestId }, "a deletion is complete");
@@ -165,9 +165,15 @@ function stepsOf(parts: RunParts, run: Run, { mayErase }: RunLimits): ErasureSte
       if (name === PROFILE) parts.failpoint("K7");
       const { requestId, done, attempts } = run.deletion;
       if (remote && attempts > 0) await wakeWaitingFor(parts, name, requestId);
-      run.deletion = { ...run.deletion, done: [...done, name], attempts: 0, notBefore: 0 };
+      const times = { ...run.deletion.times, [name]: { erasedAt: parts.clock() } };
+      run.deletion = { ...run.deletion, done: [...done, name], times, attempts: 0, problem: undefined, notBefore: 0 };
       if (remote || attempts > 0) await noteProgress(parts, run.deletion);
       parts.failpoint("K8");
+    },
+
+    verified({ name }) {
+      const times = { ...run.deletion.times[name], verifiedAt: parts.clock() };
+      run.deletion = { ...run.deletion, times: { ...run.deletion.times, [name]: times } };
     },
   };
 }
@@ -191,17 +197,20 @@ class EarlierOpen extends Error {}
  * the request was extended or completed.
  */
 async function noteVerified(parts: RunParts, deletion: Deletion): Promise<Deletion | undefined> {
-  const { requestId, revision, targets, done } = deletion;
+  const { requestId, revision, targets, done, times } = deletion;
   const hasRemote = parts.targets.some(({ name, remote }) => remote && targets.includes(name));
   if (done.includes("verified") || !hasRemote) return deletion;
-  return parts.ledger.extend(requestId, revision, { done: [...done, "verified"] });
+  return parts.ledger.extend(requestId, revision, { done: [...done, "verified"], times });
 }
 
 async function noteError(parts: RunParts, deletion: Deletion, { stage, cause }: StageError): Promise<void> {
   const { requestId, done } = deletion;
-  if (cause instanceof EarlierOpen) return noteWait(parts, deletion, WAIT_FOR_EARLIER_MS);
+  if (cause instanceof EarlierOpen) {
+    return noteWait(parts, { ...deletion, problem: "an earlier request is open" }, WAIT_FOR_EARLIER_MS);
+  }
   const attempts = deletion.attempts + 1;
-  const failed = { ...deletion, done: done.filter((other) => other !== stage), attempts };
+  const problem = cause instanceof TargetError ? cause.message : `${stage} failed`;
+  const failed = { ...deletion, done: done.filter((other) => other !== stage), attempts, problem };
   await noteWait(parts, failed, retryDelay(parts.targets, stage, attempts));
   parts.observer.failed(stage);
   parts.log.warn(
@@ -215,6 +224,7 @@ async function noteWait(parts: RunParts, deletion: Deletion, waitMs: number): Pr
   parts.wakeUp.hint(deletion.requestId, waitMs);
 }
 
-async function noteProgress({ ledger, clock }: RunParts, { requestId, revision, done, attempts, notBefore }: Deletion) {
-  await ledger.note(requestId, revision, { done, attempts, notBefore, now: clock() });
+async function noteProgress({ ledger, clock }: RunParts, { requestId, revision, ...deletion }: Deletion) {
+  const { done, times, attempts, problem, notBefore } = deletion;
+  await ledger.note(requestId, revision, { done, times, attempts, problem, notBefore, now: clock() });
 }

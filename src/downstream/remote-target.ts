@@ -1,5 +1,5 @@
 import { withTimeLimit } from "../async/time-limit.js";
-import type { DownstreamTarget, ErasureSubject } from "../deletions/ports.js";
+import { type DownstreamTarget, type ErasureSubject, TargetError } from "../deletions/ports.js";
 import { StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 
@@ -27,7 +27,7 @@ export function remoteTarget(
   /** The JSON answer to a 2xx; undefined when there is none. */
   async function post(verb: string, subject: ErasureSubject): Promise<unknown> {
     const { requestId, table, identities, cutOff } = subject;
-    const { ok, status, text } = await withTimeLimit(callMs, [stopping], async (signal) => {
+    const call = withTimeLimit(callMs, [stopping], async (signal) => {
       const response = await fetch(`${base}/${verb}`, {
         method: "POST",
         redirect: "error",
@@ -37,7 +37,10 @@ export function remoteTarget(
       });
       return { ok: response.ok, status: response.status, text: await readBounded(response) };
     });
-    if (!ok) throw new Error(`The target answered ${status}`);
+    const { ok, status, text } = await call.catch((error: unknown) => {
+      throw new TargetError(name, wordsOf(error, callMs), error);
+    });
+    if (!ok) throw new TargetError(name, `answered ${status}`);
     return text === "" ? undefined : parsed(text);
   }
 
@@ -56,10 +59,16 @@ export function remoteTarget(
       if (subject.identities.length === 0) return true;
       const answer = await post("verify", subject);
       const clean = typeof answer === "object" && answer !== null && "clean" in answer ? answer.clean : undefined;
-      if (typeof clean !== "boolean") throw new Error("The target did not say whether it is clean");
+      if (typeof clean !== "boolean") throw new TargetError(name, "did not say whether it is clean");
       return clean;
     },
   };
+}
+
+function wordsOf(error: unknown, callMs: number): string {
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  if (error instanceof TooLong) return "answered at too great length";
+  return isLate ? `did not answer in ${callMs / 1000} s` : "cannot be reached";
 }
 
 function trusted(name: string, url: string): string {
@@ -75,6 +84,8 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
+class TooLong extends Error {}
+
 /** The body as text; rejects when it is longer than an answer can be. */
 async function readBounded(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -82,7 +93,7 @@ async function readBounded(response: Response): Promise<string> {
   for await (const chunk of response.body ?? []) {
     const bytes = chunk as Uint8Array;
     size += bytes.byteLength;
-    if (size > LONGEST_ANSWER_BYTES) throw new Error("The target's answer is too long");
+    if (size > LONGEST_ANSWER_BYTES) throw new TooLong();
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -64,6 +64,7 @@ describe("bad queries", () => {
   /** A parameter too many does no harm here: single reads, and pages. */
   const open = [
     "GET /",
+    "GET /api/deletion/:request_id",
     "GET /api/entity/:table/:fieldname/:fieldval",
     "GET /api/entity/:table/:fieldval",
     "GET /api/entity/deletestatus/:request_id",

@@ -27,7 +27,9 @@ export function someDeletion(name: string, over: Partial<Deletion> = {}): Deleti
     sealedIdentities: Uint8Array.of(1, 2, 3),
     targets: ["membership-index", "history-archive"],
     done: [],
+    times: {},
     attempts: 0,
+    problem: undefined,
     notBefore: 0,
     revision: 1,
     completedAt: undefined,
@@ -249,6 +251,37 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect([...(await at.suppression.cutOffs(["other-a", "other-b"])).keys()]).to.deep.equal(["other-a"]);
       await ledger.accept(someDeletion("c"), noScope);
       expect((await ledger.since(0, 10)).at(-1)?.sequence).to.be.greaterThan(last);
+    });
+
+    it("lists requests of a state, the newest first, in pages", async () => {
+      for (const name of ["a", "b", "c", "d"]) await ledger.accept(someDeletion(name), noScope);
+      await ledger.complete("b-1700000000", 1, 2000);
+      await ledger.complete("c-1700000000", 1, 2000);
+      const names = async (state: "open" | "completed" | "all", limit = 9, before?: string) =>
+        (await ledger.list({ state, limit, before })).map(({ requestId }) => requestId[0]).join("");
+      expect(await names("open")).to.equal("da");
+      expect(await names("completed")).to.equal("cb");
+      expect(await names("all")).to.equal("dcba");
+      expect(await names("all", 2)).to.equal("dc");
+      expect(await names("all", 2, "c-1700000000")).to.equal("ba");
+      expect(await names("open", 9, "c-1700000000")).to.equal("a");
+      expect(await names("all", 9, "a-1700000000")).to.equal("");
+      expect(await names("all", 9, "unknown-1700000000")).to.equal("");
+    });
+
+    it("keeps the times of stages, and why the last attempt failed until there is progress", async () => {
+      const id = "a-1700000000";
+      await ledger.accept(someDeletion("a"), noScope);
+      const times = { "membership-index": { erasedAt: 1500.5 } };
+      await ledger.note(id, 1, { done: [], times, attempts: 1, problem: "crm answered 500", notBefore: 7, now: 0 });
+      expect(await ledger.find(id)).to.deep.include({ times, problem: "crm answered 500" });
+      await ledger.note(id, 1, { done: ["profile"], attempts: 0, notBefore: 0, now: 0 });
+      expect(await ledger.find(id)).to.deep.include({ times, problem: undefined });
+      const extended = await ledger.extend(id, 1, {});
+      expect(extended).to.deep.include({ times, problem: undefined });
+      const later = { "membership-index": { erasedAt: 1500.5, verifiedAt: 1700 } };
+      await ledger.complete(id, extended?.revision ?? 0, 2000, later);
+      expect(await ledger.find(id)).to.deep.include({ times: later, completedAt: 2000 });
     });
   });
 }

@@ -83,7 +83,7 @@ describe("P25: the replay of the ledger over entity data", () => {
     const at = await open({ more: [own.target] });
     await at.erasure.run(await at.erasure.request("user", person(1)));
     own.state.clean = false;
-    expect(await messageOf(at.erasure.replay())).to.equal("cache is not clean yet");
+    expect(await messageOf(at.erasure.replay())).to.equal("cache is not clean");
     expect(await at.stores.watermark.read()).to.equal(0);
     own.state.clean = true;
     await at.erasure.replay();

@@ -145,35 +145,91 @@ describe("the list of open deletions", () => {
   });
   after(() => service.stop());
 
-  it("says how old each request is, what it waits for and whether it is stuck, and not whom it is about", async () => {
+  interface Listed {
+    data: {
+      request_id: string;
+      stage: string;
+      attempts: number;
+      stuck: boolean;
+      problem: string | null;
+      accepted_at: string;
+      next_try_at: string | null;
+      targets?: { name: string; erased_at: string | null; verified_at: string | null }[];
+    }[];
+    meta: { next: string | null };
+  }
+  const list = async (query: string) => {
+    const response = await service.fetch(`/api/deletion${query}`);
+    expect(response.status).to.equal(200);
+    return (await response.json()) as Listed;
+  };
+  const one = async (id: string) => {
+    const response = await service.fetch(`/api/deletion/${id}`);
+    expect(response.status).to.equal(200);
+    return ((await response.json()) as { data: Listed["data"][0] }).data;
+  };
+  const erase = async (name: string) => {
+    const response = await service.fetch(`/api/entity/user/email/${name}@example.org`, { method: "DELETE" });
+    return ((await response.json()) as { data: { request_id: string } }).data.request_id;
+  };
+  const isoMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+  it("says since when each request is open, what it waits for and why, and not whom it is about", async () => {
     const ids: string[] = [];
-    for (const name of ["ann", "ben", "cleo"]) {
-      const response = await service.fetch(`/api/entity/user/email/${name}@example.org`, { method: "DELETE" });
-      ids.push(((await response.json()) as { data: { request_id: string } }).data.request_id);
-    }
-    interface Listed {
-      data: { request_id: string; age_seconds: number; stage: string; attempts: number; stuck: boolean }[];
-      meta: { next: string | null };
-    }
-    const list = async (query: string) => {
-      const response = await service.fetch(`/api/deletion?completed=false${query}`);
-      expect(response.status).to.equal(200);
-      return (await response.json()) as Listed;
-    };
+    for (const name of ["ann", "ben", "cleo"]) ids.unshift(await erase(name));
     await until("they are stuck", async () => (await list("")).data.every(({ stuck }) => stuck));
-    const { data, meta } = await list("");
+    const { data, meta } = await list("?completed=false");
     expect(data.map(({ request_id }) => request_id)).to.deep.equal(ids);
     expect(meta.next).to.equal(null);
     for (const item of data) {
-      expect(item).to.have.all.keys("request_id", "accepted_at", "age_seconds", "stage", "attempts", "stuck");
-      expect(item).to.include({ stage: "crm", stuck: true });
+      expect(item).to.have.all.keys(
+        "request_id",
+        "accepted_at",
+        "cut_off",
+        "completed_at",
+        "stage",
+        "attempts",
+        "stuck",
+        "problem",
+        "next_try_at",
+      );
+      expect(item).to.include({ stage: "crm", stuck: true, problem: "crm cannot be reached", completed_at: null });
       expect(item.attempts).to.be.at.least(3);
+      expect(item.accepted_at).to.match(isoMs);
+      expect(item.next_try_at).to.match(isoMs);
     }
-    expect(JSON.stringify(data)).to.not.match(/ann|example/);
-    const first = await list("&limit=2");
+    expect(JSON.stringify(data)).to.not.match(/ann@|example/);
+    const first = await list("?limit=2");
     expect(first.data.map(({ request_id }) => request_id)).to.deep.equal(ids.slice(0, 2));
-    const rest = await list(`&limit=2&after=${first.meta.next}`);
+    const rest = await list(`?limit=2&after=${first.meta.next}`);
     expect(rest.data.map(({ request_id }) => request_id)).to.deep.equal(ids.slice(2));
+    expect((await list("?state=completed")).data).to.deep.equal([]);
+    expect((await list("?state=all")).data).to.have.length(3);
+    expect((await list(`?after=${"0".repeat(20)}-1`)).data).to.deep.equal([]);
+  });
+
+  it("says of one request what each target has done", async () => {
+    const [first] = (await list("")).data;
+    const { targets = [], ...item } = await one(first?.request_id ?? "");
+    expect(item).to.include({ request_id: first?.request_id, stage: "crm" });
+    expect(targets.map(({ name }) => name)).to.deep.equal(["membership-index", "history-archive", "crm"]);
+    for (const own of targets.slice(0, 2)) expect(own.erased_at).to.match(isoMs);
+    expect(targets[2]).to.deep.equal({ name: "crm", erased_at: null, verified_at: null });
+    for (const id of ["x", `${"0".repeat(20)}-1`, "%00"]) {
+      const { status } = await service.fetch(`/api/deletion/${id}`);
+      expect(status, id).to.equal(id === "%00" ? 400 : 404);
+    }
+  });
+
+  it("tries a request again at once when asked to", async () => {
+    const [first] = (await list("")).data;
+    const id = first?.request_id ?? "";
+    const before = (await one(id)).attempts;
+    const response = await service.fetch(`/api/deletion/${id}/retry`, { method: "POST" });
+    expect(response.status).to.equal(200);
+    expect(((await response.json()) as { data: object }).data).to.include({ request_id: id, completed_at: null });
+    await until("it was tried", async () => (await one(id)).attempts > before);
+    expect((await service.fetch(`/api/deletion/${"0".repeat(20)}-1/retry`, { method: "POST" })).status).to.equal(404);
   });
 
   for (const query of [
@@ -183,10 +239,42 @@ describe("the list of open deletions", () => {
     "limit=0",
     "limit=1001",
     "after=x",
+    "state=",
+    "state=OPEN",
+    "state=open&state=open",
   ]) {
     it(`is refused for ${query}`, async () => {
       const response = await service.fetch(`/api/deletion?${query}`);
       expect(response.status).to.equal(400);
     });
   }
+});
+
+describe("deletions that are completed", () => {
+  it("are listed with the times of their targets, and are not tried again", async () => {
+    const service = await startService();
+    try {
+      await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org", segments: ["a"] } });
+      const removed = await service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" });
+      const { request_id } = ((await removed.json()) as { data: { request_id: string } }).data;
+      const completed = async () =>
+        ((await (await service.fetch("/api/deletion?state=completed")).json()) as { data: { request_id: string }[] })
+          .data;
+      await until("it is completed", async () => (await completed()).length > 0);
+      expect(await completed()).to.have.length(1);
+      const { data } = (await (await service.fetch(`/api/deletion/${request_id}`)).json()) as {
+        data: Record<string, string> & { targets: { erased_at: string; verified_at: string }[] };
+      };
+      expect(data).to.include({ request_id, stage: "complete", stuck: false, problem: null, next_try_at: null });
+      for (const { erased_at, verified_at } of data.targets) {
+        expect(erased_at >= (data.accepted_at ?? "")).to.equal(true);
+        expect(verified_at >= erased_at && verified_at <= (data.completed_at ?? "")).to.equal(true);
+      }
+      expect(data.targets).to.have.length(2);
+      const retry = await service.fetch(`/api/deletion/${request_id}/retry`, { method: "POST" });
+      expect(retry.status).to.equal(409);
+    } finally {
+      await service.stop();
+    }
+  });
 });

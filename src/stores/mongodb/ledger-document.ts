@@ -37,7 +37,10 @@ export interface DeletionDocument {
   readonly sealed: Binary;
   readonly targets: readonly string[];
   readonly done: readonly string[];
+  /** Absent in documents of earlier versions, as is `problem`. */
+  readonly times?: Deletion["times"];
   readonly attempts: number;
+  readonly problem?: string | null;
   readonly notBefore: number;
   /** Unix ms when `notBefore` was noted, and when `runner` took the request; absent in documents of earlier versions. */
   readonly notedAt?: number;
@@ -52,13 +55,14 @@ export interface DeletionDocument {
 
 /** What is stored of a request that is new. */
 export function deletionDocument(deletion: Deletion, sequence: number): DeletionDocument {
-  const { requestId, hashes, sealedIdentities, completedAt, ...rest } = deletion;
+  const { requestId, hashes, sealedIdentities, problem, completedAt, ...rest } = deletion;
   return {
     _id: requestId,
     sequence,
     ...rest,
     suppressed: hashes.map((hash) => ({ hash, cutOff: deletion.cutOff })),
     sealed: new Binary(sealedIdentities),
+    problem: problem ?? null,
     open: completedAt === undefined,
     completedAt: completedAt ?? null,
     runner: null,
@@ -79,7 +83,9 @@ export function deletionOf(document: DeletionDocument): Deletion {
     sealedIdentities: new Uint8Array(document.sealed.value()),
     targets: document.targets,
     done: document.done,
+    times: document.times ?? {},
     attempts: document.attempts,
+    problem: document.problem ?? undefined,
     notBefore: document.notBefore,
     revision: document.revision,
     completedAt: document.completedAt ?? undefined,
@@ -87,7 +93,7 @@ export function deletionOf(document: DeletionDocument): Deletion {
 }
 
 /** What an extension changes of an open request. The cut-off moves for the identity that was asked for. */
-export function extended(kept: DeletionDocument, { cutOff: later, entities, sealed, done }: Extension) {
+export function extended(kept: DeletionDocument, { cutOff: later, entities, sealed, done, times }: Extension) {
   const cutOff = Math.max(kept.cutOff, later?.at ?? 0);
   return {
     cutOff,
@@ -98,7 +104,9 @@ export function extended(kept: DeletionDocument, { cutOff: later, entities, seal
     sealer: sealed?.sealer ?? kept.sealer,
     sealed: sealed === undefined ? kept.sealed : new Binary(sealed.sealedIdentities),
     done: done ?? [],
+    times: times ?? kept.times ?? {},
     attempts: 0,
+    problem: null,
     notBefore: 0,
     revision: revisionAfter(kept.revision),
   } satisfies Partial<DeletionDocument>;

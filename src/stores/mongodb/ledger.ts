@@ -120,8 +120,8 @@ export function mongoLedger(parts: LedgerParts): Ledger {
       await requests.updateOne({ _id: requestId, runner }, { $set: { runner: null, runnerUntil: 0 } });
     },
 
-    async note(requestId, revision, { done, attempts, notBefore, now }) {
-      const noted = { done, attempts, notBefore, notedAt: now };
+    async note(requestId, revision, { done, times, attempts, problem = null, notBefore, now }) {
+      const noted = { done, ...(times === undefined ? {} : { times }), attempts, problem, notBefore, notedAt: now };
       await requests.updateOne({ _id: requestId, revision, open: true }, { $set: noted });
     },
 
@@ -130,10 +130,22 @@ export function mongoLedger(parts: LedgerParts): Ledger {
       await requests.updateMany({ ...byIds<DeletionDocument>(requestIds), open: true }, { $set: { notBefore: 0 } });
     },
 
-    async complete(requestId, revision, at) {
+    async complete(requestId, revision, at, times) {
       const filter = { _id: requestId, revision, open: true };
-      const update = { $set: { open: false, completedAt: at, sealed: NOTHING, runner: null, runnerUntil: 0 } };
+      const ended = { open: false, completedAt: at, problem: null, sealed: NOTHING, runner: null, runnerUntil: 0 };
+      const update = { $set: { ...ended, ...(times === undefined ? {} : { times }) } };
       return (await updated([{ updateOne: { filter, update } }])).get(requestId)?.open === false;
+    },
+
+    async list({ state, before, limit }) {
+      const from = before === undefined ? undefined : await requests.findOne({ _id: before });
+      if (from === null) return [];
+      const filter = {
+        ...(state === "all" ? {} : { open: state === "open" }),
+        ...(from === undefined ? {} : { sequence: { $lt: from.sequence } }),
+      };
+      const newest = requests.find(filter).sort({ sequence: -1 }).limit(limit);
+      return (await newest.toArray()).map(deletionOf);
     },
 
     async settledSequence() {

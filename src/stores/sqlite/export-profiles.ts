@@ -18,9 +18,9 @@ import {
   type StreamRecord,
 } from "../copy.js";
 import type { Database } from "./connection.js";
+import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { sqliteEntityStore } from "./entity-store.js";
 import { keyOf } from "./key-store.js";
-import { type DeletionRow, deletionOf } from "./ledger.js";
 
 type LedgerPart = "deletions" | "entity keys" | "API keys";
 type EntityPart = Exclude<Part, LedgerPart>;

@@ -5,7 +5,7 @@ import { entitySchema } from "./entity-store.js";
 import { historySchema } from "./history.js";
 import { idempotencySchema } from "./idempotency.js";
 import { keySchema } from "./key-store.js";
-import { ledgerSchema } from "./ledger.js";
+import { addTimes, ledgerSchema } from "./ledger.js";
 import { erasureWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
 import { membershipSchema } from "./membership-index.js";
 import { pepperSchema } from "./pepper.js";
@@ -17,7 +17,7 @@ import { suppressionSchema } from "./suppression.js";
 export const ledgerFile: FileLayout = {
   name: "ledger.db",
   schema: [ledgerMarkSchema, pepperSchema, ledgerSchema, suppressionSchema, entityKeysSchema, keySchema],
-  migrations: [],
+  migrations: [addTimes],
 };
 
 /** Profiles, and what one transaction changes with them. */

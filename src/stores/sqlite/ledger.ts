@@ -1,6 +1,7 @@
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
 import { type Database, inTransaction } from "./connection.js";
+import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { addKeys } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
 
@@ -11,12 +12,17 @@ export const ledgerSchema = `
     accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, sealer TEXT NOT NULL, sealed BLOB NOT NULL,
     targets TEXT NOT NULL, done TEXT NOT NULL, attempts INTEGER NOT NULL, not_before REAL NOT NULL, revision INTEGER NOT NULL,
     completed_at REAL, runner TEXT, runner_until REAL NOT NULL DEFAULT 0,
-    noted_at REAL NOT NULL DEFAULT 0, runner_since REAL NOT NULL DEFAULT 0
+    noted_at REAL NOT NULL DEFAULT 0, runner_since REAL NOT NULL DEFAULT 0, times TEXT NOT NULL DEFAULT '{}', problem TEXT
   );
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_open_identity ON deletion (identity, sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);`;
+
+/** From layout 5 to 6: when stages were done, and why one failed. */
+export const addTimes = `
+  ALTER TABLE deletion ADD COLUMN times TEXT NOT NULL DEFAULT '{}';
+  ALTER TABLE deletion ADD COLUMN problem TEXT;`;
 
 /** Deletion requests in `ledger.db`. Leases of an earlier process end when it is opened: only this process can have the file open. */
 export function sqliteLedger(db: Database, entities: Database): Ledger {
@@ -96,6 +102,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
           sealed.sealer,
           sealed.sealedIdentities,
           JSON.stringify(extension.done ?? []),
+          JSON.stringify(extension.times ?? kept.times),
           row.sequence,
         );
         suppress(row.sequence, { entities, hashes: [kept.identity], cutOff });
@@ -121,8 +128,11 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       unhurried(db, () => sql.release.run(requestId, runner));
     },
 
-    async note(requestId, revision, { done, attempts, notBefore, now }) {
-      unhurried(db, () => sql.note.run(JSON.stringify(done), attempts, notBefore, now, requestId, revision));
+    async note(requestId, revision, { done, times, attempts, problem = null, notBefore, now }) {
+      const timesText = times === undefined ? null : JSON.stringify(times);
+      unhurried(db, () =>
+        sql.note.run(JSON.stringify(done), timesText, attempts, problem, notBefore, now, requestId, revision),
+      );
     },
 
     async wake(requestIds) {
@@ -131,9 +141,14 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       });
     },
 
-    async complete(requestId, revision, at) {
-      if (Number(sql.complete.run(at, requestId, revision).changes) > 0) return true;
+    async complete(requestId, revision, at, times) {
+      const timesText = times === undefined ? null : JSON.stringify(times);
+      if (Number(sql.complete.run(at, timesText, requestId, revision).changes) > 0) return true;
       return find(requestId)?.completedAt !== undefined;
+    },
+
+    async list({ state, before, limit }) {
+      return (sql.list[state].all({ before: before ?? null, limit }) as unknown as DeletionRow[]).map(deletionOf);
     },
 
     async settledSequence() {
@@ -183,44 +198,11 @@ function unhurried<T>(db: Database, work: () => T): T {
   }
 }
 
-/** A row of `deletion`. */
-export interface DeletionRow {
-  sequence: number;
-  request_id: string;
-  table_name: string;
-  identity: string;
-  accepted_at: number;
-  cut_off: number;
-  entities: string;
-  hashes: string;
-  sealer: string;
-  sealed: Uint8Array;
-  targets: string;
-  done: string;
-  attempts: number;
-  not_before: number;
-  revision: number;
-  completed_at: number | null;
-}
-
-export function deletionOf(row: DeletionRow): Deletion {
-  return {
-    requestId: row.request_id,
-    table: row.table_name,
-    identity: row.identity,
-    acceptedAt: row.accepted_at,
-    cutOff: row.cut_off,
-    entities: JSON.parse(row.entities) as string[],
-    hashes: JSON.parse(row.hashes) as string[],
-    sealer: row.sealer,
-    sealedIdentities: row.sealed,
-    targets: JSON.parse(row.targets) as string[],
-    done: JSON.parse(row.done) as string[],
-    attempts: row.attempts,
-    notBefore: row.not_before,
-    revision: row.revision,
-    completedAt: row.completed_at ?? undefined,
-  };
+/** Requests before one of an id, or all when it is null; without an index for the completed ones, as nearly all are. */
+function newestFirst(state: string): string {
+  return `SELECT * FROM deletion WHERE ${state}
+    AND sequence < iif(:before IS NULL, 9e15, coalesce((SELECT sequence FROM deletion WHERE request_id = :before), 0))
+    ORDER BY sequence DESC LIMIT :limit`;
 }
 
 function statements(db: Database) {
@@ -240,11 +222,16 @@ function statements(db: Database) {
     openOver: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL AND sequence IN
       (SELECT sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence`),
     extend: db.prepare(`UPDATE deletion SET cut_off = ?, entities = ?, sealer = ?, sealed = ?,
-      revision = revision + 1, done = ?, attempts = 0, not_before = 0 WHERE sequence = ?`),
+      revision = revision + 1, done = ?, times = ?, problem = NULL, attempts = 0, not_before = 0 WHERE sequence = ?`),
     open: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL
       AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = :after), 0)
       AND (:due IS NULL OR ((not_before <= :due OR noted_at > :due) AND (runner_until <= :due OR runner_since > :due)))
       ORDER BY sequence LIMIT :limit`),
+    list: {
+      open: db.prepare(newestFirst("completed_at IS NULL")),
+      completed: db.prepare(newestFirst("completed_at IS NOT NULL")),
+      all: db.prepare(newestFirst("true")),
+    },
     countOpen: db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at IS NULL AND attempts >= ?"),
     lease: db.prepare(`UPDATE deletion SET runner = :runner, runner_since = :now, runner_until = :until
       WHERE request_id = :requestId AND completed_at IS NULL
@@ -253,10 +240,11 @@ function statements(db: Database) {
     releaseAll: db.prepare(
       "UPDATE deletion SET runner = NULL, runner_until = 0 WHERE completed_at IS NULL AND runner IS NOT NULL",
     ),
-    note: db.prepare(`UPDATE deletion SET done = ?, attempts = ?, not_before = ?, noted_at = ?
+    note: db.prepare(`UPDATE deletion SET done = ?, times = coalesce(?, times), attempts = ?, problem = ?, not_before = ?, noted_at = ?
       WHERE request_id = ? AND revision = ? AND completed_at IS NULL`),
     wake: db.prepare("UPDATE deletion SET not_before = 0 WHERE request_id = ? AND completed_at IS NULL"),
-    complete: db.prepare(`UPDATE deletion SET completed_at = ?, sealed = x'', runner = NULL, runner_until = 0
+    complete:
+      db.prepare(`UPDATE deletion SET completed_at = ?, times = coalesce(?, times), problem = NULL, sealed = x'', runner = NULL, runner_until = 0
       WHERE request_id = ? AND revision = ? AND completed_at IS NULL`),
     settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
       (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),

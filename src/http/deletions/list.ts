@@ -1,0 +1,142 @@
+import { Type } from "@sinclair/typebox";
+import type { Clock } from "../../clock.js";
+import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
+import type { Ledger } from "../../deletions/ports.js";
+import { ServiceError } from "../../errors.js";
+import { errorEnvelope, fetchPage, listQuery, oneOf, PageMeta, success } from "../responses.js";
+import { type Route, route } from "../route.js";
+import { timeText } from "../time.js";
+import { compile } from "../validation.js";
+import { DeletionState, ListedDeletion, RequestId, requestIdShape } from "./schemas.js";
+
+export interface DeletionListParts {
+  readonly ledger: Pick<Ledger, "find" | "list" | "wake">;
+  readonly clock: Clock;
+  /** Says that a request can be run; may be lost. */
+  hint(requestId: string): void;
+}
+
+const states = ["open", "completed", "all"] as const;
+
+const listingQuery = {
+  state: oneOf(states, {
+    default: "open",
+    description: "Which requests are listed.",
+    issue: { code: "unknown_state", message: `state is one of ${states.join(", ")}` },
+  }),
+  completed: Type.Optional(
+    Type.String({
+      enum: ["false"],
+      deprecated: true,
+      description: "Stands for `state=open`.",
+      issue: { code: "not_listed", message: "completed is false: state=completed lists completed requests" },
+    }),
+  ),
+  ...listQuery,
+  after: Type.Optional(
+    Type.String({
+      ...requestIdShape,
+      description: "`meta.next` of the page before.",
+      issue: { code: "invalid_id", message: "after is a request id" },
+    }),
+  ),
+};
+
+const isRequestId = compile(RequestId);
+
+const stateAnswer = success("DeletionStateAnswer", DeletionState);
+
+/** Which deletions there are, how far they are, and why one waits. Nothing here says whom a request is about. */
+export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): readonly Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/deletion",
+      scopes: ["entity:delete", "admin"],
+      docs: {
+        id: "listDeletions",
+        tag: "deletion",
+        summary: "Deletion requests",
+        description: "The newest first. Nothing in the list says whom a request is about.",
+      },
+      query: listingQuery,
+      responses: { 200: success("DeletionsAnswer", Type.Array(ListedDeletion), { meta: PageMeta }) },
+      async handler({ query: { state, after, limit } }) {
+        const { items, meta } = await fetchPage(
+          { limit, ...(after === undefined ? {} : { after }) },
+          async (before, most) =>
+            (await ledger.list({ state, before, limit: most })).map((deletion) => ({
+              ...deletion,
+              id: deletion.requestId,
+            })),
+        );
+        const now = clock();
+        return { data: items.map((deletion) => listed(deletion, now)), meta };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/api/deletion/:request_id",
+      scopes: ["entity:delete", "admin"],
+      docs: { id: "readDeletion", tag: "deletion", summary: "A deletion request, and how far each target is" },
+      params: { request_id: RequestId },
+      responses: { 200: stateAnswer },
+      handler: async ({ params }) => ({ data: stateOf(await foundDeletion(ledger, params.request_id), clock()) }),
+    }),
+    route({
+      method: "POST",
+      path: "/api/deletion/:request_id/retry",
+      scopes: ["admin"],
+      docs: {
+        id: "retryDeletion",
+        tag: "deletion",
+        summary: "Try an open deletion again now",
+        description: "It does not wait for its next try. 409 when it is completed.",
+      },
+      params: { request_id: RequestId },
+      responses: { 200: stateAnswer, 409: errorEnvelope },
+      async handler({ params }) {
+        const deletion = await foundDeletion(ledger, params.request_id);
+        if (deletion.completedAt !== undefined) throw new ServiceError("conflict", "The deletion is completed");
+        await ledger.wake([deletion.requestId]);
+        hint(deletion.requestId);
+        return { data: stateOf(await foundDeletion(ledger, params.request_id), clock()) };
+      },
+    }),
+  ];
+}
+
+/** The request of this id; throws `not-found` when there is none. */
+export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: string): Promise<Deletion> {
+  const deletion = isRequestId(requestId) ? await ledger.find(requestId) : undefined;
+  if (deletion === undefined) throw new ServiceError("not-found", "Not Found");
+  return deletion;
+}
+
+function listed(deletion: Deletion, now: number) {
+  const { requestId, acceptedAt, cutOff, completedAt, attempts, problem = null, notBefore } = deletion;
+  const waits = completedAt === undefined && (notBefore > now || attempts > 0);
+  return {
+    request_id: requestId,
+    accepted_at: timeText(acceptedAt),
+    cut_off: timeText(cutOff),
+    completed_at: completedAt === undefined ? null : timeText(completedAt),
+    stage: stageOf(deletion),
+    attempts,
+    stuck: completedAt === undefined && isStuck(deletion),
+    problem,
+    next_try_at: waits ? timeText(Math.max(now, notBefore)) : null,
+  };
+}
+
+function stateOf(deletion: Deletion, now: number) {
+  const targets = deletion.targets.map((name) => {
+    const { erasedAt, verifiedAt } = deletion.times[name] ?? {};
+    return { name, erased_at: textOrNull(erasedAt), verified_at: textOrNull(verifiedAt) };
+  });
+  return { ...listed(deletion, now), targets };
+}
+
+function textOrNull(ms: number | undefined): string | null {
+  return ms === undefined ? null : timeText(ms);
+}
