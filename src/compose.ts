@@ -9,7 +9,7 @@ import { readJson, type Settings } from "./config.js";
 import { openErasure } from "./deletions/erasure.js";
 import { observeDeletions } from "./deletions/observe-deletions.js";
 import { downstreamTargets } from "./downstream/index.js";
-import { checkMessages, collectMessages } from "./entities/collect-messages.js";
+import { checkMessages, collectMessages, countTaken } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
 import { requestHashing } from "./entities/idempotent-request.js";
 import { type HashIdentity, identityHashing } from "./entities/identity.js";
@@ -36,11 +36,12 @@ import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { type Meters, openMeters } from "./meters.js";
 import { Epochs } from "./metrics/cache/epochs.js";
-import { OtherProcesses } from "./metrics/cache/other-processes.js";
+import { othersOver } from "./metrics/cache/other-processes.js";
 import { dimensions } from "./metrics/dimensions/index.js";
 import { fetchBatch } from "./metrics/query/fetch-batch.js";
 import { fetchSeries, seriesCounters } from "./metrics/query/fetch-series.js";
 import { ReadMemory } from "./metrics/query/read-memory.js";
+import { countMissed } from "./metrics/recorder/missed-slots.js";
 import { createRecorder, runRecorder, watchRecorder } from "./metrics/recorder/recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
 import { writePoints } from "./metrics/write-points.js";
@@ -101,7 +102,9 @@ export async function compose(
   ];
   // A process that only works in the background says how it is, and serves nothing else.
   const routes: Route[] = settings.roles.includes("api") ? served : [];
-  routes.push(...operationRoutes({ probes: stores.probes, meters, version, clock, routes: () => routes }));
+  routes.push(
+    ...operationRoutes({ probes: stores.probes, meters, version, roles: settings.roles, clock, routes: () => routes }),
+  );
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const { http, limits } = settings;
   const { history, idempotency, catalogue, serviceErrorOf } = stores;
@@ -146,6 +149,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
   const memory = new ReadMemory(limits.read_bytes);
   meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
   const count = seriesCounters(meters);
+  const taken = meters.counter("points_taken_total", "Points that clients wrote.");
   const fetch = fetchSeries({ store: stores.series, epochs, cache, deadlineMs });
   const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
 
@@ -159,10 +163,11 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
       counts: stores.counts,
       lease: stores.lease,
       series: stores.series,
+      missed: countMissed(dimensions, meters),
       write: (columns) => record("recorder", keptColumns(columns, clock(), keep())),
     }),
     routes: [
-      ...pointRoutes({ version, record: (columns) => record("clients", columns), limits, keep, clock }),
+      ...pointRoutes({ version, record: (columns) => record("clients", columns), taken, limits, keep, clock }),
       ...listingRoutes({ series: stores.series, counts: stores.counts, clock }),
       ...metricRoutes({
         fetch: fetchBatch({ fetch, firstSegments, limits, keep, count, deadlineMs }),
@@ -179,7 +184,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
 }
 
 /** Collecting messages, and reading what they made of a profile. */
-function composeProfiles({ settings, stores, clock, arrivals, tables }: Surroundings) {
+function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: Surroundings) {
   const { limits } = settings;
   const keys = sealing(stores.entityKeys);
   const hashIdentity = identityHashing(stores.pepper);
@@ -198,7 +203,10 @@ function composeProfiles({ settings, stores, clock, arrivals, tables }: Surround
     arrivals,
     idempotency: stores.idempotency,
     hashRequest: requestHashing(stores.pepper),
-    collect: collectMessages(parts, { segments: limits.entity_segments, deadlineMs: limits.store_deadline_ms }),
+    collect: countTaken(
+      collectMessages(parts, { segments: limits.entity_segments, deadlineMs: limits.store_deadline_ms }),
+      meters.counter("messages_taken_total", "Messages that were taken in."),
+    ),
     check: checkMessages(parts, limits.entity_segments),
   };
   const segments = segmentNames(stores.catalogue);
@@ -239,7 +247,7 @@ function composeDeletions(
     clock,
     arrivals,
     log,
-    observer: observeDeletions(meters, stores.ledger),
+    observer: observeDeletions(meters, stores.ledger, clock),
     failpoint,
     keepMs: keepMs(settings.deletions.keep),
     sweepEveryMs: sweepEvery(stores),
@@ -281,13 +289,4 @@ function retryWhileUnavailable(work: () => Promise<void>, { stores, log }: Surro
 /** Ms from one sweep to the next. Where several processes share the stores, each sweep queries a server, and wake-up calls make up for the longer pause. */
 function sweepEvery({ shared, wakeUpOutlives }: Stores): number {
   return shared && wakeUpOutlives ? 30_000 : 1_000;
-}
-
-/** What a store may add to its own deadline before a write is there or never will be, ms. */
-const WRITE_MARGIN_MS = 2_000;
-
-/** Other processes that may write the same series; undefined where this one has them, or the profiles, for itself. */
-function othersOver({ sharedEpochs, exclusive }: Stores, deadlineMs: number): OtherProcesses | undefined {
-  if (sharedEpochs === undefined || exclusive) return undefined;
-  return new OtherProcesses({ shared: sharedEpochs, writeLifeMs: deadlineMs + WRITE_MARGIN_MS, deadlineMs });
 }

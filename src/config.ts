@@ -10,6 +10,11 @@ import {
 } from "./config/setting-schema.js";
 import { StartError } from "./errors.js";
 
+/** What a process does: answer requests; record, erase and sweep. */
+export const roles = ["api", "worker"] as const;
+
+export type Role = (typeof roles)[number];
+
 /** Every setting, as `config/schema.json` describes it. Times are ms, sizes bytes, `keep` a duration or null for ever. */
 export interface Settings {
   readonly http: {
@@ -24,7 +29,7 @@ export interface Settings {
   };
   readonly data_dir: string;
   readonly tables_file: string | null;
-  readonly roles: readonly ("api" | "worker")[];
+  readonly roles: readonly Role[];
   readonly log: { readonly level: string };
   readonly pepper: string | null;
   readonly admin_key: string | null;

@@ -6,12 +6,15 @@ export interface Meters {
   request(method: string, route: string, status: number, seconds: number): void;
   /** A new counter; calling it adds `by`, 1 by default. With `label` it counts each value of that label by itself. */
   counter(name: string, help: string, label?: string): (by?: number, value?: string) => void;
-  /** A new gauge, read whenever `/metrics` is asked for. One that cannot be read is left out. */
-  gauge(name: string, help: string, read: () => number | Promise<number>): void;
+  /** A new gauge, read whenever `/metrics` is asked for. One that cannot be read is left out. With `labels` it has a value for each combination that is read. */
+  gauge(name: string, help: string, read: () => Reading | Promise<Reading>, labels?: readonly string[]): void;
   /** Everything in Prometheus' text format. */
   text(): Promise<string>;
   readonly contentType: string;
 }
+
+/** What a gauge shows: a value, or those of all its combinations of labels. */
+export type Reading = number | readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
 
 /** A store as `/ready` names it. */
 export interface Probe {
@@ -50,17 +53,20 @@ export function openMeters(): Meters {
       return (by = 1, value = "") => (label === undefined ? counter.inc(by) : counter.inc({ [label]: value }, by));
     },
 
-    gauge(name, help, read) {
+    gauge(name, help, read, labelNames = []) {
       new Gauge({
         name: `entity_metrics_${name}`,
         help,
+        labelNames: [...labelNames],
         registers: [registry],
         async collect() {
           try {
-            this.set(await read());
+            const reading = await read();
+            if (typeof reading === "number") this.set(reading);
+            else for (const { labels, value } of reading) this.set(labels, value);
           } catch {
             this.reset();
-            this.remove();
+            if (labelNames.length === 0) this.remove();
           }
         },
       });

@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.js";
 import type { Meters } from "../meters.js";
 import { STUCK_ATTEMPTS } from "./deletion.js";
 import type { Ledger } from "./ports.js";
@@ -11,10 +12,22 @@ export interface DeletionObserver {
 }
 
 /** Counts what happens to deletions, for `/metrics`. */
-export function observeDeletions(meters: Meters, ledger: Pick<Ledger, "countOpen">): DeletionObserver {
+export function observeDeletions(
+  meters: Meters,
+  ledger: Pick<Ledger, "countOpen" | "open">,
+  clock: Clock,
+): DeletionObserver {
   meters.gauge("deletions_open", "Deletion requests that are not complete.", () => ledger.countOpen());
   meters.gauge("deletions_stuck", "Open deletion requests that keep failing.", () =>
     ledger.countOpen({ attempts: STUCK_ATTEMPTS }),
+  );
+  meters.gauge(
+    "deletions_oldest_open_seconds",
+    "Age of the oldest deletion request that is not complete; 0 without one.",
+    async () => {
+      const [oldest] = await ledger.open({ limit: 1 });
+      return oldest === undefined ? 0 : Math.max(0, clock() - oldest.acceptedAt) / 1000;
+    },
   );
   const completed = meters.counter("deletions_completed_total", "Deletion requests completed by this process.");
   const seconds = meters.counter("deletion_seconds_total", "Time from acceptance to completion of those, added up.");

@@ -97,6 +97,15 @@ export function collectMessages(
   };
 }
 
+/** The same, with the messages that it took handed to `count`. */
+export function countTaken(collect: CollectMessages, count: (messages: number) => void): CollectMessages {
+  return async (stream, table, messages) => {
+    const refused = await collect(stream, table, messages);
+    count(messages.length - refused.size);
+    return refused;
+  };
+}
+
 /**
  * Resolves with what collecting the messages now would refuse, and stores nothing. What an earlier batch of the same request would have
  * made is not there.

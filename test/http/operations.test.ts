@@ -32,6 +32,8 @@ describe("what an operator asks", () => {
     const { data } = (await (await service.fetch("/ready", { key: null })).json()) as { data: Ready };
     expect(data.ready).to.equal(true);
     expect(data.degraded).to.equal(false);
+    expect(data.version).to.match(/^\d+\.\d+\.\d+/);
+    expect(data.roles).to.deep.equal(["api", "worker"]);
     expect(data.stores.map(({ name }) => name)).to.include.members(["ledger", "entities", "metrics"]);
   });
 
@@ -63,6 +65,33 @@ describe("what an operator asks", () => {
       expect(JSON.stringify(answer.body)).to.not.include("Error");
     });
   }
+
+  it("/metrics gives the version, the state of each store, and what was taken", async () => {
+    const points = [1, 2].map((value) => ({
+      dimension: "stream",
+      dimension_id: "web",
+      dimension_type: "size",
+      value,
+      ts: 1_700_000_000_000 + value * 3_600_000,
+    }));
+    await service.fetch("/api/metric/points", { method: "POST", json: points });
+    await service.fetch("/api/metric/points", { method: "POST", json: [{ ...points[0], value: "no" }] });
+    await service.fetch("/api/v2/write", { method: "POST", body: "stream,dimension_id=web value=3" });
+    await service.fetch("/collect/json/web", {
+      method: "POST",
+      json: [{ _uid: "u-1" }, { _uid: "u-2" }, { city: "Oslo" }],
+    });
+    await service.fetch("/collect/json/web?dryrun=true", { method: "POST", json: [{ _uid: "u-3" }] });
+    const text = await (await service.fetch("/metrics")).text();
+    expect(text).to.match(/^entity_metrics_build_info\{version="\d+\.\d+\.\d+"\} 1$/m);
+    for (const store of ["ledger", "entities", "metrics"]) {
+      expect(text).to.include(`entity_metrics_store_state{store="${store}",state="up"} 1\n`);
+      expect(text).to.include(`entity_metrics_store_state{store="${store}",state="down"} 0\n`);
+    }
+    expect(text).to.include("entity_metrics_points_taken_total 3\n");
+    expect(text).to.include("entity_metrics_messages_taken_total 2\n");
+    expect(text).to.include('entity_metrics_recorder_slots_missed_total{dimension="segment"} 0\n');
+  });
 
   it("/metrics counts by route pattern, and names no person", async () => {
     await service.fetch("/api/entity/user/email/zqcanaryqz@example.com?fields=zqcanaryqz");
@@ -103,6 +132,8 @@ describe("what an operator asks", () => {
 interface Ready {
   readonly ready: boolean;
   readonly degraded: boolean;
+  readonly version: string;
+  readonly roles: string[];
   readonly stores: { name: string }[];
 }
 
@@ -110,7 +141,14 @@ interface Ready {
 async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready } }> {
   const meters = openMeters();
   const settings = settingsFor("unused");
-  const routes = operationRoutes({ probes, meters, version: "0.0.0", clock: Date.now, routes: () => [] });
+  const routes = operationRoutes({
+    probes,
+    meters,
+    version: "0.0.0",
+    roles: ["api"],
+    clock: Date.now,
+    routes: () => [],
+  });
   const app = createApp({
     routes,
     meters,

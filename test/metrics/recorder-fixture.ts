@@ -26,6 +26,7 @@ export function recorderOver(
     counts: stores.counts,
     lease: stores.lease,
     series: stores.series,
+    missed: () => {},
     write: (columns) => stores.series.write("recorder", columns),
     ...other,
   });

@@ -92,6 +92,51 @@ describe("the recorder", () => {
     expect(await hours("segment", "visitors")).to.deep.equal({ 2: 3 });
   });
 
+  it("tells of slots that passed without a sample while it was there, and of no other", async () => {
+    const missed: Record<string, number> = {};
+    let away = false;
+    const audiences = audienceCounts(stores.catalogue, stores.memberships);
+    const watched = recorderOver(stores, () => now, "watched", {
+      missed({ name }, slots) {
+        missed[name] = (missed[name] ?? 0) + slots;
+      },
+      audiences: {
+        ...audiences,
+        segments: () => (away ? Promise.reject(new Error("the store is away")) : audiences.segments()),
+      },
+    });
+    const tickWatched = async (hour: number) => {
+      now = START + hour * HOUR;
+      await watched.tick().catch(() => {});
+    };
+    await tickWatched(1);
+    await tickWatched(2);
+    await tickWatched(3);
+    expect(missed).to.deep.equal({ segment: 0, experience: 0, experiencegroup: 0 });
+    away = true;
+    for (const hour of [4, 5, 6, 7]) await tickWatched(hour);
+    away = false;
+    await tickWatched(7.5);
+    expect(missed).to.deep.equal({ segment: 1, experience: 0, experiencegroup: 0 });
+    await tickWatched(8);
+    await tickWatched(14);
+    expect(missed).to.deep.equal({ segment: 3, experience: 5, experiencegroup: 5 });
+  });
+
+  it("tells of no slot that another recorder takes", async () => {
+    let missed = 0;
+    const second = recorderOver(stores, () => now, "two", {
+      missed(_, slots) {
+        missed += slots;
+      },
+    });
+    for (const hour of [0, 1, 2, 3, 4]) {
+      await tickAt(hour);
+      await tickAll(second);
+    }
+    expect(missed).to.equal(0);
+  });
+
   it("saves a count under the slot that ended, and not before it has ended", async () => {
     await receive(stores, "views", START + 5 * SECOND, 7);
     await tickAt(0, HOUR - 1);

@@ -59,7 +59,11 @@ export class SlotRace {
       const { lease, read } = guarded;
       const { write } = promptWrite ? ports : guarded;
       const audiences = audienceCounts(this.#stores.catalogue, this.#stores.memberships);
-      await sizeRecorder({ clock: () => SLOT, audiences, series: { read }, lease, write }, stream, sampling)();
+      await sizeRecorder(
+        { clock: () => SLOT, audiences, series: { read }, missed: () => {}, lease, write },
+        stream,
+        sampling,
+      )();
     });
   }
 

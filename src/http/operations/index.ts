@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
+import { roles as knownRoles, type Role } from "../../config.js";
 import type { Meters, Probe } from "../../meters.js";
 import { openApiDocument } from "../openapi.js";
 import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
@@ -12,6 +13,8 @@ export interface OperationParts {
   readonly meters: Meters;
   /** Of this package. */
   readonly version: string;
+  /** What this process does. */
+  readonly roles: readonly Role[];
   readonly clock: Clock;
   /** Every route of the service. */
   routes(): readonly Route[];
@@ -24,11 +27,13 @@ const HOUR_MS = 3_600_000;
 
 const Health = Type.Object({ alive: Type.Boolean({ const: true }) }, { title: "Health" });
 
+const states = ["up", "degraded", "down"] as const;
+
 const StoreState = Type.Object(
   {
     name: Type.String(),
     required: Type.Boolean({ description: "Whether the service is of no use without it." }),
-    state: oneOf(["up", "degraded", "down"]),
+    state: oneOf(states),
     note: Type.Optional(Type.String({ description: "What is not as it should be." })),
   },
   { title: "StoreState" },
@@ -36,6 +41,8 @@ const StoreState = Type.Object(
 
 const Readiness = Type.Object(
   {
+    version: Type.String({ description: "Of the service." }),
+    roles: Type.Array(oneOf(knownRoles), { description: "What this process does." }),
     ready: Type.Boolean({ description: "Whether every store that the service cannot work without is there." }),
     degraded: Type.Boolean({ description: "Whether something is not as it should be." }),
     stores: Type.Array(StoreState),
@@ -44,8 +51,17 @@ const Readiness = Type.Object(
 );
 
 /** What an operator asks: is it alive, can it work, how is it doing. */
-export function operationRoutes({ probes, meters, version, clock, routes }: OperationParts): readonly Route[] {
+export function operationRoutes({ probes, meters, version, roles, clock, routes }: OperationParts): readonly Route[] {
   const checkAll = whileUnderWay(() => Promise.all(probes.map(stateOf)));
+  meters.gauge("build_info", "1, with the version of the service.", () => [{ labels: { version }, value: 1 }], [
+    "version",
+  ]);
+  meters.gauge(
+    "store_state",
+    "1 for the state that a store is in, 0 for the others.",
+    async () => (await checkAll()).flatMap(stateReadings),
+    ["store", "state"],
+  );
   const metrics = whileUnderWay(async () => Buffer.from(await meters.text()));
   let document: { hour: number; body(): Promise<KeptBody> } | undefined;
 
@@ -71,7 +87,7 @@ export function operationRoutes({ probes, meters, version, clock, routes }: Oper
         id: "checkReadiness",
         tag: "operations",
         summary: "Whether the stores are there",
-        description: "Each store by name.",
+        description: "Each store by name, with the version and the roles of the process.",
       },
       responses: {
         200: success("ReadinessAnswer", Readiness),
@@ -82,7 +98,7 @@ export function operationRoutes({ probes, meters, version, clock, routes }: Oper
         const away = stores.filter(({ state, required }) => state === "down" && required);
         const ready = away.length === 0;
         const degraded = stores.some(({ state }) => state !== "up");
-        const data = { ready, degraded, stores };
+        const data = { version, roles: [...roles], ready, degraded, stores };
         if (ready) return { data, message: degraded ? "degraded" : "success" };
         const errors = away.map(({ name }) => ({ code: "store_away", path: name, message: "The store is away" }));
         ctx.set({ "Cache-Control": "no-store", "Retry-After": "5" });
@@ -143,6 +159,10 @@ async function stateOf({ name, required, check }: Probe): Promise<Static<typeof 
   } catch {
     return { name, required, state: "down" };
   }
+}
+
+function stateReadings({ name, state }: Static<typeof StoreState>) {
+  return states.map((one) => ({ labels: { store: name, state: one }, value: one === state ? 1 : 0 }));
 }
 
 /** Calls that come while the work is done share its result; a later call begins anew. */

@@ -18,6 +18,8 @@ export interface PointParts {
   readonly version: string;
   /** Keeps slots that clients wrote; resolves when they are durable and visible. */
   record(columns: readonly SlotColumn[]): Promise<void>;
+  /** Counts points that were kept. */
+  taken(points: number): void;
   readonly limits: WriteLimits;
   /** How long the store keeps points, ms; undefined is for ever. */
   keep(): number | undefined;
@@ -31,7 +33,7 @@ const precision = oneOf(precisions, {
 });
 
 /** Writing of points, as JSON and as InfluxDB's clients do, with the ping that they begin with. An answer of 2xx means that they are durable and visible. */
-export function pointRoutes({ version, record, limits, keep, clock }: PointParts): readonly Route[] {
+export function pointRoutes({ version, record, taken, limits, keep, clock }: PointParts): readonly Route[] {
   return [
     route({
       method: "POST",
@@ -60,6 +62,7 @@ export function pointRoutes({ version, record, limits, keep, clock }: PointParts
       async handler({ ctx }) {
         const { count, columns } = await readJsonPoints(ctx, writeWindow(clock(), keep()), limits);
         await record(columns);
+        taken(count);
         return { data: { point_count: count } };
       },
     }),
@@ -89,8 +92,13 @@ export function pointRoutes({ version, record, limits, keep, clock }: PointParts
       errorCode: (kind) => influxCodes[kind] ?? "internal error",
       async handler({ ctx, query: { precision } }) {
         const now = clock();
-        const { columns } = await readLinePoints(ctx, { now, precision, window: writeWindow(now, keep()) }, limits);
+        const { count, columns } = await readLinePoints(
+          ctx,
+          { now, precision, window: writeWindow(now, keep()) },
+          limits,
+        );
         await record(columns);
+        taken(count);
         ctx.status = 204;
       },
     }),

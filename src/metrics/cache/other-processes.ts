@@ -22,6 +22,18 @@ export interface OtherProcessesParts {
   readonly deadlineMs: number;
 }
 
+/** What a store may add to its own deadline before a write is there or never will be, ms. */
+const WRITE_MARGIN_MS = 2_000;
+
+/** Other processes that may write the same series; undefined where this one has them, or the profiles, for itself. */
+export function othersOver(
+  { sharedEpochs, exclusive }: { readonly sharedEpochs?: SharedEpochs; readonly exclusive: boolean },
+  deadlineMs: number,
+): OtherProcesses | undefined {
+  if (sharedEpochs === undefined || exclusive) return undefined;
+  return new OtherProcesses({ shared: sharedEpochs, writeLifeMs: deadlineMs + WRITE_MARGIN_MS, deadlineMs });
+}
+
 /**
  * Writes of all processes over the same stores, by index of their epoch. A writer adds to the shared numbers before it writes and after it, every process reads
  * them: so each knows within a second of every write, or that it knows nothing. Writes of this process are among them.

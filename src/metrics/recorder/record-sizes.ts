@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.js";
 import type { AudienceCounts, Dimension, Sampling } from "../dimensions/dimension.js";
 import type { LeaseResult, SeriesStore } from "../ports.js";
 import { type Series, type SlotColumn, slotStart } from "../series.js";
+import { type CountMissed, SlotWatch } from "./missed-slots.js";
 
 /** How often the catalogue is asked for ids that are new in mid-slot, ms. */
 const ASK_EVERY_MS = 5_000;
@@ -17,6 +18,7 @@ export interface SizeParts {
   readonly clock: Clock;
   readonly audiences: AudienceCounts;
   readonly series: Pick<SeriesStore, "read">;
+  readonly missed: CountMissed;
   /** Takes or renews the lease of the recorder that works. */
   lease(): Promise<LeaseResult>;
   /** Writes the recorder's plane. */
@@ -43,6 +45,7 @@ interface SlotSample {
  * Resolves with false: nothing is left that could not wait.
  */
 export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: Sampling): () => Promise<boolean> {
+  const watch = new SlotWatch(dimension, parts.missed);
   let progress: Progress | undefined;
   let unwritten: readonly SlotSample[] = [];
 
@@ -62,16 +65,23 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
   async function sample(): Promise<SlotSample[]> {
     const now = parts.clock();
     const slot = slotStart(dimension, now);
-    if (progress?.slot !== slot) progress = { slot, sampled: new Set(), askedAt: Number.NEGATIVE_INFINITY };
+    if (progress?.slot !== slot) {
+      watch.enter(slot);
+      progress = { slot, sampled: new Set(), askedAt: Number.NEGATIVE_INFINITY };
+    }
     const { sampled, askedAt } = progress;
     if (Math.abs(now - askedAt) < ASK_EVERY_MS) return [];
 
     const missing = new Set((await sampling.ids(parts.audiences)).filter((id) => !sampled.has(id)));
-    if (missing.size > 0 && (await parts.lease()) === "refused") return [];
+    if (missing.size > 0 && (await parts.lease()) === "refused") {
+      watch.settle();
+      return [];
+    }
     const samples = missing.size === 0 ? [] : await sampling.sample(parts.audiences, missing);
     if (slotStart(dimension, parts.clock()) !== slot) return [];
     for (const { id } of samples) sampled.add(id);
     progress.askedAt = now;
+    watch.settle();
     return samples.map(({ id, type, value }) => ({ series: { dimension, id, type }, slot, value }));
   }
 }

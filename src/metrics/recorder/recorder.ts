@@ -5,6 +5,7 @@ import type { Meters } from "../../meters.js";
 import type { AudienceCounts, Dimension } from "../dimensions/dimension.js";
 import type { Lease, SeriesStore, SlotCounts } from "../ports.js";
 import type { SlotColumn } from "../series.js";
+import type { CountMissed } from "./missed-slots.js";
 import { recordCounts } from "./record-counts.js";
 import { sizeRecorder } from "./record-sizes.js";
 
@@ -20,6 +21,7 @@ export interface RecorderParts {
   readonly counts: Pick<SlotCounts, "unsaved" | "saved">;
   readonly lease: Lease;
   readonly series: Pick<SeriesStore, "read" | "expire">;
+  readonly missed: CountMissed;
   /** Writes the recorder's plane. */
   write(columns: readonly SlotColumn[]): Promise<void>;
   /** Tells this recorder from others over the same stores. */
