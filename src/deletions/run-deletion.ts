@@ -209,8 +209,8 @@ async function noteError(parts: RunParts, deletion: Deletion, { stage, cause }: 
     return noteWait(parts, { ...deletion, problem: "an earlier request is open" }, WAIT_FOR_EARLIER_MS);
   }
   const attempts = deletion.attempts + 1;
-  const problem = cause instanceof TargetError ? cause.message : `${stage} failed`;
-  const failed = { ...deletion, done: done.filter((other) => other !== stage), attempts, problem };
+  const words = cause instanceof TargetError ? cause.message : `${stage} failed`;
+  const failed = { ...deletion, done: done.filter((other) => other !== stage), attempts, problem: words };
   await noteWait(parts, failed, retryDelay(parts.targets, stage, attempts));
   parts.observer.failed(stage);
   parts.log.warn(
