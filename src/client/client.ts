@@ -1,13 +1,20 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type * as catalogue from "../http/catalogue/schemas.js";
 import type { CollectTally as CollectTallySchema } from "../http/collect/index.js";
-import type { DeletionRequest as DeletionRequestSchema } from "../http/deletions/schemas.js";
+import type {
+  DeletionRequest as DeletionRequestSchema,
+  DeletionState as DeletionStateSchema,
+  ListedDeletion as ListedDeletionSchema,
+} from "../http/deletions/schemas.js";
 import type { entityAnswer } from "../http/entities/index.js";
+import type { ListedSeries as ListedSeriesSchema, Stream as StreamSchema } from "../http/metrics/listings.js";
 import type { metricBatchAnswer, SeriesField, seriesFields } from "../http/metrics/schemas.js";
+import type { Readiness as ReadinessSchema } from "../http/operations/index.js";
+import type { Key } from "../http/operations/key.js";
 import type { Block, Point, PointTally as PointTallySchema } from "../http/points/schemas.js";
 import type { ResponseSpec } from "../http/route.js";
 import { linesOf, readLines } from "./lines.js";
-import { type CallOptions, type ClientOptions, type Send, type Sent, sender } from "./request.js";
+import { ApiError, type CallOptions, type ClientOptions, type Send, type Sent, sender } from "./request.js";
 
 export { ApiError, type CallOptions, type ClientOptions, type Issue, NotReached } from "./request.js";
 
@@ -17,6 +24,10 @@ type Answer<S> = S extends ResponseSpec<infer Schema extends TSchema> ? Static<S
 export type SeriesRequest = { readonly [K in SeriesField]?: Exclude<Static<(typeof seriesFields)[K]>, null> };
 /** A series of a batch: its values, or (where it has `errors`) why it has none. */
 export type SeriesAnswer = Answer<typeof metricBatchAnswer>["data"][number];
+export type KeyInfo = Static<typeof Key>;
+export type ListedSeries = Static<typeof ListedSeriesSchema>;
+export type Stream = Static<typeof StreamSchema>;
+export type Readiness = Static<typeof ReadinessSchema>;
 export type Segment = Static<typeof catalogue.Segment>;
 export type SegmentSize = Static<typeof catalogue.SegmentSize>;
 export type SegmentInput = Static<typeof catalogue.SegmentInput>;
@@ -25,6 +36,15 @@ export type ExperienceInput = Static<typeof catalogue.ExperienceInput>;
 export type EntityAnswer = Omit<Answer<typeof entityAnswer>, "status" | "message">;
 export type CollectTally = Static<typeof CollectTallySchema>;
 export type DeletionRequest = Static<typeof DeletionRequestSchema>;
+export type ListedDeletion = Static<typeof ListedDeletionSchema>;
+export type DeletionState = Static<typeof DeletionStateSchema>;
+export interface ErasurePreview {
+  readonly profiles: number;
+  readonly identities: Readonly<Record<string, number>>;
+  readonly messages: Readonly<Record<string, number>>;
+  readonly segments: number;
+  readonly targets: readonly string[];
+}
 export type Points = readonly Static<typeof Point>[] | Static<typeof Block>;
 export type PointTally = Static<typeof PointTallySchema>;
 
@@ -51,6 +71,29 @@ export function createClient(options: ClientOptions) {
     /** Series in buckets, all by one request, in the order of what was asked. Scope `metric:read`, as for the lists below. */
     metrics: (series: readonly SeriesRequest[], options?: CallOptions) =>
       read<SeriesAnswer[]>({ method: "POST", path: "/api/metric", ...json(series) }, options),
+
+    /** The key that asks: its id, its name and what it opens. Any key may. */
+    key: (options?: CallOptions) => read<KeyInfo>({ method: "GET", path: "/api/key" }, options),
+
+    /** Series that have a point, page by page; `dimension` and the `prefix` of ids may be given. */
+    series: listOf<ListedSeries>("/api/series"),
+    /** Streams that took messages. */
+    streams: listOf<Stream>("/api/stream"),
+
+    /** Whether the service can work, and its stores; needs no key. It resolves, too, when the service says that it is not ready. */
+    async ready(options?: CallOptions): Promise<Readiness> {
+      return send({ method: "GET", path: "/ready" }, options).then(
+        async (response) => ((await response.json()) as { data: Readiness }).data,
+        (error) => {
+          if (error instanceof ApiError && error.status === 503 && error.data !== undefined)
+            return error.data as Readiness;
+          throw error;
+        },
+      );
+    },
+    /** How the process is doing, as Prometheus text. */
+    serviceMetrics: async (options?: CallOptions) =>
+      (await send({ method: "GET", path: "/metrics", accept: "text/plain" }, options)).text(),
 
     /** Writes points: one already written for a series and slot is replaced. Scope `metric:write`. */
     writePoints: (points: Points, options?: CallOptions) =>
@@ -99,11 +142,35 @@ export function createClient(options: ClientOptions) {
       }
     },
 
+    /** Requests for erasures, the newest first, page by page; `state` is `open` (when absent), `completed` or `all`. Scope `entity:delete` or `admin`. */
+    deletions: listOf<ListedDeletion>("/api/deletion"),
+    /** One of them, and how far each place is. */
+    deletion: (requestId: string, options?: CallOptions) =>
+      read<DeletionState>({ method: "GET", path: `/api/deletion${at(requestId)}` }, options),
+    /** Tries it now; rejects with `ApiError` 409 when it is completed. Scope `admin`. */
+    retryErasure: (requestId: string, options?: CallOptions) =>
+      read<DeletionState>({ method: "POST", path: `/api/deletion${at(requestId)}/retry` }, options),
+
+    /** What an erasure would remove, in counts; rejects with `ApiError` 404 when no profile has the identity. Scopes `entity:delete` and `entity:read`. */
+    previewErasure: (table: string, field: string, value: string, options?: CallOptions) =>
+      read<ErasurePreview>(
+        { method: "POST", path: "/api/deletion/preview", ...json({ table, field, value }) },
+        options,
+      ),
+    /** The signed receipt of a completed erasure, a JWS in compact form; rejects with `ApiError` 409 before. Scope `entity:delete`. */
+    receipt: async (requestId: string, options?: CallOptions) =>
+      (
+        await send(
+          { method: "GET", path: `/api/deletion${at(requestId)}/receipt`, accept: "application/jose" },
+          options,
+        )
+      ).text(),
+
     /** Asks for the erasure of whoever has the identity, known or not. Scope `entity:delete`. */
     erase: (table: string, field: string, value: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "DELETE", path: `/api/entity${at(table, field, value)}` }, options),
 
-    /** Whether it is complete. */
+    /** Whether it is complete, and nothing else: the key may have `entity:read` alone. */
     erasure: (requestId: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "GET", path: `/api/entity/deletestatus${at(requestId)}` }, options),
   };

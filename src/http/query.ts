@@ -12,9 +12,15 @@ const KEY = "key";
  * them, parameters that are not known: a typing error would otherwise be answered with the default in silence.
  */
 export function queryCheck(
-  { method, query, openQuery = method === "GET" && query === undefined }: Pick<Route, "method" | "query" | "openQuery">,
+  {
+    method,
+    query,
+    openQuery = method === "GET" && query === undefined,
+    queryOfPage = false,
+  }: Pick<Route, "method" | "query" | "openQuery" | "queryOfPage">,
   most: number,
 ): (querystring: string) => void {
+  if (queryOfPage) return () => {};
   const names = Object.keys(query ?? {});
   return (querystring) => {
     if (querystring === "") return;

@@ -45,6 +45,8 @@ export interface Route {
   readonly query?: Schemas;
   /** Whether other query parameters are ignored; else they are refused. A GET that names no query parameter ignores all. */
   readonly openQuery?: boolean;
+  /** Whether the query is not looked at: it is for the script of a page, which may give a parameter many times. */
+  readonly queryOfPage?: boolean;
   /** Headers that the handler reads. */
   readonly headers?: Schemas;
   /** A small body of JSON, which is read and checked before the handler is called. */

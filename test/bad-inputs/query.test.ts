@@ -48,9 +48,9 @@ describe("bad queries", () => {
     return (JSON.parse(text) as { errors: { code: string }[] }).errors.map(({ code }) => code);
   };
 
-  it("on every route 33 parameters are 400, and so is one that is given twice, known or not, the key too", async () => {
+  it("on every route but a page with a query of its own 33 parameters are 400, and so is one that is given twice, known or not, the key too", async () => {
     const many = Array.from({ length: 33 }, (_, i) => `p${i}=${canary}`).join("&");
-    for (const route of service.service.routes) {
+    for (const route of service.service.routes.filter(({ path }) => path !== "/dashboard")) {
       const name = `${route.method} ${route.path}`;
       expect(await codesOf(route, many), name).to.deep.equal(["too_many_parameters"]);
       for (const twice of [`key=${canary}&key=${canary}`, `${canary}=1&${canary}=1`, `${canary}=1&zqcanar%79qz=1`]) {
@@ -72,6 +72,8 @@ describe("bad queries", () => {
     "GET /api/key",
     "GET /api/me/:fieldname/:fieldval",
     "GET /api/segment/:id",
+    "GET /dashboard",
+    "GET /dashboard/:folder/:file",
     "GET /docs",
     "GET /docs/:file",
     "GET /health",

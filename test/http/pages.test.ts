@@ -8,7 +8,7 @@ describe("pages for people", () => {
   });
   after(() => service.stop());
 
-  for (const path of ["/", "/docs"]) {
+  for (const path of ["/", "/docs", "/dashboard"]) {
     it(`${path} needs no key, loads nothing from elsewhere and says so`, async () => {
       const response = await service.fetch(path, { key: null });
       expect(response.status).to.equal(200);
@@ -33,6 +33,31 @@ describe("pages for people", () => {
     expect(script).to.include("sessionStorage").and.not.include("localStorage");
   });
 
+  it("/dashboard is made of scripts that are there, those that they import too; what a view needs is small", async () => {
+    const html = await (await service.fetch("/dashboard?view=explore&series=a&series=b", { key: null })).text();
+    const found = new Map<string, number>();
+    const follow = async (path: string) => {
+      if (found.has(path)) return;
+      const response = await service.fetch(path, { key: null });
+      expect(response.status, path).to.equal(200);
+      const text = await response.text();
+      found.set(path, text.length);
+      if (path.includes("uplot")) return;
+      const imported = [
+        ...text.matchAll(/^(?:import|export) .* from "(\..*?)";$/gm),
+        ...text.matchAll(/ import\("(.*?)"\)/g),
+      ];
+      for (const [, name = ""] of imported) await follow(new URL(name, new URL(path, "http://a")).pathname);
+    };
+    for (const [, file] of html.matchAll(/(?:src|href)="(dashboard\/[^"]+)"/g)) await follow(`/${file}`);
+    const bytes = (of: RegExp) => [...found].reduce((sum, [path, length]) => sum + (of.test(path) ? length : 0), 0);
+    expect(found).to.have.property("size").above(15);
+    // What every view shares, and the largest of the views.
+    const shared = bytes(/\/page\/(main|dom|address|format|fetch-series|chart|lists)\.js$/);
+    expect(shared + bytes(/\/page\/erasure\.js$/)).to.be.within(20_000, 42_000);
+    expect(bytes(/\/client\/.*\.js$/)).to.be.within(5_000, 16_000);
+  });
+
   it("nothing but those files is served", async () => {
     for (const file of [
       "package.json",
@@ -42,9 +67,11 @@ describe("pages for people", () => {
       "__proto__",
       "constructor",
     ]) {
-      const response = await service.fetch(`/docs/${file}`, { key: null });
-      expect(response.status, file).to.equal(404);
-      expect(await response.json()).to.include({ status: 404 });
+      for (const folder of ["docs", "dashboard/page", "dashboard/client", "dashboard/..%2f"]) {
+        const response = await service.fetch(`/${folder}/${file}`, { key: null });
+        expect(response.status, file).to.equal(404);
+        expect(await response.json()).to.include({ status: 404 });
+      }
     }
   });
 });

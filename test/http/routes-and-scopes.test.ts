@@ -8,6 +8,8 @@ import { startService, type TestService } from "../support/service.js";
 /** What is let in, and where: the whole of it, so that a route that changes its scope is noticed. */
 const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /": "keyless",
+  "GET /dashboard": "keyless",
+  "GET /dashboard/:folder/:file": "keyless",
   "GET /docs": "keyless",
   "GET /docs/:file": "keyless",
   "GET /health": "keyless",

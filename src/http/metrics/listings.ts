@@ -12,7 +12,7 @@ import { Time, timeText } from "../time.js";
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
-const Stream = Type.Object(
+export const Stream = Type.Object(
   {
     stream: Type.String(),
     last_message_at: Time("When the newest message arrived."),
@@ -44,7 +44,7 @@ const seriesListQuery = {
   ...listQuery,
 };
 
-const ListedSeries = Type.Object(
+export const ListedSeries = Type.Object(
   {
     dimension: oneOf(dimensions.map(({ name }) => name)),
     dimension_id: Type.String(),

@@ -39,7 +39,7 @@ const StoreState = Type.Object(
   { title: "StoreState" },
 );
 
-const Readiness = Type.Object(
+export const Readiness = Type.Object(
   {
     version: Type.String({ description: "Of the service." }),
     roles: Type.Array(oneOf(knownRoles), { description: "What this process does." }),

@@ -3,7 +3,7 @@ import { scopes } from "../../keys/api-key.js";
 import { oneOf, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 
-const Key = Type.Object(
+export const Key = Type.Object(
   {
     id: Type.String({ description: "`admin` for the key of the configuration." }),
     name: Type.String({ description: "What it was called when it was made." }),

@@ -1,16 +1,18 @@
 import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import helmet from "helmet";
-import { docsPage, docsScript, docsStyle } from "../../dashboard/docs-page.js";
-import { homePage } from "../../dashboard/home-page.js";
-import { pageStyle } from "../../dashboard/page-style.js";
 import { ServiceError } from "../../errors.js";
 import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
 import { done } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
+import { dashboardPage } from "./dashboard-page.js";
+import { docsPage, docsScript, docsStyle } from "./docs-page.js";
+import { homePage } from "./home-page.js";
+import { pageStyle } from "./page-style.js";
 
 /** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
 export function pageRoutes(): readonly Route[] {
@@ -33,6 +35,43 @@ export function pageRoutes(): readonly Route[] {
       responses: { 200: html },
       handler({ ctx }) {
         answerPage(ctx, docsPage, forDocs);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/dashboard",
+      scopes: "keyless",
+      queryOfPage: true,
+      docs: {
+        id: "showDashboard",
+        tag: "operations",
+        summary: "What there is to see, for people",
+        description: "A page.",
+      },
+      responses: { 200: html },
+      handler({ ctx }) {
+        answerPage(ctx, dashboardPage, forDashboard);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/dashboard/:folder/:file",
+      scopes: "keyless",
+      docs: {
+        id: "readDashboardFile",
+        tag: "operations",
+        summary: "What the dashboard is made of",
+        description: "Styles and scripts.",
+      },
+      params: {
+        folder: Type.String({ minLength: 1, examples: ["page"] }),
+        file: Type.String({ minLength: 1, examples: ["dashboard.css"] }),
+      },
+      responses: { 200: done({ "text/css": Type.String(), "text/javascript": Type.String() }) },
+      async handler({ ctx, params: { folder, file } }) {
+        const asset = dashboardFiles().get(`${folder}/${file}`);
+        if (asset === undefined) throw new ServiceError("not-found", "Not Found");
+        answerKept(ctx, await asset());
       },
     }),
     route({
@@ -75,6 +114,14 @@ function answerPage(ctx: ApiContext, html: string, protect: Protection): void {
 
 const forHome = protection({ styleSrc: [`'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'`] });
 
+/** Its scripts and styles are files of ours; what moves a style does so by the object model, which the policy lets be. */
+const forDashboard = protection({
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'"],
+  connectSrc: ["'self'"],
+  imgSrc: ["'self'"],
+});
+
 /** Swagger UI sets styles on its elements and shows icons from data URLs. */
 const forDocs = protection({
   scriptSrc: ["'self'"],
@@ -109,8 +156,43 @@ const assets = new Map<string, () => Promise<KeptBody>>([
 
 /** A file of Swagger UI, read when it is first asked for. */
 function ofSwagger(name: string, type: string): () => Promise<KeptBody> {
-  return madeOnce(async () => {
-    const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-    return keepBody(type, await readFile(join(folder, name)));
-  });
+  return madeOnce(async () => keepBody(type, await readFile(join(folderOf("swagger-ui-dist"), name))));
+}
+
+function folderOf(name: string): string {
+  return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+}
+
+const SCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
+
+/** What the build made: this file lies in it, or (when a test runs the source) beside it. */
+const built = new URL(import.meta.url.endsWith(".ts") ? "../../../dist/" : "../../", import.meta.url);
+
+let found: Map<string, () => Promise<KeptBody>> | undefined;
+
+/** The scripts of the dashboard and of the client that it uses, its style, and the drawing of charts. */
+function dashboardFiles(): Map<string, () => Promise<KeptBody>> {
+  found ??= new Map([
+    ...filesIn("page", "dashboard/"),
+    ...filesIn("client", "client/"),
+    [
+      "page/uplot.js",
+      madeOnce(async () => keepBody(SCRIPT, await readFile(join(folderOf("uplot"), "dist/uPlot.iife.min.js")))),
+    ],
+    [
+      "page/uplot.css",
+      madeOnce(async () => keepBody(STYLE, await readFile(join(folderOf("uplot"), "dist/uPlot.min.css")))),
+    ],
+  ]);
+  return found;
+}
+
+function filesIn(name: string, folder: string): [string, () => Promise<KeptBody>][] {
+  return readdirSync(new URL(folder, built))
+    .filter((file) => /\.(js|css)$/.test(file))
+    .map((file) => {
+      const type = file.endsWith(".css") ? STYLE : SCRIPT;
+      return [`${name}/${file}`, madeOnce(async () => keepBody(type, await readFile(new URL(folder + file, built))))];
+    });
 }

@@ -12,6 +12,7 @@ export const homePage = `<!doctype html>
 
 <h2>Where to go</h2>
 <table>
+<tr><td><a href="dashboard">/dashboard</a><td>streams, segments, experiences, erasures, to look at
 <tr><td><a href="docs">/docs</a><td>every route, to read and to try
 <tr><td><a href="openapi.json">/openapi.json</a><td>the same as an OpenAPI 3.1 document, for tools
 <tr><td><a href="health">/health</a><td>whether the service is alive
