@@ -14,7 +14,6 @@ import { collectRequest } from "./entities/collect-request.js";
 import { requestHashing } from "./entities/idempotent-request.js";
 import { type HashIdentity, identityHashing } from "./entities/identity.js";
 import { maintainHistory } from "./entities/maintain-history.js";
-import { readEntity } from "./entities/read-entity.js";
 import { type Sealing, sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
@@ -210,13 +209,13 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     check: checkMessages(parts, limits.entity_segments),
   };
   const segments = segmentNames(stores.catalogue);
-  const read = readEntity({ entities: stores.entities, segments, sealing: keys, hashIdentity });
+  const reading = { entities: stores.entities, history: stores.history, segments, sealing: keys, hashIdentity };
 
   return {
     sealing: keys,
     hashIdentity,
     routes: [
-      ...entityRoutes({ read, tables, identityBytes: limits.identity_bytes }),
+      ...entityRoutes({ ...reading, tables, identityBytes: limits.identity_bytes }),
       ...collectRoutes({ collect: (request) => collectRequest(collecting, request), tables, limits, clock }),
     ],
   };
@@ -240,6 +239,7 @@ function composeDeletions(
     entities: stores.entities,
     entityKeys: stores.entityKeys,
     watermark: stores.watermark,
+    history: stores.history,
     wakeUp: stores.wakeUp,
     sealing,
     targets,
@@ -262,6 +262,7 @@ function composeDeletions(
       identityBytes: settings.limits.identity_bytes,
       clock,
       requestDeletion: erasure.request,
+      preview: erasure.preview,
       hint: stores.wakeUp.hint,
       failpoint,
     }),

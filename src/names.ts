@@ -5,7 +5,7 @@ export const EVERY_SEGMENT = "all_segments";
 export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", EVERY_SEGMENT];
 
 /** Names that no table has: they mean something else in the path of a profile. */
-export const RESERVED_TABLES: readonly string[] = ["deletestatus", "segments"];
+export const RESERVED_TABLES: readonly string[] = ["deletestatus", "export", "segments"];
 
 /** Names that no identity field has: one is another part of a message, the other is no name that an object can safely have. */
 export const RESERVED_IDENTITY_FIELDS: readonly string[] = ["segments", "__proto__"];

@@ -2,7 +2,7 @@ import { KeyedMutex } from "../async/keyed-mutex.js";
 import { withTimeLimit } from "../async/time-limit.js";
 import type { Clock } from "../clock.js";
 import type { HashIdentity, Identity } from "../entities/identity.js";
-import type { EntityKeys, EntityStore } from "../entities/ports.js";
+import type { EntityKeys, EntityStore, History } from "../entities/ports.js";
 import type { Sealing } from "../entities/sealed.js";
 import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
@@ -10,6 +10,7 @@ import type { Log } from "../log.js";
 import { sealedIdentities } from "./erasure-scope.js";
 import type { DeletionObserver } from "./observe-deletions.js";
 import type { DownstreamTarget, ErasureWatermark, Ledger, WakeUp } from "./ports.js";
+import { type DeletionPreview, previewDeletion } from "./preview-deletion.js";
 import { replayLedger } from "./replay.js";
 import { requestDeletion } from "./request-deletion.js";
 import { LEASE_MS, runDeletion } from "./run-deletion.js";
@@ -20,6 +21,7 @@ export interface ErasureParts {
   readonly entities: EntityStore;
   readonly entityKeys: EntityKeys;
   readonly watermark: ErasureWatermark;
+  readonly history: Pick<History, "countByStream">;
   readonly wakeUp: WakeUp;
   readonly sealing: Sealing;
   /** In the order in which a request goes through them. */
@@ -48,6 +50,8 @@ const ERROR_MS = 5_000;
 export interface Erasure {
   /** See `requestDeletion`. */
   request(table: string, identity: Identity): Promise<string>;
+  /** See `previewDeletion`. */
+  preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
   /** See `runDeletion`: as far as it goes, through every target. */
   run(requestId: string): Promise<void>;
   /** See `replayLedger`: before the first read. */
@@ -95,6 +99,7 @@ export function openErasure(parts: ErasureParts): Erasure {
       ).catch((error: unknown) => {
         throw error instanceof DOMException ? tookTooLong(error) : error;
       }),
+    preview: (table, identity) => previewDeletion(common, table, identity, parts.arrivals()),
     async run(requestId) {
       await runDeletion(common, requestId, { mayErase: () => true, keepsWaits: false });
     },

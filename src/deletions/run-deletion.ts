@@ -225,6 +225,5 @@ async function noteWait(parts: RunParts, deletion: Deletion, waitMs: number): Pr
 }
 
 async function noteProgress({ ledger, clock }: RunParts, { requestId, revision, ...deletion }: Deletion) {
-  const { done, times, attempts, problem, notBefore } = deletion;
-  await ledger.note(requestId, revision, { done, times, attempts, problem, notBefore, now: clock() });
+  await ledger.note(requestId, revision, { ...deletion, now: clock() });
 }

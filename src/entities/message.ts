@@ -17,6 +17,8 @@ export interface Message {
   /** By name; null removes the attribute. */
   readonly attributes: readonly (readonly [name: string, value: Json])[];
   readonly segments: SegmentStatement | undefined;
+  /** The message as it was sent; absent: what the other fields say stands for it. */
+  readonly body?: { readonly [name: string]: Json };
 }
 
 /** The segments that a message says anything of. */
@@ -33,8 +35,26 @@ export function documentOf({ attributes, identities }: Message, stamp: Stamp): E
 }
 
 /** The bytes to seal. */
-export function encodeMessage({ identities, attributes, segments }: Message): Uint8Array {
-  return Buffer.from(JSON.stringify({ identities, attributes, segments }));
+export function encodeMessage(message: Message): Uint8Array {
+  return Buffer.from(JSON.stringify({ body: message.body ?? bodyOf(message) }));
+}
+
+/** The message as it was sent, of bytes that `encodeMessage` made; those of earlier versions hold it in its normal form. */
+export function decodeMessage(bytes: Uint8Array): object {
+  const kept = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+  return "body" in kept ? kept.body : bodyOf(kept);
+}
+
+function bodyOf({ identities, attributes, segments }: Message): { readonly [name: string]: Json } {
+  const values = new Map<string, Json[]>();
+  for (const { field, value } of identities) values.set(field, [...(values.get(field) ?? []), value]);
+  const named = Array.from(values, ([field, all]): [string, Json] => [
+    field,
+    all.length === 1 ? (all[0] as Json) : all,
+  ]);
+  const said = segments && (segments.full ? segments.add : { add: segments.add, remove: segments.remove });
+  const entries: (readonly [string, Json])[] = [...named, ...attributes];
+  return Object.fromEntries(said === undefined ? entries : [...entries, ["segments", said]]);
 }
 
 /** A message on its way into the profiles. */

@@ -70,6 +70,7 @@ export function parseMessage(json: unknown, rules: MessageRules, now: number): P
     attributes,
     segments: parseSegments(ownValue(json, "segments"), rules.segmentId),
     time: eventTimeOf(json, rules, now),
+    body: json as { readonly [name: string]: Json },
   };
 }
 

@@ -103,6 +103,9 @@ export interface HistoryMessage {
   readonly sealed: Uint8Array;
 }
 
+/** Where a message stands among those of its entity. */
+export type Place = Pick<HistoryMessage, "arrival" | "position">;
+
 /** PORT. The archive of messages. `EntityStore.commit` adds to it. What was counted for a stream stays counted. */
 export interface History {
   /** Which of these messages are kept, or were until they were erased or expired. */
@@ -111,6 +114,15 @@ export interface History {
   erase(entities: readonly EntityId[]): Promise<void>;
   /** Whether any message of these entities is kept. */
   holds(entities: readonly EntityId[]): Promise<boolean>;
+  /** How many messages of these entities are kept of each stream. */
+  countByStream(entities: readonly EntityId[]): Promise<Map<string, number>>;
+  /** Messages of one entity in the order of arrival and position, after a place, at most `limit`. */
+  page(entity: EntityId, after: Place | undefined, limit: number): Promise<HistoryMessage[]>;
+  /** What made messages of these entities that arrived at one of these moments; those that are not kept any more are left out. */
+  at(
+    entities: readonly EntityId[],
+    arrivals: readonly number[],
+  ): Promise<(Place & Pick<HistoryMessage, "stream" | "time">)[]>;
   /** Removes messages that arrived before `before` (retention). Safe to repeat. */
   expire(before: number): Promise<void>;
 }

@@ -31,7 +31,7 @@ export type ReadEntity = (
 /** Reading from these stores. */
 export function readEntity({ entities, segments, sealing, hashIdentity }: ReadParts): ReadEntity {
   return async (table, identity, options) => {
-    const entity = await holderOf(entities, hashIdentity(table.name, identity));
+    const entity = await liveHolder(entities, hashIdentity(table.name, identity));
     if (entity === undefined) return undefined;
     const [[plain], names] = await Promise.all([
       sealing.open([{ entity: entity.id, sealed: entity.sealed }]),
@@ -43,7 +43,10 @@ export function readEntity({ entities, segments, sealing, hashIdentity }: ReadPa
 }
 
 /** The live profile that an identity leads to. One that is merged meanwhile is looked for again: the identity leads to another one by then. */
-async function holderOf(entities: ReadParts["entities"], hash: IdentityHash): Promise<StoredEntity | undefined> {
+export async function liveHolder(
+  entities: ReadParts["entities"],
+  hash: IdentityHash,
+): Promise<StoredEntity | undefined> {
   let before: EntityId | undefined;
   for (;;) {
     const { owners, profiles } = await entities.find([hash]);

@@ -93,6 +93,10 @@ export function boundUnsent(most: number): BoundUnsent {
 function bodyBytes(ctx: ApiContext): number {
   const { body } = ctx;
   if (body === null || body === undefined || ctx.method === "HEAD") return 0;
-  if (typeof body === "object" && !Buffer.isBuffer(body)) ctx.body = JSON.stringify(body);
+  if (typeof body === "object" && !Buffer.isBuffer(body)) {
+    // A stream is read no faster than its caller takes it.
+    if ("pipe" in body) return 0;
+    ctx.body = JSON.stringify(body);
+  }
   return ctx.length ?? 0;
 }

@@ -13,13 +13,13 @@ export interface AuthenticateParts {
   readonly keyInQuery: boolean;
 }
 
-export type Authenticate = (ctx: ApiContext, scopes: Route["scopes"]) => Promise<void>;
+export type Authenticate = (ctx: ApiContext, route: Pick<Route, "scopes" | "alsoScope">) => Promise<void>;
 
 /** Lets a request through to a route, or throws: 401 without a valid key, 403 with one that has none of the scopes. */
 export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: AuthenticateParts): Authenticate {
   const wrongKeys = new RateLimiterMemory({ points: wrongKeysPerMinute, duration: 60 });
 
-  return async (ctx, scopes) => {
+  return async (ctx, { scopes, alsoScope }) => {
     if (scopes === "keyless") return;
     const key = presentedKey(ctx) ?? (keyInQuery ? queryKey(ctx) : undefined);
     if (key === undefined) throw unauthenticated();
@@ -32,6 +32,7 @@ export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: Authen
       throw unauthenticated();
     }
     if (!scopes.some((scope) => caller.scopes.has(scope))) throw lacksScope(scopes);
+    if (alsoScope !== undefined && !caller.scopes.has(alsoScope)) throw lacksScope([alsoScope]);
     ctx.state.keyId = caller.keyId;
     ctx.state.keyName = caller.name;
     ctx.state.scopes = caller.scopes;

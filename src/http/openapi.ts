@@ -45,7 +45,9 @@ export function openApiDocument(routes: readonly Route[], version: string, hour:
 function operationObject(route: Route, hour: number, components: Components): object {
   const { scopes, docs, params = {}, query = {}, headers = {}, responses } = route;
   const keyless = scopes === "keyless";
-  const scopeWords = keyless ? [] : [`Scope: ${scopes.join(" or ")}.`];
+  const scopeWords = keyless
+    ? []
+    : [`Scope: ${scopes.join(" or ")}${route.alsoScope === undefined ? "" : `, and ${route.alsoScope}`}.`];
   const description = [docs.description ?? [], scopeWords].flat().join("\n\n");
   const bodies = route.body === undefined ? route.stream : { "application/json": route.body };
   const errors = keyless ? [400, 404, 405] : forCallers(bodies !== undefined);

@@ -38,6 +38,8 @@ export interface Route {
   readonly path: string;
   /** Any one of these scopes lets a request in; `keyless` needs no key. */
   readonly scopes: readonly Scope[] | "keyless";
+  /** A scope that is needed besides. */
+  readonly alsoScope?: Scope;
   readonly docs: RouteDocs;
   /** Parameters of the path. */
   readonly params?: Schemas;

@@ -39,7 +39,7 @@ export function serve(route: Route, parts: ServeParts, limits: Pick<Limits, "bod
 async function enter(ctx: ApiContext, route: Route, { admission, authenticate }: ServeParts): Promise<() => void> {
   const leaveService = route.ownPlaces ? () => {} : admission.enter();
   try {
-    await authenticate(ctx, route.scopes);
+    await authenticate(ctx, route);
     const { keyId } = ctx.state;
     const leaveKey = await admission.enterKey(route.ownPlaces ? `${keyId} ${route.path}` : keyId);
     return () => {

@@ -1,4 +1,12 @@
-export const scopes = ["entity:read", "entity:write", "entity:delete", "metric:read", "metric:write", "admin"] as const;
+export const scopes = [
+  "entity:read",
+  "entity:write",
+  "entity:delete",
+  "entity:export",
+  "metric:read",
+  "metric:write",
+  "admin",
+] as const;
 
 export type Scope = (typeof scopes)[number];
 

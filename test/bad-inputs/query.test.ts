@@ -66,6 +66,7 @@ describe("bad queries", () => {
     "GET /",
     "GET /api/deletion/:request_id",
     "GET /api/entity/:table/:fieldname/:fieldval",
+    "GET /api/entity/:table/:fieldname/:fieldval/segments",
     "GET /api/entity/:table/:fieldval",
     "GET /api/entity/deletestatus/:request_id",
     "GET /api/experience/:id",

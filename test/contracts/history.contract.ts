@@ -72,5 +72,43 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       await kept({ arrival: 3 * HOUR });
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 4 }]);
     });
+
+    it("hands out the messages of an entity in the order of arrival and position, in pages", async () => {
+      const { id, messages } = await kept(
+        { arrival: 30, position: 0 },
+        { arrival: 10.5, position: 1 },
+        { arrival: 10.5, position: 0, stream: "app" },
+      );
+      await kept({ arrival: 20 });
+      const [third, second, first] = messages as [HistoryMessage, HistoryMessage, HistoryMessage];
+      const { history } = opened.stores;
+      const plain = (all: HistoryMessage[]) => all.map((one) => ({ ...one, sealed: [...one.sealed] }));
+      expect(plain(await history.page(id, undefined, 9))).to.deep.equal(plain([first, second, third]));
+      expect(plain(await history.page(id, undefined, 1))).to.deep.equal(plain([first]));
+      expect(plain(await history.page(id, first, 1))).to.deep.equal(plain([second]));
+      expect(plain(await history.page(id, second, 9))).to.deep.equal(plain([third]));
+      expect(await history.page(id, third, 9)).to.deep.equal([]);
+      await history.erase([id]);
+      expect(await history.page(id, undefined, 9)).to.deep.equal([]);
+    });
+
+    it("counts the messages of entities by stream, and finds them by arrival", async () => {
+      const one = await kept({ arrival: 1 }, { arrival: 2, stream: "app" });
+      const two = await kept({ arrival: 3 });
+      await kept({ arrival: 1 });
+      const { history } = opened.stores;
+      expect([...(await history.countByStream([one.id, two.id]))].sort()).to.deep.equal([
+        ["app", 1],
+        ["web", 2],
+      ]);
+      expect(await history.countByStream([])).to.deep.equal(new Map());
+      const found = await history.at([one.id, two.id], [1, 3, 9]);
+      const places = found.map(({ stream, arrival, position }) => ({ stream, arrival, position }));
+      const wanted = [one.messages[0], two.messages[0]] as HistoryMessage[];
+      expect(places).to.have.deep.members(
+        wanted.map(({ stream, arrival, position }) => ({ stream, arrival, position })),
+      );
+      expect(await history.at([], [1])).to.deep.equal([]);
+    });
   });
 }

@@ -1,16 +1,13 @@
 import type { Identity } from "../../entities/identity.js";
-import type { Tables } from "../../entities/tables.js";
 import type { Failpoint } from "../../failpoint.js";
 import { entityPath, namedIdentity } from "../entities/named-entity.js";
 import { errorEnvelope, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { type DeletionListParts, deletionListRoutes, foundDeletion } from "./list.js";
+import { type PreviewParts, previewRoute } from "./preview.js";
 import { DeletionRequest, RequestId } from "./schemas.js";
 
-export interface DeletionRouteParts extends DeletionListParts {
-  readonly tables: Tables;
-  /** `limits.identity_bytes`. */
-  readonly identityBytes: number;
+export interface DeletionRouteParts extends DeletionListParts, PreviewParts {
   /** Accepts the deletion of the entity with this identity, and returns its request id. */
   requestDeletion(table: string, identity: Identity): Promise<string>;
   readonly failpoint: Failpoint;
@@ -63,5 +60,6 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
       },
     }),
     ...deletionListRoutes(parts),
+    previewRoute(parts),
   ];
 }

@@ -1,17 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Profile, ReadEntity } from "../../entities/read-entity.js";
-import type { Table, Tables } from "../../entities/tables.js";
+import { type Profile, type ReadEntity, type ReadParts, readEntity } from "../../entities/read-entity.js";
+import type { Table } from "../../entities/tables.js";
 import { ServiceError } from "../../errors.js";
 import { exampleNames } from "../openapi.js";
 import { success } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
+import { type AccountRouteParts, accountRoutes } from "./account.js";
 import { entityPath, type NamedEntity, namedIdentity } from "./named-entity.js";
 
-export interface EntityRouteParts {
+export type EntityRouteParts = AccountRouteParts & ReadParts;
+
+interface Reading extends Pick<EntityRouteParts, "tables" | "identityBytes"> {
   readonly read: ReadEntity;
-  readonly tables: Tables;
-  /** `limits.identity_bytes`. */
-  readonly identityBytes: number;
 }
 
 const entityQuery = {
@@ -56,7 +56,9 @@ const { table, fieldname, fieldval } = entityPath;
 
 /** Reading one entity. */
 export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
+  const reading = { ...parts, read: readEntity(parts) };
   return [
+    ...accountRoutes(parts),
     route({
       method: "GET",
       path: "/api/entity/:table/:fieldname/:fieldval",
@@ -66,7 +68,7 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
       query: entityQuery,
       openQuery: true,
       responses: { 200: entityAnswer },
-      handler: ({ ctx, params, query }) => readOne(ctx, parts, params, query),
+      handler: ({ ctx, params, query }) => readOne(ctx, reading, params, query),
     }),
     route({
       method: "GET",
@@ -81,7 +83,7 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
       query: entityQuery,
       openQuery: true,
       responses: { 200: entityAnswer },
-      handler: ({ ctx, params, query }) => readOne(ctx, parts, params, query),
+      handler: ({ ctx, params, query }) => readOne(ctx, reading, params, query),
     }),
     route({
       method: "GET",
@@ -92,7 +94,7 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
       query: entityQuery,
       openQuery: true,
       responses: { 200: entityAnswer },
-      handler: ({ ctx, params, query }) => readOne(ctx, parts, { table: "user", ...params }, query),
+      handler: ({ ctx, params, query }) => readOne(ctx, reading, { table: "user", ...params }, query),
     }),
   ];
 }
@@ -101,7 +103,7 @@ const Query = Type.Object(entityQuery);
 
 async function readOne(
   ctx: ApiContext,
-  { read, tables, identityBytes }: EntityRouteParts,
+  { read, tables, identityBytes }: Reading,
   named: NamedEntity,
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {

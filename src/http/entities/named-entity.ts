@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { type Identity, identityField, identityOf } from "../../entities/identity.js";
 import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
 import { invalid } from "../../errors.js";
@@ -35,4 +35,38 @@ export function namedIdentity(
     throw invalid("not_an_identity", "fieldname", `Must be an identity field of the table: ${known}`);
   }
   return { table, identity: identityOf(table, field, fieldval, identityBytes) };
+}
+
+/** What a body says of the entity that is meant. */
+export const IdentityInput = Type.Object(
+  {
+    table: Type.String({ description: "A table of the configuration, such as `user`." }),
+    field: Type.String({ description: "An identity field of the table." }),
+    value: Type.String({ description: "The identity." }),
+  },
+  {
+    title: "IdentityInput",
+    description: "An identity, in a body so that no URL names it.",
+    additionalProperties: false,
+  },
+);
+
+export const identityExamples = () => ({
+  identity: { table: exampleNames.table, field: exampleNames.field, value: exampleNames.value },
+});
+
+/** The table and the identity that a body names; everything that is wrong with it is `invalid`. */
+export function identityInBody(
+  { table: tableName, field: fieldName, value }: Static<typeof IdentityInput>,
+  tables: Tables,
+  identityBytes: number,
+): { table: Table; identity: Identity } {
+  const table = tables.get(tableName);
+  if (table === undefined) throw invalid("unknown_table", "table", "There is no such table");
+  const field = identityField(table, fieldName);
+  if (field === undefined) {
+    const known = table.identities.map(({ name }) => name).join(", ");
+    throw invalid("not_an_identity", "field", `Must be an identity field of the table: ${known}`);
+  }
+  return { table, identity: identityOf(table, field, value, identityBytes) };
 }

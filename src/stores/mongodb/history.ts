@@ -9,7 +9,12 @@ import type { Transact } from "./transaction.js";
 export const historyCollections: readonly CollectionPlan[] = [
   {
     name: "messages",
-    indexes: [{ key: { stream: 1, slot: 1 } }, { key: { entity: 1, slot: 1 } }, { key: { arrival: 1 } }],
+    indexes: [
+      { key: { stream: 1, slot: 1 } },
+      { key: { entity: 1, slot: 1 } },
+      { key: { entity: 1, arrival: 1, position: 1 } },
+      { key: { arrival: 1 } },
+    ],
   },
   { name: "touched_slots", indexes: [{ key: { slot: 1, stream: 1 } }] },
 ];
@@ -56,6 +61,13 @@ export function messageDocument(message: HistoryMessage, slotMs: number): Messag
   return { _id: id, stream, slot, entity, table, time, arrival, position, sealed: new Binary(sealed) };
 }
 
+/** A message that was not erased. */
+export function messageOf(document: MessageDocument): HistoryMessage {
+  const { _id: id, stream, entity, table = "", time = 0, arrival = 0, position = 0, sealed } = document;
+  const bytes = new Uint8Array(sealed?.value() ?? []);
+  return { id, table, stream, entity: entity ?? "", time, arrival, position, sealed: bytes };
+}
+
 /** Messages that one transaction of `expire` removes. */
 const AT_ONCE = 1_000;
 
@@ -94,6 +106,32 @@ export function mongoHistory(db: Db, transact: Transact): History {
       const options = { projection: { _id: 1 }, batchSize: ids.length + 1, readConcern: "majority" } as const;
       const found = await messages.find(byIds(ids), options).toArray();
       return new Set(found.map(({ _id }) => _id));
+    },
+
+    async countByStream(entities) {
+      const counts = messages.aggregate<{ _id: string; count: number }>([
+        { $match: { entity: { $in: [...entities] } } },
+        { $group: { _id: "$stream", count: { $sum: 1 } } },
+        { $sort: { _id: 1 } },
+      ]);
+      return new Map((await counts.toArray()).map(({ _id, count }) => [_id, count]));
+    },
+
+    async page(entity, after, limit) {
+      const later =
+        after === undefined
+          ? {}
+          : {
+              $or: [{ arrival: { $gt: after.arrival } }, { arrival: after.arrival, position: { $gt: after.position } }],
+            };
+      const from = after === undefined ? {} : { arrival: { $gte: after.arrival } };
+      const found = messages.find({ $and: [{ entity, ...from }, later] }, { batchSize: limit + 1 });
+      return (await found.sort({ arrival: 1, position: 1 }).limit(limit).toArray()).map(messageOf);
+    },
+
+    async at(entities, arrivals) {
+      const found = messages.find({ entity: { $in: [...entities] }, arrival: { $in: [...arrivals] } });
+      return (await found.toArray()).map(messageOf);
     },
 
     ...groupedErasure({

@@ -27,6 +27,7 @@ import {
   expiredCountsOf,
   type MessageDocument,
   messageDocument,
+  messageOf,
   messagesOf,
   type StreamDocument,
   streamsOf,
@@ -66,7 +67,7 @@ export function profileParts(
     history: importPart<MessageDocument, CopyRecords["history"]>({
       collection: messagesOf(db),
       documentOf: (message) => messageDocument(message, slotMs),
-      recordOf: messageRecord,
+      recordOf: messageOf,
       only: { entity: { $ne: null } },
     }),
     "stream counts": streamCounts(db),
@@ -80,20 +81,6 @@ export function profileParts(
       documentOf: ({ id, ...request }) => ({ _id: id, ...request, owner: null, until: 0 }),
       recordOf: requestOf,
     }),
-  };
-}
-
-function messageRecord(document: MessageDocument): CopyRecords["history"] {
-  const { _id: id, stream, entity, table = "", time = 0, arrival = 0, position = 0, sealed } = document;
-  return {
-    id,
-    table,
-    stream,
-    entity: entity ?? "",
-    time,
-    arrival,
-    position,
-    sealed: new Uint8Array(sealed?.value() ?? []),
   };
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { History } from "../../entities/ports.js";
+import type { History, HistoryMessage } from "../../entities/ports.js";
 import { type Database, inTransaction } from "./connection.js";
 
 export const historySchema = `
@@ -7,8 +7,13 @@ export const historySchema = `
     id TEXT PRIMARY KEY, "table" TEXT NOT NULL, stream TEXT NOT NULL, entity TEXT NOT NULL, time REAL NOT NULL,
     arrival REAL NOT NULL, position INTEGER NOT NULL, sealed BLOB NOT NULL
   );
-  CREATE INDEX IF NOT EXISTS message_entity ON message (entity);
+  CREATE INDEX IF NOT EXISTS message_entity_arrival ON message (entity, arrival, position);
   CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);`;
+
+/** From layout 5 to 6: the messages of an entity are listed by arrival. */
+export const orderMessages = `
+  DROP INDEX IF EXISTS message_entity;
+  CREATE INDEX IF NOT EXISTS message_entity_arrival ON message (entity, arrival, position);`;
 
 /** Rows that one step of `expire` removes: other requests run in between. */
 const AT_ONCE = 1_000;
@@ -21,7 +26,29 @@ export function sqliteHistory(db: Database): History {
   const forget = db.prepare(`DELETE FROM message WHERE rowid IN (
     SELECT rowid FROM message WHERE arrival < ? ORDER BY arrival LIMIT ${AT_ONCE})`);
 
+  const countByStream = db.prepare(
+    "SELECT stream, count(*) AS count FROM message WHERE entity IN (SELECT value FROM json_each(?)) GROUP BY stream ORDER BY stream",
+  );
+  const page = db.prepare(`SELECT * FROM message WHERE entity = ? AND (arrival, position) > (?, ?)
+    ORDER BY arrival, position LIMIT ?`);
+  const at = db.prepare(`SELECT stream, time, arrival, position FROM message
+    WHERE entity IN (SELECT value FROM json_each(?)) AND arrival IN (SELECT value FROM json_each(?))`);
+
   return {
+    async countByStream(entities) {
+      const rows = countByStream.all(JSON.stringify(entities)) as { stream: string; count: number }[];
+      return new Map(rows.map(({ stream, count }) => [stream, count]));
+    },
+
+    async page(entity, after, limit) {
+      const { arrival = -1, position = -1 } = after ?? {};
+      const rows = page.all(entity, arrival, position, limit) as unknown as HistoryMessage[];
+      return rows.map((row) => ({ ...row, sealed: new Uint8Array(row.sealed) }));
+    },
+
+    at: async (entities, arrivals) =>
+      at.all(JSON.stringify(entities), JSON.stringify(arrivals)) as unknown as Awaited<ReturnType<History["at"]>>,
+
     kept: async (ids) => new Set((findKept.all(JSON.stringify(ids)) as { id: string }[]).map(({ id }) => id)),
 
     async erase(entities) {

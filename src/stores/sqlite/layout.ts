@@ -2,7 +2,7 @@ import { catalogueSchema } from "./catalogue-store.js";
 import type { FileLayout } from "./connection.js";
 import { entityKeysSchema } from "./entity-keys.js";
 import { entitySchema } from "./entity-store.js";
-import { historySchema } from "./history.js";
+import { historySchema, orderMessages } from "./history.js";
 import { idempotencySchema } from "./idempotency.js";
 import { keySchema } from "./key-store.js";
 import { addTimes, ledgerSchema } from "./ledger.js";
@@ -34,7 +34,7 @@ export const entitiesFile: FileLayout = {
     catalogueSchema,
     leaseSchema,
   ],
-  migrations: [],
+  migrations: [orderMessages],
 };
 
 /** Series of both planes. */

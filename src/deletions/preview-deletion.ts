@@ -1,0 +1,44 @@
+import { idsOf } from "../entities/entity.js";
+import type { Identity } from "../entities/identity.js";
+import { segmentsIn } from "../entities/memberships.js";
+import type { History } from "../entities/ports.js";
+import { expandScope, type ScopeParts } from "./erasure-scope.js";
+
+export interface PreviewParts extends ScopeParts {
+  readonly history: Pick<History, "countByStream">;
+  readonly targets: readonly { readonly name: string }[];
+}
+
+/** What an erasure would remove, in counts. */
+export interface DeletionPreview {
+  /** Live ones. */
+  readonly profiles: number;
+  /** By identity field. */
+  readonly identities: ReadonlyMap<string, number>;
+  /** By stream. */
+  readonly messages: ReadonlyMap<string, number>;
+  readonly segments: number;
+  /** Names of what a request accepted now is for. */
+  readonly targets: readonly string[];
+}
+
+/** What a deletion by this identity would remove now (Unix ms); undefined when it leads to no live profile. Changes nothing. */
+export async function previewDeletion(
+  parts: PreviewParts,
+  table: string,
+  identity: Identity,
+  now: number,
+): Promise<DeletionPreview | undefined> {
+  const scope = await expandScope(parts, parts.hashIdentity(table, identity), now);
+  if (scope.profiles.length === 0) return undefined;
+  const identities = new Map<string, number>();
+  const written = new Map(scope.identities.map(({ field, value }) => [JSON.stringify([field, value]), field]));
+  for (const field of written.values()) identities.set(field, (identities.get(field) ?? 0) + 1);
+  return {
+    profiles: scope.profiles.length,
+    identities,
+    messages: await parts.history.countByStream(scope.profiles.flatMap(idsOf)),
+    segments: new Set(scope.profiles.flatMap(({ memberships }) => segmentsIn(memberships))).size,
+    targets: parts.targets.map(({ name }) => name),
+  };
+}

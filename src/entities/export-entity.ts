@@ -1,0 +1,91 @@
+import type { StoredEntity } from "./entity.js";
+import { decodeDocument } from "./entity-document.js";
+import type { HashIdentity, Identity } from "./identity.js";
+import { segmentsIn } from "./memberships.js";
+import { decodeMessage } from "./message.js";
+import { messagePages } from "./message-pages.js";
+import type { EntityStore, History, SegmentNames } from "./ports.js";
+import { liveHolder } from "./read-entity.js";
+import type { Sealing } from "./sealed.js";
+import type { Table } from "./tables.js";
+
+export interface ExportParts {
+  readonly entities: Pick<EntityStore, "find" | "load">;
+  readonly history: Pick<History, "page">;
+  readonly segments: SegmentNames;
+  readonly sealing: Sealing;
+  readonly hashIdentity: HashIdentity;
+}
+
+/** Everything that is kept about the entity that an identity leads to, line by line; undefined when there is none, or it is being erased. */
+export type ExportEntity = (table: Table, identity: Identity) => Promise<AsyncIterable<object> | undefined>;
+
+/** Exporting from these stores. */
+export function exportEntity(parts: ExportParts): ExportEntity {
+  return async (table, identity) => {
+    const entity = await liveHolder(parts.entities, parts.hashIdentity(table.name, identity));
+    const profile = entity && (await profileLine(parts, entity));
+    return entity && profile && linesOf(parts, entity, profile);
+  };
+}
+
+/**
+ * The profile, its messages by arrival, then a last line that counts them. It ends without the last line when the profile is erased or merged
+ * meanwhile: nothing is handed out that was read before it was known to be live still.
+ */
+async function* linesOf(parts: ExportParts, entity: StoredEntity, profile: object): AsyncGenerator<object> {
+  yield profile;
+  let messages = 0;
+  for await (const page of messagePages(parts.history, [entity.id, ...entity.joined])) {
+    const plain = await parts.sealing.open(page);
+    if (!(await isStill(parts, entity))) return;
+    for (const [index, { stream, time, arrival }] of page.entries()) {
+      const bytes = plain[index];
+      if (bytes === undefined) return;
+      messages += 1;
+      yield {
+        type: "message",
+        stream,
+        event_time: timeText(time),
+        received_at: timeText(arrival),
+        body: decodeMessage(bytes),
+      };
+    }
+  }
+  if (await isStill(parts, entity)) yield { type: "end", messages };
+}
+
+async function profileLine({ sealing, segments }: ExportParts, entity: StoredEntity): Promise<object | undefined> {
+  const { id, table, sealed, memberships } = entity;
+  const ids = segmentsIn(memberships);
+  const [[plain], names] = await Promise.all([sealing.open([{ entity: id, sealed }]), segments.names(ids)]);
+  if (plain === undefined) return undefined;
+  const { attributes, identities } = decodeDocument(plain);
+  const values = new Map<string, string[]>();
+  for (const { field, value } of identities) values.set(field, [...(values.get(field) ?? []), value]);
+  return {
+    type: "profile",
+    table,
+    identities: Object.fromEntries(values),
+    attributes: Object.fromEntries(
+      [...attributes].flatMap(([name, { stamp, value }]) =>
+        value === undefined ? [] : [[name, { value, at: timeText(stamp.time) }]],
+      ),
+    ),
+    segments: ids.map((segment) => ({
+      id: segment,
+      name: names.get(segment) ?? segment,
+      since: timeText(memberships.statements.get(segment)?.time ?? 0),
+    })),
+  };
+}
+
+/** Whether the profile is live, and made of the same ones as before. */
+async function isStill({ entities }: ExportParts, { id, joined }: StoredEntity): Promise<boolean> {
+  const now = (await entities.load([id])).get(id);
+  return now !== undefined && now.joined.length === joined.length;
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}

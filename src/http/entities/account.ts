@@ -1,0 +1,106 @@
+import { Readable } from "node:stream";
+import { Type } from "@sinclair/typebox";
+import { type ExplainParts, explainSegments } from "../../entities/explain-segments.js";
+import { type ExportParts, exportEntity } from "../../entities/export-entity.js";
+import type { Tables } from "../../entities/tables.js";
+import { ServiceError } from "../../errors.js";
+import { done, success } from "../responses.js";
+import { type Route, route } from "../route.js";
+import { Time, timeText } from "../time.js";
+import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
+
+export type AccountRouteParts = ExplainParts &
+  ExportParts & {
+    readonly tables: Tables;
+    /** `limits.identity_bytes`. */
+    readonly identityBytes: number;
+  };
+
+const Reason = Type.Object(
+  {
+    stream: Type.Unsafe<string | null>({
+      type: ["string", "null"],
+      description: "Where it was sent; null when the message is not kept any more.",
+    }),
+    event_time: Time("The event time of the message."),
+    received_at: Time("When it arrived."),
+  },
+  { title: "SegmentReason", description: "The newest message that says so.", additionalProperties: false },
+);
+
+const ExplainedSegment = Type.Object(
+  { id: Type.String(), name: Type.String(), since: Time("Since when."), by: Reason },
+  { title: "ExplainedSegment", additionalProperties: false },
+);
+
+const exportLines = Type.String({
+  description:
+    "A line `profile` with identities, attributes and segments, a line `message` for each message that is kept, by arrival, and a line `end` that counts them. Without that line something is missing: the answer was cut, or the profile was erased or merged meanwhile.",
+});
+
+/** Why an entity is in its segments, and everything that is kept about it. */
+export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
+  const { tables, identityBytes } = parts;
+  const explain = explainSegments(parts);
+  const exportAll = exportEntity(parts);
+  return [
+    route({
+      method: "GET",
+      path: "/api/entity/:table/:fieldname/:fieldval/segments",
+      scopes: ["entity:read"],
+      docs: { id: "explainSegments", tag: "entities", summary: "Why an entity belongs to its segments" },
+      params: entityPath,
+      responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
+      async handler({ params }) {
+        const { table, identity } = namedIdentity(params, tables, identityBytes);
+        const segments = await explain(table, identity);
+        if (segments === undefined) throw new ServiceError("not-found", "Not Found");
+        return {
+          data: segments.map(({ id, name, since, arrival, stream = null }) => ({
+            id,
+            name,
+            since: timeText(since),
+            by: { stream, event_time: timeText(since), received_at: timeText(arrival) },
+          })),
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/api/entity/export",
+      scopes: ["entity:export"],
+      docs: {
+        id: "exportEntity",
+        tag: "entities",
+        summary: "Everything that is kept about one entity",
+        description: "The right of access: streamed as lines of JSON.",
+      },
+      body: { schema: IdentityInput, examples: identityExamples },
+      responses: { 200: done({ "application/x-ndjson": exportLines }) },
+      async handler({ ctx, body }) {
+        const { table, identity } = identityInBody(body, tables, identityBytes);
+        const lines = await exportAll(table, identity);
+        if (lines === undefined) throw new ServiceError("not-found", "Not Found");
+        ctx.status = 200;
+        ctx.set({ "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" });
+        ctx.body = Readable.from(texts(lines), { objectMode: false });
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** Characters that are sent at once. */
+const PIECE = 32_768;
+
+/** The lines as text, many at once: each piece costs a write. */
+async function* texts(lines: AsyncIterable<object>): AsyncGenerator<string> {
+  let piece = "";
+  for await (const line of lines) {
+    piece += `${JSON.stringify(line)}\n`;
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = "";
+  }
+  if (piece !== "") yield piece;
+}
