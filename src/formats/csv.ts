@@ -57,6 +57,11 @@ export function csvCells(text: string): readonly string[] | undefined {
   return QUOTED.test(text) ? parsed([text])[0] : text.split(",");
 }
 
+/** One record with its line end (RFC 4180): a cell that holds a comma, a quote or a line end is quoted. */
+export function csvRecord(cells: readonly string[]): string {
+  return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")}\r\n`;
+}
+
 function withCells(records: readonly (Line | CsvRecord)[]): CsvRecord[] {
   const quoted = parsed(records.flatMap((record) => ("text" in record && QUOTED.test(record.text) ? record.text : [])));
   let next = 0;

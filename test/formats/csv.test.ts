@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { CsvReader, csvCells } from "../../src/formats/csv.js";
+import { CsvReader, csvCells, csvRecord } from "../../src/formats/csv.js";
 import { LineSplitter } from "../../src/formats/line-splitter.js";
 
 describe("records of CSV", () => {
@@ -60,6 +60,23 @@ describe("records of CSV", () => {
         const text = kept.map((row) => row.map((one) => `"${one.replaceAll('"', '""')}"`).join(",")).join("\n");
         const pieces = text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
         expect(read(pieces).map((record) => record.cells)).to.deep.equal(kept);
+      }),
+    );
+  });
+});
+
+describe("a record that is written as CSV", () => {
+  it("quotes the cells that need it, and no others", () => {
+    expect(csvRecord(["a", 'b "c"', "d,e", "f\ng", "h\r", " i ", ""])).to.equal(
+      'a,"b ""c""","d,e","f\ng","h\r", i ,\r\n',
+    );
+  });
+
+  it("is read back as it was", () => {
+    const cell = fc.string({ unit: fc.constantFrom("a", ",", '"', "é", " ", "\r"), maxLength: 6 });
+    fc.assert(
+      fc.property(fc.array(cell, { minLength: 2, maxLength: 5 }), (cells) => {
+        expect(read([csvRecord(cells)]).map((record) => record.cells)).to.deep.equal([cells]);
       }),
     );
   });

@@ -11,7 +11,17 @@ import { exampleNames } from "../openapi.js";
 import { isNotModified } from "../response-body.js";
 import { empty } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
-import { exampleSeries, metricAnswer, metricBatchAnswer, SeriesRequests, seriesQuery, whichSeries } from "./schemas.js";
+import {
+  exampleSeries,
+  formatQuery,
+  metricAnswer,
+  metricBatchAnswer,
+  orCsv,
+  SeriesRequests,
+  seriesQuery,
+  whichSeries,
+} from "./schemas.js";
+import { sendCsv, wantsCsv } from "./series-csv.js";
 import { type MetricReadLimits, metricBody, metricTag, readMetricBody, readMetricQuery } from "./series-json.js";
 
 export interface MetricParts {
@@ -71,23 +81,26 @@ export function metricRoutes({
         id: "fetchMetric",
         tag: "metrics",
         summary: "Fetch one series",
-        description: "`dimension`, `dimension_id` and `dimension_type` say which; all others are optional.",
+        description:
+          "`dimension`, `dimension_id` and `dimension_type` say which; all others are optional. `format=csv` or `Accept: text/csv` asks for CSV.",
         requiredQuery: whichSeries,
       },
-      query: seriesQuery,
+      query: { ...formatQuery, ...seriesQuery },
       headers: { "If-None-Match": Type.String({ description: "An ETag: 304 while nothing has changed." }) },
       wireNames: seriesNames,
       responses: {
-        200: metricAnswer,
+        200: orCsv(metricAnswer),
         304: empty("Nothing has changed since the answer of `If-None-Match`."),
       },
-      async handler({ ctx, query }) {
-        const { series } = await fetch([readMetricQuery(query)], clock(), readingOf(ctx));
+      async handler({ ctx, query: { format, ...asked } }) {
+        const isCsv = wantsCsv(ctx, format);
+        const { series } = await fetch([readMetricQuery(asked)], clock(), readingOf(ctx));
         ctx.status = 200;
         ctx.set("Cache-Control", "private, no-cache");
-        ctx.vary(["Authorization", "Accept-Encoding"]);
-        ctx.set("ETag", metricTag(series));
+        ctx.vary(["Authorization", "Accept", "Accept-Encoding"]);
+        ctx.set("ETag", metricTag(series, isCsv ? "csv" : "json"));
         if (isNotModified(ctx)) ctx.status = 304;
+        else if (isCsv) sendCsv(ctx, series);
         else send(ctx, metricBody(series));
       },
     }),
@@ -100,17 +113,24 @@ export function metricRoutes({
         tag: "metrics",
         summary: "Fetch one series or many",
         description:
-          "An object, or an array of up to 100. Answers come in the order of the requests; an item that is wrong comes back in its place with `errors`.",
+          "An object, or an array of up to 100. Answers come in the order of the requests; an item that is wrong comes back in its place with `errors`. `format=csv` or `Accept: text/csv` asks for CSV; an item that is wrong is then 400.",
       },
+      query: formatQuery,
       stream: { "application/json": { schema: SeriesRequests, examples: () => requestExamples } },
       wireNames: seriesNames,
-      responses: { 200: metricBatchAnswer },
-      async handler({ ctx }) {
+      responses: { 200: orCsv(metricBatchAnswer) },
+      async handler({ ctx, query: { format } }) {
         ctx.set("Cache-Control", "no-store");
+        ctx.vary("Accept");
         refuseUnlessJson(ctx);
         // The text itself is what an answer is found by: only a text that is met for the first time is parsed.
         const question = await readText(ctx, limits.body_bytes);
         const now = clock();
+        if (wantsCsv(ctx, format)) {
+          const { series } = await fetch(readMetricBody(question, limits), now, readingOf(ctx));
+          sendCsv(ctx, series);
+          return;
+        }
         const known = answers.get(question)?.value;
         if (known !== undefined && now >= known.since && now < known.until) {
           count(known.series, known.series);

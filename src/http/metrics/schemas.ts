@@ -6,6 +6,7 @@ import { dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/query/series-request.js";
 import { exampleNames } from "../openapi.js";
 import { oneOf, success, ValidationIssue } from "../responses.js";
+import type { ResponseSpec } from "../route.js";
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -111,6 +112,16 @@ export const seriesQuery = mapFields((field, name) => {
   return Type.Optional(Type.Unsafe<unknown>({ ...schema, ...docs, ...examples }));
 });
 
+/** How an answer is written: as the query says, else as `Accept` does. */
+export const formatQuery = {
+  format: Type.Optional(
+    oneOf(["json", "csv"] as const, {
+      description: "How the answer is written; as Accept says when it is absent.",
+      issue: { code: "unknown_format", message: "format is either json or csv" },
+    }),
+  ),
+};
+
 /** A client that leaves a field out needs no null, and generated clients are simpler without. */
 const SeriesRequest = Type.Unsafe<unknown>({
   title: "SeriesRequest",
@@ -190,3 +201,17 @@ export const metricBatchAnswer = success(
   "MetricBatchAnswer",
   Type.Array(Type.Union([FetchedSeries, RefusedSeries], { title: "BatchItem" })),
 );
+
+/** The same answer, or the values of its series as CSV. */
+export function orCsv({ description, content }: ResponseSpec): ResponseSpec {
+  return {
+    description,
+    content: {
+      ...content,
+      "text/csv": Type.String({
+        description:
+          "A header and a record for each value: name,dimension,dimension_id,dimension_type,ts,value. ts is RFC 3339.",
+      }),
+    },
+  };
+}

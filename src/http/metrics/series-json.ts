@@ -115,9 +115,9 @@ export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]):
   return Buffer.concat(parts);
 }
 
-/** A weak ETag that changes when, and only when, the values can have. */
-export function metricTag(answers: readonly (FetchedSeries | RefusedSeries)[]): string {
-  const hash = createHash("sha256");
+/** A weak ETag of a body of this form. It changes when, and only when, the values can have. */
+export function metricTag(answers: readonly (FetchedSeries | RefusedSeries)[], form: "json" | "csv"): string {
+  const hash = createHash("sha256").update(`${form}\n`);
   for (const answer of answers) {
     if ("serialised" in answer)
       hash.update(`${JSON.stringify(answer.plan.request.id)} ${digestOf(answer.serialised)}\n`);
@@ -128,12 +128,17 @@ export function metricTag(answers: readonly (FetchedSeries | RefusedSeries)[]): 
 /** Everything of a series that stands before its values. */
 function head({ plan, isCached, completeUntil, nextSaveAt }: FetchedSeries): string {
   const { id, type, aggregation, window, asked } = plan.request;
-  const name = JSON.stringify(asked.name ?? `${asked.dimension}.${id}.${type}`);
+  const name = JSON.stringify(seriesLabel(plan));
   return (
     `{"name":${name},"dimension":"${asked.dimension}","dimension_id":${JSON.stringify(id)},"dimension_type":"${type}",` +
     `"range":"${window.range}","aggregation":"${aggregation}","interval":"${asked.interval}","is_cached":${isCached},` +
     `"complete_until":"${completeUntil}","next_save_at":"${nextSaveAt}","values":`
   );
+}
+
+/** The label that was asked for, else the names of the series as they were asked for. */
+export function seriesLabel({ request: { asked, id, type } }: FetchedSeries["plan"]): string {
+  return asked.name ?? `${asked.dimension}.${id}.${type}`;
 }
 
 function refused({ asked, issue }: RefusedSeries): string {

@@ -1,0 +1,167 @@
+import { expect } from "chai";
+import { CsvReader } from "../../src/formats/csv.js";
+import { LineSplitter } from "../../src/formats/line-splitter.js";
+import { refused } from "../support/bad-input.js";
+import { startService, type TestService } from "../support/service.js";
+
+const HOUR = 3_600_000;
+const now = Date.parse("2024-02-29T10:17:00Z");
+const header = "name,dimension,dimension_id,dimension_type,ts,value";
+const web = { dimension: "stream", dimension_id: "web", dimension_type: "size", range: "4h", interval: "1h" };
+const odd = { ...web, dimension_id: 'a "b", c', name: 'two\nlines, "quoted"' };
+
+describe("series as CSV", () => {
+  let service: TestService;
+
+  before(async () => {
+    service = await startService({ roles: ["api"] }, { clock: () => now });
+    const points = [web, odd].flatMap(({ dimension, dimension_id, dimension_type }, i) =>
+      [1, 2].map((hours) => ({
+        dimension,
+        dimension_id,
+        dimension_type,
+        ts: now - hours * HOUR,
+        value: hours + i / 2,
+      })),
+    );
+    expect((await service.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+  });
+  after(() => service.stop());
+
+  const query = (format?: string) => `/api/metric?${new URLSearchParams({ ...web, ...(format && { format }) })}`;
+  const post = (json: unknown, path = "/api/metric?format=csv", headers = {}) =>
+    service.fetch(path, { method: "POST", json, headers });
+
+  const webRecords = [
+    "stream.web.size,stream,web,size,2024-02-29T08:00:00.000Z,2",
+    "stream.web.size,stream,web,size,2024-02-29T09:00:00.000Z,1",
+  ];
+  const csvText = `${[header, ...webRecords].join("\r\n")}\r\n`;
+
+  for (const [what, path, accept, isCsv] of [
+    ["format=csv", query("csv"), "application/json", true],
+    ["Accept: text/csv", query(), "text/csv", true],
+    ["an Accept that likes CSV better", query(), "application/json;q=0.5, Text/CSV", true],
+    ["format=json, whatever it accepts", query("json"), "text/csv", false],
+    ["what browsers accept", query(), "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false],
+    ["an Accept that names neither", query(), "image/png", false],
+    ["an Accept that refuses CSV", query(), "text/csv;q=0, */*", false],
+  ] as const) {
+    it(`${isCsv ? "answer" : "do not answer"} ${what}, by query and by body`, async () => {
+      const format = new URL(path, service.url).searchParams.get("format");
+      const byBody = await post(web, `/api/metric${format === null ? "" : `?format=${format}`}`, { accept });
+      for (const answer of [await service.fetch(path, { headers: { accept } }), byBody]) {
+        expect(answer.status).to.equal(200);
+        expect(answer.headers.get("content-type")).to.equal(
+          isCsv ? "text/csv; charset=utf-8" : "application/json; charset=utf-8",
+        );
+        expect(answer.headers.get("vary")?.split(/, */)).to.include("Accept");
+        const text = await answer.text();
+        if (isCsv) expect(text).to.equal(csvText);
+        else expect(JSON.parse(text).data[0].values).to.have.length(2);
+      }
+    });
+  }
+
+  it("quote names and ids that need it, and come in the order of the batch", async () => {
+    const splitter = new LineSplitter(10_000);
+    const reader = new CsvReader();
+    const text = await (await post([odd, { ...web, dimension_id: "unknown" }, web])).text();
+    const records = [...reader.push(splitter.push(Buffer.from(text))), ...reader.push(splitter.end())];
+    const names = [odd.name, "stream", odd.dimension_id, "size"];
+    expect(records.map(({ cells }) => cells)).to.deep.equal([
+      header.split(","),
+      [...names, "2024-02-29T08:00:00.000Z", "2.5"],
+      [...names, "2024-02-29T09:00:00.000Z", "1.5"],
+      ...webRecords.map((record) => record.split(",")),
+    ]);
+  });
+
+  it("are the header alone where nothing is saved", async () => {
+    expect(await (await post({ ...web, dimension_id: "unknown" })).text()).to.equal(`${header}\r\n`);
+  });
+
+  it("are all there when they are many, compressed too", async () => {
+    const hours = 9_000;
+    const from = now - hours * HOUR;
+    const json = {
+      series: [{ ...names(web), dimension_id: "long" }],
+      ts: times(from, hours),
+      values: [Array(hours).fill(7)],
+    };
+    expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
+    const asked = { ...web, range: undefined, dimension_id: "long", startdate: from - HOUR, enddate: now };
+    for (const encoding of ["gzip", "identity"]) {
+      const answer = await post([asked, asked, asked], undefined, { "accept-encoding": encoding });
+      expect(answer.headers.get("content-encoding")).to.equal(encoding === "gzip" ? "gzip" : null);
+      const lines = (await answer.text()).split("\r\n");
+      expect(lines).to.have.length(3 * hours + 2);
+      expect(lines.at(-2)).to.equal(
+        `stream.long.size,stream,long,size,${new Date(hourOf(now) - HOUR).toISOString()},7`,
+      );
+    }
+  });
+
+  it("are refused whole for an item that is wrong, with what is wrong in it", async () => {
+    const answer = await post([web, { ...web, dimension: "none" }, { ...web, interval: "1y" }]);
+    expect(answer.status).to.equal(400);
+    expect(answer.headers.get("content-type")).to.match(/^application\/json/);
+    const { data, errors } = (await answer.json()) as { data: null; errors: { code: string; path: string }[] };
+    expect(data).to.equal(null);
+    expect(errors.map(({ path }) => path)).to.deep.equal(["[1].dimension", "[2].interval"]);
+    const one = (await (await post([web, { ...web, dimension_id: undefined }])).json()) as { message: string };
+    expect(one.message).to.equal("dimension_id is required");
+  });
+
+  it("are asked for by one of two words", async () => {
+    for (const format of ["xml", "CSV", "", "csv&format=csv"]) {
+      await refused(service, `${query()}&format=${format}`, {}, 400);
+      await refused(service, `/api/metric?format=${format}`, { method: "POST", json: web }, 400);
+    }
+    await refused(service, "/api/metric?fromat=csv", { method: "POST", json: web }, 400);
+  });
+
+  it("have a tag of their own, and are 304 to it alone", async () => {
+    const tagOf = async (path: string) => String((await service.fetch(path)).headers.get("etag"));
+    const [csv, json] = [await tagOf(query("csv")), await tagOf(query())];
+    expect(csv).to.not.equal(json);
+    expect(await tagOf(query("csv"))).to.equal(csv);
+    const statusOf = async (path: string, tag: string) =>
+      (await service.fetch(path, { headers: { "if-none-match": tag } })).status;
+    expect(await statusOf(query("csv"), csv)).to.equal(304);
+    expect(await statusOf(query("csv"), json)).to.equal(200);
+    expect(await statusOf(query(), csv)).to.equal(200);
+    const byAccept = await service.fetch(query(), { headers: { accept: "text/csv", "if-none-match": csv } });
+    expect(byAccept.status).to.equal(304);
+  });
+
+  it("are never the answer to a body that was answered in JSON before, nor the other way round", async () => {
+    for (const _ of [1, 2, 3]) {
+      expect((await (await post(web, "/api/metric")).json()) as object).to.have.property("status", 200);
+      expect(await (await post(web)).text()).to.equal(csvText);
+    }
+  });
+
+  it("say their type and tag to HEAD, without a body", async () => {
+    const answer = await service.fetch(query("csv"), { method: "HEAD" });
+    expect([answer.status, answer.headers.get("content-type")]).to.deep.equal([200, "text/csv; charset=utf-8"]);
+    expect(await answer.text()).to.equal("");
+  });
+
+  it("are errors in JSON when they are refused", async () => {
+    await refused(service, query("csv"), { key: null, headers: { accept: "text/csv" } }, 401);
+    await refused(service, "/api/metric?format=csv", { method: "POST", json: [] }, 400);
+  });
+});
+
+function names({ dimension, dimension_type }: typeof web) {
+  return { dimension, dimension_type };
+}
+
+function hourOf(ms: number): number {
+  return Math.floor(ms / HOUR) * HOUR;
+}
+
+function times(from: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => hourOf(from) + i * HOUR);
+}
