@@ -8,6 +8,7 @@ import { arrivals, type Clock } from "./clock.js";
 import { readJson, type Settings } from "./config.js";
 import { openErasure } from "./deletions/erasure.js";
 import { observeDeletions } from "./deletions/observe-deletions.js";
+import { receipts } from "./deletions/receipt.js";
 import { downstreamTargets } from "./downstream/index.js";
 import { checkMessages, collectMessages, countTaken } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
@@ -263,6 +264,7 @@ function composeDeletions(
       clock,
       requestDeletion: erasure.request,
       preview: erasure.preview,
+      receipts: receipts({ ledger: stores.ledger, pepper: stores.pepper, version }),
       hint: stores.wakeUp.hint,
       failpoint,
     }),

@@ -190,6 +190,7 @@ describe("the architecture", () => {
     expect(linesWith(/pepper/).map((line) => line.trim())).to.deep.equal([
       "const hashIdentity = identityHashing(stores.pepper);",
       "hashRequest: requestHashing(stores.pepper),",
+      "receipts: receipts({ ledger: stores.ledger, pepper: stores.pepper, version }),",
     ]);
     expect(linesWith(/stores\.close/)).to.deep.equal(["      await stores.close();"]);
   });

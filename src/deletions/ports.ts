@@ -83,6 +83,8 @@ export interface Ledger {
     readonly before?: string | undefined;
     readonly limit: number;
   }): Promise<Deletion[]>;
+  /** Keeps the wrapped key of receipts unless it has one; resolves with the one that it has then, the same for all processes that call at once. */
+  receiptKey(fresh: string): Promise<string>;
   /** The newest sequence number up to which no request is open. Sequence numbers go up with each request, from 1. */
   settledSequence(): Promise<number>;
   /** Requests accepted after that sequence number, in order, completed ones too, at most `limit`, each with its number. */

@@ -76,6 +76,8 @@ export interface CopyFacts {
   readonly sequence: number;
   /** Number of the newest deletion that the data has seen through. */
   readonly watermark: number;
+  /** The key of receipts, wrapped; absent before it was first needed. */
+  readonly receiptKey?: string | undefined;
 }
 
 /** Records of one part that can be read: all of them, in batches, and those of some ids. */

@@ -64,7 +64,9 @@ describe("bad queries", () => {
   /** A parameter too many does no harm here: single reads, and pages. */
   const open = [
     "GET /",
+    "GET /.well-known/jwks.json",
     "GET /api/deletion/:request_id",
+    "GET /api/deletion/:request_id/receipt",
     "GET /api/entity/:table/:fieldname/:fieldval",
     "GET /api/entity/:table/:fieldname/:fieldval/segments",
     "GET /api/entity/:table/:fieldval",

@@ -283,5 +283,11 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.complete(id, extended?.revision ?? 0, 2000, later);
       expect(await ledger.find(id)).to.deep.include({ times: later, completedAt: 2000 });
     });
+
+    it("keeps the first key of receipts, the same for all that bring one at once", async () => {
+      const kept = await Promise.all(["one", "two", "three"].map((key) => ledger.receiptKey(key)));
+      expect(new Set(kept).size).to.equal(1);
+      expect(await ledger.receiptKey("four")).to.equal(kept[0]);
+    });
   });
 }

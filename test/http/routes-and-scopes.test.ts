@@ -30,6 +30,8 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /api/deletion": ["entity:delete", "admin"],
   "GET /api/deletion/:request_id": ["entity:delete", "admin"],
   "POST /api/deletion/:request_id/retry": ["admin"],
+  "GET /api/deletion/:request_id/receipt": ["entity:delete"],
+  "GET /.well-known/jwks.json": "keyless",
   "POST /api/deletion/preview": ["entity:delete"],
   "POST /api/entity/export": ["entity:export"],
   "GET /api/entity/:table/:fieldname/:fieldval/segments": ["entity:read"],

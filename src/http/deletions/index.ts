@@ -5,9 +5,11 @@ import { errorEnvelope, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { type DeletionListParts, deletionListRoutes, foundDeletion } from "./list.js";
 import { type PreviewParts, previewRoute } from "./preview.js";
+import { type ReceiptRouteParts, receiptRoutes } from "./receipts.js";
 import { DeletionRequest, RequestId } from "./schemas.js";
 
-export interface DeletionRouteParts extends DeletionListParts, PreviewParts {
+export interface DeletionRouteParts extends DeletionListParts, PreviewParts, ReceiptRouteParts {
+  readonly ledger: DeletionListParts["ledger"];
   /** Accepts the deletion of the entity with this identity, and returns its request id. */
   requestDeletion(table: string, identity: Identity): Promise<string>;
   readonly failpoint: Failpoint;
@@ -60,6 +62,7 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
       },
     }),
     ...deletionListRoutes(parts),
+    ...receiptRoutes(parts),
     previewRoute(parts),
   ];
 }

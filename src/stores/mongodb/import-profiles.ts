@@ -37,7 +37,7 @@ import { type RequestDocument, requestOf } from "./idempotency.js";
 import { importPart, inBatches } from "./import-part.js";
 import { type KeyDocument, keyOf } from "./key-store.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "./ledger-document.js";
-import { ACCEPTED, FORGOTTEN, mongoErasureWatermark, raiseTo } from "./marks.js";
+import { ACCEPTED, FORGOTTEN, mongoErasureWatermark, RECEIPT_KEY, raiseTo, textOf, textOnce } from "./marks.js";
 
 /** Profiles, the identities that lead to them, their messages, what was counted of these, and the requests that brought them. */
 export function profileParts(
@@ -193,14 +193,17 @@ function byHash(a: { readonly hash: string }, b: { readonly hash: string }): num
 }
 
 /** Numbers up to the source's newest are not given again, also where their requests were forgotten. */
-export async function setFacts(data: Db, ledger: Db, { sequence, watermark }: CopyFacts): Promise<void> {
+export async function setFacts(data: Db, ledger: Db, { sequence, watermark, receiptKey }: CopyFacts): Promise<void> {
   await raiseTo(ledger, FORGOTTEN, sequence);
   const known = mongoErasureWatermark(data);
   await raiseTo(data, ACCEPTED, sequence);
   await known.noteForgotten(sequence);
   await known.write(watermark);
+  if (receiptKey !== undefined) await textOnce(ledger, RECEIPT_KEY, receiptKey);
 }
 
 export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {
-  return { sequence: await newestSequence(ledger), watermark: await mongoErasureWatermark(data).read() };
+  const [sequence, watermark] = [await newestSequence(ledger), await mongoErasureWatermark(data).read()];
+  const receiptKey = await textOf(ledger, RECEIPT_KEY);
+  return { sequence, watermark, ...(receiptKey === undefined ? {} : { receiptKey }) };
 }

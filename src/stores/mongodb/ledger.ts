@@ -16,7 +16,7 @@ import {
   extended,
   newestCutOffs,
 } from "./ledger-document.js";
-import { FORGOTTEN, marks, raiseTo } from "./marks.js";
+import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./marks.js";
 import { Conflict, unlessConflict } from "./transaction.js";
 
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, marks];
@@ -147,6 +147,8 @@ export function mongoLedger(parts: LedgerParts): Ledger {
       const newest = requests.find(filter).sort({ sequence: -1 }).limit(limit);
       return (await newest.toArray()).map(deletionOf);
     },
+
+    receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
 
     async settledSequence() {
       // The newest first: what is accepted between the two reads is above it, and does not count as settled.

@@ -6,6 +6,9 @@ import { isDuplicate } from "./errors.js";
 /** Single facts about a database, each a document under a name of its own. */
 export const marks: CollectionPlan = { name: "marks", indexes: [] };
 
+/** The wrapped key of receipts. */
+export const RECEIPT_KEY = "receipt key";
+
 /** The newest number of a deletion that was ever forgotten. In the ledger: numbers up to it are not given again. */
 export const FORGOTTEN = "forgotten";
 

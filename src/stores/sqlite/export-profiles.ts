@@ -141,7 +141,9 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
 export function copyFacts(ledger: Database, entities: Database): CopyFacts {
   const sequence = ledger.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'deletion'").get();
   const watermark = entities.prepare("SELECT sequence FROM erasure_watermark").get();
+  const key = ledger.prepare("SELECT wrapped FROM receipt_key").get() as { wrapped: string } | undefined;
   return {
+    ...(key === undefined ? {} : { receiptKey: key.wrapped }),
     sequence: (sequence as { seq: number } | undefined)?.seq ?? 0,
     watermark: (watermark as { sequence: number } | undefined)?.sequence ?? 0,
   };

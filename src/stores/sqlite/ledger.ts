@@ -17,7 +17,8 @@ export const ledgerSchema = `
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_open_identity ON deletion (identity, sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
-  CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);`;
+  CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS receipt_key (one INTEGER PRIMARY KEY CHECK (one = 1), wrapped TEXT NOT NULL);`;
 
 /** From layout 5 to 6: when stages were done, and why one failed. */
 export const addTimes = `
@@ -151,6 +152,11 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       return (sql.list[state].all({ before: before ?? null, limit }) as unknown as DeletionRow[]).map(deletionOf);
     },
 
+    async receiptKey(fresh) {
+      sql.addReceiptKey.run(fresh);
+      return (sql.receiptKey.get() as { wrapped: string }).wrapped;
+    },
+
     async settledSequence() {
       return (sql.settled.get() as { sequence: number }).sequence;
     },
@@ -246,6 +252,8 @@ function statements(db: Database) {
     complete:
       db.prepare(`UPDATE deletion SET completed_at = ?, times = coalesce(?, times), problem = NULL, sealed = x'', runner = NULL, runner_until = 0
       WHERE request_id = ? AND revision = ? AND completed_at IS NULL`),
+    addReceiptKey: db.prepare("INSERT OR IGNORE INTO receipt_key (one, wrapped) VALUES (1, ?)"),
+    receiptKey: db.prepare("SELECT wrapped FROM receipt_key"),
     settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
       (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
     since: db.prepare("SELECT * FROM deletion WHERE sequence > ? ORDER BY sequence LIMIT ?"),

@@ -1,0 +1,101 @@
+import { expect } from "chai";
+import { compactVerify, createLocalJWKSet, decodeProtectedHeader } from "jose";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+interface Claims {
+  readonly accepted_at: string;
+  readonly completed_at: string;
+  readonly targets: readonly { readonly name: string; readonly verified_at: string }[];
+}
+
+describe("the receipt of a deletion", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  const erase = async (of: TestService, name: string) => {
+    const response = await of.fetch(`/api/entity/user/email/${name}@example.org`, { method: "DELETE" });
+    return ((await response.json()) as { data: { request_id: string } }).data.request_id;
+  };
+  const receipt = async (of: TestService, id: string) => {
+    let response = await of.fetch(`/api/deletion/${id}/receipt`);
+    await until("it is completed", async () => {
+      response = await of.fetch(`/api/deletion/${id}/receipt`);
+      return response.status === 200;
+    });
+    expect(response.headers.get("content-type")).to.match(/^application\/jose/);
+    expect(response.headers.get("cache-control")).to.equal("no-store");
+    return response.text();
+  };
+  const keysOf = async (of: TestService) => {
+    const response = await of.fetch("/.well-known/jwks.json", { key: null });
+    expect(response.status).to.equal(200);
+    return (await response.json()) as { keys: { kty: string; crv: string; x: string; kid: string }[] };
+  };
+
+  it("is verified by another library with the public key, and says what was done when, of no one", async () => {
+    await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org" } });
+    const id = await erase(service, "ann");
+    const jws = await receipt(service, id);
+    const jwks = await keysOf(service);
+    const { payload } = await compactVerify(jws, createLocalJWKSet(jwks));
+    expect(decodeProtectedHeader(jws)).to.deep.equal({ alg: "EdDSA", kid: jwks.keys[0]?.kid });
+    const claims = JSON.parse(Buffer.from(payload).toString()) as Claims;
+    expect(claims).to.have.all.keys(
+      "request_id",
+      "accepted_at",
+      "cut_off",
+      "completed_at",
+      "targets",
+      "service",
+      "version",
+    );
+    expect(claims).to.include({ request_id: id, service: "entity-metrics" });
+    expect(claims.targets.map(({ name }) => name)).to.deep.equal(["membership-index", "history-archive"]);
+    for (const { verified_at } of claims.targets) {
+      expect(verified_at >= claims.accepted_at && verified_at <= claims.completed_at).to.equal(true);
+    }
+    expect(JSON.stringify(claims)).to.not.include("ann");
+    expect(Object.keys(jwks.keys[0] ?? {}).sort()).to.deep.equal(["alg", "crv", "kid", "kty", "use", "x"]);
+  });
+
+  it("is not valid once a byte of it is changed", async () => {
+    const jws = await receipt(service, await erase(service, "ben"));
+    const [header, payload = "", signature] = jws.split(".");
+    const changed = Buffer.from(Buffer.from(payload, "base64url").toString().replace("20", "21")).toString("base64url");
+    const set = createLocalJWKSet(await keysOf(service));
+    const outcome = await compactVerify([header, changed, signature].join("."), set).then(
+      () => "valid",
+      () => "refused",
+    );
+    expect(outcome).to.equal("refused");
+  });
+
+  it("is 409 while the deletion is open, and 404 for one that there is not", async () => {
+    const target = { name: "crm", url: "http://127.0.0.1:9/hooks", token: "secret" };
+    const waiting = await startService({ deletions: { targets: [target] } });
+    try {
+      const { status } = await waiting.fetch(`/api/deletion/${await erase(waiting, "cy")}/receipt`);
+      expect(status).to.equal(409);
+    } finally {
+      await waiting.stop();
+    }
+    expect((await service.fetch(`/api/deletion/${"0".repeat(20)}-1/receipt`)).status).to.equal(404);
+  });
+
+  it("is signed with one key for good, also after a restart", async () => {
+    const first = await startService();
+    const jws = await receipt(first, await erase(first, "dee"));
+    await first.stop({ keep: true });
+    const second = await startService({}, { dir: first.dir });
+    try {
+      const { payload } = await compactVerify(jws, createLocalJWKSet(await keysOf(second)));
+      expect(payload.length).to.be.above(0);
+    } finally {
+      await second.stop();
+    }
+  });
+});
