@@ -32,8 +32,8 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   },
   {
     who: /^commands\//,
-    may: (to) => /^(commands|stores|keys|config|metrics)(\/|$)|^compose$/.test(to) || leaves.test(to),
-    words: "a command uses the stores, the settings, formats, and what checks points",
+    may: (to) => /^(commands|stores|keys|config|metrics|client)(\/|$)|^compose$/.test(to) || leaves.test(to),
+    words: "a command uses the stores, the settings, formats, what checks points, and the client",
   },
   {
     who: /^http\//,

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type * as catalogue from "../http/catalogue/schemas.js";
 import type { CollectTally as CollectTallySchema } from "../http/collect/index.js";
+import type { PublicKeys as PublicKeysSchema } from "../http/deletions/receipts.js";
 import type {
   DeletionRequest as DeletionRequestSchema,
   DeletionState as DeletionStateSchema,
@@ -35,6 +36,7 @@ export type Experience = Static<typeof catalogue.Experience>;
 export type ExperienceInput = Static<typeof catalogue.ExperienceInput>;
 export type EntityAnswer = Omit<Answer<typeof entityAnswer>, "status" | "message">;
 export type CollectTally = Static<typeof CollectTallySchema>;
+export type PublicKeys = Static<typeof PublicKeysSchema>;
 export type DeletionRequest = Static<typeof DeletionRequestSchema>;
 export type ListedDeletion = Static<typeof ListedDeletionSchema>;
 export type DeletionState = Static<typeof DeletionStateSchema>;
@@ -165,6 +167,10 @@ export function createClient(options: ClientOptions) {
           options,
         )
       ).text(),
+
+    /** The public keys that receipts are checked with (RFC 7517). Needs no key. */
+    jwks: async (options?: CallOptions) =>
+      (await (await send({ method: "GET", path: "/.well-known/jwks.json" }, options)).json()) as PublicKeys,
 
     /** Asks for the erasure of whoever has the identity, known or not. Scope `entity:delete`. */
     erase: (table: string, field: string, value: string, options?: CallOptions) =>

@@ -1,27 +1,15 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createPrivateKey,
-  createPublicKey,
   generateKeyPairSync,
   hkdfSync,
   type KeyObject,
   randomBytes,
-  sign,
 } from "node:crypto";
+import { type PublicKey, publicKeyOf, signJws } from "../formats/jws.js";
 import type { Deletion } from "./deletion.js";
 import type { Ledger } from "./ports.js";
-
-/** A public key as a JSON Web Key (RFC 8037). */
-export interface PublicKey {
-  readonly kty: "OKP";
-  readonly crv: "Ed25519";
-  readonly alg: "EdDSA";
-  readonly use: "sig";
-  readonly kid: string;
-  readonly x: string;
-}
 
 /** Proofs that deletions are completed. */
 export interface Receipts {
@@ -52,10 +40,7 @@ export function receipts({ ledger, pepper, version }: ReceiptParts): Receipts {
 
   return {
     async sign(deletion) {
-      const key = await privateKey();
-      const header = encoded({ alg: "EdDSA", kid: publicKeyOf(key).kid });
-      const signed = `${header}.${encoded(claimsOf(deletion, version))}`;
-      return `${signed}.${sign(null, Buffer.from(signed), key).toString("base64url")}`;
+      return signJws(claimsOf(deletion, version), await privateKey());
     },
 
     publicKey: async () => publicKeyOf(await privateKey()),
@@ -78,18 +63,6 @@ function claimsOf(
     service: "entity-metrics",
     version,
   };
-}
-
-function encoded(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString("base64url");
-}
-
-/** The id of a key is its thumbprint (RFC 7638). */
-function publicKeyOf(key: KeyObject): PublicKey {
-  const { x = "" } = createPublicKey(key).export({ format: "jwk" });
-  const thumbprint = JSON.stringify({ crv: "Ed25519", kty: "OKP", x });
-  const kid = createHash("sha256").update(thumbprint).digest("base64url");
-  return { kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid, x };
 }
 
 /** The key pair that the ledger keeps; when it has none, a new one, unless another process adds one first. */

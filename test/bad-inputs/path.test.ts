@@ -21,6 +21,7 @@ describe("bad paths", () => {
     ["a read of a user", (value) => `/api/me/user_id/${value}`, "GET"],
     ["a deletion", (value) => `/api/entity/user/user_id/${value}`, "DELETE"],
     ["a deletion's status", (value) => `/api/entity/deletestatus/${value}`, "GET"],
+    ["a deletion's receipt", (value) => `/api/deletion/${value}/receipt`, "GET"],
     ["a segment", (value) => `/api/segment/${value}`, "GET"],
   ];
   const malformed = [

@@ -66,6 +66,11 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     for (const path of questions(filled)) {
       expect(await answerOf(servers, path), path).to.deep.equal(await answerOf(embedded, path));
     }
+    for (const path of ["/.well-known/jwks.json", ...filled.requestIds.map((id) => `/api/deletion/${id}/receipt`)]) {
+      const [there, here] = await Promise.all([servers, embedded].map(async (one) => (await one.fetch(path)).text()));
+      expect(there, path).to.equal(here).and.to.not.equal("");
+    }
+    expect(out).to.match(/^single facts +1 +1 +[0-9a-f]{32} +equal$/m);
     const key = await servers.fetch("/api/segment", { key: filled.key });
     expect(key.status, "a key of the folder").to.equal(200);
     const late = { _uid: filled.erased[0], city: "Rome", at: "2020-01-01T00:00:00Z" };
@@ -235,7 +240,7 @@ function questions({ people, erased, requestIds }: FilledFolder): string[] {
     ...identities,
     ...metrics,
     "/api/metric?dimension=segment&dimension_id=recorded&dimension_type=size&startdate=now-3w&interval=2h",
-    ...requestIds.map((id) => `/api/entity/deletestatus/${id}`),
+    ...requestIds.flatMap((id) => [`/api/entity/deletestatus/${id}`, `/api/deletion/${id}`]),
     "/api/entity/user/user_id/7",
     "/api/segment",
     "/api/segment/sizes",

@@ -228,6 +228,7 @@ describe("the OpenAPI document", () => {
     ["/api/me/{fieldname}/{fieldval}", "get", "/api/me/email/a@b.de", {}],
     ["/api/entity/{table}/{fieldname}/{fieldval}", "delete", "/api/entity/user/email/a@b.de", {}],
     ["/api/deletion", "get", "/api/deletion", {}],
+    ["/.well-known/jwks.json", "get", "/.well-known/jwks.json", {}],
   ];
   for (const [path, method, target, { json }] of answers) {
     it(`describes what ${method.toUpperCase()} ${target} answers`, async () => {

@@ -1,5 +1,11 @@
+import { generateKeyPairSync } from "node:crypto";
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader } from "jose";
+import { createClient } from "../../src/client/client.js";
+import { findBytes } from "../support/files.js";
+import { onEmbedded } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -84,6 +90,39 @@ describe("the receipt of a deletion", () => {
       await waiting.stop();
     }
     expect((await service.fetch(`/api/deletion/${"0".repeat(20)}-1/receipt`)).status).to.equal(404);
+  });
+
+  onEmbedded("embedded", () => {
+    it("stays valid beside restored data, and its private key lies in no file as it is", async () => {
+      let own = await startService();
+      const { dir } = own;
+      try {
+        await own.stop({ keep: true });
+        copyFileSync(join(dir, "entities.db"), join(dir, "copy.db"));
+        own = await startService({}, { dir });
+        const id = await erase(own, "eve");
+        const jws = await receipt(own, id);
+        await own.stop({ keep: true });
+        copyFileSync(join(dir, "copy.db"), join(dir, "entities.db"));
+        own = await startService({}, { dir });
+        await compactVerify(jws, createLocalJWKSet(await keysOf(own)));
+        expect(await receipt(own, id)).to.equal(jws);
+        const asItIs = generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" });
+        const start = asItIs.subarray(0, 12);
+        expect(findBytes(dir, [start, Buffer.from(start.toString("base64"))])).to.deep.equal([]);
+      } finally {
+        await own.stop();
+      }
+    });
+  });
+
+  it("is fetched by the typed client, with the public keys", async () => {
+    const id = await erase(service, "fay");
+    const jws = await receipt(service, id);
+    const client = createClient({ url: service.url, key: service.key });
+    expect(await client.receipt(id)).to.equal(jws);
+    const { keys } = await client.jwks();
+    await compactVerify(jws, createLocalJWKSet({ keys: keys.map((key) => ({ ...key })) }));
   });
 
   it("is signed with one key for good, also after a restart", async () => {

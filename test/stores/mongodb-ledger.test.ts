@@ -50,6 +50,14 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await engine.empty();
   });
 
+  it("keeps one key of receipts for processes that start at once", async () => {
+    const marks = engine.client.db(`${engine.name}_ledger`).collection<{ _id: string }>("marks");
+    await marks.deleteOne({ _id: "receipt key" });
+    const kept = [one, two, three].map((ledger, index) => ledger.receiptKey(`key ${index}`));
+    expect(new Set(await Promise.all(kept)).size).to.equal(1);
+    expect(await marks.countDocuments({ _id: "receipt key" })).to.equal(1);
+  });
+
   it("completes no request that was extended since a change of primary took back another extension", async () => {
     const requests = engine.client.db(`${engine.name}_ledger`).collection<DeletionDocument>("deletions");
     await one.accept(someDeletion("a"), noScope);

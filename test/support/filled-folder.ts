@@ -56,6 +56,8 @@ export async function filledFolder(): Promise<FilledFolder> {
   for (const id of requestIds) {
     await until("the erasure", async () => (await send("GET", `/api/entity/deletestatus/${id}`)).completed === true);
   }
+  const keys = await service.fetch("/.well-known/jwks.json");
+  if (!keys.ok) throw new Error(`no key of receipts was made: ${keys.status}`);
   await send("POST", "/api/metric/points", pointsUpTo(Date.now()));
   const { key, kept } = mintKey("of the folder", ["entity:read", "metric:read"], Date.now());
   const { stores } = service.service;

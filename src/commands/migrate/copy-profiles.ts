@@ -63,7 +63,7 @@ export async function compareProfiles(source: ProfileSource, target: ProfileTarg
   });
   const [ofSource, ofTarget] = facts;
   if (ofSource !== undefined && ofTarget !== undefined) {
-    comparisons.push({ part: "sequence numbers", source: ofSource, target: ofTarget });
+    comparisons.push({ part: "single facts", source: ofSource, target: ofTarget });
   }
   return comparisons;
 }

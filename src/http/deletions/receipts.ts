@@ -14,7 +14,7 @@ export interface ReceiptRouteParts {
 
 const text = (description: string) => Type.String({ description });
 
-const PublicKeys = Type.Object(
+export const PublicKeys = Type.Object(
   {
     keys: Type.Array(
       Type.Object(

@@ -1,0 +1,107 @@
+import { readFileSync } from "node:fs";
+import { Argument, Command } from "commander";
+import { ApiError, createClient, NotReached } from "../client/client.js";
+import { StartError } from "../errors.js";
+import { checkJws } from "../formats/jws.js";
+import { runCommand, UsageError } from "./run-command.js";
+import { serviceUrl, URL_HELP } from "./service-client.js";
+
+const command = new Command("npm run receipt --")
+  .description("Fetches the signed receipt of a completed erasure, or checks one.")
+  .addArgument(new Argument("<action>", "what to do").choices(["get", "verify"]))
+  .argument("<what>", "get: request id of the erasure; verify: file with a receipt, - is stdin")
+  .option("--jwks <place>", "file or address of the public keys (default: those of the service)")
+  .option("--url <address>", URL_HELP)
+  .addHelpText(
+    "after",
+    `
+Examples:
+  npm run receipt -- get 0123456789abcdef0123-1700000000 > receipt.jws
+  npm run receipt -- verify receipt.jws
+  npm run receipt -- verify receipt.jws --jwks jwks.json
+
+get reads an API key (scope entity:delete) from ENTITY_METRICS_KEY and writes the receipt, alone, to stdout. verify needs
+no key, and with a file of public keys no service; it writes what the receipt says, as JSON, to stdout.
+Exit codes: 0 done, the receipt is valid; 1 failed, or the receipt is not valid; 2 wrong usage.`,
+  );
+
+/** Enough for a service that restarts; that none is there is said soon. */
+const TRIES = 3;
+
+/** What an answer of this status means here. */
+const words: Readonly<Record<number, string>> = {
+  401: "The service does not know the key in ENTITY_METRICS_KEY",
+  403: "The key in ENTITY_METRICS_KEY lacks the scope that this command needs",
+  404: "There is no erasure with this request id",
+  409: "The erasure is not completed yet",
+};
+
+await runCommand(command, async () => {
+  const [action, what = ""] = command.args;
+  const { jwks, url } = command.opts<{ jwks?: string; url?: string }>();
+  if (action === "get" && jwks !== undefined) throw new UsageError("--jwks goes with verify");
+  const address = serviceUrl(url, process.env);
+  const text = action === "get" ? await getReceipt(address, what) : await verifyReceipt(address, what, jwks);
+  process.stdout.write(`${text}\n`);
+  return 0;
+});
+
+async function getReceipt(url: string, id: string): Promise<string> {
+  const key = process.env.ENTITY_METRICS_KEY;
+  if (key === undefined || key === "") {
+    throw new StartError("ENTITY_METRICS_KEY is not set: put an API key of the service into it");
+  }
+  return said(url, (client) => client.receipt(id), key);
+}
+
+async function verifyReceipt(url: string, file: string, jwks: string | undefined): Promise<string> {
+  const receipt = readText(file).trim();
+  const { keys } = (jwks === undefined ? await said(url, (client) => client.jwks()) : await readKeys(jwks)) ?? {};
+  if (!Array.isArray(keys)) throw new StartError(`${jwks} holds no public keys (a JSON object with keys)`);
+  const checked = checkJws(receipt, keys);
+  if ("issue" in checked) throw new StartError(`The receipt is not valid: ${checked.issue}`);
+  process.stderr.write("The receipt is valid\n");
+  return JSON.stringify(checked.payload, null, 2);
+}
+
+async function readKeys(place: string): Promise<{ readonly keys?: unknown } | null> {
+  const text = /^https?:/.test(place) ? await download(place) : readText(place);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StartError(`${place} is not JSON`);
+  }
+}
+
+async function download(url: string): Promise<string> {
+  const response = await fetch(url).catch(() => undefined);
+  if (response?.ok) return response.text();
+  throw new StartError(`${url} ${response === undefined ? "cannot be reached" : `answered ${response.status}`}`);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (error) {
+    throw new StartError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+/** What the service says; its errors are `StartError`s of one line. */
+async function said<T>(
+  url: string,
+  ask: (client: ReturnType<typeof createClient>) => Promise<T>,
+  key?: string,
+): Promise<T> {
+  const client = createClient({ url, tries: TRIES, ...(key === undefined ? {} : { key }) });
+  try {
+    return await ask(client);
+  } catch (error) {
+    const { origin } = new URL(url);
+    if (error instanceof NotReached) {
+      throw new StartError(`There is no service at ${origin}: start it, or name another address (--url)`);
+    }
+    if (!(error instanceof ApiError)) throw error;
+    throw new StartError(words[error.status] ?? `${origin} answered ${error.status}: ${error.message}`);
+  }
+}

@@ -1,0 +1,92 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { runToEnd } from "../support/run-command.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+describe("the receipt command", () => {
+  let service: TestService;
+  let dir: string;
+  let completed: string;
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    service = await startService();
+    const answer = await service.fetch("/api/entity/user/email/ada@example.com", { method: "DELETE" });
+    completed = ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+    await until("the erasure", async () => (await service.fetch(`/api/deletion/${completed}/receipt`)).status === 200);
+  });
+  after(async () => {
+    await service.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const run = (args: readonly string[], environment: Record<string, string> = {}) =>
+    runToEnd("receipt", args, { ENTITY_METRICS_URL: service.url, ...environment });
+  const file = (name: string, text: string) => {
+    writeFileSync(join(dir, name), text);
+    return join(dir, name);
+  };
+
+  it("fetches a receipt, alone on stdout, and checks it against the service without a key", async () => {
+    const { code, out, err } = await run(["get", completed]);
+    expect({ code, err }).to.deep.equal({ code: 0, err: "" });
+    expect(out).to.match(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    const verified = await run(["verify", file("receipt.jws", out)], { ENTITY_METRICS_KEY: "" });
+    expect({ code: verified.code, err: verified.err }).to.deep.equal({ code: 0, err: "The receipt is valid\n" });
+    expect(JSON.parse(verified.out)).to.include({ request_id: completed, service: "entity-metrics" });
+  });
+
+  it("checks a receipt against public keys from a file, without a service, or from an address", async () => {
+    const receipt = file("receipt.jws", (await run(["get", completed])).out);
+    const keys = file("jwks.json", await (await service.fetch("/.well-known/jwks.json", { key: null })).text());
+    const nowhere = { ENTITY_METRICS_URL: "http://127.0.0.1:9" };
+    for (const place of [keys, `${service.url}/.well-known/jwks.json`]) {
+      const { code, err } = await run(["verify", receipt, "--jwks", place], nowhere);
+      expect({ code, err }, place).to.deep.equal({ code: 0, err: "The receipt is valid\n" });
+    }
+    const changed = file(
+      "changed.jws",
+      readFileSync(receipt, "utf8").replace(/\.(.)/, (_, c) => (c === "e" ? ".f" : ".e")),
+    );
+    const refused = await run(["verify", changed, "--jwks", keys], nowhere);
+    expect({ code: refused.code, out: refused.out }).to.deep.equal({ code: 1, out: "" });
+    expect(refused.err).to.match(/^The receipt is not valid: .+\n$/);
+  });
+
+  const wrong: [string, () => string[], Record<string, string>, number, RegExp][] = [
+    ["no action", () => [], {}, 2, /missing required argument/],
+    ["an unknown action", () => ["make", "x"], {}, 2, /choices are get, verify/i],
+    ["no request id", () => ["get"], {}, 2, /missing required argument/],
+    ["public keys to get with", () => ["get", completed, "--jwks", "x"], {}, 2, /^--jwks goes with verify$/m],
+    ["an address that is none", () => ["get", completed, "--url", "x"], {}, 2, /^--url is not an http address$/m],
+    ["no key", () => ["get", completed], { ENTITY_METRICS_KEY: "" }, 1, /^ENTITY_METRICS_KEY is not set/],
+    ["a wrong key", () => ["get", completed], { ENTITY_METRICS_KEY: "em_a_b" }, 1, /does not know the key/],
+    [
+      "an unknown request",
+      () => ["get", "0123456789abcdef0123-1"],
+      {},
+      1,
+      /^There is no erasure with this request id$/m,
+    ],
+    ["no service", () => ["get", completed, "--url", "http://127.0.0.1:9"], {}, 1, /^There is no service at/],
+    ["no file", () => ["verify", join(dir, "none")], {}, 1, /cannot be read \(ENOENT\)$/m],
+    ["a file that is no receipt", () => ["verify", file("x", "x")], {}, 1, /not valid: it is not a JWS$/m],
+    ["keys that are not JSON", () => ["verify", file("x", "x"), "--jwks", file("y", "y")], {}, 1, /is not JSON$/m],
+    ["a file without keys", () => ["verify", file("x", "x"), "--jwks", file("y", "[]")], {}, 1, /holds no public keys/],
+  ];
+  for (const [name, args, environment, code, words] of wrong) {
+    it(`ends with ${code} for ${name}, and says why on stderr`, async () => {
+      const result = await run(args(), environment);
+      expect({ code: result.code, out: result.out }, result.err).to.deep.equal({ code, out: "" });
+      expect(result.err).to.match(words).and.not.include("    at ");
+    });
+  }
+
+  it("explains itself", async () => {
+    const { code, out } = await run(["--help"]);
+    expect(code).to.equal(0);
+    expect(out).to.include("verify").and.include("--jwks").and.include("ENTITY_METRICS_KEY");
+  });
+});
