@@ -67,7 +67,7 @@ export function stageOf({
   return [PROFILE, ...targets, ...LAST_STAGES].find((stage) => !done.includes(stage)) ?? COMPLETE;
 }
 
-/** The ids that data can be stored under: the sealer's id has nothing but a key. */
+/** The ids that downstream targets can have data under: the sealer's id has nothing but a key, and identities that led to no profile. */
 export function dataIdsOf({ entities, sealer }: Pick<Deletion, "entities" | "sealer">): EntityId[] {
   return entities.filter((id) => id !== sealer);
 }

@@ -33,9 +33,11 @@ export async function eraseEverywhere(
   steps?: ErasureSteps,
 ): Promise<DownstreamTarget | undefined> {
   const { requestId, table, cutOff, done } = deletion;
-  const subjectFor = async ({ remote }: DownstreamTarget) => {
+  const subjectFor = async ({ name, remote }: DownstreamTarget) => {
     const written = remote ? await identities.open(deletion) : [];
-    return { requestId, table, cutOff, entities: dataIdsOf(deletion), identities: written };
+    // An identity that led to no profile may be held under the sealer's id; elsewhere nothing is known under it.
+    const entities = name === PROFILE ? deletion.entities : dataIdsOf(deletion);
+    return { requestId, table, cutOff, entities, identities: written };
   };
   for (const place of places.filter(({ name }) => !done.includes(name))) {
     if (steps !== undefined && !(await steps.begin(place))) return place;

@@ -52,6 +52,16 @@ describe("running a deletion", () => {
     for (const port of [entities, memberships, history, entityKeys]) expect(await port.holds(ids)).to.equal(false);
   }
 
+  it("leaves nothing of an identity that led to no profile", async () => {
+    const at = await open();
+    const id = await at.erasure.request("user", ann);
+    await at.erasure.run(id);
+    const { completedAt, entities } = await kept(at, id);
+    expect(completedAt).to.equal(time);
+    expect(entities).to.have.length(1);
+    await expectGone(at, entities);
+  });
+
   it("leaves nothing of the entity in any store, nor its key, nor the list of identities", async () => {
     const at = await open();
     const entity = await at.profile([ann, annsId]);
