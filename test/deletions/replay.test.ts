@@ -90,6 +90,16 @@ describe("P25: the replay of the ledger over entity data", () => {
     expect(await at.stores.watermark.read()).to.equal(1);
   });
 
+  it("leaves an open request whose place is not clean to its run, for another process may be extending it", async () => {
+    const own = place("cache", false);
+    const at = await open({ more: [own.target] });
+    await at.erasure.request("user", person(1));
+    own.state.clean = false;
+    await at.erasure.replay();
+    expect(own.state.erased).to.have.length(1);
+    expect(await at.stores.watermark.read()).to.equal(0);
+  });
+
   it("rejects with the error of a store that is unreachable, so that a start knows to wait for it", async () => {
     const unreachable = new ServiceError("unavailable", "The store is unreachable");
     const at = await open({
