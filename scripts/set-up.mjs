@@ -67,7 +67,10 @@ export function build() {
   try {
     step("Building (tsc)", () => {
       const service = compile("tsconfig.build.json", fresh);
-      return service.status === 0 ? compile("tsconfig.browser.json", fresh) : service;
+      if (service.status !== 0) return service;
+      // What browsers load has no comments; the types of the client keep theirs, for its users.
+      const scripts = compile("tsconfig.browser.json", fresh, "--removeComments", "--declaration", "false");
+      return scripts.status === 0 ? compile("tsconfig.browser.json", fresh, "--emitDeclarationOnly") : scripts;
     });
     for (const path of filesUnder("src")) {
       if (extname(path) !== ".ts") cpSync(join(root, path), join(fresh, path.slice("src/".length)));
@@ -80,8 +83,15 @@ export function build() {
   }
 }
 
-function compile(config, folder) {
-  return run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", config, "--outDir", folder]);
+function compile(config, folder, ...flags) {
+  return run(process.execPath, [
+    join(root, "node_modules/typescript/bin/tsc"),
+    "-p",
+    config,
+    "--outDir",
+    folder,
+    ...flags,
+  ]);
 }
 
 /** Files below a folder of the project, in order, as paths from its root. */

@@ -91,7 +91,14 @@ async function run(mochaArgs, env = {}) {
 
 /** Every test file, those of the folders that take longest first, so that no worker is left with one at the end. */
 function slowFirst() {
-  const slow = ["test/faults/", "test/servers/", "test/deletions/", "test/bad-inputs/", "test/metrics/recorder"];
+  const slow = [
+    "test/browser/",
+    "test/faults/",
+    "test/servers/",
+    "test/deletions/",
+    "test/bad-inputs/",
+    "test/metrics/recorder",
+  ];
   const rank = (file) => (slow.findIndex((start) => file.startsWith(start)) + slow.length + 1) % (slow.length + 1);
   return readdirSync(join(root, "test"), { recursive: true })
     .map((name) => `test/${name.replaceAll("\\", "/")}`)

@@ -1,4 +1,4 @@
-import type { Client, SeriesAnswer, SeriesRequest } from "../client/client.js";
+import { ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
 import { type Address, intervals, nameOf, type SeriesName } from "./address.js";
 import { msOf, type Unit, unitOf } from "./format.js";
 
@@ -66,7 +66,12 @@ export function requestFor(wanted: Wanted, address: Address, now: number, ago = 
   };
 }
 
-/** All series, and with `compare` those of the window before, by one request for each hundred. */
+/** Series of one window. */
+export interface Group {
+  readonly wanted: readonly Wanted[];
+  readonly address: Address;
+}
+
 export async function fetchSeries(
   client: Client,
   wanted: readonly Wanted[],
@@ -74,41 +79,70 @@ export async function fetchSeries(
   now: number,
   signal: AbortSignal,
 ): Promise<Fetched> {
-  const ago = msOf(address.range);
-  const asked = wanted.flatMap((one) => [
-    { one, earlier: false, request: requestFor(one, address, now) },
-    ...(address.compare ? [{ one, earlier: true, request: requestFor(one, address, now, ago) }] : []),
-  ]);
+  const [fetched] = await fetchGroups(client, [{ wanted, address }], now, signal);
+  return fetched as Fetched;
+}
+
+/** The series of all groups, and with `compare` those of the window before, by one request for each hundred. */
+export async function fetchGroups(
+  client: Client,
+  groups: readonly Group[],
+  now: number,
+  signal: AbortSignal,
+): Promise<Fetched[]> {
+  const asked = groups.flatMap((group) =>
+    group.wanted.flatMap((one) =>
+      (group.address.compare ? [0, msOf(group.address.range)] : [0]).map((ago) => ({
+        group,
+        one,
+        ago,
+        request: requestFor(one, group.address, now, ago),
+      })),
+    ),
+  );
   const answers: SeriesAnswer[] = [];
   for (let first = 0; first < asked.length; first += MOST_SERIES) {
     const requests = asked.slice(first, first + MOST_SERIES).map(({ request }) => request);
-    answers.push(...(await client.metrics(requests, { signal })));
+    answers.push(...(await client.metrics(requests, { signal }).catch((error) => refusedAll(requests, error))));
   }
-  const drawn: Drawn[] = [];
-  const refused: Refused[] = [];
-  asked.forEach(({ one, earlier, request: { interval = "1h" } }, index) => {
-    const answer = answers[index] as SeriesAnswer;
-    const name = nameOf(one);
-    const label = one.label ?? name;
-    if ("errors" in answer) {
-      if (!earlier) refused.push({ name, label, why: answer.errors[0]?.message ?? "is not answered" });
-      return;
-    }
-    const step = msOf(interval);
-    const shift = earlier ? Math.round(ago / step) * step : 0;
-    drawn.push({
-      name,
-      label: earlier ? `${label}, before` : label,
-      unit: unitOf(one.dimension, one.dimension_type),
-      points: answer.values.map(({ ts, value }) => ({ ts: Number(ts) + shift, value })),
-      intervalMs: step,
-      completeUntil: Number(answer.complete_until) + shift,
-      nextSaveAt: Number(answer.next_save_at),
-      earlier,
+  return groups.map((group) => {
+    const drawn: Drawn[] = [];
+    const refused: Refused[] = [];
+    asked.forEach((each, index) => {
+      if (each.group !== group) return;
+      const { one, ago, request } = each;
+      const answer = answers[index] as SeriesAnswer;
+      const name = nameOf(one);
+      const label = one.label ?? name;
+      if ("errors" in answer) {
+        if (ago === 0) refused.push({ name, label, why: answer.errors[0]?.message ?? "is not answered" });
+        return;
+      }
+      const step = msOf(request.interval ?? "1h");
+      const shift = Math.round(ago / step) * step;
+      drawn.push({
+        name,
+        label: ago > 0 ? `${label}, before` : label,
+        unit: unitOf(one.dimension, one.dimension_type),
+        points: answer.values.map(({ ts, value }) => ({ ts: Number(ts) + shift, value })),
+        intervalMs: step,
+        completeUntil: Number(answer.complete_until) + shift,
+        nextSaveAt: Number(answer.next_save_at),
+        earlier: ago > 0,
+      });
     });
+    const saves = drawn.filter(({ earlier }) => !earlier).map(({ nextSaveAt }) => nextSaveAt);
+    return { drawn, refused, nextSaveAt: saves.length === 0 ? undefined : Math.min(...saves) };
   });
-  const saves = drawn.filter(({ earlier }) => !earlier).map(({ nextSaveAt }) => nextSaveAt);
-  return { drawn, refused, nextSaveAt: saves.length === 0 ? undefined : Math.min(...saves) };
+}
+
+export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403;
+
+/** Where the key may not see series, each of them has the words of the service. */
+function refusedAll(requests: readonly SeriesRequest[], error: unknown): SeriesAnswer[] {
+  if (!isForbidden(error)) throw error;
+  const { message } = error;
+  return requests.map(() => ({ errors: [{ code: "forbidden", path: "", message }] }) as SeriesAnswer);
 }
 
 /** Whether the bucket that begins at `ts` may still change. */

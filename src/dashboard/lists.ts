@@ -1,4 +1,4 @@
-import type { Experience, Segment, Stream } from "../client/client.js";
+import type { Experience, SegmentSize, Stream } from "../client/client.js";
 import { changeOf, sparkline } from "./chart.js";
 import { el } from "./dom.js";
 import { type Drawn, type Fetched, finished, type Wanted } from "./fetch-series.js";
@@ -18,12 +18,12 @@ export async function take<T>(items: AsyncIterable<T>, most: number): Promise<T[
 }
 
 /** The largest segments first. */
-export async function largest({ client, signal }: Asked): Promise<Segment[]> {
-  const all = await take(client.segments({ limit: 1_000 }, { signal }), 1_000);
+export async function largest({ client, signal }: Asked): Promise<SegmentSize[]> {
+  const all = await take(client.segmentSizes({ limit: 1_000 }, { signal }), 1_000);
   return all.sort((a, b) => b.size - a.size).slice(0, MOST);
 }
 
-export const sizeOf = ({ id, name }: Segment): Wanted => ({
+export const sizeOf = ({ id, name }: SegmentSize): Wanted => ({
   dimension: "segment",
   dimension_id: id,
   dimension_type: "size",

@@ -2,6 +2,7 @@ import { ApiError, type Client, createClient, NotReached } from "../client/clien
 import { type Address, addressText, ranges, readAddress } from "./address.js";
 import { forgetCharts } from "./chart.js";
 import { card, el } from "./dom.js";
+import { isForbidden } from "./fetch-series.js";
 import { clockTime, showLocalTime, zone } from "./format.js";
 import type { Shown, View } from "./view.js";
 
@@ -37,6 +38,7 @@ type State = "no-key" | "wrong-key" | "loading" | "ready" | "empty" | "stale";
 function setState(state: State, content?: readonly Node[]): void {
   main.dataset.view = address.view;
   main.dataset.state = state;
+  document.title = `${labelOf(address)} · entity-metrics`;
   if (state === "loading") main.setAttribute("aria-busy", "true");
   else main.removeAttribute("aria-busy");
   if (content !== undefined) {
@@ -125,7 +127,9 @@ async function show(): Promise<void> {
     });
     if (shown === undefined) setState("loading", skeleton());
     else main.setAttribute("aria-busy", "true");
-    if (scopes === undefined) scopes = new Set((await client.key({ signal })).scopes);
+    // First and alone, each time: a key that was revoked costs one wrong key, not one for each request of a view.
+    const opens = (await client.key({ signal })).scopes;
+    if (scopes?.size !== opens.length || !opens.every((scope) => scopes?.has(scope))) scopes = new Set(opens);
     const view = views.find(({ name }) => name === address.view) as View;
     if (!mayOpen(view)) {
       note = "";
@@ -152,6 +156,12 @@ function fail(error: unknown): void {
     scopes = undefined;
     shown = undefined;
     askForKey("The service does not know this key, or it was revoked. Nothing more is asked with it.");
+    return;
+  }
+  if (isForbidden(error)) {
+    shown = undefined;
+    note = "";
+    setState("ready", [card(`${labelOf(address)} needs another key`, el("p", { role: "alert" }, error.message))]);
     return;
   }
   const waitMs = (error instanceof ApiError ? error.retryAfterMs : undefined) ?? 10_000;

@@ -1,8 +1,8 @@
-import { ApiError, type Readiness } from "../client/client.js";
+import type { Readiness } from "../client/client.js";
 import { nameOf } from "./address.js";
 import { chart } from "./chart.js";
 import { card, el, table } from "./dom.js";
-import { type Drawn, fetchSeries } from "./fetch-series.js";
+import { type Drawn, fetchSeries, isForbidden } from "./fetch-series.js";
 import { amount, change, msOf } from "./format.js";
 import { drawnOf, firstSteps, largest, linkTo, rateOf, sizeOf, take, trend, volumeOf } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
@@ -14,21 +14,23 @@ const STREAMS = 6;
 export async function load(asked: Asked): Promise<Shown> {
   const { client, address, now, signal } = asked;
   const [streams, segments, experiences, open, ready] = await Promise.all([
-    take(client.streams({ limit: 100 }, { signal }), 100),
-    largest(asked),
-    take(client.experiences({ limit: ROWS }, { signal }), ROWS),
+    listed(take(client.streams({ limit: 100 }, { signal }), 100)),
+    listed(largest(asked)),
+    listed(take(client.experiences({ limit: ROWS }, { signal }), ROWS)),
     openErasures(asked),
     client.ready({ signal }),
   ]);
-  if (streams.length === 0 && segments.length === 0)
+  if (streams.items?.length === 0 && segments.items?.length === 0)
     return { content: [firstSteps()], empty: true, nextAt: now + 30_000 };
-  const busiest = streams
+  const busiest = (streams.items ?? [])
     .sort((a, b) => b.day - a.day)
     .slice(0, STREAMS)
     .map(volumeOf);
+  const shownSegments = (segments.items ?? []).slice(0, ROWS);
+  const offered = experiences.items ?? [];
   const series = await fetchSeries(
     client,
-    [...busiest, ...segments.slice(0, ROWS).map(sizeOf), ...experiences.map((one) => rateOf(one))],
+    [...busiest, ...shownSegments.map(sizeOf), ...offered.map((one) => rateOf(one))],
     address,
     now,
     signal,
@@ -36,7 +38,7 @@ export async function load(asked: Asked): Promise<Shown> {
   const volumes = series.drawn.filter(({ unit }) => unit === "messages");
   // A stream that only has points took no messages: what is saved counts then.
   const day = Math.max(
-    streams.reduce((sum, stream) => sum + stream.day, 0),
+    (streams.items ?? []).reduce((sum, stream) => sum + stream.day, 0),
     lastDay(volumes, now),
   );
   const figures = el(
@@ -45,8 +47,8 @@ export async function load(asked: Asked): Promise<Shown> {
     figure("Messages, last 24 h", amount(day, "messages"), before(volumes, now)),
     figure(
       "Segments",
-      String(segments.length),
-      segments[0] === undefined ? "none yet" : `largest: ${segments[0].name}`,
+      segments.items === undefined ? "🔒" : String(segments.items.length),
+      segments.refusal ?? (shownSegments[0] === undefined ? "none yet" : `largest: ${shownSegments[0].name}`),
     ),
     open,
     figure(
@@ -56,12 +58,12 @@ export async function load(asked: Asked): Promise<Shown> {
       ready.ready && !ready.degraded,
     ),
   );
-  const rows = segments.slice(0, ROWS).map((segment) => {
+  const rows = shownSegments.map((segment) => {
     const name = nameOf(sizeOf(segment));
     const [, by, line] = trend(drawnOf(series, name));
     return [linkTo(asked, "segments", name, segment.name), amount(segment.size, "people"), by, line];
   });
-  const offers = experiences.map((one) => {
+  const offers = offered.map((one) => {
     const name = nameOf(rateOf(one));
     const [last, by, line] = trend(drawnOf(series, name));
     return [linkTo(asked, "experiences", name, one.name), last, by, line];
@@ -69,12 +71,15 @@ export async function load(asked: Asked): Promise<Shown> {
   return {
     content: [
       figures,
-      card("Messages by stream", chart("Messages by stream", volumes, series.refused)),
+      card("Messages by stream", streams.refusal ?? chart("Messages by stream", volumes, series.refused)),
       el(
         "div",
         { class: "halves" },
-        card("Segments", table("Segments", ["Segment", "Now", address.range, "Trend"], rows)),
-        card("Experiences", table("Experiences", ["Experience", "Conversion", address.range, "Trend"], offers)),
+        card("Segments", segments.refusal ?? table("Segments", ["Segment", "Now", address.range, "Trend"], rows)),
+        card(
+          "Experiences",
+          experiences.refusal ?? table("Experiences", ["Experience", "Conversion", address.range, "Trend"], offers),
+        ),
       ),
     ],
     nextAt: series.nextSaveAt ?? now + 60_000,
@@ -92,16 +97,31 @@ function figure(label: string, value: string, note: string, good?: boolean): HTM
   );
 }
 
+/** What was listed, or what the service says where the key may not see it. */
+interface Listed<T> {
+  readonly items?: T[];
+  readonly refusal?: string;
+}
+
+function listed<T>(items: Promise<T[]>): Promise<Listed<T>> {
+  return items.then(
+    (items) => ({ items }),
+    (error) => {
+      if (isForbidden(error)) return { refusal: error.message };
+      throw error;
+    },
+  );
+}
+
 /** How many are open; in words where the key may not see it. */
-async function openErasures({ client, signal }: Asked): Promise<HTMLElement> {
-  try {
-    const open = await take(client.deletions({ state: "open", limit: 1_000 }, { signal }), 1_000);
-    const stuck = open.filter((one) => one.stuck).length;
-    return figure("Open erasures", String(open.length), stuck === 0 ? "none stuck" : `${stuck} stuck ▲`, stuck === 0);
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 403) throw error;
-    return figure("Open erasures", "🔒", "needs entity:delete or admin");
-  }
+async function openErasures({ client, scopes, signal }: Asked): Promise<HTMLElement> {
+  const mayAsk = scopes.has("entity:delete") || scopes.has("admin");
+  const { items, refusal = "needs entity:delete or admin" } = mayAsk
+    ? await listed(take(client.deletions({ state: "open", limit: 1_000 }, { signal }), 1_000))
+    : {};
+  if (items === undefined) return figure("Open erasures", "🔒", refusal);
+  const stuck = items.filter((one) => one.stuck).length;
+  return figure("Open erasures", String(items.length), stuck === 0 ? "none stuck" : `${stuck} stuck ▲`, stuck === 0);
 }
 
 function storeWords(stores: Readiness["stores"]): string {

@@ -2,7 +2,7 @@ import type { Stream } from "../client/client.js";
 import { nameOf } from "./address.js";
 import { chart } from "./chart.js";
 import { card, table } from "./dom.js";
-import { fetchSeries, finished } from "./fetch-series.js";
+import { type Fetched, fetchGroups, finished } from "./fetch-series.js";
 import { age, amount, change, fullTime, msOf } from "./format.js";
 import { drawnOf, firstSteps, linkTo, MOST, take, trend, volumeOf } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
@@ -14,18 +14,19 @@ export async function load(asked: Asked): Promise<Shown> {
   if (found.length === 0) return { content: [firstSteps()], empty: true, nextAt: now + 30_000 };
   const chosen = found.filter((one) => address.series.includes(nameOf(volumeOf(one))));
   const drawn = chosen.length > 0 ? chosen : found.slice(0, 6);
-  const [series, weeks] = await Promise.all([
-    fetchSeries(client, found.map(volumeOf), address, now, signal),
-    fetchSeries(
-      client,
-      found.map(volumeOf),
-      { ...address, range: "7d", interval: "1d", compare: true, smooth: false },
-      now,
-      signal,
-    ),
-  ]);
+  const wanted = found.map(volumeOf);
+  const week = { ...address, range: "7d", interval: "1d", compare: true, smooth: false };
+  const [series, weeks] = (await fetchGroups(
+    client,
+    [
+      { wanted, address },
+      { wanted, address: week },
+    ],
+    now,
+    signal,
+  )) as [Fetched, Fetched];
   const names = new Set(drawn.map((one) => nameOf(volumeOf(one))));
-  const week = (stream: Stream) => {
+  const againstWeekBefore = (stream: Stream) => {
     const own = weeks.drawn.filter(({ name }) => name === nameOf(volumeOf(stream)));
     const current = own.find(({ earlier }) => !earlier);
     const until = current === undefined ? 0 : (finished(current).at(-1)?.ts ?? 0) + msOf("1d");
@@ -43,7 +44,7 @@ export async function load(asked: Asked): Promise<Shown> {
       `${age(now - arrived)} ago, ${fullTime(arrived)}`,
       amount(one.slot.count, "messages"),
       amount(one.day, "messages"),
-      week(one),
+      againstWeekBefore(one),
       line,
     ];
   });

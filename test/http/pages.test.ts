@@ -54,7 +54,7 @@ describe("pages for people", () => {
     expect(found).to.have.property("size").above(15);
     // What every view shares, and the largest of the views.
     const shared = bytes(/\/page\/(main|dom|address|format|fetch-series|chart|lists)\.js$/);
-    expect(shared + bytes(/\/page\/erasure\.js$/)).to.be.within(20_000, 42_000);
+    expect(shared + bytes(/\/page\/erasure\.js$/)).to.be.within(20_000, 40_000);
     expect(bytes(/\/client\/.*\.js$/)).to.be.within(5_000, 16_000);
   });
 

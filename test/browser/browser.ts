@@ -1,0 +1,92 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, chromium, type Page } from "playwright-core";
+import type { TestService } from "../support/service.js";
+
+const program = process.env.TEST_CHROMIUM ?? "/usr/bin/chromium";
+
+/** A browser without a window; undefined where Chromium is not installed. `TEST_CHROMIUM` names another program. */
+export async function openBrowser(): Promise<Browser | undefined> {
+  if (!existsSync(program)) return undefined;
+  return chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
+}
+
+export interface Opened {
+  readonly page: Page;
+  /** `GET /api/key` and the like, in the order in which the page sent them; its files are left out. */
+  readonly requests: string[];
+  /** What the console and the page reported as errors, violations of the policy among them. */
+  readonly errors: string[];
+}
+
+export interface OpenOptions {
+  /** What follows `/dashboard`. */
+  readonly search?: string;
+  /** The key that the tab holds; the key with every scope when absent, null for none. */
+  readonly key?: string | null;
+  /** Unix ms at which the page's clock starts. */
+  readonly now: number;
+  readonly dark?: boolean;
+  /** Lets a test add scripts of its own to the page. */
+  readonly bypassCSP?: boolean;
+  /** Called before the page is opened. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+/** The dashboard in a tab of its own, with storage of its own. */
+export async function openDashboard(browser: Browser, service: TestService, options: OpenOptions): Promise<Opened> {
+  const { search = "", key = service.key, now, dark = false, bypassCSP = false, prepare } = options;
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    colorScheme: dark ? "dark" : "light",
+    permissions: ["clipboard-read", "clipboard-write"],
+    bypassCSP,
+  });
+  context.setDefaultTimeout(10_000);
+  const page = await context.newPage();
+  const requests: string[] = [];
+  const errors: string[] = [];
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    if (!/^\/(dashboard|docs)/.test(pathname)) requests.push(`${request.method()} ${pathname}`);
+  });
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(message.text());
+  });
+  page.on("pageerror", (error) => errors.push(String(error)));
+  await page.clock.install({ time: now });
+  if (key !== null)
+    await page.addInitScript((held) => {
+      const { sessionStorage } = globalThis as unknown as { sessionStorage: Map<string, string> & Storage };
+      if (sessionStorage.getItem("visited") === null) sessionStorage.setItem("api-key", held);
+      sessionStorage.setItem("visited", "true");
+    }, key);
+  await prepare?.(page);
+  await page.goto(`${service.url}/dashboard${search}`);
+  return { page, requests, errors };
+}
+
+interface Storage {
+  getItem(name: string): string | null;
+  setItem(name: string, value: string): void;
+}
+
+/** Waits until the page has one of these states. */
+export async function state(page: Page, ...wanted: string[]): Promise<void> {
+  await page.waitForSelector(wanted.map((one) => `main[data-state="${one}"]:not([aria-busy])`).join(", "));
+}
+
+/** How many pixels of the page lie to the right of the window. */
+export function sideways(page: Page): Promise<number> {
+  return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Serious and critical findings of axe, a line for each. The page has to be opened with `bypassCSP`. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  return page.evaluate(`axe.run(document).then(({ violations }) => violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => id + ": " + nodes.map(({ target }) => target.join(" ")).join(", ")))`);
+}
