@@ -34,8 +34,8 @@ export type CheckedJws = { readonly payload: unknown } | { readonly issue: strin
 /** Checks a JWS in its compact form against public keys, such as those of a JWKS; keys of another kind are passed over. */
 export function checkJws(jws: string, keys: readonly unknown[]): CheckedJws {
   const parts = jws.split(".");
-  const [header, payload] = parts.slice(0, 2).map(decodedJson);
-  if (parts.length !== 3 || !isObject(header) || payload === undefined) return { issue: "it is not a JWS" };
+  const header = decodedJson(parts[0] ?? "");
+  if (parts.length !== 3 || !isObject(header)) return { issue: "it is not a JWS" };
   if (header.alg !== "EdDSA" || header.crit !== undefined) return { issue: "it is not signed with EdDSA alone" };
   const key = keys.find(
     (key): key is PublicKey =>
@@ -46,7 +46,8 @@ export function checkJws(jws: string, keys: readonly unknown[]): CheckedJws {
   if (signature === undefined || !isSigned(parts.slice(0, 2).join("."), signature, key.x)) {
     return { issue: "its signature is wrong: it was changed, or was not signed here" };
   }
-  return { payload };
+  const payload = decodedJson(parts[1] ?? "");
+  return payload === undefined ? { issue: "it holds no JSON" } : { payload };
 }
 
 function isSigned(text: string, signature: Uint8Array, x: string): boolean {

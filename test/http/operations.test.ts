@@ -93,6 +93,40 @@ describe("what an operator asks", () => {
     expect(text).to.include('entity_metrics_recorder_slots_missed_total{dimension="segment"} 0\n');
   });
 
+  it("/metrics says since when the oldest erasure is open", async () => {
+    const target = { name: "crm", url: "http://127.0.0.1:9/hooks", token: "secret" };
+    let now = Date.UTC(2026, 0, 2, 12);
+    const waiting = await startService({ deletions: { targets: [target] } }, { clock: () => now });
+    const age = async () => {
+      const text = await (await waiting.fetch("/metrics")).text();
+      return Number(/^entity_metrics_deletions_oldest_open_seconds (\S+)$/m.exec(text)?.[1]);
+    };
+    try {
+      expect(await age()).to.equal(0);
+      for (const name of ["u-1", "u-2"]) {
+        await waiting.fetch(`/api/entity/user/_uid/${name}`, { method: "DELETE" });
+        now += 3_600_000;
+      }
+      expect(await age()).to.be.closeTo(7200, 1);
+    } finally {
+      await waiting.stop();
+    }
+  });
+
+  it("/metrics says which store is down, and which works with a restriction", async () => {
+    const probes: Probe[] = [
+      { name: "a", required: true, ...away },
+      { name: "b", required: false, check: () => Promise.resolve("almost full") },
+    ];
+    const meters = openMeters();
+    operationRoutes({ probes, meters, version: "0.0.0", roles: ["api"], clock: Date.now, routes: () => [] });
+    const shown = (await meters.text()).match(/^entity_metrics_store_state\S+ 1$/gm);
+    expect(shown).to.deep.equal([
+      'entity_metrics_store_state{store="a",state="down"} 1',
+      'entity_metrics_store_state{store="b",state="degraded"} 1',
+    ]);
+  });
+
   it("/metrics counts by route pattern, and names no person", async () => {
     await service.fetch("/api/entity/user/email/zqcanaryqz@example.com?fields=zqcanaryqz");
     await service.fetch("/zqcanaryqz");
