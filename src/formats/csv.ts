@@ -21,13 +21,14 @@ export class CsvReader {
   /** The lines of a record that has not ended: the number of the first, their texts, and the length of these together. */
   #open: { readonly number: number; readonly texts: string[]; length: number } | undefined;
 
-  /** The records that end in these lines. */
+  /** The records that end in these lines. A blank line is none; in a quoted cell it counts. */
   push(lines: readonly Line[]): CsvRecord[] {
     const records: (Line | CsvRecord)[] = [];
     for (const line of lines) {
       if (line.issue !== undefined) {
         records.push(...this.end(), { number: line.number, cells: undefined, issue: line.issue });
       } else if (this.#open === undefined) {
+        if (line.text.trim() === "") continue;
         if (!(QUOTED.test(line.text) && hasOddQuotes(line.text))) records.push(line);
         else this.#open = { number: line.number, texts: [line.text], length: line.text.length };
       } else {

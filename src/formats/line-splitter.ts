@@ -22,17 +22,20 @@ const BYTE_ORDER_MARK = "\ufeff";
 
 /**
  * Cuts bytes into lines, in memory of one chunk and one line, whatever the text's length. A line of more than
- * `lineBytes` or of bytes that are not UTF-8 comes out as an issue, and the lines after it as usual. Blank lines are left out.
+ * `lineBytes` or of bytes that are not UTF-8 comes out as an issue, and the lines after it as usual. Blank lines are left out, unless they
+ * are kept.
  */
 export class LineSplitter {
   readonly #lineBytes: number;
+  readonly #keepsBlank: boolean;
   /** The bytes of a line that has not ended yet, and how many there are (those of a line too long are not kept). */
   #open: Buffer[] = [];
   #openBytes = 0;
   #number = 0;
 
-  constructor(lineBytes: number) {
+  constructor(lineBytes: number, { keepBlank = false }: { readonly keepBlank?: boolean } = {}) {
     this.#lineBytes = lineBytes;
+    this.#keepsBlank = keepBlank;
   }
 
   /** The lines that end in this chunk. */
@@ -101,7 +104,7 @@ export class LineSplitter {
     const text = raw.slice(start, raw.endsWith("\r") ? -1 : undefined);
     if (text.length * 3 > this.#lineBytes && Buffer.byteLength(text) > this.#lineBytes) {
       lines.push({ number, text: "", issue: "too_long" });
-    } else if (text.trim() !== "") {
+    } else if (this.#keepsBlank || text.trim() !== "") {
       lines.push({ number, text });
     }
   }
