@@ -14,9 +14,18 @@ export function setUp() {
   if (buildIsStale()) build();
 }
 
+/** The version of this package. */
+export function version() {
+  return packageJson().version;
+}
+
+function packageJson() {
+  return JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+}
+
 /** Ends the process when this Node is older than package.json asks for. */
 export function checkNode() {
-  const { engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { engines } = packageJson();
   const wanted = engines.node.replace(/[^\d.]/g, "");
   const [major = 0, minor = 0] = wanted.split(".").map(Number);
   const [ownMajor = 0, ownMinor = 0] = process.versions.node.split(".").map(Number);

@@ -5,9 +5,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { runChild } from "./run-child.mjs";
-import { root, setUp } from "./set-up.mjs";
+import { root, setUp, version } from "./set-up.mjs";
 
 const args = process.argv.slice(2);
+if (args.includes("--help") || args.includes("--version")) {
+  const help =
+    "npm test -- [--long] [test files] [options of mocha]\n\nRuns every test that can run here, or those named.";
+  process.stdout.write(`${args.includes("--help") ? help : version()}\n`);
+  process.exit(0);
+}
 const long = args.includes("--long");
 const rest = args.filter((arg) => arg !== "--long");
 setUp();

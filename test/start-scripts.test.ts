@@ -25,7 +25,15 @@ describe("the scripts", function () {
 
   /** A copy of the project that shares its dependencies. */
   const copyProject = () => {
-    for (const name of ["package.json", "tsconfig.json", "tsconfig.build.json", "scripts", "src", "config"]) {
+    for (const name of [
+      "package.json",
+      "tsconfig.json",
+      "tsconfig.build.json",
+      "tsconfig.browser.json",
+      "scripts",
+      "src",
+      "config",
+    ]) {
       cpSync(join(root, name), join(dir, name), { recursive: true });
     }
     for (const name of ["node_modules", "package-lock.json"]) symlinkSync(join(root, name), join(dir, name));
@@ -60,6 +68,17 @@ describe("the scripts", function () {
       const { status, stderr, stdout } = run(join(root, `scripts/${name}.mjs`), "--bogus");
       expect([status, stdout]).to.deep.equal([2, ""]);
       expect(stderr).to.match(/^npm .* takes no argument but --help.*\n$/);
+    });
+  }
+
+  for (const name of ["start", "demo", "test", "bench/run"]) {
+    it(`explain themselves and say the version: ${name}`, () => {
+      const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+      const { status, stderr, stdout } = run(join(root, `scripts/${name}.mjs`), "--version");
+      expect([status, stdout, stderr]).to.deep.equal([0, `${version}\n`, ""]);
+      const help = run(join(root, `scripts/${name}.mjs`), "--help");
+      expect([help.status, help.stderr]).to.deep.equal([0, ""]);
+      expect(help.stdout).to.contain("npm ");
     });
   }
 

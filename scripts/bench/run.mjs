@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { root, setUp } from "../set-up.mjs";
+import { root, setUp, version } from "../set-up.mjs";
 import { measure, sendFor, writeBlocks } from "./load.mjs";
 import { blocks, filledTime } from "./made-up-points.mjs";
 import { measureOnServers, serverTable } from "./on-servers.mjs";
@@ -166,9 +166,9 @@ function say(text) {
 function readOptions() {
   const options = Object.fromEntries(["secs", "series", "days"].map((name) => [name, { type: "string" }]));
   try {
-    const { values } = parseArgs({ options: { ...options, help: { type: "boolean" } } });
-    if (values.help) {
-      process.stdout.write(USAGE);
+    const { values } = parseArgs({ options: { ...options, help: { type: "boolean" }, version: { type: "boolean" } } });
+    if (values.help || values.version) {
+      process.stdout.write(values.help ? USAGE : `${version()}\n`);
       process.exit(0);
     }
     const [secs, series, days] = [values.secs ?? "3", values.series ?? "500", values.days ?? "60"].map(Number);

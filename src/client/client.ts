@@ -15,7 +15,7 @@ import type { Key } from "../http/operations/key.js";
 import type { Block, Point, PointTally as PointTallySchema } from "../http/points/schemas.js";
 import type { ResponseSpec } from "../http/route.js";
 import { linesOf, readLines } from "./lines.js";
-import { ApiError, type CallOptions, type ClientOptions, type Send, type Sent, sender } from "./request.js";
+import { ApiError, type CallOptions, type ClientOptions, NotReached, type Send, type Sent, sender } from "./request.js";
 
 export { ApiError, type CallOptions, type ClientOptions, type Issue, NotReached } from "./request.js";
 
@@ -47,7 +47,8 @@ export interface ErasurePreview {
   readonly segments: number;
   readonly targets: readonly string[];
 }
-export type Points = readonly Static<typeof Point>[] | Static<typeof Block>;
+type DeepReadonly<T> = { readonly [K in keyof T]: T[K] extends object ? DeepReadonly<T[K]> : T[K] };
+export type Points = DeepReadonly<Static<typeof Point>[] | Static<typeof Block>>;
 export type PointTally = Static<typeof PointTallySchema>;
 
 type Values = Iterable<unknown> | AsyncIterable<unknown>;
@@ -68,6 +69,17 @@ export function createClient(options: ClientOptions) {
     <T>(path: string) =>
     (query: Query = {}, options: CallOptions = {}) =>
       pages<T>(path, query, options);
+  const collectLines = (
+    stream: string,
+    body: string,
+    idempotencyKey: string,
+    query: Query = {},
+    options?: CallOptions,
+  ) => {
+    const path = `/collect/json${at(stream)}${text(query)}`;
+    const headers = { "idempotency-key": idempotencyKey };
+    return read<CollectTally>({ method: "POST", path, type: "application/x-ndjson", body, headers }, options);
+  };
 
   return {
     /** Series in buckets, all by one request, in the order of what was asked. Scope `metric:read`, as for the lists below. */
@@ -133,16 +145,13 @@ export function createClient(options: ClientOptions) {
     async *collect(stream: string, messages: Values, query: Query = {}, options?: CallOptions) {
       let first = 0;
       for await (const { body, count } of linesOf(messages, MESSAGES, MESSAGES_LENGTH)) {
-        const headers = { "idempotency-key": crypto.randomUUID() };
-        const path = `/collect/json${at(stream)}${text(query)}`;
-        const tally = await read<CollectTally>(
-          { method: "POST", path, type: "application/x-ndjson", body, headers },
-          options,
-        );
-        yield { ...tally, first };
+        yield { ...(await collectLines(stream, body, crypto.randomUUID(), query, options)), first };
         first += count;
       }
     },
+
+    /** Sends NDJSON as one request. Under the same `idempotencyKey` (up to 256 characters) it is applied once within 24 hours. Scope `entity:write`. */
+    collectLines,
 
     /** Requests for erasures, the newest first, page by page; `state` is `open` (when absent), `completed` or `all`. Scope `entity:delete` or `admin`. */
     deletions: listOf<ListedDeletion>("/api/deletion"),
@@ -187,7 +196,7 @@ export type Client = ReturnType<typeof createClient>;
 /** Ways to ask, and to take the answer. */
 function calls(send: Send) {
   const envelope = async <T>(sent: Sent, options?: CallOptions) =>
-    (await (await send(sent, options)).json()) as {
+    (await jsonOf(await send(sent, options))) as {
       readonly data: T;
       readonly meta?: { readonly next: string | null };
     };
@@ -206,9 +215,15 @@ function calls(send: Send) {
       }
     },
     async *lines<T>(sent: Sent, options?: CallOptions): AsyncGenerator<T, void, void> {
-      yield* readLines<T>(await send({ ...sent, accept: "application/x-ndjson" }, options));
+      yield* readLines<T>(await send({ ...sent, accept: "application/x-ndjson", stream: true }, options));
     },
   };
+}
+
+function jsonOf(response: Response): Promise<unknown> {
+  return response.json().catch((error) => {
+    throw new NotReached("The response is not JSON: it is not the service that answered", { cause: error });
+  });
 }
 
 function json(body: unknown) {

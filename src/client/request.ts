@@ -4,10 +4,12 @@ export interface ClientOptions {
   readonly url: string;
   /** API key, or what hands it out for each request; without one only keyless routes answer. */
   readonly key?: string | (() => string | undefined);
-  /** How often a request is sent at most when the service is busy (429, 503) or not reached; 5 when absent, 1 never repeats. */
+  /** How often a request is sent at most when the service is busy (429, 503, 409 with a `Retry-After`) or not reached; 5 when absent, 1 never repeats. */
   readonly tries?: number;
   /** Longest wait between two tries, ms; 30,000 when absent. A longer `Retry-After` of the service ends the tries. */
   readonly longestWaitMs?: number;
+  /** Gets why a request failed and the wait until it is sent again, ms; what it throws ends the tries and rejects the call. */
+  readonly onRetry?: (error: ApiError | NotReached, waitMs: number) => void;
   /** What sends; the platform's `fetch` when absent. */
   readonly fetch?: typeof fetch;
 }
@@ -59,6 +61,8 @@ export interface Sent {
   readonly body?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly accept?: string;
+  /** Whether the body is handed out as it comes; otherwise it is read first, and a response that breaks off is asked for again. */
+  readonly stream?: boolean;
 }
 
 export type Send = (sent: Sent, options?: CallOptions) => Promise<Response>;
@@ -68,9 +72,16 @@ export type Send = (sent: Sent, options?: CallOptions) => Promise<Response>;
  * double, of which a random half is left out (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). Rejects
  * with `ApiError` for every status that is no success, and with `NotReached`.
  */
-export function sender({ url, key, tries = 5, longestWaitMs = 30_000, fetch: ask = fetch }: ClientOptions): Send {
+export function sender({
+  url,
+  key,
+  tries = 5,
+  longestWaitMs = 30_000,
+  onRetry = () => {},
+  fetch: ask = fetch,
+}: ClientOptions): Send {
   const base = url.replace(/\/+$/, "");
-  return async ({ method, path, type, body, headers, accept = "application/json" }, { signal } = {}) => {
+  return async ({ method, path, type, body, headers, accept = "application/json", stream }, { signal } = {}) => {
     for (let tried = 1; ; tried++) {
       const held = typeof key === "function" ? key() : key;
       const init: RequestInit = {
@@ -85,32 +96,36 @@ export function sender({ url, key, tries = 5, longestWaitMs = 30_000, fetch: ask
         ...(body === undefined ? {} : { body: body as NonNullable<RequestInit["body"]> }),
         ...(signal === undefined ? {} : { signal }),
       };
-      const outcome = await ask(`${base}${path}`, init).then(accepted, (error) => {
-        if (signal?.aborted) throw signal.reason;
-        return new NotReached(`No response from ${base}`, { cause: error });
-      });
+      const outcome = await ask(`${base}${path}`, init)
+        .then((response) => accepted(response, stream === true))
+        .catch((error) => {
+          if (signal?.aborted) throw signal.reason;
+          return new NotReached(`No response from ${base}`, { cause: error });
+        });
       if (outcome instanceof Response) return outcome;
-      const wait = waitAfter(outcome, tried);
+      const wait = waitAfter(outcome, tried, longestWaitMs);
       if (tried >= tries || wait === undefined || wait > longestWaitMs) throw outcome;
+      onRetry(outcome, wait);
       await pause(wait, signal);
     }
   };
 }
 
-async function accepted(response: Response): Promise<Response | ApiError> {
-  if (response.ok) return response;
+async function accepted(response: Response, stream: boolean): Promise<Response | ApiError> {
+  if (response.ok) return stream || response.body === null ? response : new Response(await response.blob(), response);
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   const body = await response.json().catch(() => undefined);
   return new ApiError(response.status, body, seconds >= 0 ? seconds * 1000 : undefined);
 }
 
 /** ms until the next try; undefined when another one cannot help. */
-function waitAfter(error: ApiError | NotReached, tried: number): number | undefined {
+function waitAfter(error: ApiError | NotReached, tried: number, longestWaitMs: number): number | undefined {
   if (error instanceof ApiError) {
-    if (error.status !== 429 && error.status !== 503) return undefined;
-    if (error.retryAfterMs !== undefined) return error.retryAfterMs;
+    const { status, retryAfterMs } = error;
+    if (status !== 429 && status !== 503 && !(status === 409 && retryAfterMs !== undefined)) return undefined;
+    if (retryAfterMs !== undefined) return retryAfterMs;
   }
-  const most = 500 * 2 ** (tried - 1);
+  const most = Math.min(longestWaitMs, 500 * 2 ** (tried - 1));
   return most / 2 + Math.random() * (most / 2);
 }
 

@@ -1,19 +1,27 @@
 import { createHash } from "node:crypto";
-import { Argument, Command } from "commander";
-import { repeat } from "../async/retry.js";
-import { StartError, type ValidationIssue } from "../errors.js";
-import { type Line, lineIssues } from "../formats/line-splitter.js";
+import { Argument, Command, Option } from "commander";
+import { retry } from "../async/retry.js";
+import { ApiError } from "../client/client.js";
+import { StartError } from "../errors.js";
 import { streamNamePattern } from "../metrics/dimensions/stream.js";
-import { readMessages } from "./message-file.js";
+import {
+  formatOf,
+  type Message,
+  type MessageFormat,
+  messageFormats,
+  messageIssues,
+  readMessages,
+} from "./message-file.js";
 import { megabytes } from "./progress.js";
 import { runCommand, UsageError } from "./run-command.js";
+import { URL_HELP } from "./running-service.js";
 import { endedAt, type Sending, sendFiles } from "./send-files.js";
-import { type ServiceAnswer, URL_HELP, unexpected } from "./service-client.js";
 
 interface Options {
   readonly stream: string;
   readonly table?: string;
   readonly timestampField?: string;
+  readonly format?: MessageFormat;
   readonly url?: string;
   readonly rejects?: string;
 }
@@ -23,17 +31,22 @@ const CHUNK_MESSAGES = 100;
 const CHUNK_BYTES = 1024 * 1024;
 
 /** A chunk that an interrupted run sent may still be under way; its key is free again after a minute. */
-const BUSY_TRIES = 45;
+const BUSY_ROUNDS = 12;
 const BUSY_WAIT_MS = 2_000;
 
 const command = new Command("collect")
   .description("Sends the messages of a file to a running service, in order.")
-  .addArgument(new Argument("<file>", "lines of JSON, or one JSON array; plain or gzip; - is stdin"))
+  .addArgument(new Argument("<file>", "lines of JSON, one JSON array, or CSV; plain or gzip; - is stdin"))
   .requiredOption("--stream <name>", "stream that the messages belong to")
   .option("--table <name>", "table of the entities (default: user)")
   .option(
     "--timestamp-field <name>",
     "attribute that holds the event time (default: a message happens when it arrives)",
+  )
+  .addOption(
+    new Option("--format <format>", "format of the file (default: csv for .csv and .csv.gz, else json)").choices(
+      messageFormats,
+    ),
   )
   .option("--rejects <file>", "file for all rejections, a line of JSON { line, code, message } each")
   .option("--url <address>", URL_HELP)
@@ -42,6 +55,7 @@ const command = new Command("collect")
     `
 The API key (scope entity:write) is read from ENTITY_METRICS_KEY.
 
+CSV has a header of attribute names; each cell is a string, and an empty one is absent.
 What was interrupted is run again by the same command: within 24 hours each message counts once.
 Exit codes: 0 all were taken in; 1 failed; 2 wrong usage; 3 some were rejected, the rest was sent; 130 interrupted.`,
   );
@@ -57,7 +71,7 @@ async function collect(file: string, options: Options): Promise<number> {
     const { bytes, signal, rejections } = sending;
     const sent = { messages: 0, line: 0 };
     await sending.stage("collecting", { unit: "MB", total: bytes, format: megabytes }, async (progress) => {
-      const messages = readMessages(file, (read) => progress.update(read));
+      const messages = readMessages(file, options.format ?? formatOf(file), (read) => progress.update(read));
       try {
         await sendMessages(messages, options, sending, sent);
       } catch (error) {
@@ -82,7 +96,7 @@ interface Sent {
  * stands, its content and the options: sent again within 24 hours it counts once.
  */
 async function sendMessages(
-  messages: AsyncIterable<Line[]>,
+  messages: AsyncIterable<Message[]>,
   options: Options,
   sending: Sending,
   sent: Sent,
@@ -90,15 +104,15 @@ async function sendMessages(
   for await (const chunk of chunksOf(messages)) {
     const good = chunk.filter((line) => line.issue === undefined);
     for (const { number, issue } of chunk) {
-      if (issue !== undefined) sending.rejections.add(number, { code: issue, message: lineIssues[issue] });
+      if (issue !== undefined) sending.rejections.add(number, { code: issue, message: messageIssues[issue] });
     }
     if (good.length > 0) await sendChunk(good, options, sending, sent);
     sent.line = chunk.at(-1)?.number ?? sent.line;
   }
 }
 
-async function* chunksOf(messages: AsyncIterable<Line[]>): AsyncGenerator<Line[]> {
-  let chunk: Line[] = [];
+async function* chunksOf(messages: AsyncIterable<Message[]>): AsyncGenerator<Message[]> {
+  let chunk: Message[] = [];
   let bytes = 0;
   for await (const lines of messages) {
     for (const line of lines) {
@@ -114,21 +128,23 @@ async function* chunksOf(messages: AsyncIterable<Line[]>): AsyncGenerator<Line[]
 }
 
 async function sendChunk(
-  chunk: readonly Line[],
+  chunk: readonly Message[],
   { stream, table, timestampField }: Options,
   sending: Sending,
   sent: Sent,
 ): Promise<void> {
-  const query = new URLSearchParams();
-  if (table !== undefined) query.set("table", table);
-  if (timestampField !== undefined) query.set("timestamp_field", timestampField);
   const body = chunk.map(({ text }) => text).join("\n");
   const key = createHash("sha256")
     .update(JSON.stringify([stream, table ?? null, timestampField ?? null, chunk[0]?.number, body]))
     .digest("hex");
-  const answer = await post(`/collect/json/${stream}?${query}`, body, key, sending);
-  if (answer.status !== 200) throw unexpected(answer);
-  const { message_count, errors } = (answer.body as { data: Tally }).data;
+  const { client, signal } = sending;
+  const query = { table, timestamp_field: timestampField };
+  const { message_count, errors } = await retry(
+    () => client.collectLines(stream, body, key, query, { signal }),
+    (error, round) =>
+      error instanceof ApiError && error.status === 409 && round < BUSY_ROUNDS ? BUSY_WAIT_MS : undefined,
+    { signal },
+  );
   sent.messages += message_count;
   for (const { code, path, message } of errors) {
     const line = chunk[Number(/^line (\d+)/.exec(path)?.[1]) - 1];
@@ -138,16 +154,4 @@ async function sendChunk(
       message: field === undefined ? message : `${field}: ${message}`,
     });
   }
-}
-
-interface Tally {
-  readonly message_count: number;
-  readonly errors: readonly ValidationIssue[];
-}
-
-function post(path: string, body: string, key: string, { client, signal }: Sending): Promise<ServiceAnswer> {
-  const headers = { "Content-Type": "application/x-ndjson", "Idempotency-Key": key };
-  const pauseAfter = ({ status }: ServiceAnswer, attempt: number) =>
-    status === 409 && attempt < BUSY_TRIES ? BUSY_WAIT_MS : undefined;
-  return repeat(() => client.send("POST", path, body, headers), pauseAfter, { signal });
 }

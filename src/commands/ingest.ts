@@ -9,8 +9,8 @@ import { batches, sendBatches } from "./ingest/send-batches.js";
 import { SlotFold } from "./ingest/slot-fold.js";
 import { type Folding, foldings } from "./ingest/slot-table.js";
 import { runCommand } from "./run-command.js";
+import { URL_HELP } from "./running-service.js";
 import { sendFiles } from "./send-files.js";
-import { URL_HELP } from "./service-client.js";
 
 interface Options extends PointOptions {
   readonly aggregation?: Folding;

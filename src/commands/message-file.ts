@@ -1,16 +1,42 @@
 import { StartError } from "../errors.js";
-import { type Line, LineSplitter } from "../formats/line-splitter.js";
+import { CsvReader, type CsvRecord } from "../formats/csv.js";
+import { type Line, LineSplitter, lineIssues } from "../formats/line-splitter.js";
 import { fileChunks, prepended } from "./input-file.js";
 
 const LINE_BYTES = 1024 * 1024;
 
+/** One message as one line of JSON, with the number of the line of the file on which it begins. */
+export interface Message extends Omit<Line, "issue"> {
+  /** Why there is none; its text is empty then. */
+  readonly issue?: keyof typeof messageIssues;
+}
+
+/** What an issue is called towards people. */
+export const messageIssues = {
+  ...lineIssues,
+  invalid_row: "The row does not have the columns of the header",
+} as const;
+
+export const messageFormats = ["json", "csv"] as const;
+
+export type MessageFormat = (typeof messageFormats)[number];
+
+/** The format that the name of a file says it has. */
+export function formatOf(path: string): MessageFormat {
+  return /\.csv(\.gz)?$/i.test(path) ? "csv" : "json";
+}
+
 /**
- * The messages of a file of NDJSON or of one JSON array, or of stdin when it is named `-`; gzip is inflated on the way. Each
- * is one line of text, with the number of the line of the file on which it begins. `onBytes` gets the number of
- * bytes that have been read.
+ * The messages of a file, or of stdin when it is named `-`: `json` is NDJSON or one JSON array, `csv` has a header of attribute names;
+ * gzip is inflated on the way. `onBytes` gets the number of bytes that have been read.
  */
-export async function* readMessages(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Line[]> {
+export async function* readMessages(
+  path: string,
+  format: MessageFormat,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<Message[]> {
   const chunks = fileChunks(path, onBytes);
+  if (format === "csv") return yield* rowsOf(path, chunks);
   const head: Buffer[] = [];
   let first: string | undefined;
   while (first === undefined) {
@@ -30,6 +56,45 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(LINE_BYTES);
   for await (const chunk of chunks) yield splitter.push(chunk);
   yield splitter.end();
+}
+
+async function* rowsOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Message[]> {
+  const splitter = new LineSplitter(LINE_BYTES, { keepBlank: true });
+  const reader = new CsvReader();
+  let names: readonly string[] | undefined;
+  const messages = ([first, ...rest]: readonly CsvRecord[]): Message[] => {
+    if (first === undefined) return [];
+    if (names !== undefined) return [first, ...rest].map((record) => rowMessage(record, names as readonly string[]));
+    names = headerNames(path, first);
+    return messages(rest);
+  };
+  for await (const chunk of chunks) yield messages(reader.push(splitter.push(chunk)));
+  yield messages([...reader.push(splitter.end()), ...reader.end()]);
+}
+
+/** The names of attributes that a header gives its columns. */
+function headerNames(path: string, { cells }: CsvRecord): readonly string[] {
+  const names = cells?.map((name) => name.trim()) ?? [];
+  const issue = headerIssue(names);
+  if (issue !== undefined) throw new StartError(`${path} does not begin with a header of CSV: ${issue}`);
+  return names;
+}
+
+function headerIssue(names: readonly string[]): string | undefined {
+  if (names.length === 0) return "it cannot be read";
+  if (names.includes("")) return "a column has no name";
+  if (new Set(names).size < names.length) return "two columns have one name";
+  return names.length === 1 && /[;\t|]/.test(names[0] as string)
+    ? "its columns are not separated by commas"
+    : undefined;
+}
+
+/** The cells of a row by their names, empty ones left out. */
+function rowMessage({ number, cells, issue }: CsvRecord, names: readonly string[]): Message {
+  if (issue !== undefined) return { number, text: "", issue };
+  if (cells?.length !== names.length) return { number, text: "", issue: "invalid_row" };
+  const given = names.flatMap((name, i) => (cells[i] === "" ? [] : [[name, cells[i]] as const]));
+  return { number, text: JSON.stringify(Object.fromEntries(given)) };
 }
 
 async function* elementsOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {

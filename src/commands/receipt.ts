@@ -4,7 +4,7 @@ import { ApiError, createClient, NotReached } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { checkJws } from "../formats/jws.js";
 import { runCommand, UsageError } from "./run-command.js";
-import { serviceUrl, URL_HELP } from "./service-client.js";
+import { serviceUrl, URL_HELP } from "./running-service.js";
 
 const command = new Command("npm run receipt --")
   .description("Fetches the signed receipt of a completed erasure, or checks one.")

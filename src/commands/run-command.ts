@@ -1,5 +1,9 @@
+import { createRequire } from "node:module";
 import { type Command, CommanderError } from "commander";
+import { ApiError, NotReached } from "../client/client.js";
 import { StartError } from "../errors.js";
+
+const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
 
 /** Exit code of a command that did its work but for what it rejected. */
 export const REJECTED = 3;
@@ -31,7 +35,10 @@ export async function runCommand(
   action: () => Promise<number>,
   argv: readonly string[] = process.argv,
 ): Promise<void> {
-  command.exitOverride().showHelpAfterError("(--help says more)");
+  command
+    .exitOverride()
+    .version(version, "--version", "version of entity-metrics")
+    .showHelpAfterError("(--help says more)");
   try {
     let code = 0;
     await command
@@ -40,12 +47,27 @@ export async function runCommand(
       })
       .parseAsync(argv);
     process.exitCode = code;
-  } catch (error) {
+  } catch (thrown) {
+    const error = inWords(thrown);
     process.exitCode = exitCodeOf(error);
     if (error instanceof CommanderError) return;
     const known = [UsageError, StartError, InterruptedError].some((kind) => error instanceof kind);
     process.stderr.write(`${error instanceof Error ? (known ? error.message : error.stack) : error}\n`);
   }
+}
+
+/** What a call of the service failed with, for the person who runs a command; any other error as it is. */
+export function inWords(error: unknown): unknown {
+  if (error instanceof NotReached) return new StartError(error.message, { cause: error });
+  if (!(error instanceof ApiError)) return error;
+  return new StartError(wordsOf(error), { cause: error });
+}
+
+function wordsOf({ status, message, issues }: ApiError): string {
+  if (status === 401) return "The service does not know the key in ENTITY_METRICS_KEY";
+  if (status === 403) return "The key in ENTITY_METRICS_KEY lacks the scope that this command needs";
+  if (status === 429 || status === 503) return `The service is busy (${status}); gave up`;
+  return `The service answered ${status}${issues.length === 0 ? "" : `: ${message}`}`;
 }
 
 function exitCodeOf(error: unknown): number {

@@ -3,7 +3,10 @@ import { StartError } from "../errors.js";
 import { madeUpExperiences, madeUpPeople, madeUpSegments, madeUpSeries } from "./made-up-data.js";
 import { withProgress } from "./progress.js";
 import { runCommand } from "./run-command.js";
-import { serviceClient, serviceUrl, URL_HELP, unexpected } from "./service-client.js";
+import { serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
+
+/** People of one request. */
+const PEOPLE = 200;
 
 const command = new Command("seed")
   .description(
@@ -21,19 +24,27 @@ await runCommand(command, async () => {
 
 async function seed(url: string, weeks: number, now: number): Promise<void> {
   const say = (line: string) => process.stderr.write(`${line}\n`);
-  const client = serviceClient({ url, key: process.env.ENTITY_METRICS_KEY, say });
+  const client = serviceClient(url, process.env.ENTITY_METRICS_KEY, say);
   const people = madeUpPeople();
-  const requests: [method: "POST" | "PUT", path: string, body: unknown][] = [];
-  for (const { id, name } of madeUpSegments) requests.push(["PUT", `/api/segment/${id}`, { name, table: "user" }]);
-  for (const { id, ...experience } of madeUpExperiences) requests.push(["PUT", `/api/experience/${id}`, experience]);
-  for (const block of madeUpSeries(weeks, now)) requests.push(["POST", "/api/metric/points", block]);
-  for (let from = 0; from < people.length; from += 200)
-    requests.push(["POST", "/collect/json/web", people.slice(from, from + 200)]);
+  const requests: (() => Promise<unknown>)[] = [
+    ...madeUpSegments.map(
+      ({ id, name }) =>
+        () =>
+          client.putSegment(id, { name, table: "user" }),
+    ),
+    ...madeUpExperiences.map(
+      ({ id, ...experience }) =>
+        () =>
+          client.putExperience(id, experience),
+    ),
+    ...madeUpSeries(weeks, now).map((block) => () => client.writePoints(block)),
+  ];
+  for (let from = 0; from < people.length; from += PEOPLE)
+    requests.push(() => client.collect("web", people.slice(from, from + PEOPLE)).next());
 
   await withProgress("made-up data", { unit: "requests", total: requests.length }, async (progress) => {
-    for (const [index, [method, path, body]] of requests.entries()) {
-      const answer = await client.send(method, path, JSON.stringify(body), { "Content-Type": "application/json" });
-      if (answer.status >= 300) throw unexpected(answer);
+    for (const [index, request] of requests.entries()) {
+      await request();
       progress.update(index + 1);
     }
   });

@@ -1,13 +1,14 @@
+import type { Client } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { inputBytes } from "./input-file.js";
 import { type Progress, type ProgressOptions, withProgress } from "./progress.js";
 import { Rejections } from "./rejections.js";
-import { InterruptedError, onInterrupt, REJECTED } from "./run-command.js";
-import { type ServiceClient, serviceClient, serviceUrl } from "./service-client.js";
+import { InterruptedError, inWords, onInterrupt, REJECTED } from "./run-command.js";
+import { serviceClient, serviceUrl } from "./running-service.js";
 
 /** What a command that sends files to a service works with. */
 export interface Sending {
-  readonly client: ServiceClient;
+  readonly client: Client;
   readonly rejections: Rejections;
   /** Aborted when the command is asked to stop. */
   readonly signal: AbortSignal;
@@ -32,8 +33,7 @@ export async function sendFiles(
   onInterrupt(() => stop.abort());
   let shown: Progress | undefined;
   const say = (line: string) => (shown === undefined ? process.stderr.write(`${line}\n`) : shown.say(line));
-  const url = serviceUrl(options.url, process.env);
-  const client = serviceClient({ url, key: process.env.ENTITY_METRICS_KEY, say, signal });
+  const client = serviceClient(serviceUrl(options.url, process.env), process.env.ENTITY_METRICS_KEY, say);
   const rejections = new Rejections(files, options.rejects, say);
   const stage: Sending["stage"] = (label, progressOptions, work) =>
     withProgress(label, progressOptions, (progress) => {
@@ -52,5 +52,6 @@ export async function sendFiles(
 /** What ends a command that is interrupted or fails, with `place`: how far it has come, and what another run does. */
 export function endedAt(place: string, error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return new InterruptedError(`Stopped. ${place}`, { cause: error });
-  return error instanceof StartError ? new StartError(`${error.message}. ${place}`, { cause: error }) : error;
+  const said = inWords(error);
+  return said instanceof StartError ? new StartError(`${said.message}. ${place}`, { cause: error }) : said;
 }

@@ -123,6 +123,43 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(4);
   });
 
+  it("says why it waits and for how long, and gives up when its caller says so", async () => {
+    answer = (request, response) =>
+      asked === 1
+        ? request.socket.destroy()
+        : response.writeHead(asked === 2 ? 503 : 409, { "retry-after": "0" }).end("{}");
+    const waits: unknown[] = [];
+    const onRetry = (error: ApiError | NotReached, waitMs: number) => {
+      waits.push(error instanceof ApiError ? [error.status, waitMs] : error.name);
+      if (waits.length === 3) throw new Error("enough");
+    };
+    expect(await errorOf(createClient({ url, onRetry }).metrics([]))).to.include({ message: "enough" });
+    expect(waits).to.deep.equal(["NotReached", [503, 0], [409, 0]]);
+    expect(asked).to.equal(3);
+  });
+
+  it("asks again when the response breaks off in the middle", async () => {
+    answer = (request, response) => {
+      if (asked > 1) return ready(request, response);
+      response.writeHead(200, { "content-length": "100" }).write('{"status":200,', () => request.socket.destroy());
+    };
+    expect(await createClient({ url }).metrics([])).to.deep.equal([]);
+    expect(asked).to.equal(2);
+  });
+
+  it("says that another program answered", async () => {
+    answer = (_, response) => response.end("<html></html>");
+    const error = await errorOf(createClient({ url }).metrics([]));
+    expect(error).to.be.instanceOf(NotReached).that.has.property("message").that.contains("not JSON");
+    expect(asked).to.equal(1);
+  });
+
+  it("does not wait for a conflict that does not pass", async () => {
+    answer = (_, response) => response.writeHead(409).end("{}");
+    expect(await errorOf(createClient({ url }).metrics([]))).to.include({ status: 409 });
+    expect(asked).to.equal(1);
+  });
+
   it("does not ask again what was refused", async () => {
     answer = (_, response) =>
       response.writeHead(400).end('{"errors":[{"code":"x","path":"y","message":"It is wrong"}]}');

@@ -97,6 +97,59 @@ describe("collect", function () {
     expect(await read("last")).to.have.property("_uid", "last");
   });
 
+  const csv =
+    '\ufeff_uid,"full name",note,t\r\nv1,"Ann ""A."" Lee",,2024-06-01\r\n\r\nv2,,"two\n\nlines, and more",2024-06-01\r\n';
+
+  it("sends the rows of CSV: a header of attribute names, strings, an empty cell absent", async () => {
+    for (const [path, ...args] of [
+      [file("people.csv", csv)],
+      [file("people.CSV.gz", gzipSync(csv))],
+      [file("people.txt", csv), "--format", "csv"],
+    ] as [string, ...string[]][]) {
+      const result = await collect(path, "--stream", "rows", "--timestamp-field", "t", ...args);
+      expect(result, result.err).to.include({ code: 0, out: "2 messages collected\n" });
+    }
+    expect(await counted("rows")).to.equal(2);
+    const common = { t: "2024-06-01", segments: [] };
+    expect(await read("v1")).to.deep.equal({ _uid: "v1", "full name": 'Ann "A." Lee', ...common });
+    expect(await read("v2")).to.deep.equal({ _uid: "v2", note: "two\n\nlines, and more", ...common });
+  });
+
+  it("keeps a cell a string, whatever it looks like", async () => {
+    const path = file("strings.csv", "_uid,n,flag\n007,1.50,true\n");
+    expect(await collect(path, "--stream", "rows")).to.include({ code: 0 });
+    expect(await read("007")).to.include({ _uid: "007", n: "1.50", flag: "true" });
+  });
+
+  it("names the rejected rows of CSV by the line on which they begin", async () => {
+    const rows = '_uid,n\nw1,1\nw2\nw3,"a\nb"\n,5\nw4,1,2\nw5,6\nw6,"x\n';
+    const rejects = join(dir, "rows.ndjson");
+    const result = await collect(file("bad.csv", rows), "--stream", "bad", "--rejects", rejects);
+    expect(result).to.include({ code: 3, out: "3 messages collected, 4 rejected\n" });
+    const named = rejectionsIn(rejects).map(({ line, code }) => [line, code]);
+    expect(named.slice(0, -1)).to.have.deep.members([
+      [3, "invalid_row"],
+      [7, "invalid_row"],
+      [9, "invalid_row"],
+    ]);
+    expect(named.at(-1)?.[0]).to.equal(6);
+    expect(await read("w3")).to.have.property("n", "a\nb");
+    expect(await read("w5")).to.have.property("n", "6");
+  });
+
+  it("ends with 1 for CSV whose header names no attributes", async () => {
+    for (const [name, header, says] of [
+      ["nameless", "_uid,,n", /a column has no name/],
+      ["twice", "_uid,n, n", /two columns have one name/],
+      ["semicolons", "_uid;n", /not separated by commas/],
+      ["open", '_uid,"n', /it cannot be read/],
+    ] as const) {
+      const result = await collect(file(`${name}.csv`, `${header}\nu,1,2\n`), "--stream", "bad");
+      expect(result.code).to.equal(1);
+      expect(result.err).to.match(says);
+    }
+  });
+
   it("names the rejections of an array by the line on which they begin", async () => {
     const path = file("bad.json", '[\n{"_uid":"z1"},\n\n{"a":\n1}, {"_uid":},\n{"_uid":"z2"}\n]\n');
     const result = await collect(path, "--stream", "bad");
@@ -123,6 +176,7 @@ describe("collect", function () {
     ["no file", ["--stream", "s"], {}, 2, /file/],
     ["a nameless time", [import.meta.filename, "--stream", "s", "--timestamp-field", ""], {}, 2, /--timestamp-field/],
     ["an address that is none", [import.meta.filename, "--stream", "s", "--url", "nonsense"], {}, 2, /--url/],
+    ["an unknown format", [import.meta.filename, "--stream", "s", "--format", "xml"], {}, 2, /--format/],
     ["a folder", [import.meta.dirname, "--stream", "s"], {}, 1, /is a folder, not a file/],
     ["a file that is not there", ["not-there", "--stream", "s"], {}, 1, /no such file/],
     ["no key", [import.meta.filename, "--stream", "s"], { ENTITY_METRICS_KEY: "" }, 1, /ENTITY_METRICS_KEY/],

@@ -1,7 +1,7 @@
+import { ApiError, type Points } from "../../client/client.js";
 import type { Series } from "../../metrics/series.js";
 import type { LineIssue, Rejections } from "../rejections.js";
 import { endedAt, type Sending } from "../send-files.js";
-import { issuesOf, unexpected } from "../service-client.js";
 import { type Slot, seriesOfKey, slotOfKey } from "./slot-table.js";
 
 /** Points of one request, by series, then by time. */
@@ -85,15 +85,22 @@ async function sendBatch(batch: Batch, refused: RefusedTimes, sending: Sending):
   });
   if (points.length === 0) return 0;
   const { body, times } = encodeBatch(points);
-  const answer = await sending.client.send("POST", "/api/metric/points", body, { "Content-Type": "application/json" });
-  if (answer.status === 200) return points.length;
-  if (answer.status === 413 && points.length > 1) return sendHalves(points, refused, sending);
-  const errors = answer.status === 400 ? issuesOf(answer) : [];
-  const learnt = errors.filter(({ code, path }) => refused.learn(code, times[Number(/\[(\d+)\]/.exec(path)?.[1])]));
+  const error = await sending.client.writePoints(body, { signal: sending.signal }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (error === undefined) return points.length;
+  if (!(error instanceof ApiError) || (error.status !== 400 && error.status !== 413)) throw error;
+  if (error.status === 413) {
+    if (points.length === 1) throw error;
+    return sendHalves(points, refused, sending);
+  }
+  const learnt = error.issues.filter(({ code, path }) =>
+    refused.learn(code, times[Number(/\[(\d+)\]/.exec(path)?.[1])]),
+  );
   if (learnt.length > 0) return sendBatch(points, refused, sending);
-  if (answer.status !== 400) throw unexpected(answer);
   if (points.length > 1) return sendHalves(points, refused, sending);
-  const issue = errors[0] ?? { code: "refused", message: "the service refused it" };
+  const issue = error.issues[0] ?? { code: "refused", message: "the service refused it" };
   for (const { origin } of points) sending.rejections.add(origin, issue);
   return 0;
 }
@@ -106,7 +113,7 @@ async function sendHalves(points: readonly BatchPoint[], refused: RefusedTimes, 
 
 /** A batch as a request body: a block where that is small, else an array. */
 interface EncodedBatch {
-  readonly body: string;
+  readonly body: Points;
   /** The times that the positions in the service's error paths stand for. */
   readonly times: readonly number[];
 }
@@ -115,7 +122,7 @@ function encodeBatch(points: Batch): EncodedBatch {
   const times = [...new Set(points.map(({ ts }) => ts))].sort((a, b) => a - b);
   const columns = columnsOf(points);
   if (columns.length * times.length <= 3 * points.length) return { body: block(columns, times), times };
-  return { body: JSON.stringify(points.map(flat)), times: points.map(({ ts }) => ts) };
+  return { body: points.map(flat), times: points.map(({ ts }) => ts) };
 }
 
 /** Stretches of points of one series. */
@@ -129,19 +136,19 @@ function columnsOf(points: readonly BatchPoint[]): BatchPoint[][] {
   return columns;
 }
 
-function block(columns: readonly BatchPoint[][], times: readonly number[]): string {
+function block(columns: readonly BatchPoint[][], times: readonly number[]): Points {
   const values = columns.map((column) => {
     let next = 0;
     return times.map((ts) => (column[next]?.ts === ts ? (column[next++] as BatchPoint).value : null));
   });
-  return JSON.stringify({ series: columns.map(([first]) => names((first as BatchPoint).series)), ts: times, values });
+  return { series: columns.map(([first]) => names((first as BatchPoint).series)), ts: [...times], values };
 }
 
-function flat({ series, ts, value }: BatchPoint): object {
+function flat({ series, ts, value }: BatchPoint) {
   return { ...names(series), value, ts };
 }
 
-function names({ dimension, id, type }: Series): object {
+function names({ dimension, id, type }: Series) {
   return { dimension: dimension.name, dimension_id: id, dimension_type: type };
 }
 

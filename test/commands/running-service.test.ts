@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { serviceUrl } from "../../src/commands/service-client.js";
+import { serviceUrl } from "../../src/commands/running-service.js";
 import { freePort } from "../support/free-port.js";
 import { runToEnd } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
