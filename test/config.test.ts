@@ -5,7 +5,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { similarNames } from "../src/config/environment.js";
 import { type SettingSchema, settingList, settingsSchema } from "../src/config/setting-schema.js";
-import { readSettings } from "../src/config.js";
+import { readSettings, roles } from "../src/config.js";
 import { StartError } from "../src/errors.js";
 import { keepMs } from "../src/formats/duration.js";
 
@@ -127,7 +127,10 @@ describe("settings", () => {
   it("have the types in the interface that the schema gives them", () => {
     const typeOf = ({ type, enum: words, items }: SettingSchema): string => {
       if (items?.type === "object") return "readonly RemoteTargetSettings[]";
-      if (items?.enum !== undefined) return `readonly (${items.enum.map((word) => `"${word}"`).join(" | ")})[]`;
+      if (items?.enum !== undefined) {
+        expect(items.enum).to.deep.equal(roles);
+        return "readonly Role[]";
+      }
       if (items !== undefined) return `readonly ${typeOf(items)}[]`;
       return words !== undefined ? "string" : [type].flat().join(" | ").replace("integer", "number");
     };
