@@ -48,6 +48,23 @@ export interface ErasurePreview {
   readonly targets: readonly string[];
 }
 type DeepReadonly<T> = { readonly [K in keyof T]: T[K] extends object ? DeepReadonly<T[K]> : T[K] };
+/** What is kept about an entity, line by line: its profile, its messages by arrival, and how many these are. */
+export type ExportLine =
+  | {
+      readonly type: "profile";
+      readonly table: string;
+      readonly identities: Readonly<Record<string, readonly string[]>>;
+      readonly attributes: Readonly<Record<string, { readonly value: unknown; readonly at: string }>>;
+      readonly segments: readonly { readonly id: string; readonly name: string; readonly since: string }[];
+    }
+  | {
+      readonly type: "message";
+      readonly stream: string;
+      readonly event_time: string;
+      readonly received_at: string;
+      readonly body: unknown;
+    }
+  | { readonly type: "end"; readonly messages: number };
 export type Points = DeepReadonly<Static<typeof Point>[] | Static<typeof Block>>;
 export type PointTally = Static<typeof PointTallySchema>;
 
@@ -63,7 +80,7 @@ const MESSAGES_LENGTH = 4_000_000;
  * reached. It rejects with `ApiError` (the service says no), `NotReached`, or the reason of its signal.
  */
 export function createClient(options: ClientOptions) {
-  const { read, pages, send } = calls(sender(options));
+  const { read, pages, lines, send } = calls(sender(options));
   const at = (...parts: readonly string[]) => parts.map((part) => `/${encodeURIComponent(part)}`).join("");
   const listOf =
     <T>(path: string) =>
@@ -152,6 +169,22 @@ export function createClient(options: ClientOptions) {
 
     /** Sends NDJSON as one request. Under the same `idempotencyKey` (up to 256 characters) it is applied once within 24 hours. Scope `entity:write`. */
     collectLines,
+
+    /**
+     * Everything that is kept about an entity, as it comes. Rejects with `ApiError` 404 when there is none, and with `NotReached` when the
+     * last line does not come: the response was cut, or the entity erased or merged meanwhile. Scope `entity:export`.
+     */
+    async *exportEntity(table: string, field: string, value: string, options?: CallOptions) {
+      const sent = { method: "POST", path: "/api/entity/export", ...json({ table, field, value }) } as const;
+      let last: ExportLine | undefined;
+      for await (const line of lines<ExportLine>(sent, options)) {
+        last = line;
+        yield line;
+      }
+      if (last?.type !== "end") {
+        throw new NotReached("The export is not whole: it was cut, or the entity was erased or merged meanwhile");
+      }
+    },
 
     /** Requests for erasures, the newest first, page by page; `state` is `open` (when absent), `completed` or `all`. Scope `entity:delete` or `admin`. */
     deletions: listOf<ListedDeletion>("/api/deletion"),

@@ -147,6 +147,21 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(2);
   });
 
+  it("rejects an export whose last line does not come", async () => {
+    for (const text of ['{"type":"profile"}\n', '{"type":"profile"}\n{"type":"message"}\n', ""]) {
+      answer = (_, response) => response.end(text);
+      const lines: unknown[] = [];
+      const all = (async () => {
+        for await (const line of createClient({ url }).exportEntity("user", "email", "a@b.c")) lines.push(line);
+      })();
+      expect(await errorOf(all))
+        .to.be.instanceOf(NotReached)
+        .that.has.property("message")
+        .that.contains("not whole");
+      expect(lines).to.have.length(text.split("\n").length - 1);
+    }
+  });
+
   it("says that another program answered", async () => {
     answer = (_, response) => response.end("<html></html>");
     const error = await errorOf(createClient({ url }).metrics([]));

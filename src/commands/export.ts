@@ -1,0 +1,57 @@
+import { createWriteStream, renameSync, rmSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import { Argument, Command } from "commander";
+import { InterruptedError, onInterrupt, runCommand, UsageError } from "./run-command.js";
+import { serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
+
+const command = new Command("export")
+  .description("Writes everything that a running service keeps about one person, as lines of JSON.")
+  .addArgument(new Argument("<table>", "table of the entity, such as user"))
+  .addArgument(new Argument("<field>", "identity field, such as email"))
+  .addArgument(new Argument("[value]", "the identity; read from stdin when it is absent or -"))
+  .option("--out <file>", "file for the lines (default: stdout); it is there only when the export is whole")
+  .option("--url <address>", URL_HELP)
+  .addHelpText(
+    "after",
+    `
+The API key (scope entity:export) is read from ENTITY_METRICS_KEY.
+
+An identity from stdin stands in no history of a shell and in no list of processes:
+  npm run export -- user email --out ada.ndjson < identity.txt
+Exit codes: 0 done, the last line { "type": "end" } came; 1 failed; 2 wrong usage; 130 interrupted.`,
+  );
+
+await runCommand(command, async () => {
+  const [table = "", field = "", given = "-"] = command.args;
+  const { out, url } = command.opts<{ out?: string; url?: string }>();
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const client = serviceClient(serviceUrl(url, process.env), process.env.ENTITY_METRICS_KEY, say);
+  const value = given === "-" ? (await text(process.stdin)).trim() : given;
+  if (value === "") throw new UsageError("There is no identity: name it, or write it to stdin");
+  const stop = new AbortController();
+  onInterrupt(() => stop.abort());
+  const lines = texts(client.exportEntity(table, field, value, { signal: stop.signal }));
+  try {
+    if (out === undefined) await pipeline(lines, process.stdout, { end: false });
+    else await writeWhole(out, lines);
+  } catch (error) {
+    throw stop.signal.aborted ? new InterruptedError("Stopped: the export is not whole", { cause: error }) : error;
+  }
+  return 0;
+});
+
+async function* texts(lines: AsyncIterable<object>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${JSON.stringify(line)}\n`;
+}
+
+/** Writes a file that its owner alone may read, under its name once it is whole. */
+async function writeWhole(file: string, lines: AsyncIterable<string>): Promise<void> {
+  const part = `${file}.part`;
+  try {
+    await pipeline(lines, createWriteStream(part, { mode: 0o600 }));
+    renameSync(part, file);
+  } finally {
+    rmSync(part, { force: true });
+  }
+}

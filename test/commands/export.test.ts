@@ -1,0 +1,77 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { runToEnd } from "../support/run-command.js";
+import { adminKey, startService, type TestService } from "../support/service.js";
+import { root } from "../support/source-tree.js";
+
+describe("the export command", function () {
+  this.timeout(60_000);
+  let service: TestService;
+  let dir: string;
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    service = await startService();
+    const json = [
+      { email: "ada@example.com", city: "Oslo" },
+      { email: "ada@example.com", segments: ["all"] },
+    ];
+    expect((await service.fetch("/collect/json/web", { method: "POST", json })).status).to.equal(200);
+  });
+  after(async () => {
+    await service.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const typesIn = (text: string) =>
+    text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).type);
+  const whole = ["profile", "message", "message", "end"];
+
+  it("writes the lines of the service to stdout", async () => {
+    const { code, out, err } = await runToEnd("export", ["user", "email", "ada@example.com", "--url", service.url]);
+    expect({ code, err }).to.deep.equal({ code: 0, err: "" });
+    expect(typesIn(out)).to.deep.equal(whole);
+    expect(JSON.parse(out.split("\n")[0] ?? "").attributes.city.value).to.equal("Oslo");
+  });
+
+  it("takes the identity from stdin, and writes a file that its owner alone may read", async () => {
+    const file = join(dir, "ada.ndjson");
+    const args = ["--import", "tsx", "src/commands/export.ts", "user", "email", "--out", file, "--url", service.url];
+    const env = { ...process.env, ENTITY_METRICS_KEY: adminKey };
+    const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["pipe", "inherit", "inherit"] });
+    child.stdin.end("ada@example.com\n");
+    expect((await once(child, "exit"))[0]).to.equal(0);
+    expect(typesIn(readFileSync(file, "utf8"))).to.deep.equal(whole);
+    expect(statSync(file).mode & 0o777).to.equal(0o600);
+  });
+
+  it("fails and leaves no file when the last line does not come", async () => {
+    const server = createServer((request, response) => {
+      request.resume();
+      response.end('{"type":"profile"}\n');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const file = join(dir, "cut.ndjson");
+    const { code, err } = await runToEnd("export", ["user", "email", "x", "--out", file, "--url", url]);
+    server.close();
+    expect(code).to.equal(1);
+    expect(err).to.match(/^The export is not whole: .*\n$/);
+    expect(existsSync(file)).to.equal(false);
+    expect(readdirSync(dir).filter((name) => name.startsWith("cut"))).to.deep.equal([]);
+  });
+
+  it("says in a line that no entity has the identity, without repeating it", async () => {
+    const { code, err } = await runToEnd("export", ["user", "email", "eve@example.com", "--url", service.url]);
+    expect(code).to.equal(1);
+    expect(err).to.match(/^The service answered 404: Not Found\n$/);
+  });
+});
