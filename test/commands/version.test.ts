@@ -8,7 +8,8 @@ describe("every command", function () {
   this.timeout(60_000);
   const { version, scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const commands = readdirSync(join(root, "src/commands"))
-    .map((file) => file.replace(/\.ts$/, ""))
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => file.slice(0, -".ts".length))
     .filter((name) => name === "seed" || scripts[name]?.includes("command.mjs"));
 
   for (const name of commands) {
