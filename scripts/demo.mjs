@@ -1,4 +1,4 @@
-// npm run demo: the service on ./demo-data, filled with a few weeks of made-up segments, experiences and streams.
+// npm run demo: the service on ./demo-data, filled with the last few weeks of made-up segments, experiences and streams on every start.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,7 +15,6 @@ setUp();
 
 const folder = resolve(process.env.DATA_DIR ?? join(root, "demo-data"));
 const keyFile = join(folder, "demo-key");
-const filled = join(folder, "demo-filled");
 const key = demoKey();
 let seeding;
 const code = await runChild([join(root, "dist/main.js")], {
@@ -34,30 +33,26 @@ function demoKey() {
   return fresh;
 }
 
-/** Once the service listens: fills it, unless that was done before, and says what to try. */
+/** Once the service listens: fills it up to now, and says what to try. */
 function fill({ listens }) {
   if (listens === undefined) return;
-  const ready = () => process.stdout.write(lines(listens));
-  if (existsSync(filled)) return ready();
   process.stderr.write("Filling it with made-up data\n");
   seeding = spawn(process.execPath, [join(root, "dist/commands/seed.js"), "--url", listens], {
     stdio: "inherit",
     env: { ...process.env, ENTITY_METRICS_KEY: key },
   });
   seeding.once("exit", (status) => {
-    if (status !== 0) return;
-    writeFileSync(filled, "");
-    ready();
+    if (status === 0) process.stdout.write(lines(listens));
   });
 }
 
 function lines(address) {
   const header = `-H "Authorization: $(cat '${keyFile}')"`;
   return `
-The demo is ready. Its key is in ${keyFile}. For example:
+The demo is ready. Its key is in ${keyFile}. Open ${address}/dashboard in a browser, or ask for example:
   curl '${address}/api/metric?dimension=segment&dimension_id=newsletter&dimension_type=size&range=7d&interval=1d' ${header}
   curl '${address}/api/metric?dimension=experience&dimension_id=welcome-offer&dimension_type=conversionrate&range=2d' ${header}
   curl '${address}/api/me/email/visitor-1%40example.com' ${header}
-Or open ${address}/docs in a browser.
+Every route is described at ${address}/docs, to be tried in a browser.
 `;
 }

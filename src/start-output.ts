@@ -31,7 +31,7 @@ Write a point, the size of a segment now:
 Read it back:
   curl '${address}/api/metric?dimension=segment&dimension_id=hello&dimension_type=size&range=4h' ${header}
 
-Look around, or open ${address}/docs in a browser:
+Look around, or open ${address}/dashboard or ${address}/docs in a browser:
   curl '${address}/'
 `;
 }

@@ -38,6 +38,23 @@ export function madeUpPeople(): Record<string, unknown>[] {
   }));
 }
 
+/** Messages of each stream, in the form that `/collect/json` takes: all people use the web, some the app, some open e-mails. */
+export function madeUpMessages(): [stream: string, messages: Record<string, unknown>[]][] {
+  const people = madeUpPeople();
+  const some = (stream: string, share: number) =>
+    people
+      .filter((_, index) => chance(stream, index) < share)
+      .map(({ _uid, email }) => ({ _uid, email, [`last_${stream}`]: "today" }));
+  return [
+    ["web", people],
+    ["mobile", some("mobile", 0.36)],
+    ["email", [...some("email", 0.2), ...madeUpLeavers.map((email) => ({ email }))]],
+  ];
+}
+
+/** Made-up people who want to be forgotten. They belong to no segment. */
+export const madeUpLeavers = ["leaver-1@example.com", "leaver-2@example.com"];
+
 /** Made-up people who are in every one of these segments. */
 export function membersOf(...ids: readonly string[]): number {
   return madeUpPeople().filter(({ segments }) => ids.every((id) => (segments as string[]).includes(id))).length;

@@ -1,16 +1,16 @@
 import { Command } from "commander";
 import { StartError } from "../errors.js";
-import { madeUpExperiences, madeUpPeople, madeUpSegments, madeUpSeries } from "./made-up-data.js";
+import { madeUpExperiences, madeUpLeavers, madeUpMessages, madeUpSegments, madeUpSeries } from "./made-up-data.js";
 import { withProgress } from "./progress.js";
 import { runCommand } from "./run-command.js";
 import { serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
 
-/** People of one request. */
-const PEOPLE = 200;
+/** Messages of one request. */
+const MESSAGES = 200;
 
 const command = new Command("seed")
   .description(
-    "Fills a running service with made-up segments, experiences, streams and people, through its API. Safe to repeat.",
+    "Fills a running service with made-up segments, experiences, streams and people, through its API, and erases two of the people. Safe to repeat.",
   )
   .option("--url <address>", URL_HELP)
   .option("--weeks <n>", "weeks of metrics, up to now", "4");
@@ -25,7 +25,6 @@ await runCommand(command, async () => {
 async function seed(url: string, weeks: number, now: number): Promise<void> {
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const client = serviceClient(url, process.env.ENTITY_METRICS_KEY, say);
-  const people = madeUpPeople();
   const requests: (() => Promise<unknown>)[] = [
     ...madeUpSegments.map(
       ({ id, name }) =>
@@ -39,8 +38,10 @@ async function seed(url: string, weeks: number, now: number): Promise<void> {
     ),
     ...madeUpSeries(weeks, now).map((block) => () => client.writePoints(block)),
   ];
-  for (let from = 0; from < people.length; from += PEOPLE)
-    requests.push(() => client.collect("web", people.slice(from, from + PEOPLE)).next());
+  for (const [stream, messages] of madeUpMessages())
+    for (let from = 0; from < messages.length; from += MESSAGES)
+      requests.push(() => client.collect(stream, messages.slice(from, from + MESSAGES)).next());
+  for (const email of madeUpLeavers) requests.push(() => client.erase("user", "email", email));
 
   await withProgress("made-up data", { unit: "requests", total: requests.length }, async (progress) => {
     for (const [index, request] of requests.entries()) {
