@@ -1,15 +1,15 @@
 import { createWriteStream, renameSync, rmSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { Argument, Command } from "commander";
+import { Command } from "commander";
 import { InterruptedError, onInterrupt, runCommand, UsageError } from "./run-command.js";
 import { serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
 
-const command = new Command("export")
+const command = new Command("npm run export --")
   .description("Writes everything that a running service keeps about one person, as lines of JSON.")
-  .addArgument(new Argument("<table>", "table of the entity, such as user"))
-  .addArgument(new Argument("<field>", "identity field, such as email"))
-  .addArgument(new Argument("[value]", "the identity; read from stdin when it is absent or -"))
+  .requiredOption("--table <table>", "table of the entity, such as user")
+  .requiredOption("--field <field>", "identity field, such as email")
+  .option("--value <value>", "the identity; read from stdin when it is absent or -", "-")
   .option("--out <file>", "file for the lines (default: stdout); it is there only when the export is whole")
   .option("--url <address>", URL_HELP)
   .addHelpText(
@@ -18,13 +18,20 @@ const command = new Command("export")
 The API key (scope entity:export) is read from ENTITY_METRICS_KEY.
 
 An identity from stdin stands in no history of a shell and in no list of processes:
-  npm run export -- user email --out ada.ndjson < identity.txt
+  npm run export -- --table user --field email --out ada.ndjson < identity.txt
 Exit codes: 0 done, the last line { "type": "end" } came; 1 failed; 2 wrong usage; 130 interrupted.`,
   );
 
+interface Options {
+  readonly table: string;
+  readonly field: string;
+  readonly value: string;
+  readonly out?: string;
+  readonly url?: string;
+}
+
 await runCommand(command, async () => {
-  const [table = "", field = "", given = "-"] = command.args;
-  const { out, url } = command.opts<{ out?: string; url?: string }>();
+  const { table, field, value: given, out, url } = command.opts<Options>();
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const client = serviceClient(serviceUrl(url, process.env), process.env.ENTITY_METRICS_KEY, say);
   const value = given === "-" ? (await text(process.stdin)).trim() : given;

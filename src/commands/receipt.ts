@@ -10,7 +10,7 @@ const command = new Command("npm run receipt --")
   .description("Fetches the signed receipt of a completed erasure, or checks one.")
   .addArgument(new Argument("<action>", "what to do").choices(["get", "verify"]))
   .argument("<what>", "get: request id of the erasure; verify: file with a receipt, - is stdin")
-  .option("--jwks <place>", "file or address of the public keys (default: those of the service)")
+  .option("--keys <place>", "file or address of the public keys (default: those of the service)")
   .option("--url <address>", URL_HELP)
   .addHelpText(
     "after",
@@ -18,7 +18,7 @@ const command = new Command("npm run receipt --")
 Examples:
   npm run receipt -- get 0123456789abcdef0123-1700000000 > receipt.jws
   npm run receipt -- verify receipt.jws
-  npm run receipt -- verify receipt.jws --jwks jwks.json
+  npm run receipt -- verify receipt.jws --keys jwks.json
 
 get reads an API key (scope entity:delete) from ENTITY_METRICS_KEY and writes the receipt, alone, to stdout. verify needs
 no key, and with a file of public keys no service; it writes what the receipt says, as JSON, to stdout.
@@ -38,10 +38,10 @@ const words: Readonly<Record<number, string>> = {
 
 await runCommand(command, async () => {
   const [action, what = ""] = command.args;
-  const { jwks, url } = command.opts<{ jwks?: string; url?: string }>();
-  if (action === "get" && jwks !== undefined) throw new UsageError("--jwks goes with verify");
+  const { keys, url } = command.opts<{ keys?: string; url?: string }>();
+  if (action === "get" && keys !== undefined) throw new UsageError("--keys goes with verify");
   const address = serviceUrl(url, process.env);
-  const text = action === "get" ? await getReceipt(address, what) : await verifyReceipt(address, what, jwks);
+  const text = action === "get" ? await getReceipt(address, what) : await verifyReceipt(address, what, keys);
   process.stdout.write(`${text}\n`);
   return 0;
 });

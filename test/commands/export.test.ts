@@ -33,10 +33,17 @@ describe("the export command", function () {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line).type);
+  const of = (value?: string) => [
+    "--table",
+    "user",
+    "--field",
+    "email",
+    ...(value === undefined ? [] : ["--value", value]),
+  ];
   const whole = ["profile", "message", "message", "end"];
 
   it("writes the lines of the service to stdout", async () => {
-    const { code, out, err } = await runToEnd("export", ["user", "email", "ada@example.com", "--url", service.url]);
+    const { code, out, err } = await runToEnd("export", [...of("ada@example.com"), "--url", service.url]);
     expect({ code, err }).to.deep.equal({ code: 0, err: "" });
     expect(typesIn(out)).to.deep.equal(whole);
     expect(JSON.parse(out.split("\n")[0] ?? "").attributes.city.value).to.equal("Oslo");
@@ -44,7 +51,7 @@ describe("the export command", function () {
 
   it("takes the identity from stdin, and writes a file that its owner alone may read", async () => {
     const file = join(dir, "ada.ndjson");
-    const args = ["--import", "tsx", "src/commands/export.ts", "user", "email", "--out", file, "--url", service.url];
+    const args = ["--import", "tsx", "src/commands/export.ts", ...of(), "--out", file, "--url", service.url];
     const env = { ...process.env, ENTITY_METRICS_KEY: adminKey };
     const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["pipe", "inherit", "inherit"] });
     child.stdin.end("ada@example.com\n");
@@ -61,7 +68,7 @@ describe("the export command", function () {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const file = join(dir, "cut.ndjson");
-    const { code, err } = await runToEnd("export", ["user", "email", "x", "--out", file, "--url", url]);
+    const { code, err } = await runToEnd("export", [...of("x"), "--out", file, "--url", url]);
     server.close();
     expect(code).to.equal(1);
     expect(err).to.match(/^The export is not whole: .*\n$/);
@@ -70,7 +77,7 @@ describe("the export command", function () {
   });
 
   it("says in a line that no entity has the identity, without repeating it", async () => {
-    const { code, err } = await runToEnd("export", ["user", "email", "eve@example.com", "--url", service.url]);
+    const { code, err } = await runToEnd("export", [...of("eve@example.com"), "--url", service.url]);
     expect(code).to.equal(1);
     expect(err).to.match(/^The service answered 404: Not Found\n$/);
   });

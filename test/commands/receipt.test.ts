@@ -43,14 +43,14 @@ describe("the receipt command", () => {
     const keys = file("jwks.json", await (await service.fetch("/.well-known/jwks.json", { key: null })).text());
     const nowhere = { ENTITY_METRICS_URL: "http://127.0.0.1:9" };
     for (const place of [keys, `${service.url}/.well-known/jwks.json`]) {
-      const { code, err } = await run(["verify", receipt, "--jwks", place], nowhere);
+      const { code, err } = await run(["verify", receipt, "--keys", place], nowhere);
       expect({ code, err }, place).to.deep.equal({ code: 0, err: "The receipt is valid\n" });
     }
     const changed = file(
       "changed.jws",
       readFileSync(receipt, "utf8").replace(/\.(.)/, (_, c) => (c === "e" ? ".f" : ".e")),
     );
-    const refused = await run(["verify", changed, "--jwks", keys], nowhere);
+    const refused = await run(["verify", changed, "--keys", keys], nowhere);
     expect({ code: refused.code, out: refused.out }).to.deep.equal({ code: 1, out: "" });
     expect(refused.err).to.match(/^The receipt is not valid: its signature is wrong.+\n$/);
   });
@@ -59,7 +59,7 @@ describe("the receipt command", () => {
     ["no action", () => [], {}, 2, /missing required argument/],
     ["an unknown action", () => ["make", "x"], {}, 2, /choices are get, verify/i],
     ["no request id", () => ["get"], {}, 2, /missing required argument/],
-    ["public keys to get with", () => ["get", completed, "--jwks", "x"], {}, 2, /^--jwks goes with verify$/m],
+    ["public keys to get with", () => ["get", completed, "--keys", "x"], {}, 2, /^--keys goes with verify$/m],
     ["an address that is none", () => ["get", completed, "--url", "x"], {}, 2, /^--url is not an http address$/m],
     ["no key", () => ["get", completed], { ENTITY_METRICS_KEY: "" }, 1, /^ENTITY_METRICS_KEY is not set/],
     ["a wrong key", () => ["get", completed], { ENTITY_METRICS_KEY: "em_a_b" }, 1, /does not know the key/],
@@ -73,8 +73,8 @@ describe("the receipt command", () => {
     ["no service", () => ["get", completed, "--url", "http://127.0.0.1:9"], {}, 1, /^There is no service at/],
     ["no file", () => ["verify", join(dir, "none")], {}, 1, /cannot be read \(ENOENT\)$/m],
     ["a file that is no receipt", () => ["verify", file("x", "x")], {}, 1, /not valid: it is not a JWS$/m],
-    ["keys that are not JSON", () => ["verify", file("x", "x"), "--jwks", file("y", "y")], {}, 1, /is not JSON$/m],
-    ["a file without keys", () => ["verify", file("x", "x"), "--jwks", file("y", "[]")], {}, 1, /holds no public keys/],
+    ["keys that are not JSON", () => ["verify", file("x", "x"), "--keys", file("y", "y")], {}, 1, /is not JSON$/m],
+    ["a file without keys", () => ["verify", file("x", "x"), "--keys", file("y", "[]")], {}, 1, /holds no public keys/],
   ];
   for (const [name, args, environment, code, words] of wrong) {
     it(`ends with ${code} for ${name}, and says why on stderr`, async () => {
@@ -87,6 +87,6 @@ describe("the receipt command", () => {
   it("explains itself", async () => {
     const { code, out } = await run(["--help"]);
     expect(code).to.equal(0);
-    expect(out).to.include("verify").and.include("--jwks").and.include("ENTITY_METRICS_KEY");
+    expect(out).to.include("verify").and.include("--keys").and.include("ENTITY_METRICS_KEY");
   });
 });
