@@ -75,6 +75,8 @@ describe("the dashboard in Chromium", function () {
           await page.emulateMedia({ colorScheme });
           await page.setViewportSize({ width, height: 900 });
           expect(await sideways(page), `${width} px`).to.equal(0);
+          const fits = "[...document.querySelectorAll('.drawing')].every((one) => one.scrollWidth <= one.clientWidth)";
+          await until("the charts are drawn anew", () => page.evaluate<boolean>(fits));
           expect(await axeFindings(page), colorScheme).to.deep.equal([]);
         }
         expect(errors).to.deep.equal([]);
