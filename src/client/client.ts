@@ -214,7 +214,7 @@ export function createClient(options: ClientOptions) {
     jwks: async (options?: CallOptions) =>
       (await (await send({ method: "GET", path: "/.well-known/jwks.json" }, options)).json()) as PublicKeys,
 
-    /** Asks for the erasure of whoever has the identity, known or not. Scope `entity:delete`. */
+    /** Asks for the erasure of the entity that has the identity, known or not. Scope `entity:delete`. */
     erase: (table: string, field: string, value: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "DELETE", path: `/api/entity${at(table, field, value)}` }, options),
 

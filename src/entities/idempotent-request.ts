@@ -49,7 +49,7 @@ export class RepeatableRun {
     const id = parts.hashRequest(name);
     const arrival = parts.arrivals();
     const before = await parts.idempotency.begin(id, owner, arrival, arrival + LEASE_MS).catch((error) => {
-      // It may be taken all the same: then nobody else would get it until the lease ends.
+      // It may be taken all the same: then no other request would get it until the lease ends.
       void letGo(parts.idempotency, id, owner);
       throw error;
     });

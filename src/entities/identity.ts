@@ -20,7 +20,7 @@ export function identityField(table: Table, name: string): IdentityField | undef
 
 /**
  * The identity that a value stands for, in its field's normal form, at most `maxBytes` long. A number counts as its
- * canonical text. Refused is what is not a text or a safe integer, what is empty, and what stands for nobody.
+ * canonical text. Refused is what is not a text or a safe integer, what is empty, and what identifies no one.
  */
 export function identityOf(table: Table, field: IdentityField, raw: unknown, maxBytes: number): Identity {
   const refuse = (code: string, message: string) => invalid(code, field.name, message);
@@ -61,5 +61,5 @@ const normalForms: Record<NormalForm, (value: string) => string> = {
   email: (value) => value.normalize("NFC").trim().toLowerCase().normalize("NFC"),
 };
 
-/** Control characters and lone surrogates: no address of ours can name such a value, so nobody could be read or erased by it. */
+/** Control characters and lone surrogates: no address of ours can name such a value, so no entity could be read or erased by it. */
 const UNREADABLE = /\p{Cc}|\p{Cs}/u;

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.js";
 import { type ApiKey, type KeyStore, keyIdOf, type Scope, scopes } from "./api-key.js";
 
-/** Whoever holds a valid key. */
+/** The holder of a valid key. */
 export interface Caller {
   /** Id of the key; `admin` for the one of the configuration. */
   readonly keyId: string;
@@ -20,7 +20,7 @@ const BELIEVED_MS = 3000;
 const REMEMBERED = 10_000;
 
 /**
- * Says who holds a key, undefined for nobody: unknown, wrong secret and revoked alike. Keys are found by id and compared
+ * Says who holds a key, undefined where no one does: unknown, wrong secret and revoked alike. Keys are found by id and compared
  * by digest in constant time. `adminKey` is valid with every scope.
  */
 export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock): VerifyKey {

@@ -72,7 +72,7 @@ export function requestOf({ _id: id, arrival, done, digest, finished, tally }: R
   return { id, arrival, done, digest, finished, tally };
 }
 
-/** False: somebody else was first. */
+/** False: another request was first. */
 async function isInserted(insert: Promise<unknown>): Promise<boolean> {
   try {
     await insert;

@@ -20,7 +20,7 @@ import { plans } from "./index.js";
 import { marks, textOf, textOnce } from "./marks.js";
 import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
 
-/** How long one write or read may take, ms: nobody waits for an answer. */
+/** How long one write or read may take, ms: no request waits for it. */
 const DEADLINE_MS = 300_000;
 
 /** Opens both databases, to fill them. */
