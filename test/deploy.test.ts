@@ -129,12 +129,16 @@ describe("the files in deploy", () => {
         const seen = ask("GET", "/api/entity/user/_uid/ada-in-a-path", "application/json");
         seen.end();
         expect(JSON.parse((await body(seen)).text).data).to.deep.include({ _uid: "ada-in-a-path", city: "London" });
-        await until("the requests are in the log", () => /"status":200/.test(caddy.log()));
+        await service.stop();
+        const failed = ask("GET", "/api/entity/user/_uid/ada-in-a-path", "application/json");
+        failed.end();
+        expect((await body(failed)).status).to.be.within(502, 503);
+        await until("the requests are in the log", () => /"status":50[23]/.test(caddy.log()));
+        expect(caddy.log()).to.match(/"level":"error"/);
         expect(caddy.log()).to.not.contain("ada-in-a-path");
         expect(caddy.log()).to.not.contain(adminKey);
       } finally {
         await caddy.stop();
-        await service.stop();
       }
     });
   });
