@@ -113,8 +113,8 @@ export function createClient(options: ClientOptions) {
 
     /** Whether the service can work, and its stores; needs no key. It resolves, too, when the service says that it is not ready. */
     async ready(options?: CallOptions): Promise<Readiness> {
-      return send({ method: "GET", path: "/ready" }, options).then(
-        async (response) => ((await response.json()) as { data: Readiness }).data,
+      return send({ method: "GET", path: "/ready", once: true }, options).then(
+        async (response) => ((await jsonOf(response)) as { data: Readiness }).data,
         (error) => {
           if (error instanceof ApiError && error.status === 503 && error.data !== undefined)
             return error.data as Readiness;
@@ -151,7 +151,7 @@ export function createClient(options: ClientOptions) {
         { method: "GET", path: `/api/entity${at(table, field, value)}${text(query)}` },
         options,
       );
-      const { data, meta } = (await response.json()) as Answer<typeof entityAnswer>;
+      const { data, meta } = (await jsonOf(response)) as Answer<typeof entityAnswer>;
       return { data, ...(meta === undefined ? {} : { meta }) } as EntityAnswer;
     },
 
@@ -212,7 +212,7 @@ export function createClient(options: ClientOptions) {
 
     /** The public keys that receipts are checked with (RFC 7517). Needs no key. */
     jwks: async (options?: CallOptions) =>
-      (await (await send({ method: "GET", path: "/.well-known/jwks.json" }, options)).json()) as PublicKeys,
+      (await jsonOf(await send({ method: "GET", path: "/.well-known/jwks.json" }, options))) as PublicKeys,
 
     /** Asks for the erasure of the entity that has the identity, known or not. Scope `entity:delete`. */
     erase: (table: string, field: string, value: string, options?: CallOptions) =>
@@ -240,7 +240,7 @@ function calls(send: Send) {
     },
     /** The items of every page, each page asked for when its first item is wanted. */
     async *pages<T>(path: string, query: Query, options: CallOptions): AsyncGenerator<T, void, void> {
-      for (let after: string | undefined; ; ) {
+      for (let { after } = query; ; ) {
         const page = await envelope<T[]>({ method: "GET", path: `${path}${text({ ...query, after })}` }, options);
         yield* page.data;
         if (page.meta?.next == null) return;
@@ -248,7 +248,8 @@ function calls(send: Send) {
       }
     },
     async *lines<T>(sent: Sent, options?: CallOptions): AsyncGenerator<T, void, void> {
-      yield* readLines<T>(await send({ ...sent, accept: "application/x-ndjson", stream: true }, options));
+      const response = await send({ ...sent, accept: "application/x-ndjson", stream: true }, options);
+      yield* readLines<T>(response, options?.signal);
     },
   };
 }

@@ -1,22 +1,34 @@
 import { NotReached } from "./request.js";
 
-/** The values of a response of NDJSON, one after the other as they come. Leaving the loop ends the response. */
-export async function* readLines<T>(response: Response): AsyncGenerator<T, void, void> {
+/**
+ * The values of a response of NDJSON, one after the other as they come. Leaving the loop ends the response. Rejects with the reason of the signal,
+ * and with `NotReached` when the response breaks off, in the middle of a line too.
+ */
+export async function* readLines<T>(response: Response, signal?: AbortSignal): AsyncGenerator<T, void, void> {
   const decoder = new TextDecoder();
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   let rest = "";
   try {
     for (;;) {
       const { value, done } = await reader.read().catch((error) => {
-        throw error?.name === "AbortError" ? error : new NotReached("The response broke off", { cause: error });
+        throw signal?.aborted ? signal.reason : new NotReached("The response broke off", { cause: error });
       });
       const lines = (rest + decoder.decode(value, { stream: !done })).split("\n");
       rest = done ? "" : (lines.pop() ?? "");
-      for (const line of lines) if (line !== "") yield JSON.parse(line) as T;
+      for (const line of lines) if (line !== "") yield parsed<T>(line);
       if (done) return;
     }
   } finally {
     await reader.cancel().catch(() => {});
+  }
+}
+
+/** What is wrong with a line is not said: it may hold a piece of a person's data. */
+function parsed<T>(line: string): T {
+  try {
+    return JSON.parse(line) as T;
+  } catch {
+    throw new NotReached("The response broke off in the middle of a line");
   }
 }
 

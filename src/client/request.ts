@@ -61,6 +61,8 @@ export interface Sent {
   readonly body?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly accept?: string;
+  /** Whether it is not sent again, whatever comes of it. */
+  readonly once?: boolean;
   /** Whether the body is handed out as it comes; otherwise it is read first, and a response that breaks off is asked for again. */
   readonly stream?: boolean;
 }
@@ -81,7 +83,7 @@ export function sender({
   fetch: ask = fetch,
 }: ClientOptions): Send {
   const base = url.replace(/\/+$/, "");
-  return async ({ method, path, type, body, headers, accept = "application/json", stream }, { signal } = {}) => {
+  return async ({ method, path, type, body, headers, accept = "application/json", once, stream }, { signal } = {}) => {
     for (let tried = 1; ; tried++) {
       const held = typeof key === "function" ? key() : key;
       const init: RequestInit = {
@@ -104,7 +106,7 @@ export function sender({
         });
       if (outcome instanceof Response) return outcome;
       const wait = waitAfter(outcome, tried, longestWaitMs);
-      if (tried >= tries || wait === undefined || wait > longestWaitMs) throw outcome;
+      if (once === true || tried >= tries || wait === undefined || wait > longestWaitMs) throw outcome;
       onRetry(outcome, wait);
       await pause(wait, signal);
     }

@@ -40,8 +40,8 @@ await runCommand(command, async () => {
   const [action, what = ""] = command.args;
   const { keys, url } = command.opts<{ keys?: string; url?: string }>();
   if (action === "get" && keys !== undefined) throw new UsageError("--keys goes with verify");
-  const address = serviceUrl(url, process.env);
-  const text = action === "get" ? await getReceipt(address, what) : await verifyReceipt(address, what, keys);
+  const address = () => serviceUrl(url, process.env);
+  const text = action === "get" ? await getReceipt(address(), what) : await verifyReceipt(address, what, keys);
   process.stdout.write(`${text}\n`);
   return 0;
 });
@@ -54,9 +54,9 @@ async function getReceipt(url: string, id: string): Promise<string> {
   return said(url, (client) => client.receipt(id), key);
 }
 
-async function verifyReceipt(url: string, file: string, jwks: string | undefined): Promise<string> {
+async function verifyReceipt(address: () => string, file: string, jwks: string | undefined): Promise<string> {
   const receipt = readText(file).trim();
-  const { keys } = (jwks === undefined ? await said(url, (client) => client.jwks()) : await readKeys(jwks)) ?? {};
+  const { keys } = (jwks === undefined ? await said(address(), (client) => client.jwks()) : await readKeys(jwks)) ?? {};
   if (!Array.isArray(keys)) throw new StartError(`${jwks} holds no public keys (a JSON object with keys)`);
   const checked = checkJws(receipt, keys);
   if ("issue" in checked) throw new StartError(`The receipt is not valid: ${checked.issue}`);
@@ -102,6 +102,8 @@ async function said<T>(
       throw new StartError(`There is no service at ${origin}: start it, or name another address (--url)`);
     }
     if (!(error instanceof ApiError)) throw error;
-    throw new StartError(words[error.status] ?? `${origin} answered ${error.status}: ${error.message}`);
+    throw new StartError(
+      (key === undefined ? undefined : words[error.status]) ?? `${origin} answered ${error.status}: ${error.message}`,
+    );
   }
 }

@@ -188,6 +188,31 @@ describe("the client and a service that cannot answer", () => {
     expect(error).to.be.instanceOf(NotReached).that.has.property("cause");
   });
 
+  it("says that a response of lines broke off, also in the middle of a line, and repeats nothing of it", async () => {
+    answer = (_, response) => response.end('{"type":"profile"}\n{"type":"message","body":{"city":"Lon');
+    const readAll = async () => {
+      for await (const line of createClient({ url }).exportEntity("user", "_uid", "x"))
+        expect(line).to.deep.equal({ type: "profile" });
+    };
+    const error = await errorOf(readAll());
+    expect(error).to.be.instanceOf(NotReached);
+    expect(String((error as Error).stack)).to.not.contain("Lon");
+  });
+
+  it("says what is not ready at once, and goes on with a list where it is told to", async () => {
+    const data = { ready: false, degraded: true, stores: [] };
+    answer = (_, response) => response.writeHead(503, { "retry-after": "5" }).end(JSON.stringify({ data, errors: [] }));
+    expect(await createClient({ url }).ready()).to.deep.equal(data);
+    expect(asked).to.equal(1);
+    answer = (request, response) => {
+      expect(request.url).to.equal("/api/segment?after=m");
+      ready(request, response);
+    };
+    for await (const _ of createClient({ url }).segments({ after: "m" })) expect.fail("there is none");
+    answer = (_, response) => response.end("<html>a page of a proxy</html>");
+    expect(await errorOf(createClient({ url }).entity("user", "_uid", "x"))).to.be.instanceOf(NotReached);
+  });
+
   it("ends a request, and the wait for another try, by the caller's signal", async () => {
     const stop = new AbortController();
     answer = (_, response) => {
