@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
-import { ServiceError } from "../../errors.js";
+import { invalid, ServiceError } from "../../errors.js";
 import { errorEnvelope, fetchPage, listQuery, oneOf, PageMeta, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { timeText } from "../time.js";
@@ -61,7 +61,10 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): 
       },
       query: listingQuery,
       responses: { 200: success("DeletionsAnswer", Type.Array(ListedDeletion), { meta: PageMeta }) },
-      async handler({ query: { state, after, limit } }) {
+      async handler({ query: { state, completed, after, limit } }) {
+        if (completed !== undefined && state !== "open") {
+          throw invalid("not_listed", "completed", `completed=false contradicts state=${state}`);
+        }
         const { items, meta } = await fetchPage(
           { limit, ...(after === undefined ? {} : { after }) },
           async (before, most) =>
