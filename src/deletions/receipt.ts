@@ -8,13 +8,12 @@ import {
   randomBytes,
 } from "node:crypto";
 import { type PublicKey, publicKeyOf, signJws } from "../formats/jws.js";
-import type { Deletion } from "./deletion.js";
 import type { Ledger } from "./ports.js";
 
 /** Proofs that deletions are completed. */
 export interface Receipts {
-  /** The receipt of a completed deletion: a JWS (RFC 7515, compact, EdDSA). It holds no identity. */
-  sign(deletion: Deletion): Promise<string>;
+  /** A JWS (RFC 7515, compact, EdDSA) over these claims, as JSON, with the name and version of the service. */
+  sign(claims: object): Promise<string>;
   publicKey(): Promise<PublicKey>;
 }
 
@@ -39,29 +38,11 @@ export function receipts({ ledger, pepper, version }: ReceiptParts): Receipts {
   };
 
   return {
-    async sign(deletion) {
-      return signJws(claimsOf(deletion, version), await privateKey());
+    async sign(claims) {
+      return signJws({ ...claims, service: "entity-metrics", version }, await privateKey());
     },
 
     publicKey: async () => publicKeyOf(await privateKey()),
-  };
-}
-
-function claimsOf(
-  { requestId, acceptedAt, cutOff, completedAt = Number.NaN, targets, times }: Deletion,
-  version: string,
-) {
-  return {
-    request_id: requestId,
-    accepted_at: timeText(acceptedAt),
-    cut_off: timeText(cutOff),
-    completed_at: timeText(completedAt),
-    targets: targets.map((name) => {
-      const verifiedAt = times[name]?.verifiedAt;
-      return { name, verified_at: verifiedAt === undefined ? null : timeText(verifiedAt) };
-    }),
-    service: "entity-metrics",
-    version,
   };
 }
 
@@ -92,8 +73,4 @@ function unwrapped(text: string, pepper: Uint8Array): Buffer {
 
 function wrappingKey(pepper: Uint8Array): Buffer {
   return Buffer.from(hkdfSync("sha256", pepper, "", "receipts of deletions", 32));
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
 }

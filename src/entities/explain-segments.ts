@@ -32,16 +32,18 @@ export function explainSegments({ entities, history, segments, hashIdentity }: E
     if (entity === undefined) return undefined;
     const { statements } = entity.memberships;
     const ids = segmentsIn(entity.memberships);
-    const arrivals = [...new Set(ids.flatMap((id) => statements.get(id)?.arrival ?? []))];
+    const said = new Map(
+      ids.flatMap((id) => statements.get(id) ?? []).map((one) => [`${one.arrival} ${one.position}`, one]),
+    );
     const [names, messages] = await Promise.all([
       segments.names(ids),
-      history.at([entity.id, ...entity.joined], arrivals),
+      history.at([entity.id, ...entity.joined], [...said.values()]),
     ]);
     const streams = new Map(messages.map(({ arrival, position, stream }) => [`${arrival} ${position}`, stream]));
     return ids.flatMap((id) => {
-      const said = statements.get(id);
-      if (said === undefined) return [];
-      const { time, arrival, position } = said;
+      const statement = statements.get(id);
+      if (statement === undefined) return [];
+      const { time, arrival, position } = statement;
       return [{ id, name: names.get(id) ?? id, since: time, arrival, stream: streams.get(`${arrival} ${position}`) }];
     });
   };

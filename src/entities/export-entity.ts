@@ -1,5 +1,5 @@
 import type { StoredEntity } from "./entity.js";
-import { decodeDocument } from "./entity-document.js";
+import { decodeDocument, type Json } from "./entity-document.js";
 import type { HashIdentity, Identity } from "./identity.js";
 import { segmentsIn } from "./memberships.js";
 import { decodeMessage } from "./message.js";
@@ -17,8 +17,29 @@ export interface ExportParts {
   readonly hashIdentity: HashIdentity;
 }
 
-/** Everything that is kept about the entity that an identity leads to, line by line; undefined when there is none, or it is being erased. */
-export type ExportEntity = (table: Table, identity: Identity) => Promise<AsyncIterable<object> | undefined>;
+/** A piece of what is kept about an entity. Times are Unix ms. */
+export type Exported = ExportedProfile | ExportedMessage | { readonly type: "end"; readonly messages: number };
+
+export interface ExportedProfile {
+  readonly type: "profile";
+  readonly table: string;
+  /** Values by field. */
+  readonly identities: Readonly<Record<string, readonly string[]>>;
+  readonly attributes: readonly { readonly name: string; readonly value: Json; readonly at: number }[];
+  readonly segments: readonly { readonly id: string; readonly name: string; readonly since: number }[];
+}
+
+export interface ExportedMessage {
+  readonly type: "message";
+  readonly stream: string;
+  readonly time: number;
+  readonly arrival: number;
+  /** As it was sent. */
+  readonly body: unknown;
+}
+
+/** Everything that is kept about the entity that an identity leads to, piece by piece; undefined when there is none, or it is being erased. */
+export type ExportEntity = (table: Table, identity: Identity) => Promise<AsyncIterable<Exported> | undefined>;
 
 /** Exporting from these stores. */
 export function exportEntity(parts: ExportParts): ExportEntity {
@@ -33,7 +54,7 @@ export function exportEntity(parts: ExportParts): ExportEntity {
  * The profile, its messages by arrival, then a last line that counts them. It ends without the last line when the profile is erased or merged
  * meanwhile: nothing is handed out that was read before it was known to be live still.
  */
-async function* linesOf(parts: ExportParts, entity: StoredEntity, profile: object): AsyncGenerator<object> {
+async function* linesOf(parts: ExportParts, entity: StoredEntity, profile: ExportedProfile): AsyncGenerator<Exported> {
   yield profile;
   let messages = 0;
   for await (const page of messagePages(parts.history, [entity.id, ...entity.joined])) {
@@ -43,19 +64,16 @@ async function* linesOf(parts: ExportParts, entity: StoredEntity, profile: objec
       const bytes = plain[index];
       if (bytes === undefined) return;
       messages += 1;
-      yield {
-        type: "message",
-        stream,
-        event_time: timeText(time),
-        received_at: timeText(arrival),
-        body: decodeMessage(bytes),
-      };
+      yield { type: "message", stream, time, arrival, body: decodeMessage(bytes) };
     }
   }
   if (await isStill(parts, entity)) yield { type: "end", messages };
 }
 
-async function profileLine({ sealing, segments }: ExportParts, entity: StoredEntity): Promise<object | undefined> {
+async function profileLine(
+  { sealing, segments }: ExportParts,
+  entity: StoredEntity,
+): Promise<ExportedProfile | undefined> {
   const { id, table, sealed, memberships } = entity;
   const ids = segmentsIn(memberships);
   const [[plain], names] = await Promise.all([sealing.open([{ entity: id, sealed }]), segments.names(ids)]);
@@ -67,15 +85,13 @@ async function profileLine({ sealing, segments }: ExportParts, entity: StoredEnt
     type: "profile",
     table,
     identities: Object.fromEntries(values),
-    attributes: Object.fromEntries(
-      [...attributes].flatMap(([name, { stamp, value }]) =>
-        value === undefined ? [] : [[name, { value, at: timeText(stamp.time) }]],
-      ),
+    attributes: [...attributes].flatMap(([name, { stamp, value }]) =>
+      value === undefined ? [] : [{ name, value, at: stamp.time }],
     ),
     segments: ids.map((segment) => ({
       id: segment,
       name: names.get(segment) ?? segment,
-      since: timeText(memberships.statements.get(segment)?.time ?? 0),
+      since: memberships.statements.get(segment)?.time ?? 0,
     })),
   };
 }
@@ -84,8 +100,4 @@ async function profileLine({ sealing, segments }: ExportParts, entity: StoredEnt
 async function isStill({ entities }: ExportParts, { id, joined }: StoredEntity): Promise<boolean> {
   const now = (await entities.load([id])).get(id);
   return now !== undefined && now.joined.length === joined.length;
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
 }

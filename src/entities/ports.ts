@@ -103,7 +103,7 @@ export interface HistoryMessage {
   readonly sealed: Uint8Array;
 }
 
-/** Where a message stands among those of its entity. */
+/** When a message arrived: two processes may give the same place to two messages. */
 export type Place = Pick<HistoryMessage, "arrival" | "position">;
 
 /** PORT. The archive of messages. `EntityStore.commit` adds to it. What was counted for a stream stays counted. */
@@ -116,12 +116,16 @@ export interface History {
   holds(entities: readonly EntityId[]): Promise<boolean>;
   /** How many messages of these entities are kept of each stream. */
   countByStream(entities: readonly EntityId[]): Promise<Map<string, number>>;
-  /** Messages of one entity in the order of arrival and position, after a place, at most `limit`. */
-  page(entity: EntityId, after: Place | undefined, limit: number): Promise<HistoryMessage[]>;
-  /** What made messages of these entities that arrived at one of these moments; those that are not kept any more are left out. */
+  /** Messages of one entity in the order of arrival, position and id, after one of them, at most `limit`. */
+  page(
+    entity: EntityId,
+    after: (Place & Pick<HistoryMessage, "id">) | undefined,
+    limit: number,
+  ): Promise<HistoryMessage[]>;
+  /** Messages of these entities at these places; those that are not kept any more are left out. */
   at(
     entities: readonly EntityId[],
-    arrivals: readonly number[],
+    places: readonly Place[],
   ): Promise<(Place & Pick<HistoryMessage, "stream" | "time">)[]>;
   /** Removes messages that arrived before `before` (retention). Safe to repeat. */
   expire(before: number): Promise<void>;

@@ -92,23 +92,43 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(await history.page(id, undefined, 9)).to.deep.equal([]);
     });
 
-    it("counts the messages of entities by stream, and finds them by arrival", async () => {
-      const one = await kept({ arrival: 1 }, { arrival: 2, stream: "app" });
-      const two = await kept({ arrival: 3 });
+    it("hands out each of two messages at the same place, on whichever side of a page they stand", async () => {
+      const { id, ids } = await kept(...Array.from({ length: 3 }, () => ({ arrival: 7, position: 0 })));
+      const { history } = opened.stores;
+      const found: string[] = [];
+      for (let last: HistoryMessage | undefined; ; ) {
+        [last] = await history.page(id, last, 1);
+        if (last === undefined) break;
+        found.push(last.id);
+      }
+      expect(found).to.deep.equal([...ids].sort());
+    });
+
+    it("counts the messages of entities by stream, and finds them by their places alone", async () => {
+      const one = await kept(
+        { arrival: 1, position: 0 },
+        { arrival: 1, position: 1 },
+        { arrival: 2, position: 0, stream: "app" },
+      );
+      const two = await kept({ arrival: 3, position: 0 });
       await kept({ arrival: 1 });
       const { history } = opened.stores;
       expect([...(await history.countByStream([one.id, two.id]))].sort()).to.deep.equal([
         ["app", 1],
-        ["web", 2],
+        ["web", 3],
       ]);
       expect(await history.countByStream([])).to.deep.equal(new Map());
-      const found = await history.at([one.id, two.id], [1, 3, 9]);
+      const found = await history.at(
+        [one.id, two.id],
+        [1, 3, 9].map((arrival) => ({ arrival, position: 0 })),
+      );
       const places = found.map(({ stream, arrival, position }) => ({ stream, arrival, position }));
       const wanted = [one.messages[0], two.messages[0]] as HistoryMessage[];
       expect(places).to.have.deep.members(
         wanted.map(({ stream, arrival, position }) => ({ stream, arrival, position })),
       );
-      expect(await history.at([], [1])).to.deep.equal([]);
+      expect(await history.at([], [{ arrival: 1, position: 0 }])).to.deep.equal([]);
+      expect(await history.at([one.id], [])).to.deep.equal([]);
     });
   });
 }

@@ -14,7 +14,9 @@ function nested(depth: number): unknown {
 
 describe("a message", () => {
   it("is identities, attributes, segments and a time", () => {
-    expect(parse({ _uid: [1, "1", "b"], email: "A@x.org", name: null, deep: { a: [1] }, at: LONG_AGO })).to.deep.equal({
+    const body = { _uid: [1, "1", "b"], email: "A@x.org", name: null, deep: { a: [1] }, at: LONG_AGO };
+    expect(parse(body)).to.deep.equal({
+      body,
       identities: [
         { field: "_uid", value: "1" },
         { field: "_uid", value: "b" },

@@ -1,9 +1,11 @@
 import { Type } from "@sinclair/typebox";
+import type { Deletion } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import type { Receipts } from "../../deletions/receipt.js";
 import { ServiceError } from "../../errors.js";
 import { done, errorEnvelope } from "../responses.js";
 import { type Route, route } from "../route.js";
+import { timeText } from "../time.js";
 import { foundDeletion } from "./list.js";
 import { RequestId } from "./schemas.js";
 
@@ -53,7 +55,7 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteParts): readonly
         const deletion = await foundDeletion(ledger, params.request_id);
         if (deletion.completedAt === undefined) throw new ServiceError("conflict", "The deletion is not completed yet");
         ctx.set({ "Content-Type": "application/jose", "Cache-Control": "no-store" });
-        ctx.body = Buffer.from(await receipts.sign(deletion));
+        ctx.body = Buffer.from(await receipts.sign(claimsOf(deletion, deletion.completedAt)));
         return undefined;
       },
     }),
@@ -71,4 +73,18 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteParts): readonly
       },
     }),
   ];
+}
+
+/** What a receipt says. It holds no identity. */
+function claimsOf({ requestId, acceptedAt, cutOff, targets, times }: Deletion, completedAt: number) {
+  return {
+    request_id: requestId,
+    accepted_at: timeText(acceptedAt),
+    cut_off: timeText(cutOff),
+    completed_at: timeText(completedAt),
+    targets: targets.map((name) => {
+      const verifiedAt = times[name]?.verifiedAt;
+      return { name, verified_at: verifiedAt === undefined ? null : timeText(verifiedAt) };
+    }),
+  };
 }

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { Type } from "@sinclair/typebox";
 import { type ExplainParts, explainSegments } from "../../entities/explain-segments.js";
-import { type ExportParts, exportEntity } from "../../entities/export-entity.js";
+import { type Exported, type ExportParts, exportEntity } from "../../entities/export-entity.js";
 import type { Tables } from "../../entities/tables.js";
 import { ServiceError } from "../../errors.js";
 import { done, success } from "../responses.js";
@@ -94,13 +94,27 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
 const PIECE = 32_768;
 
 /** The lines as text, many at once: each piece costs a write. */
-async function* texts(lines: AsyncIterable<object>): AsyncGenerator<string> {
+async function* texts(pieces: AsyncIterable<Exported>): AsyncGenerator<string> {
   let piece = "";
-  for await (const line of lines) {
-    piece += `${JSON.stringify(line)}\n`;
+  for await (const one of pieces) {
+    piece += `${JSON.stringify(lineOf(one))}\n`;
     if (piece.length < PIECE) continue;
     yield piece;
     piece = "";
   }
   if (piece !== "") yield piece;
+}
+
+function lineOf(one: Exported): object {
+  if (one.type === "end") return one;
+  if (one.type === "message") {
+    const { type, stream, time, arrival, body } = one;
+    return { type, stream, event_time: timeText(time), received_at: timeText(arrival), body };
+  }
+  const { attributes, segments } = one;
+  return {
+    ...one,
+    attributes: Object.fromEntries(attributes.map(({ name, value, at }) => [name, { value, at: timeText(at) }])),
+    segments: segments.map((segment) => ({ ...segment, since: timeText(segment.since) })),
+  };
 }

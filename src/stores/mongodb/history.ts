@@ -1,7 +1,7 @@
 import { Binary, type Collection, type Db, type ObjectId } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
 import type { EntityId } from "../../entities/entity.js";
-import type { History, HistoryMessage } from "../../entities/ports.js";
+import type { History, HistoryMessage, Place } from "../../entities/ports.js";
 import type { SlotCount, SlotCounts } from "../../metrics/ports.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { Transact } from "./transaction.js";
@@ -12,7 +12,7 @@ export const historyCollections: readonly CollectionPlan[] = [
     indexes: [
       { key: { stream: 1, slot: 1 } },
       { key: { entity: 1, slot: 1 } },
-      { key: { entity: 1, arrival: 1, position: 1 } },
+      { key: { entity: 1, arrival: 1, position: 1, _id: 1 } },
       { key: { arrival: 1 } },
     ],
   },
@@ -71,6 +71,9 @@ export function messageOf(document: MessageDocument): HistoryMessage {
 /** Messages that one transaction of `expire` removes. */
 const AT_ONCE = 1_000;
 
+/** Places that one query looks up. */
+const PLACES_AT_ONCE = 200;
+
 /** The archive of messages, a document each; `commit` adds to it. */
 export function mongoHistory(db: Db, transact: Transact): History {
   const messages = messagesOf(db);
@@ -122,16 +125,26 @@ export function mongoHistory(db: Db, transact: Transact): History {
         after === undefined
           ? {}
           : {
-              $or: [{ arrival: { $gt: after.arrival } }, { arrival: after.arrival, position: { $gt: after.position } }],
+              $or: [
+                { arrival: { $gt: after.arrival } },
+                { arrival: after.arrival, position: { $gt: after.position } },
+                { arrival: after.arrival, position: after.position, _id: { $gt: after.id } },
+              ],
             };
       const from = after === undefined ? {} : { arrival: { $gte: after.arrival } };
       const found = messages.find({ $and: [{ entity, ...from }, later] }, { batchSize: limit + 1 });
-      return (await found.sort({ arrival: 1, position: 1 }).limit(limit).toArray()).map(messageOf);
+      return (await found.sort({ arrival: 1, position: 1, _id: 1 }).limit(limit).toArray()).map(messageOf);
     },
 
-    async at(entities, arrivals) {
-      const found = messages.find({ entity: { $in: [...entities] }, arrival: { $in: [...arrivals] } });
-      return (await found.toArray()).map(messageOf);
+    async at(entities, places) {
+      const projection = { _id: 0, stream: 1, time: 1, arrival: 1, position: 1 } as const;
+      const found: (Place & Pick<HistoryMessage, "stream" | "time">)[] = [];
+      for (let first = 0; first < places.length; first += PLACES_AT_ONCE) {
+        const asked = places.slice(first, first + PLACES_AT_ONCE);
+        const either = asked.map(({ arrival, position }) => ({ entity: { $in: [...entities] }, arrival, position }));
+        found.push(...(await messages.find<(typeof found)[number]>({ $or: either }, { projection }).toArray()));
+      }
+      return found;
     },
 
     ...groupedErasure({
@@ -257,7 +270,7 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
     const { notes: read, arrival } = token as Token;
     await streamsOf(db).updateOne({ _id: stream }, { $max: { lastArrival: arrival } }, { upsert: true });
     const _id = `${slot}/${stream}`;
-    await expired.updateOne({ _id }, { $set: { saved: count }, $setOnInsert: { stream, slot } }, { upsert: true });
+    await expired.updateOne({ _id }, { $max: { saved: count }, $setOnInsert: { stream, slot } }, { upsert: true });
     const { deletedCount } = await notes.deleteMany({ _id: { $in: read } });
     if (deletedCount < read.length) await notes.insertOne({ stream, slot });
   }

@@ -25,8 +25,8 @@ export function marksOf(db: Db): Collection<Mark> {
 }
 
 /** The text under this name; undefined where it was never set. */
-export async function textOf(db: Db, name: string): Promise<string | undefined> {
-  return (await marksOf(db).findOne({ _id: name }))?.text;
+export async function textOf(db: Db, name: string, readConcern?: "majority"): Promise<string | undefined> {
+  return (await marksOf(db).findOne({ _id: name }, readConcern === undefined ? {} : { readConcern }))?.text;
 }
 
 /** Sets the text under this name unless it is set; resolves with the one that is there then, the same for all processes that call at once. */
@@ -35,7 +35,8 @@ export async function textOnce(db: Db, name: string, text: string): Promise<stri
     await marksOf(db).insertOne({ _id: name, text });
     return text;
   } catch (error) {
-    const kept = isDuplicate(error) ? await textOf(db, name) : undefined;
+    // What a change of primary may still take back is not kept: another text could be kept after it.
+    const kept = isDuplicate(error) ? await textOf(db, name, "majority") : undefined;
     if (kept === undefined) throw error;
     return kept;
   }

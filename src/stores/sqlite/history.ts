@@ -29,10 +29,11 @@ export function sqliteHistory(db: Database): History {
   const countByStream = db.prepare(
     "SELECT stream, count(*) AS count FROM message WHERE entity IN (SELECT value FROM json_each(?)) GROUP BY stream ORDER BY stream",
   );
-  const page = db.prepare(`SELECT * FROM message WHERE entity = ? AND (arrival, position) > (?, ?)
-    ORDER BY arrival, position LIMIT ?`);
+  const page = db.prepare(`SELECT * FROM message WHERE entity = ? AND (arrival, position, id) > (?, ?, ?)
+    ORDER BY arrival, position, id LIMIT ?`);
   const at = db.prepare(`SELECT stream, time, arrival, position FROM message
-    WHERE entity IN (SELECT value FROM json_each(?)) AND arrival IN (SELECT value FROM json_each(?))`);
+    WHERE entity IN (SELECT value FROM json_each(?)) 
+      AND (arrival, position) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`);
 
   return {
     async countByStream(entities) {
@@ -41,13 +42,20 @@ export function sqliteHistory(db: Database): History {
     },
 
     async page(entity, after, limit) {
-      const { arrival = -1, position = -1 } = after ?? {};
-      const rows = page.all(entity, arrival, position, limit) as unknown as HistoryMessage[];
+      const { arrival = -1, position = -1, id = "" } = after ?? {};
+      const rows = page.all(entity, arrival, position, id, limit) as unknown as HistoryMessage[];
       return rows.map((row) => ({ ...row, sealed: new Uint8Array(row.sealed) }));
     },
 
-    at: async (entities, arrivals) =>
-      at.all(JSON.stringify(entities), JSON.stringify(arrivals)) as unknown as Awaited<ReturnType<History["at"]>>,
+    async at(entities, places) {
+      const found: Awaited<ReturnType<History["at"]>> = [];
+      for (let first = 0; first < places.length; first += AT_ONCE) {
+        if (first > 0) await setImmediate();
+        const asked = places.slice(first, first + AT_ONCE).map(({ arrival, position }) => [arrival, position]);
+        found.push(...(at.all(JSON.stringify(entities), JSON.stringify(asked)) as unknown as typeof found));
+      }
+      return found;
+    },
 
     kept: async (ids) => new Set((findKept.all(JSON.stringify(ids)) as { id: string }[]).map(({ id }) => id)),
 
