@@ -34,6 +34,17 @@ function append(element: Element, children: readonly Child[]): void {
   }
 }
 
+/** A link to another state of this page. With Ctrl, Shift or ⌘ held down the browser opens it as it opens any link. */
+export function link(href: string, open: () => void, attributes: Attributes, ...children: readonly Child[]) {
+  const onclick = (event: Event) => {
+    const { ctrlKey, metaKey, shiftKey } = event as MouseEvent;
+    if (ctrlKey || metaKey || shiftKey) return;
+    event.preventDefault();
+    open();
+  };
+  return el("a", { ...attributes, href, onclick }, ...children);
+}
+
 /** A card of the page, with a heading. */
 export function card(title: string, ...children: readonly Child[]): HTMLElement {
   return el("section", { class: "card" }, el("h2", {}, title), ...children);
@@ -59,4 +70,36 @@ export function table(caption: string, heads: readonly string[], rows: readonly 
 /** Whether a cell is one number, with its sign and unit. */
 function isAmount(value: Child): boolean {
   return typeof value === "number" || (typeof value === "string" && /^[+−±]?[\d,.]+( ?(%|pp))?$/.test(value));
+}
+
+/**
+ * Puts other content into a place. What is in both stays where it is; tables that were unfolded, how far they are scrolled, and the
+ * focus are carried over to what takes their place, found again by what it is called.
+ */
+export function replaceContent(place: HTMLElement, content: readonly Node[]): void {
+  const focused = place.contains(document.activeElement) ? (document.activeElement as HTMLElement) : undefined;
+  const called = focused === undefined ? "" : callOf(focused);
+  const unfolded = new Set([...place.querySelectorAll("details[open] > summary")].map(callOf));
+  const scrolled = new Map(
+    [...place.querySelectorAll(".scroll[aria-label]")].map((one) => [callOf(one), one.scrollTop]),
+  );
+  const { scrollX, scrollY } = window;
+  for (const old of [...place.childNodes]) if (!content.includes(old)) old.remove();
+  content.forEach((node, index) => {
+    const there = place.childNodes[index] ?? null;
+    if (there !== node) place.insertBefore(node, there);
+  });
+  for (const summary of place.querySelectorAll("details > summary"))
+    if (unfolded.has(callOf(summary))) summary.parentElement?.setAttribute("open", "");
+  for (const one of place.querySelectorAll(".scroll[aria-label]")) one.scrollTop = scrolled.get(callOf(one)) ?? 0;
+  scrollTo(scrollX, scrollY);
+  if (focused === undefined || document.activeElement === focused) return;
+  const again = [...place.querySelectorAll<HTMLElement>(focused.tagName)].find((one) => callOf(one) === called);
+  (again ?? place).focus({ preventScroll: true });
+}
+
+function callOf(element: Element): string {
+  return (
+    element.id || element.getAttribute("data-is") || element.getAttribute("aria-label") || element.textContent || ""
+  );
 }

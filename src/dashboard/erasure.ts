@@ -1,7 +1,7 @@
 import { ApiError, type DeletionState, type ErasurePreview, type ListedDeletion } from "../client/client.js";
 import { card, el, table } from "./dom.js";
+import { take } from "./fetch-series.js";
 import { age, fullTime } from "./format.js";
-import { take } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
 
 const MOST = 100;
@@ -56,6 +56,7 @@ function tryNow({ client, again }: Asked, { request_id }: ListedDeletion): HTMLE
     "button",
     {
       type: "button",
+      "data-is": `try ${request_id}`,
       onclick: () => {
         button.disabled = true;
         client.retryErasure(request_id).then(again, (error) => {
@@ -165,34 +166,42 @@ function request({ client, scopes, again }: Asked): HTMLElement {
     erase.disabled = word.input.value !== WORD || previewed !== JSON.stringify(who()) || identity.input.value === "";
   };
   const forget = () => {
+    if (previewed !== undefined) shown.replaceChildren();
     previewed = undefined;
     word.input.value = "";
     arm();
   };
   for (const { input } of [tableName, fieldName, identity]) input.addEventListener("input", forget);
   word.input.addEventListener("input", arm);
-  const seen = (content: Node) => {
-    previewed = JSON.stringify(who());
-    shown.replaceChildren(content);
-    arm();
-  };
   const preview = () => {
+    const asked = who();
+    const isStill = () => JSON.stringify(asked) === JSON.stringify(who());
+    const seen = (content: Node) => {
+      if (!isStill()) return;
+      previewed = JSON.stringify(asked);
+      shown.replaceChildren(content);
+      arm();
+    };
     if (!scopes.has("entity:read"))
       return seen(el("p", {}, "A preview needs a key with entity:read too. The erasure can be asked for without one."));
-    client.previewErasure(...who()).then(
+    client.previewErasure(...asked).then(
       (counts) => seen(previewOf(counts)),
-      (error) =>
-        error instanceof ApiError && error.status === 404
-          ? seen(el("p", {}, "No live profile has this identity. An erasure still keeps late messages of it out."))
-          : shown.replaceChildren(el("p", { class: "bad" }, wordsOf(error))),
+      (error) => {
+        if (error instanceof ApiError && error.status === 404)
+          seen(el("p", {}, "No live profile has this identity. An erasure still keeps late messages of it out."));
+        else if (isStill()) shown.replaceChildren(el("p", { class: "bad" }, wordsOf(error)));
+      },
     );
   };
   erase.addEventListener("click", () => {
     erase.disabled = true;
-    client.erase(...who()).then(
+    const asked = who();
+    client.erase(...asked).then(
       ({ request_id }) => {
-        identity.input.value = "";
-        forget();
+        if (JSON.stringify(asked) === JSON.stringify(who())) {
+          identity.input.value = "";
+          forget();
+        }
         shown.replaceChildren(el("p", { class: "good" }, "Accepted as ", el("code", {}, request_id), "."));
         again();
       },

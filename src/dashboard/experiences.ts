@@ -1,8 +1,8 @@
 import { nameOf } from "./address.js";
 import { chart } from "./chart.js";
 import { card, el, table } from "./dom.js";
-import { fetchSeries } from "./fetch-series.js";
-import { drawnOf, linkTo, MOST, rateOf, take, trend } from "./lists.js";
+import { fetchSeries, take } from "./fetch-series.js";
+import { drawnOf, linkTo, MOST, rateOf, trend } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
 
 /** Who could be reached, who was, which share; by group. */

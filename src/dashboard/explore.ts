@@ -1,9 +1,9 @@
+import { ApiError } from "../client/client.js";
 import { addressText, aggregations, intervals, nameOf, type SeriesName, seriesNamed } from "./address.js";
 import { chart } from "./chart.js";
 import { card, el } from "./dom.js";
-import { type Fetched, fetchSeries, isUnfinished, requestFor } from "./fetch-series.js";
+import { type Fetched, fetchSeries, isUnfinished, requestFor, take } from "./fetch-series.js";
 import { type Unit, unitOf } from "./format.js";
-import { take } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
 
 const OPTIONS = 20;
@@ -44,12 +44,14 @@ function unitOfName(name: string): Unit {
 }
 
 /** A combobox over the ids that there are: arrows and Enter take one. */
-function picker({ client, address, go }: Asked): HTMLElement {
+function picker({ client, address, go, again }: Asked): HTMLElement {
   const list = el("ul", { id: "series-options", role: "listbox", "aria-label": "Series" });
   list.hidden = true;
   let options: SeriesName[] = [];
   let active = -1;
   let under: AbortController | undefined;
+  // The picker that this one takes the place of has the focus: it is handed on, and no reason to open the list.
+  let getsFocusBack = document.activeElement?.matches("[role=combobox]") ?? false;
   const input = el("input", {
     role: "combobox",
     "aria-expanded": "false",
@@ -60,7 +62,10 @@ function picker({ client, address, go }: Asked): HTMLElement {
     autocomplete: "off",
     spellcheck: "false",
     oninput: () => void search(),
-    onfocus: () => void search(),
+    onfocus: () => {
+      if (!getsFocusBack) void search();
+      getsFocusBack = false;
+    },
     onblur: close,
     onkeydown: (event) => onKey(event as KeyboardEvent),
   });
@@ -83,11 +88,16 @@ function picker({ client, address, go }: Asked): HTMLElement {
       active = -1;
       draw();
     } catch (error) {
-      if (!signal.aborted) close();
-      if (!signal.aborted) input.setCustomValidity(`The list was not read: ${error}`);
+      if (signal.aborted) return;
+      options = [];
+      // The page itself says that a key is wrong: one more request for each letter would count as one more wrong key.
+      if (error instanceof ApiError && error.status === 401) {
+        input.readOnly = true;
+        again();
+      } else draw(`The list was not read: ${error instanceof Error ? error.message : error}`);
     }
   }
-  function draw(): void {
+  function draw(none = "No series begins so."): void {
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
     list.replaceChildren(
@@ -107,12 +117,14 @@ function picker({ client, address, go }: Asked): HTMLElement {
           el("span", { class: "note" }, `${one.dimension}, ${one.dimension_type}`),
         ),
       ),
-      ...(options.length === 0 ? [el("li", { class: "note" }, "No series begins so.")] : []),
+      ...(options.length === 0 ? [el("li", { class: "note" }, none)] : []),
     );
     if (active >= 0) input.setAttribute("aria-activedescendant", `series-option-${active}`);
     else input.removeAttribute("aria-activedescendant");
   }
   function close(): void {
+    under?.abort();
+    active = -1;
     list.hidden = true;
     input.setAttribute("aria-expanded", "false");
   }
@@ -170,7 +182,7 @@ function controls({ address, go }: Asked): HTMLElement {
     const select = el("select", { onchange: () => change(select.value === "" ? undefined : select.value) }, ...options);
     return el("label", {}, `${label} `, select);
   };
-  const smooth = el("input", { type: "checkbox", onchange: () => go({ smooth: smooth.checked }) });
+  const smooth = el("input", { type: "checkbox", "data-is": "smooth", onchange: () => go({ smooth: smooth.checked }) });
   smooth.checked = address.smooth;
   return el(
     "p",

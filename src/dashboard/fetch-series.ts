@@ -136,13 +136,26 @@ export async function fetchGroups(
   });
 }
 
+/** The first items of a list. */
+export async function take<T>(items: AsyncIterable<T>, most: number): Promise<T[]> {
+  const taken: T[] = [];
+  for await (const item of items) {
+    taken.push(item);
+    if (taken.length === most) break;
+  }
+  return taken;
+}
+
 export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403;
 
-/** Where the key may not see series, each of them has the words of the service. */
+/** Where the key may not see series, or the service finds each of them wrong, each has the words of the service. */
 function refusedAll(requests: readonly SeriesRequest[], error: unknown): SeriesAnswer[] {
-  if (!isForbidden(error)) throw error;
-  const { message } = error;
-  return requests.map(() => ({ errors: [{ code: "forbidden", path: "", message }] }) as SeriesAnswer);
+  if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 400)) throw error;
+  const { issues, message } = error;
+  return requests.map((_, index) => {
+    const own = issues.filter(({ path }) => path.startsWith(`[${index}]`));
+    return { errors: own.length > 0 ? own : [{ code: "refused", path: "", message }] } as SeriesAnswer;
+  });
 }
 
 /** Whether the bucket that begins at `ts` may still change. */

@@ -1,21 +1,13 @@
 import type { Experience, SegmentSize, Stream } from "../client/client.js";
+import { addressText } from "./address.js";
 import { changeOf, sparkline } from "./chart.js";
-import { el } from "./dom.js";
-import { type Drawn, type Fetched, finished, type Wanted } from "./fetch-series.js";
+import { link } from "./dom.js";
+import { type Drawn, type Fetched, finished, take, type Wanted } from "./fetch-series.js";
 import { amount } from "./format.js";
 import type { Asked } from "./view.js";
 
 /** Series of one page at most: what is longer is not looked through on a page. */
 export const MOST = 50;
-
-export async function take<T>(items: AsyncIterable<T>, most: number): Promise<T[]> {
-  const taken: T[] = [];
-  for await (const item of items) {
-    taken.push(item);
-    if (taken.length === most) break;
-  }
-  return taken;
-}
 
 /** The largest segments first. */
 export async function largest({ client, signal }: Asked): Promise<SegmentSize[]> {
@@ -57,21 +49,7 @@ export function linkTo(
   label: string,
 ) {
   const change = { view, series: [name] } as const;
-  return el(
-    "a",
-    {
-      href: `?${new URLSearchParams([
-        ["view", view],
-        ["series", name],
-        ["range", address.range],
-      ])}`,
-      onclick(event: Event) {
-        event.preventDefault();
-        go(change);
-      },
-    },
-    label,
-  );
+  return link(addressText({ ...address, ...change }), () => go(change), {}, label);
 }
 
 /** What stands beside a name in a table: the newest complete value, its change, its trend. */
@@ -82,26 +60,4 @@ export function trend(series: Drawn | undefined): [string, string, Node | string
     changeOf(series),
     sparkline(series),
   ];
-}
-
-/** Three steps for a service that holds nothing yet. */
-export function firstSteps(): HTMLElement {
-  const send = `curl ${new URL(".", location.href).href}collect/json/web -H "Authorization: $KEY" -H 'Content-Type: application/json' -d '{"_uid":"u-1","segments":["newsletter"]}'`;
-  const nextHour = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000).toISOString().slice(11, 16);
-  return el(
-    "section",
-    { class: "card" },
-    el("h2", {}, "Nothing is here yet"),
-    el(
-      "ol",
-      {},
-      el("li", {}, "Send a message:", el("pre", { tabindex: 0 }, send)),
-      el(
-        "li",
-        {},
-        "See the segment: it is registered with the first message that names it, and its size is taken within seconds.",
-      ),
-      el("li", {}, `Streams appear at once; their whole hours are saved at ${nextHour} UTC.`),
-    ),
-  );
 }

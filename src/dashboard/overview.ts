@@ -2,9 +2,11 @@ import type { Readiness } from "../client/client.js";
 import { nameOf } from "./address.js";
 import { chart } from "./chart.js";
 import { card, el, table } from "./dom.js";
-import { type Drawn, fetchSeries, isForbidden } from "./fetch-series.js";
-import { amount, change, msOf } from "./format.js";
-import { drawnOf, firstSteps, largest, linkTo, rateOf, sizeOf, take, trend, volumeOf } from "./lists.js";
+import { type Fetched, fetchGroups, isForbidden, take } from "./fetch-series.js";
+import { firstSteps } from "./first-steps.js";
+import { amount, change } from "./format.js";
+import { dayAndDayBefore, lastDays } from "./last-days.js";
+import { drawnOf, largest, linkTo, rateOf, sizeOf, trend, volumeOf } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
 
 const ROWS = 8;
@@ -28,23 +30,21 @@ export async function load(asked: Asked): Promise<Shown> {
     .map(volumeOf);
   const shownSegments = (segments.items ?? []).slice(0, ROWS);
   const offered = experiences.items ?? [];
-  const series = await fetchSeries(
-    client,
-    [...busiest, ...shownSegments.map(sizeOf), ...offered.map((one) => rateOf(one))],
-    address,
-    now,
-    signal,
-  );
+  const wanted = [...busiest, ...shownSegments.map(sizeOf), ...offered.map((one) => rateOf(one))];
+  const groups = [
+    { wanted, address },
+    { wanted: busiest, address: lastDays(address) },
+  ];
+  const [series, hours] = (await fetchGroups(client, groups, now, signal)) as [Fetched, Fetched];
   const volumes = series.drawn.filter(({ unit }) => unit === "messages");
   // A stream that only has points took no messages: what is saved counts then.
-  const day = Math.max(
-    (streams.items ?? []).reduce((sum, stream) => sum + stream.day, 0),
-    lastDay(volumes, now),
-  );
+  const days = dayAndDayBefore(hours.drawn, now);
+  const counted = (streams.items ?? []).reduce((sum, stream) => sum + stream.day, 0);
+  const day = Math.max(counted, days?.[0] ?? 0);
   const figures = el(
     "div",
     { class: "figures" },
-    figure("Messages, last 24 h", amount(day, "messages"), before(volumes, now)),
+    figure("Messages, last 24 h", amount(day, "messages"), against(days)),
     figure(
       "Segments",
       segments.items === undefined ? "🔒" : String(segments.items.length),
@@ -128,19 +128,9 @@ function storeWords(stores: Readiness["stores"]): string {
   return stores.map(({ name, state }) => `${name} ${state}`).join(" · ");
 }
 
-type Volumes = readonly Pick<Drawn, "points" | "earlier">[];
-
-const DAY = msOf("1d");
-
-/** What was saved in the 24 whole hours that end `ago` ms before the hour that is open. */
-function lastDay(volumes: Volumes, now: number, ago = 0): number {
-  const until = Math.floor(now / msOf("1h")) * msOf("1h") - ago;
-  const points = volumes.flatMap((one) => (one.earlier ? [] : one.points));
-  return points.reduce((sum, { ts, value }) => sum + (ts >= until - DAY && ts < until ? value : 0), 0);
-}
-
-function before(volumes: Volumes, now: number): string {
-  const [newest, older] = [lastDay(volumes, now), lastDay(volumes, now, DAY)];
+/** How the last day compares with the day before it. */
+function against(days: readonly [number, number] | undefined): string {
+  const [newest, older] = days ?? [0, 0];
   return older === 0
     ? "saved when each hour ends"
     : `${change(newest / older, 1, "%").replace(" pp", " %")} against the day before`;

@@ -1,9 +1,10 @@
 import { nameOf } from "./address.js";
 import { chart } from "./chart.js";
 import { card, el, table } from "./dom.js";
-import { fetchSeries } from "./fetch-series.js";
+import { fetchSeries, take } from "./fetch-series.js";
+import { firstSteps } from "./first-steps.js";
 import { amount } from "./format.js";
-import { drawnOf, firstSteps, largest, linkTo, sizeOf, take, trend } from "./lists.js";
+import { drawnOf, largest, linkTo, sizeOf, trend } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
 
 /** How large now, since when? One of them: its trend, and the experiences that use it. */

@@ -2,9 +2,11 @@ import type { Stream } from "../client/client.js";
 import { nameOf } from "./address.js";
 import { chart } from "./chart.js";
 import { card, table } from "./dom.js";
-import { type Fetched, fetchGroups, finished } from "./fetch-series.js";
+import { type Fetched, fetchGroups, finished, take } from "./fetch-series.js";
+import { firstSteps } from "./first-steps.js";
 import { age, amount, change, fullTime, msOf } from "./format.js";
-import { drawnOf, firstSteps, linkTo, MOST, take, trend, volumeOf } from "./lists.js";
+import { dayAndDayBefore, lastDays } from "./last-days.js";
+import { drawnOf, linkTo, MOST, trend, volumeOf } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
 
 /** Does data arrive, when last, how much against the week before? The open hour too. */
@@ -16,15 +18,18 @@ export async function load(asked: Asked): Promise<Shown> {
   const drawn = chosen.length > 0 ? chosen : found.slice(0, 6);
   const wanted = found.map(volumeOf);
   const week = { ...address, range: "7d", interval: "1d", compare: true, smooth: false };
-  const [series, weeks] = (await fetchGroups(
-    client,
-    [
-      { wanted, address },
-      { wanted, address: week },
-    ],
-    now,
-    signal,
-  )) as [Fetched, Fetched];
+  // A stream that only has points took no messages: what is saved counts then.
+  const uncounted = found.filter(({ day }) => day === 0).map(volumeOf);
+  const groups = [
+    { wanted, address },
+    { wanted, address: week },
+    { wanted: uncounted, address: lastDays(address) },
+  ];
+  const [series, weeks, hours] = (await fetchGroups(client, groups, now, signal)) as [Fetched, Fetched, Fetched];
+  const dayOf = (stream: Stream) => {
+    const own = hours.drawn.filter(({ name }) => name === nameOf(volumeOf(stream)));
+    return stream.day || (dayAndDayBefore(own, now)?.[0] ?? 0);
+  };
   const names = new Set(drawn.map((one) => nameOf(volumeOf(one))));
   const againstWeekBefore = (stream: Stream) => {
     const own = weeks.drawn.filter(({ name }) => name === nameOf(volumeOf(stream)));
@@ -43,7 +48,7 @@ export async function load(asked: Asked): Promise<Shown> {
       linkTo(asked, "streams", nameOf(volumeOf(one)), one.stream),
       `${age(now - arrived)} ago, ${fullTime(arrived)}`,
       amount(one.slot.count, "messages"),
-      amount(one.day, "messages"),
+      amount(dayOf(one), "messages"),
       againstWeekBefore(one),
       line,
     ];

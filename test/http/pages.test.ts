@@ -52,9 +52,14 @@ describe("pages for people", () => {
     for (const [, file] of html.matchAll(/(?:src|href)="(dashboard\/[^"]+)"/g)) await follow(`/${file}`);
     const bytes = (of: RegExp) => [...found].reduce((sum, [path, length]) => sum + (of.test(path) ? length : 0), 0);
     expect(found).to.have.property("size").above(15);
-    // What every view shares, and the largest of the views.
-    const shared = bytes(/\/page\/(main|dom|address|format|fetch-series|chart|lists)\.js$/);
-    expect(shared + bytes(/\/page\/erasure\.js$/)).to.be.within(20_000, 40_000);
+    // What every view shares, and what the largest of them load besides.
+    const shared = bytes(/\/page\/(main|dom|address|format|fetch-series|chart)\.js$/);
+    const ofLists = bytes(/\/page\/(lists|first-steps|last-days)\.js$/);
+    const views = [bytes(/\/page\/erasure\.js$/), bytes(/\/page\/explore\.js$/)];
+    for (const view of ["overview", "segments", "streams", "experiences"])
+      views.push(ofLists + bytes(new RegExp(`/page/${view}\\.js$`)));
+    expect(Math.max(...views)).to.be.above(5_000);
+    expect(shared + Math.max(...views)).to.be.within(20_000, 40_000);
     expect(bytes(/\/client\/.*\.js$/)).to.be.within(5_000, 16_000);
   });
 
