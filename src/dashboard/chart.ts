@@ -17,6 +17,9 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const draw of charts.values()) draw();
 });
 
+/** Which instant of a chart the arrow keys last read, Unix ms by its title: a refresh goes on from there. */
+const readAt = new Map<string, number>();
+
 /** Forgets the drawings that have left the page. */
 export function forgetCharts(): void {
   for (const place of [...charts.keys()]) {
@@ -24,6 +27,7 @@ export function forgetCharts(): void {
     widths.unobserve(place);
     charts.delete(place);
   }
+  if (charts.size === 0) readAt.clear();
 }
 
 /**
@@ -36,6 +40,7 @@ export function chart(title: string, series: readonly Drawn[], refused: readonly
     class: "drawing",
     role: "img",
     tabindex: 0,
+    "data-is": `${title}: drawing`,
     "aria-label": sentence(title, series, times),
   });
   const said = el("p", { class: "hidden", "aria-live": "polite" });
@@ -50,13 +55,15 @@ export function chart(title: string, series: readonly Drawn[], refused: readonly
       plot = draw(drawing, series, times, values);
     });
     widths.observe(drawing);
-    let at = times.length;
+    const read = times.indexOf(readAt.get(title) ?? Number.NaN);
+    let at = read < 0 ? times.length : read;
     drawing.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (step === undefined) return;
       event.preventDefault();
       at = Math.min(times.length - 1, Math.max(0, at + step));
       const ts = times[at] as number;
+      readAt.set(title, ts);
       plot?.setCursor({ left: plot.valToPos(ts / 1000, "x"), top: 0 });
       said.textContent = `${fullTime(ts)}: ${series.map((one, index) => `${one.label} ${told(one, ts, values[index]?.[at])}`).join(", ")}`;
     });
@@ -69,7 +76,12 @@ export function chart(title: string, series: readonly Drawn[], refused: readonly
     said,
     legend(series, refused),
     completeness(series),
-    el("details", {}, el("summary", {}, "Values as a table"), valuesTable(title, series, times, values)),
+    el(
+      "details",
+      {},
+      el("summary", { "data-is": `${title}: summary` }, "Values as a table"),
+      valuesTable(title, series, times, values),
+    ),
   );
 }
 

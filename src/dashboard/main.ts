@@ -1,7 +1,7 @@
 import { ApiError, type Client, createClient, NotReached } from "../client/client.js";
 import { type Address, addressText, ranges, readAddress } from "./address.js";
 import { forgetCharts } from "./chart.js";
-import { card, el } from "./dom.js";
+import { card, el, link, replaceContent } from "./dom.js";
 import { isForbidden } from "./fetch-series.js";
 import { clockTime, showLocalTime, zone } from "./format.js";
 import type { Shown, View } from "./view.js";
@@ -20,6 +20,9 @@ const views: readonly View[] = [
 /** Shared with /docs; gone with the tab. */
 const KEY = "api-key";
 const LEAST_PAUSE_MS = 5_000;
+const LONGEST_ANSWER_MS = 30_000;
+/** After how long the page looks again whether a field is still in use. */
+const PUT_OFF_MS = 1_000;
 const main = document.querySelector("main") as HTMLElement;
 const bar = document.querySelector("header") as HTMLElement;
 
@@ -31,6 +34,8 @@ let under: AbortController | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 /** When the page asks again, Unix ms. */
 let dueAt: number | undefined;
+/** When what is shown was asked for, in words. */
+let asOf = "";
 let note = "";
 
 type State = "no-key" | "wrong-key" | "loading" | "ready" | "empty" | "stale";
@@ -42,7 +47,7 @@ function setState(state: State, content?: readonly Node[]): void {
   if (state === "loading") main.setAttribute("aria-busy", "true");
   else main.removeAttribute("aria-busy");
   if (content !== undefined) {
-    main.replaceChildren(el("h1", { class: "hidden" }, labelOf(address)), ...content);
+    replaceContent(main, [el("h1", { class: "hidden" }, labelOf(address)), ...content]);
     forgetCharts();
   }
   drawBar();
@@ -52,21 +57,16 @@ const labelOf = ({ view }: Address) => views.find(({ name }) => name === view)?.
 const mayOpen = (view: View) => scopes === undefined || view.scopes.some((scope) => scopes?.has(scope));
 
 function drawBar(): void {
-  const link = (view: View) =>
-    el(
-      "a",
-      {
-        href: addressText({ ...address, view: view.name, ...(view.name === "explore" ? {} : { series: [] }) }),
-        "aria-current": address.view === view.name && "page",
-        onclick(event: Event) {
-          if ((event as MouseEvent).ctrlKey || (event as MouseEvent).metaKey) return;
-          event.preventDefault();
-          go({ view: view.name, ...(view.name === "explore" ? {} : { series: [] }) });
-        },
-      },
+  const linkOf = (view: View) => {
+    const change = { view: view.name, ...(view.name === "explore" ? {} : { series: [] }) };
+    return link(
+      addressText({ ...address, ...change }),
+      () => go(change),
+      { "data-is": view.name, "aria-current": address.view === view.name && "page" },
       view.label,
       mayOpen(view) ? undefined : el("span", { class: "lock", title: `needs ${view.scopes.join(" or ")}` }, " 🔒"),
     );
+  };
   const focused = document.activeElement?.closest("header")
     ? document.activeElement?.getAttribute("data-is")
     : undefined;
@@ -78,9 +78,9 @@ function drawBar(): void {
     return el("label", {}, box, ` ${label}`);
   };
   bar.replaceChildren(
-    el("a", { class: "skip", href: "#main" }, "Skip to the content"),
+    el("a", { class: "skip", href: "#main", "data-is": "skip" }, "Skip to the content"),
     el("strong", {}, "entity-metrics"),
-    el("nav", { "aria-label": "Views" }, ...views.map(link)),
+    el("nav", { "aria-label": "Views" }, ...views.map(linkOf)),
     el(
       "div",
       { class: "tools" },
@@ -91,7 +91,7 @@ function drawBar(): void {
         again();
       }),
       el("span", { class: "note", role: "status" }, note),
-      el("button", { type: "button", "data-is": "key", onclick: () => askForKey() }, "Key"),
+      el("button", { type: "button", "data-is": "key", onclick: () => void askForKey() }, "Key"),
     ),
   );
   if (focused) bar.querySelector<HTMLElement>(`[data-is="${focused}"]`)?.focus();
@@ -101,8 +101,14 @@ function go(change: Partial<Address>, replace = false): void {
   const other = change.view !== undefined && change.view !== address.view;
   address = { ...address, ...change };
   history[replace ? "replaceState" : "pushState"](null, "", addressText(address));
-  if (other) shown = undefined;
+  if (other) forgetShown();
   again();
+}
+
+function forgetShown(): void {
+  shown = undefined;
+  asOf = "";
+  note = "";
 }
 
 /** Asks for what the address says, now. */
@@ -110,13 +116,26 @@ function again(): void {
   void show();
 }
 
-async function show(): Promise<void> {
+/** The same by the timer: it waits until no field is in use, and draws nothing over one that is used by then. */
+function refresh(): void {
+  if (isInUse()) putOff();
+  else void show(true);
+}
+
+/** Whether a field has the focus whose text or open list a refresh would take away; Explore's picker is free while it is empty and its list closed. */
+const isInUse = () =>
+  document.activeElement?.matches(
+    "main :is(select, textarea, input:not([type=checkbox], [role=combobox][aria-expanded=false]:placeholder-shown))",
+  ) ?? false;
+const putOff = () => askAt(Date.now() + PUT_OFF_MS);
+
+async function show(byTimer = false): Promise<void> {
   under?.abort();
   clearTimeout(timer);
   dueAt = undefined;
   const own = new AbortController();
   under = own;
-  const { signal } = own;
+  const signal = AbortSignal.any([own.signal, AbortSignal.timeout(LONGEST_ANSWER_MS)]);
   const key = sessionStorage.getItem(KEY);
   if (!key) return askForKey();
   try {
@@ -132,59 +151,79 @@ async function show(): Promise<void> {
     if (scopes?.size !== opens.length || !opens.every((scope) => scopes?.has(scope))) scopes = new Set(opens);
     const view = views.find(({ name }) => name === address.view) as View;
     if (!mayOpen(view)) {
-      note = "";
-      return setState("ready", [locked(view)]);
+      forgetShown();
+      const { lockedCard } = await scriptOf(import("./key-cards.js"), signal);
+      return setState("ready", [lockedCard(view.label, view.scopes)]);
     }
     const now = Date.now();
     const asked = { client, address, scopes, now, signal, go, again };
-    const { load } = await view.script();
+    const { load } = await scriptOf(view.script(), signal);
     const next = await load(asked);
     signal.throwIfAborted();
+    if (byTimer && isInUse()) {
+      main.removeAttribute("aria-busy");
+      return putOff();
+    }
     shown = next;
-    note = `as of ${clockTime(now)} ${zone()}${next.nextAt === undefined ? "" : ` · next ${clockTime(next.nextAt)}`}`;
+    asOf = `as of ${clockTime(now)} ${zone()}`;
+    note = `${asOf}${next.nextAt === undefined ? "" : ` · next ${clockTime(next.nextAt)}`}`;
     setState(next.empty ? "empty" : "ready", next.content);
     if (next.nextAt !== undefined)
       askAt(Math.max(next.nextAt, now + LEAST_PAUSE_MS - 2_000) + 2_000 + Math.random() * 3_000);
   } catch (error) {
-    if (signal.aborted) return;
+    if (own.signal.aborted) return;
     fail(error);
   }
+}
+
+class NoScript extends Error {}
+
+/** Rejects with `NoScript` when the script is not loaded, and with the reason of the signal. */
+function scriptOf<S>(script: Promise<S>, signal: AbortSignal): Promise<S> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    script.then(resolve, (cause) => reject(new NoScript("A script of this page was not loaded", { cause })));
+  });
 }
 
 function fail(error: unknown): void {
   if (error instanceof ApiError && error.status === 401) {
     scopes = undefined;
-    shown = undefined;
-    askForKey("The service does not know this key, or it was revoked. Nothing more is asked with it.");
+    void askForKey("The service does not know this key, or it was revoked. Nothing more is asked with it.");
     return;
   }
   if (isForbidden(error)) {
-    shown = undefined;
-    note = "";
+    forgetShown();
     setState("ready", [card(`${labelOf(address)} needs another key`, el("p", { role: "alert" }, error.message))]);
     return;
   }
   const waitMs = (error instanceof ApiError ? error.retryAfterMs : undefined) ?? 10_000;
-  const why =
-    error instanceof ApiError
-      ? `The service says: ${error.message}`
-      : error instanceof NotReached
-        ? "The service was not reached."
-        : `This page failed: ${error}`;
-  note = `${note.replace(/ · .*/, "")} · ${why}`.replace(/^ · /, "");
+  const why = wordsOf(error);
+  note = asOf === "" ? why : `${asOf} · ${why}`;
   const noAnswer = card(
     "No answer",
     el("p", { role: "alert" }, `${why} It is asked again in ${Math.ceil(waitMs / 1000)} s.`),
+    // A browser may remember that a script was not loaded, and ask for it again only with the page.
+    error instanceof NoScript ? el("p", {}, el("a", { href: addressText(address) }, "Reload the page")) : undefined,
   );
   setState("stale", shown === undefined ? [noAnswer] : undefined);
   askAt(Date.now() + Math.max(LEAST_PAUSE_MS, waitMs));
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof ApiError) return `The service says: ${error.message}`;
+  if (error instanceof NotReached) return "The service was not reached.";
+  if (error instanceof NoScript) return `${error.message}.`;
+  if (error instanceof DOMException && error.name === "TimeoutError")
+    return `The service did not answer within ${LONGEST_ANSWER_MS / 1000} s.`;
+  return `This page failed: ${error}`;
 }
 
 /** One timer, paused while the tab is hidden and caught up on return. */
 function askAt(at: number): void {
   dueAt = at;
   clearTimeout(timer);
-  if (!document.hidden) timer = setTimeout(again, Math.max(0, at - Date.now()));
+  if (!document.hidden) timer = setTimeout(refresh, Math.max(0, at - Date.now()));
 }
 
 document.addEventListener("visibilitychange", () => {
@@ -194,65 +233,38 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("popstate", () => {
   const before = address.view;
   address = readAddress(location.search);
-  if (before !== address.view) shown = undefined;
+  if (before !== address.view) forgetShown();
   again();
 });
 
-/** What a key is, and the field for it. Nothing is asked of the service until there is one. */
-function askForKey(why?: string): void {
+/** Asks for a key. Nothing is asked of the service until there is one. */
+async function askForKey(why?: string): Promise<void> {
   under?.abort();
   clearTimeout(timer);
   dueAt = undefined;
-  note = "";
-  const had = sessionStorage.getItem(KEY) !== null;
-  const field = el("input", { id: "key", type: "password", autocomplete: "off", spellcheck: "false", size: 46 });
-  const form = el(
-    "form",
-    {
-      onsubmit(event: Event) {
-        event.preventDefault();
-        const key = field.value.trim();
-        if (key === "") return;
-        sessionStorage.setItem(KEY, key);
-        scopes = undefined;
-        shown = undefined;
-        again();
-      },
-    },
-    el("label", { for: "key" }, "API key "),
-    field,
-    " ",
-    el("button", { type: "submit" }, "Use it"),
-    " ",
-    had ? el("button", { type: "button", onclick: forget }, "Forget it") : undefined,
+  const own = new AbortController();
+  under = own;
+  forgetShown();
+  const cards = await scriptOf(import("./key-cards.js"), own.signal).catch(
+    (error) => own.signal.aborted || fail(error),
   );
-  const command = "npm run key -- create --scopes metric:read,entity:read --name dashboard";
+  if (typeof cards !== "object") return;
+  const use = (key: string) => {
+    sessionStorage.setItem(KEY, key);
+    scopes = undefined;
+    again();
+  };
+  const isHeld = sessionStorage.getItem(KEY) !== null;
   setState(why === undefined ? "no-key" : "wrong-key", [
-    card(
-      why === undefined ? "A key, please" : "This key does not open anything",
-      why === undefined ? undefined : el("p", { role: "alert" }, why),
-      el("p", {}, "Requests carry an API key. The first start of the service made one; this command makes more:"),
-      el("pre", { tabindex: 0 }, command),
-      form,
-      el("p", { class: "note" }, "It stays in this tab until the tab is closed, and is sent to this service alone."),
-    ),
+    cards.keyCard({ why, use, forget: isHeld ? forget : undefined }),
   ]);
-  field.focus();
+  main.querySelector("input")?.focus();
 }
 
 function forget(): void {
   sessionStorage.removeItem(KEY);
   scopes = undefined;
-  shown = undefined;
-  askForKey();
-}
-
-function locked(view: View): HTMLElement {
-  return card(
-    `${view.label} needs another key`,
-    el("p", {}, `This key does not have the scope ${view.scopes.join(" or ")}.`),
-    el("pre", { tabindex: 0 }, `npm run key -- create --scopes ${view.scopes[0]} --name dashboard`),
-  );
+  void askForKey();
 }
 
 /** As high as what comes, so that nothing jumps. */
@@ -260,22 +272,10 @@ function skeleton(): HTMLElement[] {
   return [el("div", { class: "skeleton low" }), el("div", { class: "skeleton" }), el("div", { class: "skeleton" })];
 }
 
-const keys = el(
-  "dialog",
-  { "aria-label": "Keys" },
-  el("h2", {}, "Keys"),
-  el(
-    "p",
-    {},
-    "1 to 7: the views · r: ask again · ?: this list · ← and → in a chart: its values, one after the other · Esc: close",
-  ),
-  el("button", { type: "button", onclick: () => keys.close() }, "Close"),
-);
-document.body.append(keys);
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if ((event.target as Element).closest?.("input, select, textarea")) return;
-  if (event.key === "?") keys.showModal();
+  if (event.key === "?") void import("./shortcuts.js").then(({ showShortcuts }) => showShortcuts());
   else if (event.key === "r") again();
   else {
     const view = views[Number(event.key) - 1];

@@ -61,9 +61,82 @@ describe("the dashboard while it is used", function () {
     };
     return { arrived: () => arrived, release };
   }
+  const focused = (page: Page, what: string) => page.evaluate<string>(`document.activeElement.${what}`);
   const picker = (page: Page) => page.getByRole("combobox", { name: /series/i });
+  const status = (page: Page) => page.locator("header [role=status]");
   const cardOf = (page: Page, name: string) =>
     page.locator("section.card", { has: page.getByRole("heading", { name, exact: true }) });
+
+  describe("a refresh by the timer", () => {
+    it("waits while a field is typed into, and comes when it is left", async () => {
+      const { page, requests } = await open("?view=erasure");
+      await page.getByLabel("Identity").focus();
+      await page.keyboard.type("web-");
+      requests.length = 0;
+      await page.clock.fastForward(20_000);
+      await page.clock.fastForward(20_000);
+      await page.keyboard.type("1r2");
+      expect(await page.getByLabel("Identity").inputValue()).to.equal("web-1r2");
+      expect(await page.getAttribute("main", "data-view")).to.equal("erasure");
+      expect(requests).to.deep.equal([]);
+      await page.getByRole("link", { name: "Health" }).focus();
+      await page.clock.fastForward(2_000);
+      await until("the page asks again", () => requests.includes("GET /api/deletion"));
+    });
+
+    it("draws nothing over a field that is typed into when the answer arrives", async () => {
+      const { page } = await open("?view=explore&series=stream.web.size");
+      const held = await hold(page, /\/api\/metric/);
+      await page.clock.fastForward(HOUR / 4);
+      await until("the page asks again", held.arrived);
+      await picker(page).focus();
+      await page.keyboard.type("mob");
+      await held.release();
+      await state(page, "ready");
+      expect(await picker(page).inputValue()).to.equal("mob");
+      expect(await focused(page, "role")).to.equal("combobox");
+    });
+  });
+
+  describe("what is drawn anew", () => {
+    it("keeps the focus, the table that is open, how far it is scrolled, and the place in the chart", async () => {
+      const { page } = await open("?view=explore&series=stream.web.size&range=1d&interval=1h");
+      await page.getByText("Values as a table").click();
+      await page.evaluate("document.querySelector('.values').scrollTop = 120");
+      await page.evaluate("scrollTo(0, 90)");
+      await page.evaluate("document.querySelector('[role=img]').focus({ preventScroll: true })");
+      for (const key of ["ArrowLeft", "ArrowLeft"]) await page.keyboard.press(key);
+      const scrolled = () => page.evaluate<number[]>("[scrollY, document.querySelector('.values').scrollTop]");
+      const before = await scrolled();
+      expect(Math.min(...before)).to.be.above(0);
+      await page.evaluate("document.querySelector('figure').id = 'old'");
+      await page.keyboard.press("r");
+      await page.waitForSelector("figure:not(#old)");
+      expect(await page.locator("details").getAttribute("open")).to.equal("");
+      expect(await scrolled()).to.deep.equal(before);
+      expect(await focused(page, "role")).to.equal("img");
+      await page.keyboard.press("ArrowLeft");
+      expect(await page.locator("[aria-live=polite]").textContent()).to.include("19:00 UTC");
+    });
+
+    it("keeps the focus on a link of the bar, and in the picker when a series was taken", async () => {
+      const { page } = await open("?view=segments");
+      await page.getByRole("link", { name: "Explore" }).focus();
+      await page.keyboard.press("Enter");
+      await page.waitForSelector("main[data-view=explore][data-state=ready]");
+      expect(await focused(page, "textContent")).to.equal("Explore");
+      await picker(page).focus();
+      await page.keyboard.type("mob");
+      await page.getByRole("option", { name: /mobile/ }).waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.waitForSelector('th[data-series="stream.mobile.size"]', { state: "attached" });
+      expect(await picker(page).getAttribute("aria-expanded")).to.equal("false");
+      await page.keyboard.type("1");
+      expect(await picker(page).inputValue()).to.equal("1");
+      expect(await page.getAttribute("main", "data-view")).to.equal("explore");
+    });
+  });
 
   describe("what goes wrong", () => {
     it("Explore names each series that is wrong where all of them are, and another can be taken", async () => {
@@ -72,6 +145,47 @@ describe("the dashboard while it is used", function () {
       expect(await page.innerText(".legend")).to.match(/stream\.web\.nothing: .*\n*stream\.mobile\.nothing: ./);
       await page.getByRole("button", { name: "Remove stream.web.nothing" }).click();
       await page.waitForURL((url) => !url.search.includes("web"));
+    });
+
+    it("an answer that does not come within 30 s is given up, and asked for again", async () => {
+      const { page } = await open("?view=segments", {
+        prepare: async (page) => {
+          await page.addInitScript(`AbortSignal.timeout = (ms) => {
+            const limit = new AbortController();
+            setTimeout(() => limit.abort(new DOMException("late", "TimeoutError")), ms);
+            return limit.signal;
+          }`);
+        },
+      });
+      const held = await hold(page, /\/api\/stream/);
+      await page.getByRole("link", { name: "Streams" }).click();
+      await until("the page asks", held.arrived);
+      await page.clock.fastForward(31_000);
+      await state(page, "stale");
+      expect(await page.getByRole("alert").innerText()).to.include("did not answer within 30 s");
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      await page.clock.fastForward(11_000);
+      await state(page, "ready");
+    });
+
+    it("a view that fails does not claim to be as of the view before", async () => {
+      const { page } = await open("?view=segments");
+      expect(await status(page).innerText()).to.include("as of 21:52");
+      const body = JSON.stringify({ status: 503, message: "Busy for now" });
+      await page.route(/\/api\/stream/, (route) => route.fulfill({ status: 503, body }));
+      await page.getByRole("link", { name: "Streams" }).click();
+      await state(page, "stale");
+      expect(await status(page).innerText()).to.equal("The service says: Busy for now");
+    });
+
+    it("a view whose script is not loaded offers to reload the page", async () => {
+      const { page } = await open("?view=segments");
+      await page.route(/page\/streams\.js/, (route) => route.abort());
+      await page.getByRole("link", { name: "Streams" }).click();
+      await state(page, "stale");
+      await page.unrouteAll();
+      await page.getByRole("link", { name: "Reload the page" }).click();
+      await page.waitForSelector("main[data-view=streams][data-state=ready]");
     });
 
     it("a search of the picker that ends after the picker was left opens no list", async () => {
