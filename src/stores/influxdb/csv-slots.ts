@@ -1,5 +1,5 @@
-import { LineSplitter } from "@influxdata/influxdb-client";
 import type { Plane } from "../../metrics/ports.js";
+import { CsvRows } from "./csv-rows.js";
 import { BrokenResponse } from "./errors.js";
 import { fieldOf } from "./lines.js";
 
@@ -37,23 +37,23 @@ export class SlotTarget {
   }
 }
 
-/** Where the columns stand in a row; `last` is the greatest of them. */
-type Positions = Readonly<Record<"table" | "time" | "value" | "field" | "id" | "type" | "last", number>>;
+/** Where the columns stand in a row. */
+type Positions = Readonly<Record<"table" | "time" | "value" | "field" | "id" | "type", number>>;
 
 /**
  * Reads the CSV of a query's response, in pieces as they arrive, into columns. A point outside of them is left out; one that another
- * program wrote between two slots counts for the slot in which it lies, unless there is a point at the slot's start. Cells are cut
- * by `split`, and by the client's `LineSplitter` only where a line has quotes: csv-parse takes about twice as long.
+ * program wrote between two slots counts for the slot in which it lies, unless there is a point at the slot's start.
  */
 export class CsvSlots {
   readonly #targetsOf: (id: string, type: string) => readonly SlotTarget[];
-  readonly #decoder = new TextDecoder();
-  readonly #quoted = new LineSplitter();
-  /** What has arrived of a line that has not ended. */
-  #rest = "";
-  /** Of the block that is being read; undefined between blocks. */
-  #positions: Positions | undefined;
-  #ended = false;
+  readonly #rows = new CsvRows<Positions>(
+    (of) => {
+      this.#table = undefined;
+      const series = { table: of("table"), field: of("_field"), id: of("dimension_id"), type: of("dimension_type") };
+      return { ...series, time: of("_time"), value: of("_value") };
+    },
+    (cells, positions) => this.#row(cells, positions),
+  );
   /** The table of the last row, its plane, and where its values go. */
   #table: string | undefined;
   #plane: Plane = "clients";
@@ -64,39 +64,15 @@ export class CsvSlots {
   }
 
   take(piece: Uint8Array): void {
-    const lines = (this.#rest + this.#decoder.decode(piece, { stream: true })).split("\n");
-    this.#rest = lines.pop() ?? "";
-    for (const line of lines) this.#line(line.endsWith("\r") ? line.slice(0, -1) : line);
+    this.#rows.take(piece);
   }
 
-  /** To be called after the last piece. Throws when the response was cut: a whole one ends with an empty line. */
+  /** To be called after the last piece. Throws when the response was cut. */
   end(): void {
-    if (!this.#ended || this.#rest !== "") throw new BrokenResponse("The response stops before its end");
+    this.#rows.end();
   }
 
-  #line(line: string): void {
-    this.#ended = line === "";
-    if (this.#ended) this.#positions = undefined;
-    else if (line.startsWith("#")) return;
-    else if (this.#positions === undefined) this.#positions = this.#header(line.split(","));
-    else this.#row(line.includes('"') ? this.#quoted.splitLine(line) : line.split(","), this.#positions);
-  }
-
-  #header(names: readonly string[]): Positions {
-    if (names.includes("error")) throw new BrokenResponse("The server failed while it responded");
-    const of = (name: string) => {
-      const position = names.indexOf(name);
-      if (position < 0) throw new BrokenResponse("The response lacks a column");
-      return position;
-    };
-    this.#table = undefined;
-    const series = { table: of("table"), field: of("_field"), id: of("dimension_id"), type: of("dimension_type") };
-    const positions = { ...series, time: of("_time"), value: of("_value") };
-    return { ...positions, last: Math.max(...Object.values(positions)) };
-  }
-
-  #row(cells: readonly string[], { table, time, value, field, id, type, last }: Positions): void {
-    if (cells.length <= last) throw new BrokenResponse("The response has a row that is too short");
+  #row(cells: readonly string[], { table, time, value, field, id, type }: Positions): void {
     if (cells[table] !== this.#table) {
       this.#table = cells[table];
       this.#plane = cells[field] === fieldOf.recorder ? "recorder" : "clients";

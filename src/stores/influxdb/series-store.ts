@@ -5,8 +5,8 @@ import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
+import { CsvRows } from "./csv-rows.js";
 import { CsvSlots, SlotTarget } from "./csv-slots.js";
-import { CsvTexts } from "./csv-texts.js";
 import { attempts, requestError, statusOf } from "./errors.js";
 import { halves, lineTexts } from "./lines.js";
 import { fluxScript, idsScript, slotQueries } from "./queries.js";
@@ -49,9 +49,17 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     const script = idsScript(bucketName, dimension.name, type);
     return attempts(limits, (signal) =>
       inBucket(signal, async () => {
-        const ids = new CsvTexts(take);
-        for await (const piece of client.query(script, signal)) ids.take(piece);
-        ids.end();
+        let ids: string[] = [];
+        const rows = new CsvRows(
+          (positionOf) => positionOf("_value"),
+          (cells, value) => ids.push(cells[value] as string),
+        );
+        for await (const piece of client.query(script, signal)) {
+          rows.take(piece);
+          take(ids);
+          ids = [];
+        }
+        rows.end();
       }),
     );
   });
