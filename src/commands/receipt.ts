@@ -4,7 +4,7 @@ import { ApiError, createClient, NotReached } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { checkJws } from "../formats/jws.js";
 import { runCommand, UsageError } from "./run-command.js";
-import { serviceUrl, URL_HELP } from "./running-service.js";
+import { requireKey, serviceUrl, URL_HELP } from "./running-service.js";
 
 const command = new Command("npm run receipt --")
   .description("Fetches the signed receipt of a completed erasure, or checks one.")
@@ -47,11 +47,7 @@ await runCommand(command, async () => {
 });
 
 async function getReceipt(url: string, id: string): Promise<string> {
-  const key = process.env.ENTITY_METRICS_KEY;
-  if (key === undefined || key === "") {
-    throw new StartError("ENTITY_METRICS_KEY is not set: put an API key of the service into it");
-  }
-  return said(url, (client) => client.receipt(id), key);
+  return said(url, (client) => client.receipt(id), requireKey(process.env.ENTITY_METRICS_KEY));
 }
 
 async function verifyReceipt(address: () => string, file: string, jwks: string | undefined): Promise<string> {

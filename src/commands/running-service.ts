@@ -11,14 +11,11 @@ const WORTH_A_LINE_MS = 1_000;
 
 /** A client of the service at `url`, with the key of the environment. `say` gets a line when the service has to be waited for. */
 export function serviceClient(url: string, key: string | undefined, say: (line: string) => void): Client {
-  if (key === undefined || key === "") {
-    throw new StartError("ENTITY_METRICS_KEY is not set: put an API key of the service into it");
-  }
   const { origin } = new URL(url);
   let reached = false;
   return createClient({
     url,
-    key,
+    key: requireKey(key),
     tries: TRIES,
     longestWaitMs: LONGEST_WAIT_MS,
     async fetch(input, init) {
@@ -40,6 +37,12 @@ export function serviceClient(url: string, key: string | undefined, say: (line: 
       say(`${origin} ${why}; trying again in ${Math.ceil(waitMs / 1000)} s`);
     },
   });
+}
+
+/** The key of the environment. Throws a `StartError` where there is none. */
+export function requireKey(key: string | undefined): string {
+  if (key !== undefined && key !== "") return key;
+  throw new StartError("ENTITY_METRICS_KEY is not set: put an API key of the service into it");
 }
 
 /** Whether no connection was accepted, or the name is unknown. */
