@@ -69,9 +69,7 @@ export function pageRoutes(): readonly Route[] {
       },
       responses: { 200: done({ "text/css": Type.String(), "text/javascript": Type.String() }) },
       async handler({ ctx, params: { folder, file } }) {
-        const asset = dashboardFiles().get(`${folder}/${file}`);
-        if (asset === undefined) throw new ServiceError("not-found", "Not Found");
-        answerKept(ctx, await asset());
+        await answerFile(ctx, dashboardFiles(), `${folder}/${file}`);
       },
     }),
     route({
@@ -93,9 +91,7 @@ export function pageRoutes(): readonly Route[] {
         }),
       },
       async handler({ ctx, params: { file } }) {
-        const asset = assets.get(file);
-        if (asset === undefined) throw new ServiceError("not-found", "Not Found");
-        answerKept(ctx, await asset());
+        await answerFile(ctx, docsFiles, file);
       },
     }),
   ];
@@ -110,6 +106,14 @@ function answerPage(ctx: ApiContext, html: string, protect: Protection): void {
   ctx.set({ "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache" });
   ctx.status = 200;
   ctx.body = html;
+}
+
+type Files = ReadonlyMap<string, () => Promise<KeptBody>>;
+
+async function answerFile(ctx: ApiContext, files: Files, name: string): Promise<void> {
+  const file = files.get(name);
+  if (file === undefined) throw new ServiceError("not-found", "Not Found");
+  answerKept(ctx, await file());
 }
 
 const forHome = protection({ styleSrc: [`'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'`] });
@@ -146,7 +150,7 @@ function protection(allowed: Record<string, string[]>): Protection {
   });
 }
 
-const assets = new Map<string, () => Promise<KeptBody>>([
+const docsFiles: Files = new Map([
   ["docs.css", madeOnce(() => keepBody("text/css; charset=utf-8", docsStyle))],
   ["docs.js", madeOnce(() => keepBody("text/javascript; charset=utf-8", docsScript))],
   ["swagger-ui.css", ofSwagger("swagger-ui.css", "text/css; charset=utf-8")],
@@ -169,10 +173,10 @@ const STYLE = "text/css; charset=utf-8";
 /** What the build made: this file lies in it, or (when a test runs the source) beside it. */
 const built = new URL(import.meta.url.endsWith(".ts") ? "../../../dist/" : "../../", import.meta.url);
 
-let found: Map<string, () => Promise<KeptBody>> | undefined;
+let found: Files | undefined;
 
 /** The scripts of the dashboard and of the client that it uses, its style, and the drawing of charts. */
-function dashboardFiles(): Map<string, () => Promise<KeptBody>> {
+function dashboardFiles(): Files {
   found ??= new Map([
     ...filesIn("page", "dashboard/"),
     ...filesIn("client", "client/"),
