@@ -9,7 +9,7 @@ module.exports = class extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     runner.on("pending", (test) => this.pending.add(test.fullTitle()));
-    runner.on("fail", (test, { message }) => this.failed.push(`${test.fullTitle()}: ${message.split("\n", 1)[0]}`));
+    runner.on("fail", (test, error) => this.failed.push(`${test.fullTitle()}: ${reason(error)}`));
   }
 
   epilogue() {
@@ -19,3 +19,9 @@ module.exports = class extends reporters.Spec {
     if (process.env.TEST_SUMMARY) writeFileSync(process.env.TEST_SUMMARY, JSON.stringify(summary));
   }
 };
+
+/** The first line of a message; of a property that failed, also its seed and what it failed with. */
+function reason({ message }) {
+  const lines = message.split("\n");
+  return [lines[0], ...lines.filter((line) => /^(\{ seed: |Got )/.test(line))].join(" ").slice(0, 1000);
+}

@@ -26,7 +26,15 @@ const mocha = [
   "--exit",
 ];
 const jobs = Math.min(4, availableParallelism());
-const plain = ["--no-config", "--extension", "ts", "--node-option", "import=tsx/esm"];
+const plain = [
+  "--no-config",
+  "--extension",
+  "ts",
+  "--node-option",
+  "import=tsx/esm",
+  "--require",
+  "test/support/properties.ts",
+];
 /** How the paths of tests begin that run once more with every store on a server. */
 const ON_SERVERS = [
   "test/http/",
