@@ -45,7 +45,8 @@ function unitOfName(name: string): Unit {
 
 /** A combobox over the ids that there are: arrows and Enter take one. */
 function picker({ client, address, go, again }: Asked): HTMLElement {
-  const list = el("ul", { id: "series-options", role: "listbox", "aria-label": "Series" });
+  // Browsers let Tab stop at a list that scrolls, and this one closes when the field is left.
+  const list = el("ul", { id: "series-options", role: "listbox", "aria-label": "Series", tabindex: -1 });
   list.hidden = true;
   let options: SeriesName[] = [];
   let active = -1;

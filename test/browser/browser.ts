@@ -27,6 +27,8 @@ export interface OpenOptions {
   /** Unix ms at which the page's clock starts. */
   readonly now: number;
   readonly dark?: boolean;
+  /** Of the browser, such as \`Europe/Oslo\`; that of the machine when absent. */
+  readonly timezone?: string;
   /** Lets a test add scripts of its own to the page. */
   readonly bypassCSP?: boolean;
   /** Called before the page is opened. */
@@ -35,14 +37,15 @@ export interface OpenOptions {
 
 /** The dashboard in a tab of its own, with storage of its own. */
 export async function openDashboard(browser: Browser, service: TestService, options: OpenOptions): Promise<Opened> {
-  const { search = "", key = service.key, now, dark = false, bypassCSP = false, prepare } = options;
+  const { search = "", key = service.key, now, dark = false, timezone, bypassCSP = false, prepare } = options;
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     colorScheme: dark ? "dark" : "light",
+    ...(timezone === undefined ? {} : { timezoneId: timezone }),
     permissions: ["clipboard-read", "clipboard-write"],
     bypassCSP,
   });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(40_000);
   const page = await context.newPage();
   const requests: string[] = [];
   const errors: string[] = [];
@@ -69,6 +72,11 @@ export async function openDashboard(browser: Browser, service: TestService, opti
 interface Storage {
   getItem(name: string): string | null;
   setItem(name: string, value: string): void;
+}
+
+/** For \`prepare\`: the tab is never seen, so that its timer asks for nothing. */
+export async function unseen(page: Page): Promise<void> {
+  await page.addInitScript('Object.defineProperty(document, "hidden", { value: true })');
 }
 
 /** Waits until the page has one of these states. */

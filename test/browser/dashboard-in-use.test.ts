@@ -1,45 +1,27 @@
 import { expect } from "chai";
-import type { Browser, Page, Request } from "playwright-core";
-import type { Scope } from "../../src/keys/api-key.js";
-import { mintKey } from "../../src/keys/verify-key.js";
-import { startService, type TestService } from "../support/service.js";
+import type { Page, Request } from "playwright-core";
+import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { type Opened, type OpenOptions, openBrowser, openDashboard, state } from "./browser.js";
+import { type Opened, type OpenOptions, state } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
+import { stage } from "./stage.js";
 
 describe("the dashboard while it is used", function () {
   this.timeout(60_000);
-  let browser: Browser;
-  let service: TestService;
   let now = NOW;
-  const opened: Opened[] = [];
-
-  before(async function () {
-    const found = await openBrowser();
-    if (found === undefined) return this.skip();
-    browser = found;
-    service = await startService({}, { clock: () => now });
+  const on = stage(async () => {
+    const service = await startService({}, { clock: () => now });
     await fillService(service);
+    return service;
   });
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
-  afterEach(async () => {
+  afterEach(() => {
     now = NOW;
-    for (const { page } of opened.splice(0)) await page.context().close();
   });
 
   async function open(search: string, options: Partial<OpenOptions> = {}): Promise<Opened> {
-    const one = await openDashboard(browser, service, { now: NOW, search, ...options });
-    opened.push(one);
+    const one = await on.open(search, options);
     await state(one.page, "ready");
     return one;
-  }
-  async function newKey(scopes: Scope[]): Promise<{ key: string; id: string }> {
-    const { key, kept } = mintKey("a test", scopes, NOW);
-    await service.service.stores.keys.add(kept);
-    return { key, id: kept.id };
   }
   /** Holds the requests to an address back until they are released, and from then on lets them pass. */
   async function hold(page: Page, address: RegExp): Promise<{ arrived(): boolean; release(): Promise<unknown> }> {
@@ -200,11 +182,11 @@ describe("the dashboard while it is used", function () {
     });
 
     it("the picker asks once with a key that was revoked, and the page says so", async () => {
-      const { key, id } = await newKey(["metric:read"]);
+      const { key, id } = await on.newKey(["metric:read"]);
       const { page, requests } = await open("?view=explore", { key });
       await picker(page).focus();
       await page.getByRole("option", { name: /web/ }).waitFor();
-      await service.service.stores.keys.revoke(id, NOW);
+      await on.service.service.stores.keys.revoke(id, NOW);
       now += HOUR;
       requests.length = 0;
       await page.keyboard.press("w");

@@ -1,12 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import type { Browser } from "playwright-core";
-import type { Scope } from "../../src/keys/api-key.js";
-import { mintKey } from "../../src/keys/verify-key.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { axeFindings, type Opened, type OpenOptions, openBrowser, openDashboard, sideways, state } from "./browser.js";
+import { axeFindings, type Opened, sideways, state } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
+import { stage } from "./stage.js";
 
 const MINUTE = 60_000;
 const views = {
@@ -21,39 +19,17 @@ const views = {
 
 describe("the dashboard in Chromium", function () {
   this.timeout(60_000);
-  let browser: Browser;
-  let service: TestService;
   let empty: TestService;
   let nowOfEmpty = NOW;
-  const opened: Opened[] = [];
-
-  before(async function () {
-    const found = await openBrowser();
-    if (found === undefined) return this.skip();
-    browser = found;
-    service = await startService({}, { clock: () => NOW });
+  const on = stage(async () => {
     empty = await startService({}, { clock: () => nowOfEmpty });
+    const service = await startService({}, { clock: () => NOW });
     await fillService(service);
+    return service;
   });
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-    await empty?.stop();
-  });
-  afterEach(async () => {
-    for (const { page } of opened.splice(0)) await page.context().close();
-  });
+  after(() => empty?.stop());
+  const { open, newKey } = on;
 
-  async function open(search = "", options: Partial<OpenOptions> = {}, of = service): Promise<Opened> {
-    const one = await openDashboard(browser, of, { now: NOW, search, ...options });
-    opened.push(one);
-    return one;
-  }
-  async function newKey(scopes: Scope[], of = service): Promise<{ key: string; id: string }> {
-    const { key, kept } = mintKey("a test", scopes, NOW);
-    await of.service.stores.keys.add(kept);
-    return { key, id: kept.id };
-  }
   const isRefusal = (text: string) => text.startsWith("Failed to load resource");
   /** Nothing was reported besides the requests that the test made fail. */
   const onlyRefusals = ({ errors }: Opened) => expect(errors.filter((text) => !isRefusal(text))).to.deep.equal([]);
@@ -62,22 +38,26 @@ describe("the dashboard in Chromium", function () {
     for (const [view, label] of Object.entries(views)) {
       const search =
         view === "explore" ? "?view=explore&series=stream.web.size&series=segment.buyers.size" : `?view=${view}`;
-      it(`${label} fits into 1280 px in light and 390 px in dark, and axe has no serious finding`, async () => {
+      it(`${label} fits into 1280 and 390 px in light and dark, and axe has no serious finding`, async () => {
         const { page, errors } = await open(search, { bypassCSP: true });
         await state(page, "ready");
         expect(await page.title()).to.equal(`${label} · entity-metrics`);
         expect(await page.locator("nav a[aria-current=page]").innerText()).to.equal(label);
         expect(await page.getAttribute("main", "data-view")).to.equal(view);
-        for (const [colorScheme, width] of [
-          ["light", 1280],
-          ["dark", 390],
+        for (const [width, ...schemes] of [
+          [1280, "dark", "light"],
+          [390, "light", "dark"],
         ] as const) {
-          await page.emulateMedia({ colorScheme });
           await page.setViewportSize({ width, height: 900 });
-          expect(await sideways(page), `${width} px`).to.equal(0);
-          const fits = "[...document.querySelectorAll('.drawing')].every((one) => one.scrollWidth <= one.clientWidth)";
-          await until("the charts are drawn anew", () => page.evaluate<boolean>(fits));
-          expect(await axeFindings(page), colorScheme).to.deep.equal([]);
+          for (const colorScheme of schemes) {
+            await page.emulateMedia({ colorScheme });
+            expect(await sideways(page), `${width} px, ${colorScheme}`).to.equal(0);
+            const fits =
+              "[...document.querySelectorAll('.drawing')].every((one) => one.scrollWidth <= one.clientWidth)";
+            await until("the charts are drawn anew", () => page.evaluate<boolean>(fits));
+          }
+          // Sizes are those of the width, colours those of the scheme: each was looked at once.
+          expect(await axeFindings(page), `${width} px`).to.deep.equal([]);
         }
         expect(errors).to.deep.equal([]);
       });
@@ -140,10 +120,10 @@ describe("the dashboard in Chromium", function () {
       expect(await page.innerText("main")).to.include("npm run key -- create");
       await page.clock.fastForward(HOUR);
       expect(requests).to.deep.equal([]);
-      await page.getByLabel("API key").fill(service.key);
+      await page.getByLabel("API key").fill(on.service.key);
       await page.keyboard.press("Enter");
       await state(page, "ready");
-      expect(page.url()).to.not.include(service.key);
+      expect(page.url()).to.not.include(on.service.key);
       expect(await page.evaluate("localStorage.length")).to.equal(0);
       await page.getByRole("button", { name: "Key", exact: true }).click();
       await page.getByRole("button", { name: "Forget it" }).click();
@@ -341,6 +321,18 @@ describe("the dashboard in Chromium", function () {
       expect(await said.textContent()).to.include("21:00 UTC");
     });
 
+    it("Tab leads from the open list of the picker to the next field", async () => {
+      const { page } = await open("?view=explore");
+      await state(page, "ready");
+      await page.getByRole("combobox", { name: /series/i }).focus();
+      const list = page.getByRole("listbox");
+      await list.getByRole("option").first().waitFor();
+      expect(await list.evaluate((one) => one.scrollHeight > one.clientHeight)).to.equal(true);
+      await page.keyboard.press("Tab");
+      expect(await page.getByLabel("Interval").evaluate((one) => one.matches(":focus"))).to.equal(true);
+      expect(await list.count()).to.equal(0);
+    });
+
     it("a series is taken from the picker by arrow down and Enter", async () => {
       const { page } = await open("?view=explore");
       await state(page, "ready");
@@ -392,7 +384,7 @@ describe("the dashboard in Chromium", function () {
       expect(csv).to.have.length(1 + (await page.locator("tbody tr").count()));
       expect(csv.at(-1)).to.match(/^"stream\.web\.size",2026-11-20T21:00:00\.000Z,\d+,false$/);
       const [, body = ""] = /-d '(.*)'$/.exec(await copy("Copy as curl")) ?? [];
-      const answer = await service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) });
+      const answer = await on.service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) });
       expect((await answer.json()) as object).to.have.property("status", 200);
     });
   });
@@ -420,7 +412,7 @@ describe("the dashboard in Chromium", function () {
       await said.waitFor();
       const id = await said.locator("code").innerText();
       const isDone = async () => {
-        const answer = await service.fetch(`/api/deletion/${id}`);
+        const answer = await on.service.fetch(`/api/deletion/${id}`);
         return ((await answer.json()) as { data: { completed_at: string | null } }).data.completed_at !== null;
       };
       await until("the erasure is completed", isDone);
@@ -435,9 +427,9 @@ describe("the dashboard in Chromium", function () {
       const saved = await download;
       expect(saved.suggestedFilename()).to.equal(`receipt-${id}.jws`);
       expect(readFileSync(await saved.path(), "utf8")).to.match(/^[\w-]+\.[\w-]+\.[\w-]+$/);
-      expect(page.url()).to.equal(`${service.url}/dashboard?view=erasure`);
+      expect(page.url()).to.equal(`${on.service.url}/dashboard?view=erasure`);
       expect(one.errors).to.deep.equal([]);
-      expect((await service.fetch("/api/entity/user/email/web-1%40example.org")).status).to.equal(404);
+      expect((await on.service.fetch("/api/entity/user/email/web-1%40example.org")).status).to.equal(404);
     });
   });
 });
