@@ -13,6 +13,8 @@ app.use(async (ctx) => {
   ctx.body = bodyOf(Number(new URLSearchParams(ctx.querystring).get("size") ?? 0));
 });
 const server = app.listen(0, "127.0.0.1", () => process.send({ listens: `http://127.0.0.1:${server.address().port}` }));
+// A connection that it closed could be one that a request is on its way over.
+server.keepAliveTimeout = 0;
 process.once("disconnect", () => process.exit(0));
 process.once("SIGTERM", () => process.exit(0));
 

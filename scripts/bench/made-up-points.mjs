@@ -1,9 +1,6 @@
 // The points of the benchmark, made by a formula, so that every answer can be checked against it.
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-
-/** Points in one block: below what a write may hold. */
-const BLOCK_POINTS = 48_000;
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
 
 /** The value of a series in an hour (counted from 1970): a whole number from 1 to 1000. */
 function valueAt(series, hour) {
@@ -11,8 +8,8 @@ function valueAt(series, hour) {
 }
 
 /** What names a series, in the words of the wire. */
-export function nameOf(series) {
-  return { dimension: "stream", dimension_id: `bench-${series}`, dimension_type: "size" };
+export function nameOf(series, prefix = "bench") {
+  return { dimension: "stream", dimension_id: `${prefix}-${series}`, dimension_type: "size" };
 }
 
 /** The hours [from, to), Unix ms, that have points: whole days before today. */
@@ -21,15 +18,33 @@ export function filledTime(days, now) {
   return { from: to - days * DAY, to };
 }
 
-/** All points as bodies of blocks, one at a time: `{ body, points }`. */
-export function* blocks(seriesCount, { from, to }) {
-  const ts = Array.from({ length: (to - from) / HOUR }, (_, i) => from + i * HOUR);
-  const rows = Math.max(1, Math.floor(BLOCK_POINTS / ts.length));
-  for (let first = 0; first < seriesCount; first += rows) {
-    const some = Array.from({ length: Math.min(rows, seriesCount - first) }, (_, i) => first + i);
-    const values = some.map((series) => ts.map((at) => valueAt(series, at / HOUR)));
-    yield { body: JSON.stringify({ series: some.map(nameOf), ts, values }), points: some.length * ts.length };
+/** Points of the series [first, end) in the hours [from, to) as bodies of blocks, one at a time: `{ body, points }`, each with about `most` points. */
+export function* blocks({ first = 0, end, from, to, most = 48_000, hours = (to - from) / HOUR, prefix }) {
+  for (let start = from; start < to; start += hours * HOUR) {
+    const ts = Array.from({ length: Math.min(hours, (to - start) / HOUR) }, (_, i) => start + i * HOUR);
+    const rows = Math.max(1, Math.floor(most / ts.length));
+    for (let at = first; at < end; at += rows) {
+      const some = Array.from({ length: Math.min(rows, end - at) }, (_, i) => at + i);
+      const values = some.map((series) => ts.map((time) => valueAt(series, time / HOUR)));
+      const series = some.map((one) => nameOf(one, prefix));
+      yield { body: JSON.stringify({ series, ts, values }), points: some.length * ts.length };
+    }
   }
+}
+
+/** The same points in the order in which they would arrive, hour by hour over all series, `size` at a time: `[{ series, ts, value }]`. */
+export function* arrivals({ end, from, to, size }) {
+  let batch = [];
+  for (let ts = from; ts < to; ts += HOUR) {
+    for (let series = 0; series < end; series += 1) {
+      batch.push({ series, ts, value: valueAt(series, ts / HOUR) });
+      if (batch.length === size) {
+        yield batch;
+        batch = [];
+      }
+    }
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** The values that an answer has to have for a series in [from, to) by buckets of `hours`, as the formula says. */

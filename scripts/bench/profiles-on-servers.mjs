@@ -2,6 +2,7 @@
 import { Agent } from "node:http";
 import { insertAgain } from "./direct.mjs";
 import { sendFor } from "./load.mjs";
+import { line } from "./table.mjs";
 
 /** Messages in one request. */
 const MESSAGES = 500;
@@ -35,14 +36,7 @@ export async function measureProfiles({ service, stores, key, people, say }) {
       ["insertMany, same indexes", again.indexedSeconds],
     ]) {
       const inserted = again.count / seconds;
-      lines.push([
-        `${people} messages, ${what}`,
-        "documents a second",
-        perSecond,
-        beside,
-        inserted,
-        perSecond / inserted,
-      ]);
+      lines.push(line(`${people} messages, ${what}`, "documents/s", perSecond, beside, inserted, { more: true }));
     }
   };
   besideInsertMany("new profiles", written / fresh);
@@ -60,17 +54,18 @@ export async function measureProfiles({ service, stores, key, people, say }) {
   const start = await direct.transactions();
   const single = await rate(count, AT_ONCE, (n) => post({ _uid: `single-${n}`, city: "Oslo" }, agent));
   const end = await direct.transactions();
-  const besideInsertOne = (what, { rate: perSecond }) => [
-    `${what}, ${AT_ONCE} at once`,
-    "a second",
-    perSecond,
-    "insertOne",
-    insertOne.rate,
-    perSecond / insertOne.rate,
-  ];
+  const besideInsertOne = (what, { rate: perSecond }) =>
+    line(`${what}, ${AT_ONCE} at once`, "a second", perSecond, "insertOne", insertOne.rate, { more: true });
   lines.push(besideInsertOne("single messages", single));
-  const [run, aborted] = [end.started - start.started, end.aborted - start.aborted];
-  lines.push(["transactions that were run again", "of all", aborted, "started", run, aborted / run]);
+  lines.push(
+    line(
+      "transactions that were run again",
+      "of all",
+      end.aborted - start.aborted,
+      "started",
+      end.started - start.started,
+    ),
+  );
 
   say("on servers: reads");
   nextAgent();
@@ -78,7 +73,7 @@ export async function measureProfiles({ service, stores, key, people, say }) {
     sendFor(200, service, { method: "GET", path: `/api/entity/user/_uid/single-${n}`, agent }, key),
   );
   const found = await rate(count, READERS, (n) => direct.findOne(n));
-  lines.push([`read by identity, ${READERS} at once`, "p50 ms", read.p50, "findOne", found.p50, read.p50 / found.p50]);
+  lines.push(line(`read by identity, ${READERS} at once`, "p50 ms", read.p50, "findOne", found.p50));
 
   say("on servers: deletions");
   nextAgent();

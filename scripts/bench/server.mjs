@@ -7,12 +7,13 @@ const TICK_MS = 10;
 
 /** How costs are taken: CPU ms of the server's process, or the time that passes where there is no /proc. */
 export const costIsCpu = existsSync("/proc/self/stat");
-export const costWords = costIsCpu ? "CPU ms of the server process" : "wall ms (there is no /proc here)";
+export const costUnit = costIsCpu ? "CPU ms" : "wall ms";
 
 /** Starts `node ...args` and resolves when it has sent `{ listens }`. Nothing of our environment but the way to programs is handed on. */
 export function startServer(args, environment = {}) {
   const { PATH, SystemRoot, TMPDIR, TEMP } = process.env;
   const kept = Object.fromEntries(Object.entries({ PATH, SystemRoot, TMPDIR, TEMP }).filter(([, value]) => value));
+  const begun = performance.now();
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     env: { ...kept, NODE_ENV: "production", ...environment },
@@ -29,7 +30,14 @@ export function startServer(args, environment = {}) {
         child.kill("SIGTERM");
         await gone;
       };
-      resolve({ address: new URL(listens), cost: () => costOf(child.pid), stop });
+      const startMs = performance.now() - begun;
+      resolve({
+        address: new URL(listens),
+        startMs,
+        cost: () => costOf(child.pid),
+        memory: () => memoryOf(child.pid),
+        stop,
+      });
     });
   });
 }
@@ -39,4 +47,12 @@ function costOf(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+/** Resident memory, MB: now, and at most so far. NaN where there is no /proc. */
+function memoryOf(pid) {
+  if (!costIsCpu) return { now: Number.NaN, most: Number.NaN };
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const megabytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1]) / 1024;
+  return { now: megabytes("VmRSS"), most: megabytes("VmHWM") };
 }

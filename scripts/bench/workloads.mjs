@@ -1,71 +1,88 @@
 // What is asked of every server: the requests that are measured, and what their answers have to be.
-import { expectedValues, nameOf } from "./made-up-points.mjs";
+import { DAY, expectedValues, nameOf } from "./made-up-points.mjs";
 
-const DAY = 86_400_000;
-const asked = [
-  { name: "W1", series: 20, days: 7, hours: 2, aggregation: "sum" },
-  { name: "W2", series: 100, days: 30, hours: 6, aggregation: "max" },
-  { name: "W3", series: 1, days: 60, hours: 24, aggregation: "sum" },
-];
+const asked = {
+  W1: { series: 20, days: 7, hours: 2, aggregation: "sum" },
+  W2: { series: 100, days: 30, hours: 6, aggregation: "max" },
+  W3: { series: 1, days: 60, hours: 24, aggregation: "sum" },
+};
 
-/** W1 to W3, cut down to the series and days that there are: `{ label, request, check }`. */
-export function readWorkloads(seriesCount, filled) {
-  return asked.map((one) => {
-    const series = Math.min(one.series, seriesCount);
-    const from = Math.max(filled.from, filled.to - one.days * DAY);
-    const window = { from, to: filled.to, hours: one.hours, aggregation: one.aggregation };
-    const length = `${(filled.to - from) / DAY} d`;
-    return {
-      label: `${one.name}: ${series} series, ${length}, ${one.hours}h, ${one.aggregation}`,
-      request: { method: "POST", path: "/api/metric", body: JSON.stringify(itemsOf(series, window)) },
-      check: (body) => checkAnswer(body, series, window),
-    };
-  });
+export const READS = Object.keys(asked);
+
+/** A read, cut down to the series and days that there are, over the series from `first` on. */
+export function readWorkload(name, seriesCount, filled, first = 0) {
+  const { days, hours, aggregation, ...one } = asked[name];
+  const series = Math.min(one.series, seriesCount);
+  const window = { from: Math.max(filled.from, filled.to - days * DAY), to: filled.to, hours, aggregation };
+  const label = `${name}: ${series} series, ${(window.to - window.from) / DAY} d, ${hours}h, ${aggregation}`;
+  return { label, ...windowWorkload(window, { series, first }) };
 }
 
-/** W1 over other series, from `first` on: `{ label, request, check, window, series }`. */
-export function w1Of(first, seriesCount, filled) {
-  const [one] = asked;
-  const series = Math.min(one.series, seriesCount);
-  const window = {
-    from: Math.max(filled.from, filled.to - one.days * DAY),
-    to: filled.to,
-    hours: one.hours,
-    aggregation: one.aggregation,
-  };
+/** A read of a window, `{ from, to, hours, aggregation }`: `{ request, check, window, series }`. */
+export function windowWorkload(window, { series, first = 0, prefix }) {
   return {
-    label: `${one.name}: ${series} series, ${(window.to - window.from) / DAY} d, ${one.hours}h, ${one.aggregation}`,
-    request: { method: "POST", path: "/api/metric", body: JSON.stringify(itemsOf(series, window, first)) },
-    check: (body) => checkAnswer(body, series, window, first),
+    request: post(itemsOf(series, first, { ...window, ...datesOf(window), prefix })),
+    check: (body) => compare(JSON.parse(body).data, series, window, first),
     window,
     series,
+  };
+}
+
+/** W1 over `count` batches that lie among all series, and overlap where there are too few. */
+export function w1Batches(count, seriesCount, filled) {
+  const { series } = readWorkload("W1", seriesCount, filled);
+  const places = seriesCount - series + 1;
+  const step = Math.max(1, Math.floor(places / count));
+  return Array.from({ length: count }, (_, i) => readWorkload("W1", seriesCount, filled, (i * step) % places));
+}
+
+/** W1 as `range: "7d"` up to now. The buckets that lie in filled days are checked. */
+export function movingWorkload(seriesCount, filled) {
+  const { days, hours, aggregation, ...one } = asked.W1;
+  const series = Math.min(one.series, seriesCount);
+  return {
+    label: `W5: ${series} series, range ${days}d, ${hours}h, ${aggregation}, while points come`,
+    request: post(itemsOf(series, 0, { range: `${days}d`, hours, aggregation })),
+    check(body) {
+      const { data } = JSON.parse(body);
+      const isFilled = ({ ts }) => Number(ts) >= filled.from && Number(ts) + hours * 3_600_000 <= filled.to;
+      const known = data.map((item) => ({ values: item.values.filter(isFilled) }));
+      const from = Number(known[0]?.values[0]?.ts ?? filled.to);
+      return compare(known, series, { from, to: filled.to, hours, aggregation }, 0);
+    },
   };
 }
 
 /** The GET of one series over all days; with the tag of its answer it is answered 304. */
 export function getWorkload(filled) {
   const window = { ...filled, hours: 24, aggregation: "sum" };
-  const [item] = itemsOf(1, window);
+  const [item] = itemsOf(1, 0, { ...window, ...datesOf(window) });
   return {
     label: `GET: 1 series, ${(filled.to - filled.from) / DAY} d, 24h, answered 304`,
     request: { method: "GET", path: `/api/metric?${new URLSearchParams(item)}` },
-    check: (body) => checkAnswer(body, 1, window),
+    check: (body) => compare(JSON.parse(body).data, 1, window, 0),
   };
 }
 
-function itemsOf(series, { from, to, hours, aggregation }, first = 0) {
+function post(items) {
+  return { method: "POST", path: "/api/metric", body: JSON.stringify(items) };
+}
+
+function datesOf({ from, to }) {
+  return { startdate: String(from), enddate: String(to) };
+}
+
+function itemsOf(series, first, { hours, aggregation, range, startdate, enddate, prefix }) {
   return Array.from({ length: series }, (_, i) => ({
-    ...nameOf(first + i),
-    startdate: String(from),
-    enddate: String(to),
+    ...nameOf(first + i, prefix),
+    ...(range === undefined ? { startdate, enddate } : { range }),
     interval: `${hours}h`,
     aggregation,
   }));
 }
 
 /** Returns how many values were compared with the formula; throws at one that differs. */
-function checkAnswer(body, series, window, first = 0) {
-  const { data } = JSON.parse(body);
+function compare(data, series, window, first) {
   let count = 0;
   for (let i = 0; i < series; i += 1) {
     const expected = expectedValues(first + i, window);

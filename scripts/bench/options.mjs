@@ -1,0 +1,81 @@
+// What a run of the benchmark is told.
+import { parseArgs } from "node:util";
+import { version } from "../set-up.mjs";
+
+/** In the order in which they run. */
+export const PARTS = ["reads", "writes", "entities", "overload", "scale", "servers"];
+
+/** Options that are counts: what stands for each, and the most that it may be. */
+const COUNTS = {
+  series: { usual: 500, most: 20_000 },
+  days: { usual: 60, most: 400 },
+  people: { usual: 10_000, most: 1_000_000 },
+};
+
+const SECONDS = { secs: 1, "overload-secs": 5 };
+
+const USAGE = `npm run bench -- [--only PARTS] [--secs N] [--series N] [--days N] [--people N] [--overload-secs N] [--history FILE] [--draw]
+
+Measures the built service beside what it is compared with, in one run, checks answers, and prints one table. A ratio above 1 means that the service is better.
+  --only PARTS       parts to run, divided by commas (${PARTS.join(",")})
+  --secs N           seconds to measure each request (${SECONDS.secs})
+  --series N         series of hourly points; scale goes up to ten times as many (${COUNTS.series.usual})
+  --days N           days of points in each (${COUNTS.days.usual})
+  --people N         profiles; scale begins with a hundredth of them (${COUNTS.people.usual})
+  --overload-secs N  seconds of ten times the load that the service can take (${SECONDS["overload-secs"]})
+  --history FILE     a line of JSON for this run is appended to it (bench-history.jsonl in the project's folder)
+  --draw             draws cost against series, days and profiles into docs/performance; needs the part scale
+
+Where TEST_MONGODB_URL, TEST_INFLUXDB_URL, TEST_INFLUXDB_TOKEN, TEST_INFLUXDB_ORG and TEST_REDIS_URL name servers, the service on them is measured too,
+beside itself embedded, one Flux query for the same points, and the driver of MongoDB alone.
+`;
+
+/** The options of the command line: `{ only, secs, seriesCount, days, people, overloadSecs, history, draw }`. Ends the process where there is nothing to run. */
+export function readOptions(defaultHistory) {
+  const texts = ["only", "history", ...Object.keys(SECONDS), ...Object.keys(COUNTS)];
+  const flags = ["draw", "help", "version"];
+  try {
+    const { values } = parseArgs({
+      options: {
+        ...Object.fromEntries(texts.map((name) => [name, { type: "string" }])),
+        ...Object.fromEntries(flags.map((name) => [name, { type: "boolean", default: false }])),
+      },
+    });
+    if (values.help || values.version) {
+      process.stdout.write(values.help ? USAGE : `${version()}\n`);
+      process.exit(0);
+    }
+    const only = values.only === undefined ? PARTS : values.only.split(",");
+    const unknown = only.filter((part) => !PARTS.includes(part));
+    if (unknown.length > 0) throw new Error(`--only: there is no part ${unknown.join(", ")}`);
+    if (values.draw && !only.includes("scale")) throw new Error("--draw draws what the part scale measures");
+    return {
+      only,
+      secs: secondsOf("secs", values),
+      overloadSecs: secondsOf("overload-secs", values),
+      seriesCount: countOf("series", values),
+      days: countOf("days", values),
+      people: countOf("people", values),
+      history: values.history ?? defaultHistory,
+      draw: values.draw,
+    };
+  } catch (error) {
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
+function secondsOf(name, values) {
+  const secs = Number(values[name] ?? SECONDS[name]);
+  if (!(secs > 0)) throw new Error(`--${name}: a number above 0 is expected`);
+  return secs;
+}
+
+function countOf(name, values) {
+  const { usual, most } = COUNTS[name];
+  const count = Number(values[name] ?? usual);
+  if (!Number.isInteger(count) || count < 1 || count > most) {
+    throw new Error(`--${name}: a whole number from 1 to ${most} is expected`);
+  }
+  return count;
+}

@@ -1,0 +1,159 @@
+// Reads of series: beside a table with a row a point that is aggregated in SQL, and beside Koa alone.
+import { closeIdle, measure, sendAll, sendFor, writeBlocks } from "./load.mjs";
+import { blocks, DAY, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
+import { costUnit } from "./server.mjs";
+import { line } from "./table.mjs";
+import { getWorkload, movingWorkload, READS, readWorkload, w1Batches } from "./workloads.mjs";
+
+const MANY = 32;
+const HOT_BATCHES = 50;
+const HERD = 1_000;
+/** How far back the windows lie that a server answers about before the one that is measured, so that it is compiled and holds nothing of that. */
+const BACK = [42 * DAY, 28 * DAY, 14 * DAY];
+/** Points a second that come while W5 is measured, and in how many requests. */
+const COMING_POINTS = 2_000;
+const COMING_REQUESTS = 4;
+
+/** Lines about reads. */
+export async function measureReads(session) {
+  const { key, seriesCount, days, secs, say } = session;
+  const filled = filledTime(days, Date.now());
+  const unkeptSettings = { CACHE_ANSWERS_BYTES: "0" };
+  let service = await session.service("reads");
+  const unkept = await session.service("unkept", unkeptSettings);
+  let rows = await session.rows("reads");
+  const koa = await session.koa();
+  for (const server of [service, unkept, rows]) {
+    await writeBlocks(server, blocks({ end: seriesCount, ...filled }), key);
+  }
+  const lines = [];
+  const check = async (workload, ...servers) => {
+    for (const server of servers) {
+      session.checked += workload.check((await sendFor(200, server, workload.request, key)).body);
+    }
+  };
+  const compare = async (label, workloads, server, { count, tagged = false } = {}) => {
+    say(label);
+    for (const workload of workloads) await check(workload, server, rows);
+    const requests = workloads.map(({ request }) => request);
+    const { headers, body } = await sendFor(200, server, requests[0], key);
+    const costOf = async (one, asked, etag) => {
+      const load = tagged
+        ? { requests: asked.map((request) => ({ ...request, headers: { "If-None-Match": etag } })), status: 304 }
+        : { requests: asked };
+      return measure(one, load, key, secs, count);
+    };
+    const cost = await costOf(server, requests, headers.etag);
+    const rowsTag = tagged ? (await sendFor(200, rows, requests[0], key)).headers.etag : undefined;
+    const sized = requests.map((request) => ({
+      ...request,
+      path: `${request.path.split("?")[0]}?size=${body.length}`,
+    }));
+    lines.push(
+      line(label, costUnit, cost, "rows in SQLite", await costOf(rows, requests, rowsTag)),
+      line(label, costUnit, cost, "Koa alone", await costOf(koa, sized, '"0"')),
+    );
+    return cost;
+  };
+
+  const reads = READS.map((name) => readWorkload(name, seriesCount, filled));
+  const [w1, herd] = reads;
+  let w1Cost;
+  for (const workload of reads) {
+    const cost = await compare(workload.label, [workload], service);
+    w1Cost ??= cost;
+  }
+  for (const workload of reads) await compare(`${workload.label}, answers not kept`, [workload], unkept);
+  await compare(
+    `W4: W1, ${HOT_BATCHES} batches, ${MANY} connections`,
+    w1Batches(HOT_BATCHES, seriesCount, filled),
+    service,
+    {
+      count: MANY,
+    },
+  );
+  await compare(getWorkload(filled).label, [getWorkload(filled)], service, { tagged: true });
+
+  say("a herd");
+  const afresh = async () => {
+    await session.stop(service);
+    closeIdle();
+    service = await session.service("reads");
+  };
+  await session.stop(unkept);
+  await afresh();
+  const costOfPolls = async ({ request }) => {
+    const { count, cost } = await sendAll(service, Array(HERD).fill(request), key, { count: MANY });
+    return cost / count;
+  };
+  // Over other series first, as the service compiles what it has just loaded.
+  await costOfPolls(readWorkload("W2", seriesCount, filled, Math.max(0, seriesCount - herd.series)));
+  const first = await costOfPolls(herd);
+  lines.push(
+    line(`W2, ${HERD} identical, nothing in memory`, costUnit, first, "the same again", await costOfPolls(herd)),
+  );
+
+  say("nothing in memory");
+  await afresh();
+  await session.stop(rows);
+  rows = await session.rows("reads");
+  const cold = [await coldCost(session, service, filled), await coldCost(session, rows, filled)];
+  lines.push(line("W1, nothing in memory", costUnit, cold[0], "rows in SQLite", cold[1]));
+
+  const moving = movingWorkload(seriesCount, filled);
+  say(moving.label);
+  await check(moving, service, rows);
+  const costs = [];
+  for (const server of [service, rows]) {
+    const stop = comingPoints(server, seriesCount, key);
+    costs.push(await measure(server, moving, key, secs).finally(stop));
+  }
+  lines.push(
+    line(moving.label, costUnit, costs[0], "rows in SQLite", costs[1]),
+    line(moving.label, costUnit, costs[0], w1.label, w1Cost),
+  );
+  await session.stop(service, rows, koa);
+  return lines;
+}
+
+/** What W1 costs a server that has just started and answers about series of which it holds nothing. */
+async function coldCost({ key, seriesCount }, server, filled) {
+  const size = readWorkload("W1", seriesCount, filled).series;
+  const batches = (back) =>
+    Array.from({ length: Math.max(1, Math.floor(seriesCount / size)) }, (_, i) => {
+      const time = { from: filled.from - back, to: filled.to - back };
+      return readWorkload("W1", seriesCount, time, i * size).request;
+    });
+  for (const back of BACK) await sendAll(server, batches(back), key);
+  const { count, cost } = await sendAll(server, batches(0), key);
+  return cost / count;
+}
+
+/** Writes points into the slot that is open now, until what it returns is called. */
+function comingPoints(server, seriesCount, key) {
+  const series = Array.from({ length: Math.min(seriesCount, COMING_POINTS / COMING_REQUESTS) }, (_, i) => nameOf(i));
+  const copies = Math.ceil(COMING_POINTS / COMING_REQUESTS / series.length);
+  let isOver = false;
+  let value = 0;
+  const writing = (async () => {
+    while (!isOver) {
+      const next = new Promise((resolve) => setTimeout(resolve, 1000 / COMING_REQUESTS));
+      for (let copy = 0; copy < copies; copy += 1) {
+        value += 1;
+        const body = JSON.stringify({
+          series,
+          ts: [Math.floor(Date.now() / HOUR) * HOUR],
+          values: series.map(() => [value]),
+        });
+        await sendFor(200, server, { method: "POST", path: "/api/metric/points", body }, key);
+      }
+      await next;
+    }
+  })();
+  // Its error is that of the call that stops it.
+  writing.catch(() => {});
+  return async () => {
+    isOver = true;
+    await writing;
+  };
+}

@@ -1,0 +1,121 @@
+// What requests cost when there is more of everything: series, days of points, profiles.
+import { addPeople, readLine } from "./entities.mjs";
+import { closeIdle, measure, sendFor, writeBlocks } from "./load.mjs";
+import { blocks, DAY, filledTime } from "./made-up-points.mjs";
+import { costUnit } from "./server.mjs";
+import { line } from "./table.mjs";
+import { w1Batches } from "./workloads.mjs";
+
+const TIMES = 10;
+/** W1 is asked over so many batches in turn. */
+const BATCHES = 25;
+/** Days of points where there are many series: W1 reads 7. */
+const FEW_DAYS = 14;
+/** Series where there are many days. */
+const FEW_SERIES = 100;
+
+/** Lines about sizes, and what was measured at each: `{ lines, curves }`. A curve is `{ name, unit, points: [{ size, cost }] }`. */
+export async function measureScale(session) {
+  const series = await bySeries(session);
+  const days = await byDays(session);
+  const people = await byPeople(session);
+  return {
+    lines: [...series.lines, ...days.lines, ...people.lines],
+    curves: [series.curve, days.curve, people.curve],
+  };
+}
+
+async function bySeries(session) {
+  const { seriesCount, key, days } = session;
+  const filled = filledTime(Math.min(days, FEW_DAYS), Date.now());
+  const steps = [seriesCount, Math.round(seriesCount * Math.sqrt(TIMES)), seriesCount * TIMES];
+  const points = [];
+  let written = 0;
+  let service = await session.service("series");
+  for (const count of steps) {
+    await writeBlocks(service, blocks({ first: written, end: count, ...filled }), key);
+    written = count;
+    points.push({ size: count, cost: await w1Cost(session, service, count, filled) });
+  }
+  service = await afresh(session, service, "series");
+  await w1Cost(session, service, written, filled);
+  const memory = service.memory().most;
+  await session.stop(service);
+  const [first, last] = [points[0], points.at(-1)];
+  const label = (what) => `${what}, ${last.size.toLocaleString("en")} series`;
+  return {
+    lines: [
+      line(label("W1"), costUnit, last.cost, `${first.size.toLocaleString("en")} series`, first.cost),
+      line(label("start"), "ms", service.startMs, "promised", 3_000),
+      line(label("memory after reads"), "MB", memory, "promised", 512),
+    ],
+    curve: { name: "series", what: "W1", unit: costUnit, points },
+  };
+}
+
+async function byDays(session) {
+  const { seriesCount, key, days } = session;
+  const count = Math.min(seriesCount, FEW_SERIES);
+  const steps = [days, 2 * days, 6 * days];
+  const points = [];
+  const service = await session.service("days");
+  let before = 0;
+  for (const length of steps) {
+    const filled = filledTime(length, Date.now());
+    const newer = filledTime(before, Date.now());
+    await writeBlocks(service, blocks({ end: count, from: filled.from, to: newer.from }), key);
+    before = length;
+    points.push({ size: length, cost: await w1Cost(session, service, count, filled) });
+  }
+  await session.stop(service);
+  const [first, last] = [points[0], points.at(-1)];
+  return {
+    lines: [line(`W1, ${last.size} days`, costUnit, last.cost, `${first.size} days`, first.cost)],
+    curve: { name: "days", what: "W1", unit: costUnit, points },
+  };
+}
+
+async function byPeople(session) {
+  const { people } = session;
+  const steps = [...new Set([100, 10, 1].map((part) => Math.ceil(people / part)))];
+  const koa = await session.koa();
+  const points = [];
+  let service = await session.service("people");
+  let before = 0;
+  for (const count of steps) {
+    session.say(`scale: ${count} profiles`);
+    await addPeople(session, service, before, count);
+    before = count;
+    points.push({ size: count, cost: (await readLine(session, service, koa, count)).service });
+  }
+  service = await afresh(session, service, "people");
+  const { startMs } = service;
+  await session.stop(service, koa);
+  const [first, last] = [points[0], points.at(-1)];
+  const label = (what) => `${what}, ${last.size.toLocaleString("en")} profiles`;
+  return {
+    lines: [
+      line(label("read by identity"), costUnit, last.cost, `${first.size.toLocaleString("en")} profiles`, first.cost),
+      line(label("start"), "ms", startMs, "promised", 3_000),
+    ],
+    curve: { name: "profiles", what: "read by identity", unit: costUnit, points },
+  };
+}
+
+/** The service over the same data in a new process. */
+async function afresh(session, service, name) {
+  await session.stop(service);
+  closeIdle();
+  return session.service(name);
+}
+
+/** W1 over batches that lie among all series, each asked once before. */
+async function w1Cost(session, service, count, filled) {
+  const { key, secs, say } = session;
+  say(`scale: W1, ${count} series, ${(filled.to - filled.from) / DAY} days`);
+  const batches = w1Batches(BATCHES, count, filled);
+  for (const { request, check } of batches) {
+    session.checked += check((await sendFor(200, service, request, key)).body);
+  }
+  return measure(service, { requests: batches.map(({ request }) => request) }, key, secs);
+}
