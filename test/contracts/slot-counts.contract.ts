@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import type { SlotCounts } from "../../src/metrics/ports.js";
+import fc from "fast-check";
+import type { SlotCount, SlotCounts } from "../../src/metrics/ports.js";
 
 export interface OpenCounts {
   readonly counts: SlotCounts;
@@ -121,6 +122,28 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
       expect(await counted(["web"], 2 * HOUR, 3 * HOUR)).to.deep.equal({ "web 2": 2 });
       expect(await counted(["web"], 0, HOUR)).to.deep.equal({});
       expect(await counted([], 0, 9 * HOUR)).to.deep.equal({});
+    });
+
+    it("tells what is counted whatever two recorders read and save, in any order", async () => {
+      const read: [SlotCount[], SlotCount[]] = [[], []];
+      const step = fc.oneof(
+        fc.record({ does: fc.constant("count" as const), hour: fc.integer({ min: 1, max: 3 }) }),
+        fc.record({ does: fc.constant("read" as const), who: fc.nat(1), before: fc.integer({ min: 0, max: 4 }) }),
+        fc.record({ does: fc.constant("save" as const), who: fc.nat(1) }),
+      );
+      const all: Record<string, number> = { "app 1": 1, "web 1": 1, "web 2": 2 };
+      const check = async (steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]) => {
+        for (const next of steps) {
+          if (next.does === "read") read[next.who as 0 | 1] = await counts.unsaved(next.before * HOUR, 9);
+          else if (next.does === "save") await counts.saved(read[next.who as 0 | 1]);
+          else {
+            await opened.count("web", next.hour * HOUR);
+            all[`web ${next.hour}`] = (all[`web ${next.hour}`] ?? 0) + 1;
+          }
+          expect(await counted(["web", "app"], 0, 9 * HOUR), JSON.stringify(steps)).to.deep.equal(all);
+        }
+      };
+      await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), check), { numRuns: 12 });
     });
 
     it("tells the same of counts that were saved, of saved ones that have grown, and of messages that expired", async () => {

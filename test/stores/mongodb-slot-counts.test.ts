@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { mongoSlotCounts } from "../../src/stores/mongodb/history.js";
+import { mongoSlotCounts } from "../../src/stores/mongodb/slot-counts.js";
 import { transactions } from "../../src/stores/mongodb/transaction.js";
 import { slotCountsContract } from "../contracts/slot-counts.contract.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
@@ -7,6 +7,8 @@ import { databaseThrough, HeldCalls } from "../support/held-calls.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
 import { openTestEngine, type TestEngine } from "./mongo-engine.js";
+
+const HOUR = 3_600_000;
 
 onServers(["mongodb"], "mongodb", () => {
   let engine: TestEngine;
@@ -50,6 +52,48 @@ onServers(["mongodb"], "mongodb", () => {
         expect(counted, stream).to.equal(1);
       }
     });
+  });
+
+  it("mongodb: what streams take is told without a look at a message, by queries that the server ends in time", async () => {
+    const { counts, entities } = engine.stores;
+    const db = engine.client.db(engine.name);
+    const entity = freshEntity();
+    const messages = [1, 2, 3].map(() => messageFor(entity.id, { stream: "web", time: 1, arrival: 10 }));
+    await keep(entities, entity, { messages });
+    await db.command({ profile: 2 });
+    await counts.streams(undefined, 9);
+    const counted = await counts.counted(["web"], 0, 1);
+    await db.command({ profile: 0 });
+    const operations = db.collection<{ ns: string; command: { maxTimeMS?: number } }>("system.profile");
+    const noted = await operations.find({ ns: { $not: /system\./ } }).toArray();
+    await operations.drop();
+    await engine.empty();
+    expect(counted).to.deep.equal([{ stream: "web", slot: 0, count: 3 }]);
+    expect(noted.filter(({ ns }) => ns.endsWith(".messages"))).to.deep.equal([]);
+    const reads = noted.filter(({ ns }) => /touched_slots|streams|expired_counts/.test(ns));
+    expect(reads).to.have.length(4);
+    for (const { command } of reads) expect(command.maxTimeMS, JSON.stringify(command)).to.be.within(1, 10_000);
+  });
+
+  it("mongodb: streams whose messages an earlier version kept are listed from the start on", async () => {
+    const { entities } = engine.stores;
+    const db = engine.client.db(engine.name);
+    const entity = freshEntity();
+    const messages = [
+      messageFor(entity.id, { stream: "web", time: 1, arrival: 10 }),
+      messageFor(entity.id, { stream: "app", time: HOUR, arrival: HOUR + 20 }),
+    ];
+    await keep(entities, entity, { messages });
+    await db.collection("expired_counts").insertOne({ stream: "old", slot: 5 * HOUR, count: 3 });
+    for (const name of ["touched_slots", "streams"]) await db.collection(name).deleteMany({});
+    const { counts } = await engine.another();
+    const streams = await counts.streams(undefined, 9);
+    await engine.empty();
+    expect(streams).to.deep.equal([
+      { stream: "app", lastArrival: HOUR + 20 },
+      { stream: "old", lastArrival: 5 * HOUR },
+      { stream: "web", lastArrival: 10 },
+    ]);
   });
 
   it("mongodb: messages that expire while they are counted count once", async () => {

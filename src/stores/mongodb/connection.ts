@@ -97,7 +97,7 @@ function openClient(url: string, deadlineMs: number): MongoClient {
       "ENTITIES_URL is wrong: write %40 for @, %3A for : and %2F for / in the user and the password",
     );
   }
-  const partMs = partOf(deadlineMs);
+  const partMs = operationMs(deadlineMs);
   const selectMs = Math.min(MOST_MS, partMs);
   try {
     return new MongoClient(url, {
@@ -117,7 +117,8 @@ function openClient(url: string, deadlineMs: number): MongoClient {
   }
 }
 
-function partOf(deadlineMs: number): number {
+/** How long one operation may take on the server, ms. */
+export function operationMs(deadlineMs: number): number {
   return Math.ceil(PART_OF_DEADLINE * deadlineMs);
 }
 

@@ -14,8 +14,9 @@ import {
 } from "./entity-document.js";
 import { addKeys, type KeyWrapping } from "./entity-keys.js";
 import { isOfOneCall } from "./errors.js";
-import { messageDocument, messagesOf, slotOf, touchedSlotsOf } from "./history.js";
+import { messageDocument, messagesOf, slotOf } from "./history.js";
 import { newestCutOffs } from "./ledger-document.js";
+import { touchedSlotsOf } from "./slot-counts.js";
 import { Conflict, type Transact, unlessConflict } from "./transaction.js";
 
 /** Concurrent requests share their reads. */
@@ -206,11 +207,13 @@ async function writeMessages(
     messages.map((message) => messageDocument(message, slotMs)),
     { session },
   );
-  const touched = new Map<string, { stream: string; slot: number; arrival: number }>();
+  const touched = new Map<string, { stream: string; slot: number; messages: number; arrival: number }>();
   for (const { stream, time, arrival } of messages) {
     const slot = slotOf(time, slotMs);
-    const newest = Math.max(arrival, touched.get(`${slot}/${stream}`)?.arrival ?? arrival);
-    touched.set(`${slot}/${stream}`, { stream, slot, arrival: newest });
+    const note = touched.get(`${slot}/${stream}`) ?? { stream, slot, messages: 0, arrival };
+    note.messages += 1;
+    note.arrival = Math.max(note.arrival, arrival);
+    touched.set(`${slot}/${stream}`, note);
   }
   await touchedSlotsOf(data).insertMany([...touched.values()], { session });
 }

@@ -1,8 +1,7 @@
-import { Binary, type Collection, type Db, type ObjectId } from "mongodb";
+import { Binary, type Collection, type Db } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage, Place } from "../../entities/ports.js";
-import type { SlotCount, SlotCounts } from "../../metrics/ports.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { Transact } from "./transaction.js";
 
@@ -16,7 +15,6 @@ export const historyCollections: readonly CollectionPlan[] = [
       { key: { arrival: 1 } },
     ],
   },
-  { name: "touched_slots", indexes: [{ key: { slot: 1, stream: 1 } }] },
 ];
 
 /** A message. Of one that was erased stream and slot are left, so that it stays counted. */
@@ -34,21 +32,8 @@ export interface MessageDocument {
   readonly sealed?: Binary;
 }
 
-/** That a commit added messages to a slot of a stream, until the recorder has saved a count that contains them. */
-export interface TouchedSlot {
-  readonly _id?: ObjectId;
-  readonly stream: string;
-  readonly slot: number;
-  /** When the newest message of the commit arrived, Unix ms; absent in notes of earlier versions and of copies. */
-  readonly arrival?: number;
-}
-
 export function messagesOf(db: Db): Collection<MessageDocument> {
   return db.collection<MessageDocument>("messages");
-}
-
-export function touchedSlotsOf(db: Db): Collection<TouchedSlot> {
-  return db.collection<TouchedSlot>("touched_slots");
 }
 
 export function slotOf(time: number, slotMs: number): number {
@@ -66,6 +51,22 @@ export function messageOf(document: MessageDocument): HistoryMessage {
   const { _id: id, stream, entity, table = "", time = 0, arrival = 0, position = 0, sealed } = document;
   const bytes = new Uint8Array(sealed?.value() ?? []);
   return { id, table, stream, entity: entity ?? "", time, arrival, position, sealed: bytes };
+}
+
+/** What is known of a slot besides the messages that are there. */
+export interface ExpiredCount {
+  /** Slot and stream. */
+  readonly _id: string;
+  readonly stream: string;
+  readonly slot: number;
+  /** What messages that are gone by retention counted for. */
+  readonly count?: number;
+  /** What the recorder last saved, all messages counted. */
+  readonly saved?: number;
+}
+
+export function expiredCountsOf(db: Db): Collection<ExpiredCount> {
+  return db.collection<ExpiredCount>("expired_counts");
 }
 
 /** Messages that one transaction of `expire` removes. */
@@ -160,137 +161,6 @@ export function mongoHistory(db: Db, transact: Transact): History {
     async expire(before) {
       while (await expireSome({ arrival: { $lt: before } }));
       while (await expireSome({ entity: null, slot: { $lt: before } }));
-    },
-  };
-}
-
-export const slotCountCollections: readonly CollectionPlan[] = [
-  { name: "expired_counts", indexes: [{ key: { stream: 1, slot: 1 } }] },
-  { name: "streams", indexes: [] },
-];
-
-/** A stream that took messages. What came since the recorder last saved its slots is in the notes of touched slots. */
-export interface StreamDocument {
-  /** Its name. */
-  readonly _id: string;
-  /** Unix ms. Written outside transactions: concurrent commits would conflict over it. */
-  readonly lastArrival: number;
-}
-
-export function streamsOf(db: Db): Collection<StreamDocument> {
-  return db.collection<StreamDocument>("streams");
-}
-
-/** What is known of a slot besides the messages that are there. */
-export interface ExpiredCount {
-  /** Slot and stream. */
-  readonly _id: string;
-  readonly stream: string;
-  readonly slot: number;
-  /** What messages that are gone by retention counted for. */
-  readonly count?: number;
-  /** What the recorder last saved, all messages counted. */
-  readonly saved?: number;
-}
-
-export function expiredCountsOf(db: Db): Collection<ExpiredCount> {
-  return db.collection<ExpiredCount>("expired_counts");
-}
-
-/** Notes of touched slots that one look reads; what is left is found by the next one. */
-const NOTES = 10_000;
-const COUNTS_AT_ONCE = 4;
-
-interface Touched {
-  readonly stream: string;
-  readonly slot: number;
-  readonly notes: ObjectId[];
-  /** The newest that the notes say. */
-  arrival: number;
-}
-
-/** What `saved` needs to know of a count. */
-interface Token {
-  readonly notes: readonly ObjectId[];
-  readonly arrival: number;
-}
-
-/**
- * Stream counts: how many messages the index holds for a stream and slot. Each commit leaves a note of the slots that it touched. The recorder
- * reads the notes of a slot and its count from one snapshot, then saves the count, then removes those notes: so a count that it saved contains every
- * message whose note it removed.
- */
-export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "unsaved" | "saved"> {
-  const messages = messagesOf(db);
-  const notes = touchedSlotsOf(db);
-  const expired = expiredCountsOf(db);
-
-  async function touched(filter: object): Promise<Touched[]> {
-    const found = await notes.find(filter).sort({ slot: 1, stream: 1 }).limit(NOTES).toArray();
-    const slots = new Map<string, Touched>();
-    for (const { _id, stream, slot, arrival = slot } of found) {
-      const key = `${slot}/${stream}`;
-      const known = slots.get(key) ?? { stream, slot, notes: [], arrival };
-      known.notes.push(_id);
-      known.arrival = Math.max(known.arrival, arrival);
-      slots.set(key, known);
-    }
-    return [...slots.values()];
-  }
-
-  /**
-   * One note says as much as many. It is a new one: another recorder may have read those that are there already, to remove them with a count that lacks
-   * what the newest of them is about.
-   */
-  async function thin(slots: readonly Touched[]): Promise<void> {
-    const many = slots.filter((slot) => slot.notes.length > 1);
-    if (many.length === 0) return;
-    await notes.insertMany(many.map(({ stream, slot, arrival }) => ({ stream, slot, arrival })));
-    await notes.deleteMany({ _id: { $in: many.flatMap((slot) => slot.notes) } });
-  }
-
-  /** The notes and both parts of the count, as `expire` moves messages from one part to the other. Undefined: the notes are not there any more. */
-  function count({ stream, slot }: Touched): Promise<SlotCount | undefined> {
-    return transact(async (session) => {
-      const read = await notes
-        .find({ slot, stream }, { session, batchSize: NOTES + 1 })
-        .limit(NOTES)
-        .toArray();
-      if (read.length === 0) return undefined;
-      const arrival = Math.max(...read.map((note) => note.arrival ?? slot));
-      const token: Token = { notes: read.map(({ _id }) => _id), arrival };
-      const kept = await messages.countDocuments({ stream, slot }, { session });
-      const gone = await expired.findOne({ _id: `${slot}/${stream}` }, { session });
-      return { stream, slot, count: kept + (gone?.count ?? 0), token };
-    });
-  }
-
-  /** A note that is gone was removed by another recorder: the slot gets a new one, to be saved once more. */
-  async function removeNotes({ stream, slot, count, token }: SlotCount): Promise<void> {
-    const { notes: read, arrival } = token as Token;
-    await streamsOf(db).updateOne({ _id: stream }, { $max: { lastArrival: arrival } }, { upsert: true });
-    const _id = `${slot}/${stream}`;
-    await expired.updateOne({ _id }, { $max: { saved: count }, $setOnInsert: { stream, slot } }, { upsert: true });
-    const { deletedCount } = await notes.deleteMany({ _id: { $in: read } });
-    if (deletedCount < read.length) await notes.insertOne({ stream, slot });
-  }
-
-  return {
-    async unsaved(before, limit) {
-      await thin(await touched({ slot: { $gte: before } }));
-      const slots = (await touched({ slot: { $lt: before } })).slice(0, limit);
-      const counts: SlotCount[] = [];
-      for (let from = 0; from < slots.length; from += COUNTS_AT_ONCE) {
-        const some = await Promise.all(slots.slice(from, from + COUNTS_AT_ONCE).map(count));
-        counts.push(...some.flatMap((one) => one ?? []));
-      }
-      return counts;
-    },
-
-    async saved(counts) {
-      for (let from = 0; from < counts.length; from += COUNTS_AT_ONCE) {
-        await Promise.all(counts.slice(from, from + COUNTS_AT_ONCE).map(removeNotes));
-      }
     },
   };
 }

@@ -23,21 +23,13 @@ import {
   type IdentityDocument,
 } from "./entity-document.js";
 import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./entity-keys.js";
-import {
-  expiredCountsOf,
-  type MessageDocument,
-  messageDocument,
-  messageOf,
-  messagesOf,
-  type StreamDocument,
-  streamsOf,
-  touchedSlotsOf,
-} from "./history.js";
+import { expiredCountsOf, type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
 import { type RequestDocument, requestOf } from "./idempotency.js";
 import { importPart, inBatches } from "./import-part.js";
 import { type KeyDocument, keyOf } from "./key-store.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "./ledger-document.js";
 import { ACCEPTED, FORGOTTEN, mongoErasureWatermark, RECEIPT_KEY, raiseTo, textOf, textOnce } from "./marks.js";
+import { type StreamDocument, streamsOf, touchedSlotsOf } from "./slot-counts.js";
 
 /** Profiles, the identities that lead to them, their messages, what was counted of these, and the requests that brought them. */
 export function profileParts(
@@ -117,10 +109,10 @@ function streamCounts(db: Db): PartTarget<StreamCountRecord> {
     async add(records) {
       for (const { id, stream, slot, count, unsaved } of records) {
         const beyond = count - (await messages.countDocuments({ stream, slot }));
-        const counted = { stream, slot, count: beyond };
+        const counted = { stream, slot, count: beyond, ...(unsaved ? {} : { saved: count }) };
         await expired.replaceOne(byIds([slotKey(id)]), counted, { upsert: true });
         await notes.deleteMany({ stream, slot });
-        if (unsaved) await notes.insertOne({ stream, slot });
+        if (unsaved) await notes.insertOne({ stream, slot, messages: count });
       }
     },
 

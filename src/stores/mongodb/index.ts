@@ -7,13 +7,12 @@ import { stream } from "../../metrics/dimensions/stream.js";
 import type { EntityEngine, OpenParts } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
 import { makeCollections } from "./collection.js";
-import { connect } from "./connection.js";
-import { countedStreams } from "./counted-streams.js";
+import { connect, operationMs } from "./connection.js";
 import { entityCollections } from "./entity-document.js";
 import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./entity-keys.js";
 import { mongoEntityStore } from "./entity-store.js";
 import { mongoServiceError } from "./errors.js";
-import { historyCollections, mongoHistory, mongoSlotCounts, slotCountCollections } from "./history.js";
+import { historyCollections, mongoHistory } from "./history.js";
 import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
 import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
 import { leaseCollections, mongoLease } from "./lease.js";
@@ -22,6 +21,7 @@ import { marks, marksOf, mongoErasureWatermark } from "./marks.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
 import { epochs, mongoSharedEpochs } from "./shared-epochs.js";
+import { countedStreams, listEarlierStreams, mongoSlotCounts, slotCountCollections } from "./slot-counts.js";
 
 /** Every collection. */
 export const plans: Plans = {
@@ -41,10 +41,13 @@ export const plans: Plans = {
 /** Opens the profiles in MongoDB, and the ledger in a database of its own beside them. */
 export async function openMongo({ settings, log, failpoint }: OpenParts): Promise<EntityEngine> {
   const { data, ledger, transact, deadlineMs, pepper, close } = await openDatabases(settings, log, plans);
-  await refuseUnfinishedCopy(ledger).catch(async (error: unknown) => {
+  try {
+    await refuseUnfinishedCopy(ledger);
+    await listEarlierStreams(data);
+  } catch (error) {
     await close();
     throw error;
-  });
+  }
   const wrapping = keyWrapping(pepper);
   return {
     entities: mongoEntityStore(data, { data, ledger, transact, wrapping, slotMs: stream.slotMs }),
@@ -53,7 +56,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     idempotency: mongoIdempotency(data),
     catalogue: mongoCatalogueStore(data, transact),
     keys: mongoKeyStore(ledger),
-    counts: { ...mongoSlotCounts(data, transact), ...countedStreams(data, transact, stream.slotMs) },
+    counts: { ...mongoSlotCounts(data, transact), ...countedStreams(data, transact, operationMs(deadlineMs)) },
     lease: mongoLease(data),
     watermark: mongoErasureWatermark(data),
     sharedEpochs: mongoSharedEpochs(data, deadlineMs),

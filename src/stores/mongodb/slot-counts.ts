@@ -1,0 +1,227 @@
+import type { Collection, Db, ObjectId } from "mongodb";
+import type { SlotCount, SlotCounts } from "../../metrics/ports.js";
+import type { CollectionPlan } from "./collection.js";
+import { expiredCountsOf, messagesOf } from "./history.js";
+import { Conflict, type Transact, unlessConflict } from "./transaction.js";
+
+export const slotCountCollections: readonly CollectionPlan[] = [
+  { name: "touched_slots", indexes: [{ key: { slot: 1, stream: 1 } }] },
+  { name: "expired_counts", indexes: [{ key: { stream: 1, slot: 1 } }] },
+  { name: "streams", indexes: [] },
+];
+
+/**
+ * That a commit added messages to a slot of a stream, until the recorder has saved a count that contains them. So the messages of a slot are those of
+ * the count that was last saved, and those of its notes.
+ */
+export interface TouchedSlot {
+  readonly _id?: ObjectId;
+  readonly stream: string;
+  readonly slot: number;
+  /** How many messages the commit added; absent in notes of earlier versions. */
+  readonly messages?: number;
+  /** When the newest message of the commit arrived, Unix ms; absent in notes of earlier versions and of copies. */
+  readonly arrival?: number;
+}
+
+export function touchedSlotsOf(db: Db): Collection<TouchedSlot> {
+  return db.collection<TouchedSlot>("touched_slots");
+}
+
+/** A stream that took messages. What came since the recorder last saved its slots is in the notes of touched slots. */
+export interface StreamDocument {
+  /** Its name. */
+  readonly _id: string;
+  /** Unix ms. Written outside transactions: concurrent commits would conflict over it. */
+  readonly lastArrival: number;
+}
+
+export function streamsOf(db: Db): Collection<StreamDocument> {
+  return db.collection<StreamDocument>("streams");
+}
+
+/** Notes of touched slots that one look reads; what is left is found by the next one. */
+const NOTES = 10_000;
+const COUNTS_AT_ONCE = 4;
+
+interface Touched {
+  readonly stream: string;
+  readonly slot: number;
+  readonly notes: ObjectId[];
+  /** What the notes add up to. */
+  messages: number;
+  /** The newest that the notes say. */
+  arrival: number;
+}
+
+/** What `saved` needs to know of a count. */
+interface Token {
+  readonly notes: readonly ObjectId[];
+  readonly arrival: number;
+}
+
+/**
+ * Stream counts: how many messages the index holds for a stream and slot. Each commit leaves a note of the slots that it touched. The recorder
+ * reads the notes of a slot and its count from one snapshot, then saves the count, then removes those notes: so a count that it saved contains every
+ * message whose note it removed.
+ */
+export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "unsaved" | "saved"> {
+  const messages = messagesOf(db);
+  const notes = touchedSlotsOf(db);
+  const expired = expiredCountsOf(db);
+
+  async function touched(filter: object): Promise<Touched[]> {
+    const found = await notes.find(filter).sort({ slot: 1, stream: 1 }).limit(NOTES).toArray();
+    const slots = new Map<string, Touched>();
+    for (const { _id, stream, slot, arrival = slot, messages: added = 0 } of found) {
+      const key = `${slot}/${stream}`;
+      const known = slots.get(key) ?? { stream, slot, notes: [], messages: 0, arrival };
+      known.notes.push(_id);
+      known.messages += added;
+      known.arrival = Math.max(known.arrival, arrival);
+      slots.set(key, known);
+    }
+    return [...slots.values()];
+  }
+
+  /**
+   * One note says as much as many. It is a new one: another recorder may have read those that are there already, to remove them with a count that lacks
+   * what the newest of them is about.
+   */
+  async function thin(slots: readonly Touched[]): Promise<void> {
+    const many = slots.filter((slot) => slot.notes.length > 1);
+    if (many.length === 0) return;
+    const read = many.flatMap((slot) => slot.notes);
+    await unlessConflict(transact, async (session) => {
+      const { deletedCount } = await notes.deleteMany({ _id: { $in: read } }, { session });
+      // Another recorder has removed some: the rest stays as it is.
+      if (deletedCount < read.length) throw new Conflict();
+      await notes.insertMany(
+        many.map(({ stream, slot, messages, arrival }) => ({ stream, slot, messages, arrival })),
+        { session },
+      );
+    });
+  }
+
+  /** The notes and both parts of the count, as `expire` moves messages from one part to the other. Undefined: the notes are not there any more. */
+  function count({ stream, slot }: Touched): Promise<SlotCount | undefined> {
+    return transact(async (session) => {
+      const read = await notes
+        .find({ slot, stream }, { session, batchSize: NOTES + 1 })
+        .limit(NOTES)
+        .toArray();
+      if (read.length === 0) return undefined;
+      const arrival = Math.max(...read.map((note) => note.arrival ?? slot));
+      const token: Token = { notes: read.map(({ _id }) => _id), arrival };
+      const kept = await messages.countDocuments({ stream, slot }, { session });
+      const gone = await expired.findOne({ _id: `${slot}/${stream}` }, { session });
+      return { stream, slot, count: kept + (gone?.count ?? 0), token };
+    });
+  }
+
+  /**
+   * The count takes the place of its notes at once, so that together they say at any time how many messages there are. A note that is gone was
+   * removed by another recorder, and it is not known which of the two has written the later count: the slot gets a new one, to be saved once more.
+   */
+  async function removeNotes({ stream, slot, count, token }: SlotCount): Promise<void> {
+    const { notes: read, arrival } = token as Token;
+    await streamsOf(db).updateOne({ _id: stream }, { $max: { lastArrival: arrival } }, { upsert: true });
+    const ofToken = { _id: { $in: [...read] } };
+    const _id = `${slot}/${stream}`;
+    await transact(async (session) => {
+      if ((await notes.countDocuments(ofToken, { session })) < read.length) {
+        await notes.insertOne({ stream, slot, messages: 0, arrival }, { session });
+        return;
+      }
+      await notes.deleteMany(ofToken, { session });
+      const update = { $set: { saved: count }, $setOnInsert: { stream, slot } };
+      await expired.updateOne({ _id }, update, { upsert: true, session });
+    });
+  }
+
+  return {
+    async unsaved(before, limit) {
+      await thin(await touched({ slot: { $gte: before } }));
+      const slots = (await touched({ slot: { $lt: before } })).slice(0, limit);
+      const counts: SlotCount[] = [];
+      for (let from = 0; from < slots.length; from += COUNTS_AT_ONCE) {
+        const some = await Promise.all(slots.slice(from, from + COUNTS_AT_ONCE).map(count));
+        counts.push(...some.flatMap((one) => one ?? []));
+      }
+      return counts;
+    },
+
+    async saved(counts) {
+      for (let from = 0; from < counts.length; from += COUNTS_AT_ONCE) {
+        await Promise.all(counts.slice(from, from + COUNTS_AT_ONCE).map(removeNotes));
+      }
+    },
+  };
+}
+
+/**
+ * What streams there are, and what is counted for them: what was last saved of a slot, and what its notes say of messages since. No message is looked at, as a
+ * slot may have millions. A slot may be listed in two parts. The server gives a query up after `maxTimeMS`.
+ */
+export function countedStreams(db: Db, transact: Transact, maxTimeMS: number): Pick<SlotCounts, "streams" | "counted"> {
+  const notes = touchedSlotsOf(db);
+  const slots = expiredCountsOf(db);
+
+  return {
+    /** A note is removed once `streams` has what it says: so the notes are read first. */
+    async streams(after = "", limit) {
+      const ofNotes = [
+        { $match: { stream: { $gt: after } } },
+        { $group: { _id: "$stream", lastArrival: { $max: { $ifNull: ["$arrival", "$slot"] } } } },
+        { $sort: { _id: 1 } },
+        { $limit: limit },
+      ];
+      const noted = await notes.aggregate<StreamDocument>(ofNotes, { maxTimeMS }).toArray();
+      const kept = await streamsOf(db)
+        .find({ _id: { $gt: after } }, { maxTimeMS })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .toArray();
+      const newest = new Map<string, number>();
+      for (const { _id, lastArrival } of [...kept, ...noted]) {
+        newest.set(_id, Math.max(lastArrival, newest.get(_id) ?? lastArrival));
+      }
+      const byName = [...newest].sort(([a], [b]) => (a < b ? -1 : 1));
+      return byName.slice(0, limit).map(([stream, lastArrival]) => ({ stream, lastArrival }));
+    },
+
+    /** Both from one snapshot: the recorder removes notes and saves their count by one transaction. */
+    counted: (names, from, to) =>
+      transact(async (session) => {
+        const wanted = { stream: { $in: [...names] }, slot: { $gte: from, $lt: to } };
+        const options = { session, maxTimeMS };
+        const ofNotes = [
+          { $match: wanted },
+          { $group: { _id: { stream: "$stream", slot: "$slot" }, count: { $sum: "$messages" } } },
+          { $project: { _id: 0, stream: "$_id.stream", slot: "$_id.slot", count: 1 } },
+        ];
+        const noted = await notes.aggregate<SlotCount>(ofNotes, options).toArray();
+        const saved = await slots.find({ ...wanted, saved: { $exists: true } }, options).toArray();
+        return [...noted, ...saved.map(({ stream, slot, saved: count = 0 }) => ({ stream, slot, count }))];
+      }),
+  };
+}
+
+/**
+ * Lists the streams of a database that versions filled which did not list them. Safe to repeat. To list the names in the index takes as long as there are
+ * names, however many messages there are, so of an earlier stream the arrival is that of some message in its newest slot.
+ */
+export async function listEarlierStreams(db: Db): Promise<void> {
+  const names = [...(await messagesOf(db).distinct("stream")), ...(await expiredCountsOf(db).distinct("stream"))];
+  const listed = new Set(await streamsOf(db).distinct("_id"));
+  for (const stream of new Set(names)) {
+    if (listed.has(stream)) continue;
+    const newestFirst = { sort: { slot: -1 } } as const;
+    const newest =
+      (await messagesOf(db).findOne({ stream }, newestFirst)) ??
+      (await expiredCountsOf(db).findOne({ stream }, newestFirst));
+    if (newest === null) continue;
+    const lastArrival = ("arrival" in newest ? newest.arrival : undefined) ?? newest.slot;
+    await streamsOf(db).updateOne({ _id: stream }, { $max: { lastArrival } }, { upsert: true });
+  }
+}
