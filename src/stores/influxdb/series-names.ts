@@ -9,16 +9,22 @@ export type LoadIds = (dimension: Dimension, type: string, take: (ids: readonly 
 const FRESH_MS = 5_000;
 const FRESH_FACTOR = 20;
 
+/** Ids that a list takes note of, between two calls for it, before it is read again in place. */
+const MOST_ADDED = 10_000;
+
 /**
  * Ids of series, by dimension and type, sorted in memory: the server lists all of a tag's values or none, in a second for 200,000 in 40 weeks, so a page
- * is cut from a list that is kept. What this process writes is in it at once; what others write, and what retention removes, within seconds.
+ * is cut from a list that is kept. What this process writes is in it at once; what others write, and what retention removes, within seconds. `time` is that
+ * of a clock that never goes back, ms.
  */
 export class SeriesNames {
   readonly #load: LoadIds;
+  readonly #time: () => number;
   readonly #lists = new Map<string, IdList>();
 
-  constructor(load: LoadIds) {
+  constructor(load: LoadIds, time = () => performance.now()) {
     this.#load = load;
+    this.#time = time;
   }
 
   /** Takes note of series that were written. */
@@ -45,7 +51,7 @@ export class SeriesNames {
 
   #listOf(dimension: Dimension, type: string): IdList {
     const key = keyOf(dimension, type);
-    const known = this.#lists.get(key) ?? new IdList((take) => this.#load(dimension, type, take));
+    const known = this.#lists.get(key) ?? new IdList((take) => this.#load(dimension, type, take), this.#time);
     this.#lists.set(key, known);
     return known;
   }
@@ -58,22 +64,30 @@ function keyOf(dimension: Dimension, type: string): string {
 /** The ids of one dimension and type. */
 class IdList {
   readonly #load: (take: (ids: readonly string[]) => void) => Promise<void>;
+  readonly #time: () => number;
   #sorted: readonly string[] = [];
   /** Written by this process since `#sorted` was asked for, and perhaps not in it. */
   #added = new Set<string>();
   #freshUntil = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
+  /** Why the ids could not be read, which is not tried again so soon. */
+  #failed: { readonly error: unknown; readonly until: number } | undefined;
 
-  constructor(load: (take: (ids: readonly string[]) => void) => Promise<void>) {
+  constructor(load: (take: (ids: readonly string[]) => void) => Promise<void>, time: () => number) {
     this.#load = load;
+    this.#time = time;
   }
 
   add(id: string): void {
-    if (!has(this.#sorted, id) || this.#loading !== undefined) this.#added.add(id);
+    if (this.#loading === undefined && (!this.#isFresh() || has(this.#sorted, id))) return;
+    this.#added.add(id);
+    if (this.#loading !== undefined || this.#added.size < MOST_ADDED) return;
+    this.#added = new Set();
+    this.#freshUntil = Number.NEGATIVE_INFINITY;
   }
 
   async read(): Promise<readonly string[]> {
-    if (performance.now() >= this.#freshUntil) {
+    if (!this.#isFresh()) {
       this.#loading ??= this.#reload().finally(() => {
         this.#loading = undefined;
       });
@@ -87,8 +101,26 @@ class IdList {
     return this.#sorted;
   }
 
+  /** Otherwise the next call reads all ids from the server, and nothing needs to be noted of what is written until then. */
+  #isFresh(): boolean {
+    return this.#time() < this.#freshUntil;
+  }
+
   async #reload(): Promise<void> {
-    const began = performance.now();
+    const began = this.#time();
+    if (this.#failed !== undefined && began < this.#failed.until) throw this.#failed.error;
+    const pause = () => FRESH_FACTOR * (this.#time() - began);
+    try {
+      await this.#readAll();
+      this.#failed = undefined;
+      this.#freshUntil = this.#time() + Math.max(FRESH_MS, pause());
+    } catch (error) {
+      this.#failed = { error, until: this.#time() + Math.min(FRESH_MS, pause()) };
+      throw error;
+    }
+  }
+
+  async #readAll(): Promise<void> {
     // What was added before is on the server, or was removed from it since.
     this.#added = new Set();
     const ids: string[] = [];
@@ -100,8 +132,6 @@ class IdList {
       }
     });
     this.#sorted = isSorted ? ids : [...new Set(ids)].sort(compareBytes);
-    const now = performance.now();
-    this.#freshUntil = now + Math.max(FRESH_MS, FRESH_FACTOR * (now - began));
   }
 }
 
