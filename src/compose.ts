@@ -189,7 +189,10 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
   const keys = sealing(stores.entityKeys);
   const hashIdentity = identityHashing(stores.pepper);
   const parts = {
-    entities: stores.entities,
+    entities: countTaken(
+      stores.entities,
+      meters.counter("messages_taken_total", "Messages that were taken in, each once however often it is sent."),
+    ),
     history: stores.history,
     suppression: stores.suppression,
     memberships: stores.memberships,
@@ -203,10 +206,7 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     arrivals,
     idempotency: stores.idempotency,
     hashRequest: requestHashing(stores.pepper),
-    collect: countTaken(
-      collectMessages(parts, { segments: limits.entity_segments, deadlineMs: limits.store_deadline_ms }),
-      meters.counter("messages_taken_total", "Messages that were taken in."),
-    ),
+    collect: collectMessages(parts, { segments: limits.entity_segments, deadlineMs: limits.store_deadline_ms }),
     check: checkMessages(parts, limits.entity_segments),
   };
   const segments = segmentNames(stores.catalogue);

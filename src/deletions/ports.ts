@@ -22,6 +22,9 @@ export interface Progress extends Pick<Deletion, "done" | "attempts" | "notBefor
   readonly now: number;
 }
 
+/** What a completion found: `completed` by this call, or before it; or extended, so that it stays open. */
+export type Completion = "completed" | "completed before" | "extended";
+
 /** What a request was made from, and with. */
 export interface AcceptedScope {
   /** The live profiles that it names, with the revisions they were read at. */
@@ -73,10 +76,10 @@ export interface Ledger {
   /** Lets requests that wait for a later try run now. */
   wake(requestIds: readonly string[]): Promise<void>;
   /**
-   * Completes the request if its revision is still this one, with the times of its stages, and empties `sealedIdentities`; false when it was extended. Never goes
+   * Completes the request if its revision is still this one, with the times of its stages, and empties `sealedIdentities`. Never goes
    * back. Safe to repeat.
    */
-  complete(requestId: string, revision: number, at: number, times?: Deletion["times"]): Promise<boolean>;
+  complete(requestId: string, revision: number, at: number, times?: Deletion["times"]): Promise<Completion>;
   /** Requests, the newest first, before the one of id `before`, at most `limit`. None when there is no such request. */
   list(options: {
     readonly state: "open" | "completed" | "all";

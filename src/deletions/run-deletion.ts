@@ -142,8 +142,10 @@ async function eraseAndComplete(parts: RunParts, run: Run, limits: RunLimits): P
   await inStage("key", () => entityKeys.destroy(closing.entities));
   failpoint("K16");
   const at = parts.clock();
-  if (!(await ledger.complete(requestId, closing.revision, at, closing.times))) return "extended";
+  const completion = await ledger.complete(requestId, closing.revision, at, closing.times);
+  if (completion === "extended") return "extended";
   await wake(parts, later);
+  if (completion === "completed before") return "completed";
   parts.observer.completed(at - acceptedAt);
   parts.log.info({ request: requestId }, "a deletion is complete");
   return "completed";

@@ -6,6 +6,7 @@ import type { Stamp } from "./entity.js";
 import type { HashIdentity } from "./identity.js";
 import type { BatchMessage, Message } from "./message.js";
 import type { LimitReason, PlanLimits, RefusedMessage } from "./plan-batch.js";
+import type { EntityStore } from "./ports.js";
 import type { Table } from "./tables.js";
 
 export interface CollectParts extends BatchParts {
@@ -69,6 +70,18 @@ const issues: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<Val
   }),
 };
 
+/** The same store, with the number of messages of each commit that it keeps handed to `count`. */
+export function countTaken(entities: EntityStore, count: (messages: number) => void): EntityStore {
+  return {
+    ...entities,
+    async commit(commit) {
+      const isKept = await entities.commit(commit);
+      if (isKept) count(commit.messages.length);
+      return isKept;
+    },
+  };
+}
+
 /** Collecting into these stores. Concurrent requests share commits. A request whose messages wait too long for theirs is refused, and nothing is kept of them. */
 export function collectMessages(
   parts: CollectParts,
@@ -94,15 +107,6 @@ export function collectMessages(
     if (sources.size === 0) return new Map();
     const refused = await grouped(Array.from(sources.values(), (source) => batchMessage(parts, stream, table, source)));
     return issuesOf(refused, sources, limits);
-  };
-}
-
-/** The same, with the messages that it took handed to `count`. */
-export function countTaken(collect: CollectMessages, count: (messages: number) => void): CollectMessages {
-  return async (stream, table, messages) => {
-    const refused = await collect(stream, table, messages);
-    count(messages.length - refused.size);
-    return refused;
   };
 }
 

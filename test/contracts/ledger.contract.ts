@@ -197,14 +197,20 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.find("a-1700000000")).to.deep.include({ done: ["profile"], attempts: 1, notBefore: 7 });
     });
 
+    it("says of one of several completions at once that it completed the request", async () => {
+      await ledger.accept(someDeletion("a"), noScope);
+      const said = await Promise.all([1, 2, 3].map(() => ledger.complete("a-1700000000", 1, 6000)));
+      expect(said.sort()).to.deep.equal(["completed", "completed before", "completed before"]);
+    });
+
     it("completes a request once, unless it was extended, forgets the sealed list, and never goes back", async () => {
       await ledger.accept(someDeletion("a"), noScope);
       const later = await ledger.extend("a-1700000000", 1, { cutOff: { at: 5000, holder: undefined } });
       const revision = later?.revision ?? 0;
-      expect(await ledger.complete("a-1700000000", 1, 6000)).to.equal(false);
+      expect(await ledger.complete("a-1700000000", 1, 6000)).to.equal("extended");
       expect((await ledger.find("a-1700000000"))?.completedAt).to.equal(undefined);
-      expect(await ledger.complete("a-1700000000", revision, 6000)).to.equal(true);
-      expect(await ledger.complete("a-1700000000", revision, 7000)).to.equal(true);
+      expect(await ledger.complete("a-1700000000", revision, 6000)).to.equal("completed");
+      expect(await ledger.complete("a-1700000000", revision, 7000)).to.equal("completed before");
       const done = await ledger.find("a-1700000000");
       expect(done?.completedAt).to.equal(6000);
       expect(done?.sealedIdentities).to.have.length(0);

@@ -32,6 +32,7 @@ export interface StageOptions {
   readonly failpoint?: Failpoint;
   readonly clock?: Clock;
   readonly log?: Log;
+  readonly observer?: DeletionObserver;
   /** Opens what a service left in this folder, or on the servers under its name, and leaves it there. */
   readonly dir?: string;
   /** Whether what is opened of `dir` lies on the three servers; otherwise the whole run decides. */
@@ -63,7 +64,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     clock,
     arrivals: now,
     log,
-    observer: noObserver,
+    observer: options.observer ?? noObserver,
     failpoint,
     keepMs: options.keepMs,
     sweepEveryMs: options.sweepEveryMs ?? 1_000,

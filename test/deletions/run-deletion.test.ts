@@ -1,10 +1,12 @@
 import { expect } from "chai";
 import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
+import { LEASE_MS } from "../../src/deletions/run-deletion.js";
 import type { Identity } from "../../src/entities/identity.js";
 import { noScope } from "../contracts/ledger.contract.js";
+import { HeldCalls, portThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
-import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
+import { type ErasureStage, erasureStage, noObserver, type StageOptions } from "./erasure-stage.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
 const annsId: Identity = { field: "user_id", value: "ann-1" };
@@ -51,6 +53,26 @@ describe("running a deletion", () => {
     const { entities, memberships, history, entityKeys } = at.stores;
     for (const port of [entities, memberships, history, entityKeys]) expect(await port.holds(ids)).to.equal(false);
   }
+
+  it("is counted once when two runs complete it at once", async () => {
+    const calls = new HeldCalls();
+    let completed = 0;
+    const at = await open({
+      wrap: ({ ledger }) => ({ ledger: portThrough(ledger, calls.around) }),
+      observer: { ...noObserver, completed: () => (completed += 1) },
+    });
+    await at.profile([ann]);
+    const id = await at.erasure.request("user", ann);
+    const reached = calls.hold(0, "complete");
+    const first = at.erasure.run(id);
+    await reached;
+    time += LEASE_MS + 1;
+    await at.erasure.run(id);
+    calls.release();
+    await first;
+    expect((await kept(at, id)).completedAt).to.be.a("number");
+    expect(completed).to.equal(1);
+  });
 
   it("leaves nothing of an identity that led to no profile", async () => {
     const at = await open();

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
+import { countTaken } from "../../src/entities/collect-messages.js";
 import { ServiceError } from "../../src/errors.js";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
 
@@ -37,6 +38,19 @@ describe("messages of requests that come at once", () => {
     expect(commits.filter((ids) => ids.includes(id))).to.deep.equal([[id]]);
     expect(await stage.counted()).to.equal(5);
     expect(await stage.read("_uid", "ann")).to.deep.include({ plan: "gold" });
+  });
+
+  it("are counted as taken once, however often they come, and not when they are refused", async () => {
+    let taken = 0;
+    stage = await entityStage(({ entities }) => ({
+      entities: countTaken(entities, (messages) => (taken += messages)),
+    }));
+    const ids = [newId(), newId()];
+    const messages = [{ _uid: "ann" }, { _uid: "ben", bytes: "x".repeat(1_048_576) }];
+    const refused = [await stage.collect(messages, { ids }), await stage.collect(messages, { ids })];
+    expect(refused).to.deep.equal([["entity_too_large"], ["entity_too_large"]]);
+    await Promise.all([1, 2].map(() => stage.collect([{ _uid: "cleo" }], { ids: [newId()] })));
+    expect(taken).to.equal(3);
   });
 
   it("are kept by several commits when they are large", async () => {

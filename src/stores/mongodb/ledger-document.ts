@@ -48,6 +48,7 @@ export interface DeletionDocument {
   readonly revision: number;
   readonly open: boolean;
   readonly completedAt: number | null;
+  /** Who has the request for itself; of a completed one, the call that completed it. */
   readonly runner: string | null;
   /** Unix ms until which `runner` has it for itself. */
   readonly runnerUntil: number;

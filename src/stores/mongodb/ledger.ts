@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { Binary, type ClientSession, type Db, type Filter, type UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
 import type { Ledger } from "../../deletions/ports.js";
@@ -132,9 +133,13 @@ export function mongoLedger(parts: LedgerParts): Ledger {
 
     async complete(requestId, revision, at, times) {
       const filter = { _id: requestId, revision, open: true };
-      const ended = { open: false, completedAt: at, problem: null, sealed: NOTHING, runner: null, runnerUntil: 0 };
+      // Of two calls at once that complete it, the mark of one stays.
+      const mark = randomUUID();
+      const ended = { open: false, completedAt: at, problem: null, sealed: NOTHING, runner: mark, runnerUntil: 0 };
       const update = { $set: { ...ended, ...(times === undefined ? {} : { times }) } };
-      return (await updated([{ updateOne: { filter, update } }])).get(requestId)?.open === false;
+      const kept = (await updated([{ updateOne: { filter, update } }])).get(requestId);
+      if (kept?.open !== false) return "extended";
+      return kept.runner === mark ? "completed" : "completed before";
     },
 
     async list({ state, before, limit }) {

@@ -144,8 +144,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
 
     async complete(requestId, revision, at, times) {
       const timesText = times === undefined ? null : JSON.stringify(times);
-      if (Number(sql.complete.run(at, timesText, requestId, revision).changes) > 0) return true;
-      return find(requestId)?.completedAt !== undefined;
+      if (Number(sql.complete.run(at, timesText, requestId, revision).changes) > 0) return "completed";
+      return find(requestId)?.completedAt === undefined ? "extended" : "completed before";
     },
 
     async list({ state, before, limit }) {
