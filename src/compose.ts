@@ -141,7 +141,8 @@ export async function compose(
 function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings) {
   const { limits, cache } = settings;
   const deadlineMs = limits.store_deadline_ms;
-  const others = othersOver(stores, deadlineMs);
+  const exclusive = stores.exclusive.metrics;
+  const others = othersOver({ sharedEpochs: stores.sharedEpochs, exclusive }, deadlineMs);
   const epochs = new Epochs(stores.series.chunkSlots, others);
   const record = writePoints({ store: stores.series, epochs, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);
@@ -290,6 +291,6 @@ function retryWhileUnavailable(work: () => Promise<void>, { stores, log }: Surro
 }
 
 /** Ms from one sweep to the next. Where several processes share the stores, each sweep queries a server, and wake-up calls make up for the longer pause. */
-function sweepEvery({ shared, wakeUpOutlives }: Stores): number {
-  return shared && wakeUpOutlives ? 30_000 : 1_000;
+function sweepEvery({ exclusive }: Stores): number {
+  return exclusive.entities || exclusive.jobs ? 1_000 : 30_000;
 }

@@ -151,11 +151,24 @@ describe("the architecture", () => {
     ).to.deep.equal([]);
   });
 
-  it("reads the scheme of an engine's URL in open-stores, in its own folder and in commands; others ask what an engine says of itself", () => {
+  it("has every engine in one folder with one description of it, and lists it once in open-stores", () => {
+    const folders = new Set(files.flatMap(({ path }) => /^stores\/([^/]+)\//.exec(path)?.[1] ?? []));
+    const descriptions = files.flatMap(({ path, code }) =>
+      [...code.matchAll(/^export const (\w+): EngineDescription = /gm)].map(([, name]) => ({ path, name })),
+    );
+    expect(descriptions.map(({ path }) => path.split("/")[1]).sort()).to.deep.equal([...folders].sort());
+    const opener = files.find(({ path }) => path === "stores/open-stores");
+    const engines = opener?.imports.filter(({ to }) => /^stores\/[^/]+\//.test(to)).map(({ to }) => to);
+    expect(engines?.sort()).to.deep.equal(descriptions.map(({ path }) => path).sort());
+    const listed = /EngineDescription\[\] = \[(.*)\]/.exec(opener?.code ?? "")?.[1]?.split(", ");
+    expect(listed?.sort()).to.deep.equal(descriptions.map(({ name }) => name).sort());
+  });
+
+  it("reads the scheme of an engine's URL in its own folder; others ask what an engine says of itself", () => {
     const reading = files.filter(
       ({ path, code }) =>
         /(startsWith|includes|test|match|===)\(? ?["'`]?[^\n]*\b(sqlite|mongodb|influxdbs?|rediss?):/.test(code) &&
-        !/^(stores\/(open-stores$|[^/]+\/)|commands\/)/.test(path),
+        !/^stores\/[^/]+\//.test(path),
     );
     expect(reading.map(({ path }) => path)).to.deep.equal([]);
   });
@@ -163,11 +176,8 @@ describe("the architecture", () => {
   it("imports engines lazily, and each engine's driver only in its own folder", () => {
     const drivers = /^(@photostructure\/sqlite|node:sqlite|mongodb|@influxdata\/influxdb-client|bullmq|ioredis)$/;
     expect(imports.filter(({ from, to }) => drivers.test(to) && !from.startsWith("stores/"))).to.deep.equal([]);
-    const eager = files.filter(
-      ({ path, code }) =>
-        /^(compose|stores\/open-stores)$/.test(path) &&
-        /^import (?!type).*"\.\/(stores\/)?(sqlite|mongodb|influxdb|bullmq)\//m.test(code),
-    );
+    const describing = files.filter(({ code }) => /: EngineDescription = /.test(code));
+    const eager = describing.filter(({ code }) => /^import (?!type)/m.test(code));
     expect(eager.map(({ path }) => path)).to.deep.equal([]);
   });
 
@@ -184,7 +194,6 @@ describe("the architecture", () => {
       "  const stores = await openStores({ settings, log, clock, failpoint });",
       "  const surroundings = { settings, stores, clock, arrivals: arriving, tables, meters, log, failpoint };",
       "  const { history, idempotency, catalogue, serviceErrorOf } = stores;",
-      "  const others = othersOver(stores, deadlineMs);",
       "    sweepEveryMs: sweepEvery(stores),",
     ]);
     expect(linesWith(/pepper/).map((line) => line.trim())).to.deep.equal([

@@ -5,8 +5,10 @@ import { StartError } from "../errors.js";
 import { type Failpoint, failpointFrom } from "../failpoint.js";
 import { type Log, openLog } from "../log.js";
 import type { ProfileSource, ProfileTarget, SeriesSource, SeriesTarget } from "../stores/copy.js";
-import { lockSource, openProfileTarget, openSeriesTarget } from "../stores/open-stores.js";
+import { profileTargetAt, seriesTargetAt } from "../stores/open-stores.js";
 import { pepperBytes, pepperFingerprint } from "../stores/pepper.js";
+import { lockSource } from "../stores/sqlite/export.js";
+import type { OpenTarget } from "../stores/stores.js";
 import { type Comparison, comparisonTable, isEqual } from "./migrate/comparison.js";
 import { compareProfiles, copyProfiles } from "./migrate/copy-profiles.js";
 import { compareSeries, copySeries } from "./migrate/copy-series.js";
@@ -27,12 +29,6 @@ INFLUX_TOKEN is the token of InfluxDB.
 The folder is kept from being written to meanwhile. A target must be empty. When it was interrupted, run it again: it goes
 on. At the end both sides are read again and compared; the exit code is 1 when something differs.`,
   );
-
-/** The servers that can be filled: their URLs, and the settings that name them. */
-const kinds = {
-  entities: { scheme: /^mongodb(\+srv)?:/, variable: "ENTITIES_URL" },
-  metrics: { scheme: /^influxdbs?:/, variable: "METRICS_URL" },
-} as const;
 
 /** Points this close to the end of a store's retention are left out, ms: they would expire while they are copied. */
 const RETENTION_MARGIN_MS = 3_600_000;
@@ -59,41 +55,56 @@ function list(value: string, before: string[] = []): string[] {
 }
 
 /** Settings of a service on the targets. */
-function settingsFor({ entities, metrics }: { readonly entities?: string; readonly metrics?: string }): Settings {
+function settingsFor({ entities, metrics }: Targets): Settings {
   return readSettings({
     ...process.env,
-    ENTITIES_URL: entities ?? "sqlite:",
-    METRICS_URL: metrics ?? "sqlite:",
+    ENTITIES_URL: entities?.url ?? "sqlite:",
+    METRICS_URL: metrics?.url ?? "sqlite:",
     JOBS_URL: "sqlite:",
   });
 }
 
-/** URLs of the servers to fill; at least one. */
+/** The servers to fill; at least one. */
 interface Targets {
-  readonly entities?: string;
-  readonly metrics?: string;
+  readonly entities: Target<ProfileTarget> | undefined;
+  readonly metrics: Target<SeriesTarget> | undefined;
 }
 
-/** The targets that `--to` names or, without it, the environment. The scheme tells which is which. */
+interface Target<T extends ProfileTarget | SeriesTarget> {
+  readonly url: string;
+  readonly open: OpenTarget<T>;
+}
+
+/** The targets that `--to` names or, without it, the environment. The engine tells which is which. */
 function readTargets(
   given: readonly string[] | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): Targets {
-  const urls =
-    given ?? Object.values(kinds).flatMap(({ scheme, variable }) => environment[variable]?.match(scheme)?.input ?? []);
-  const targets: { entities?: string; metrics?: string } = {};
-  for (const url of urls) {
-    const kind = (["entities", "metrics"] as const).find((name) => kinds[name].scheme.test(url));
-    if (kind === undefined) throw new UsageError("--to takes mongodb://… for profiles and influxdb://… for series");
-    if (targets[kind] !== undefined) throw new UsageError("--to was given twice for the same kind of server");
-    targets[kind] = url;
-  }
-  if (urls.length === 0) {
+  const { ENTITIES_URL = "", METRICS_URL = "" } = environment;
+  const profiles = targetsAt(given ?? [ENTITIES_URL], profileTargetAt);
+  const series = targetsAt(given ?? [METRICS_URL], seriesTargetAt);
+  const known = profiles.length + series.length;
+  if (given !== undefined && known < given.length)
+    throw new UsageError("--to takes mongodb://… for profiles and influxdb://… for series");
+  if (profiles.length > 1 || series.length > 1)
+    throw new UsageError("--to was given twice for the same kind of server");
+  if (known === 0) {
     throw new UsageError(
       "--to names the servers to copy to: mongodb://…/database, influxdb://…?org=O&bucket=B, or both",
     );
   }
-  return targets;
+  return { entities: profiles[0], metrics: series[0] };
+}
+
+/** Those of the URLs whose engine can be filled. */
+function targetsAt<T extends ProfileTarget | SeriesTarget>(
+  urls: readonly string[],
+  openTargetAt: (url: string) => OpenTarget<T> | undefined,
+): Target<T>[] {
+  return urls.flatMap((url) => {
+    const open = openTargetAt(url);
+    return open === undefined ? [] : [{ url, open }];
+  });
 }
 
 interface Migration {
@@ -116,14 +127,15 @@ async function migrate(migration: Migration): Promise<number> {
     return what;
   };
   try {
-    const source = opened(await lockSource(folder));
-    const metricsSource = metricsFolder === folder ? source : opened(await lockSource(metricsFolder));
-    const profiles = targets.entities === undefined ? undefined : opened(source.profiles());
-    const series = targets.metrics === undefined ? undefined : opened(metricsSource.series());
+    const source = opened(lockSource(folder));
+    const metricsSource = metricsFolder === folder ? source : opened(lockSource(metricsFolder));
+    const { entities, metrics } = targets;
+    const profiles = entities && opened(source.profiles());
+    const series = metrics && opened(metricsSource.series());
     if (profiles !== undefined) checkPepper(profiles, migration);
     const ends = {
-      profiles: profiles && { source: profiles, target: opened(await openProfileTarget(migration)) },
-      series: series && { source: series, target: opened(await openSeriesTarget(migration)) },
+      profiles: profiles && { source: profiles, target: opened(await entities.open(migration)) },
+      series: series && { source: series, target: opened(await metrics.open(migration)) },
     };
     return await copyAndCompare(ends, migration);
   } catch (error) {
@@ -183,7 +195,7 @@ async function copyAndCompare({ profiles, series }: Ends, migration: Migration):
 }
 
 function farewell({ entities, metrics }: Targets, folder: string): string {
-  const names = [entities, metrics].filter((url) => url !== undefined).map(publicName);
+  const names = [entities, metrics].flatMap((target) => (target === undefined ? [] : publicName(target.url)));
   const now = `Everything was copied to ${names.join(" and ")}.`;
   const rest =
     entities === undefined

@@ -1,12 +1,23 @@
 import type { Settings } from "../config.js";
 import { StartError } from "../errors.js";
-import type { KeyStore } from "../keys/api-key.js";
+import { bullmq } from "./bullmq/engine.js";
 import type { ProfileTarget, SeriesTarget } from "./copy.js";
-import type { LockedFolder } from "./sqlite/export.js";
-import type { Engine, EntityEngine, JobEngine, MetricEngine, OpenParts, Stores } from "./stores.js";
+import { inProcess } from "./in-process/index.js";
+import { influxdb } from "./influxdb/engine.js";
+import { mongodb } from "./mongodb/engine.js";
+import { sqlite } from "./sqlite/engine.js";
+import type { Engine, EngineDescription, OpenKeys, OpenParts, OpenTarget, Served, Stores } from "./stores.js";
 
-/** Opens the engines that the URLs name. Each engine is loaded only when a URL asks for it. */
+/** Every engine. Of those that serve a setting, the first whose scheme the URL has is opened. */
+const all: readonly EngineDescription[] = [sqlite, inProcess, mongodb, influxdb, bullmq];
+
+/** Opens the engines that the URLs name. Throws a `StartError` when a URL names none, or one of them cannot be used. */
 export async function openStores(parts: OpenParts): Promise<Stores> {
+  const found = {
+    entities: engineOf("entities", parts.settings),
+    metrics: engineOf("metrics", parts.settings),
+    jobs: engineOf("jobs", parts.settings),
+  };
   const open: Engine[] = [];
   const opened = <E extends Engine>(engine: E): E => {
     open.unshift(engine);
@@ -16,14 +27,19 @@ export async function openStores(parts: OpenParts): Promise<Stores> {
     for (const engine of open.splice(0)) await engine.close();
   };
   try {
-    const entities = opened(await openEntities(parts));
-    const metrics = opened(await openMetrics(parts));
-    const jobs = opened(await openJobs(parts));
+    const entities = opened(await found.entities.entities.open(parts));
+    const metrics = opened(await found.metrics.metrics.open(parts));
+    const jobs = opened(await found.jobs.jobs.open(parts));
     const engines = [entities, metrics, jobs];
     return {
       ...entities,
       ...metrics,
       ...jobs,
+      exclusive: {
+        entities: found.entities.exclusive,
+        metrics: found.metrics.exclusive,
+        jobs: found.jobs.exclusive,
+      },
       probes: engines.flatMap(({ probes }) => probes),
       serviceErrorOf: (error) =>
         engines.map((engine) => engine.serviceErrorOf(error)).find((error) => error !== undefined),
@@ -36,56 +52,34 @@ export async function openStores(parts: OpenParts): Promise<Stores> {
 }
 
 /** Opens the API keys alone, also beside a running service. */
-export async function openKeys(settings: Settings): Promise<{ keys: KeyStore; close(): Promise<void> }> {
-  const engine = engineOf("ENTITIES_URL", settings.entities.url, ["sqlite", "mongodb"]);
-  if (engine === "mongodb") return (await import("./mongodb/index.js")).openMongoKeys(settings);
-  return (await import("./sqlite/index.js")).openSqliteKeys(settings);
+export function openKeys(settings: Settings): Promise<OpenKeys> {
+  return engineOf("entities", settings).entities.openKeys(settings);
 }
 
-/** Keeps an embedded folder from being used, to copy it. */
-export async function lockSource(dir: string): Promise<LockedFolder> {
-  return (await import("./sqlite/export.js")).lockSource(dir);
+/** Opens the engine that a URL names, to be filled with profiles; undefined where it cannot be. */
+export function profileTargetAt(url: string): OpenTarget<ProfileTarget> | undefined {
+  return all.filter((engine) => isNamedBy(url, engine)).flatMap(({ entities }) => entities?.openTarget ?? [])[0];
 }
 
-/** Opens the server that ENTITIES_URL names, to be filled. */
-export async function openProfileTarget(parts: OpenParts): Promise<ProfileTarget> {
-  return (await import("./mongodb/import.js")).openMongoImport(parts);
+/** Opens the engine that a URL names, to be filled with series; undefined where it cannot be. */
+export function seriesTargetAt(url: string): OpenTarget<SeriesTarget> | undefined {
+  return all.filter((engine) => isNamedBy(url, engine)).flatMap(({ metrics }) => metrics?.openTarget ?? [])[0];
 }
 
-/** Opens the server that METRICS_URL names, to be filled. */
-export async function openSeriesTarget(parts: OpenParts): Promise<SeriesTarget> {
-  return (await import("./influxdb/import.js")).openInfluxImport(parts);
-}
-
-async function openEntities(parts: OpenParts): Promise<EntityEngine> {
-  const engine = engineOf("ENTITIES_URL", parts.settings.entities.url, ["sqlite", "mongodb"]);
-  if (engine === "mongodb") return (await import("./mongodb/index.js")).openMongo(parts);
-  return (await import("./sqlite/index.js")).openSqliteEntities(parts);
-}
-
-async function openMetrics(parts: OpenParts): Promise<MetricEngine> {
-  const engine = engineOf("METRICS_URL", parts.settings.metrics.url, ["sqlite", "influxdb"]);
-  if (engine === "influxdb") return (await import("./influxdb/index.js")).openInflux(parts);
-  return (await import("./sqlite/index.js")).openSqliteMetrics(parts.settings);
-}
-
-async function openJobs(parts: OpenParts): Promise<JobEngine> {
-  const engine = engineOf("JOBS_URL", parts.settings.jobs.url, ["sqlite", "redis"]);
-  if (engine === "redis") return (await import("./bullmq/index.js")).openBullmq(parts);
-  return (await import("./in-process/index.js")).openInProcess();
-}
-
-/** Schemes of URLs, by the engine that they name. */
-const schemes: Readonly<Record<string, readonly string[]>> = {
-  sqlite: ["sqlite:"],
-  mongodb: ["mongodb:", "mongodb+srv:"],
-  influxdb: ["influxdb:", "influxdbs:"],
-  redis: ["redis:", "rediss:"],
-};
-
-function engineOf<E extends string>(name: string, url: string, engines: readonly E[]): E {
-  const found = engines.find((engine) => schemes[engine]?.some((scheme) => url.startsWith(scheme)));
+/** The engine that the URL of a setting names. Throws a `StartError` when there is none. */
+function engineOf<S extends Served>(served: S, settings: Settings): Serving<S> {
+  const { url } = settings[served];
+  const serving = all.filter((engine): engine is Serving<S> => engine[served] !== undefined);
+  const found = serving.find((engine) => isNamedBy(url, engine));
   if (found !== undefined) return found;
-  const allowed = engines.flatMap((engine) => schemes[engine] ?? []);
-  throw new StartError(`${name} asks for an engine that there is not. Allowed: ${allowed.join(", ")}`);
+  const allowed = serving.flatMap(({ schemes }) => schemes);
+  throw new StartError(
+    `${served.toUpperCase()}_URL asks for an engine that there is not. Allowed: ${allowed.join(", ")}`,
+  );
+}
+
+type Serving<S extends Served> = EngineDescription & Required<Pick<EngineDescription, S>>;
+
+function isNamedBy(url: string, { schemes }: EngineDescription): boolean {
+  return schemes.some((scheme) => url.startsWith(scheme));
 }

@@ -9,6 +9,7 @@ import type { KeyStore } from "../keys/api-key.js";
 import type { Log } from "../log.js";
 import type { Probe } from "../meters.js";
 import type { Lease, SeriesStore, SharedEpochs, SlotCounts } from "../metrics/ports.js";
+import type { ProfileTarget, SeriesTarget } from "./copy.js";
 
 /** What an engine is opened with. */
 export interface OpenParts {
@@ -16,6 +17,43 @@ export interface OpenParts {
   readonly log: Log;
   readonly clock: Clock;
   readonly failpoint?: Failpoint | undefined;
+}
+
+/** What an engine says of itself. Nothing of its driver is loaded before a function of it is called. */
+export interface EngineDescription {
+  /** How the URLs that name it begin, `mongodb:`. */
+  readonly schemes: readonly string[];
+  /** Whether one process alone may use what its URL names; otherwise several may, at the same time. */
+  readonly exclusive: boolean;
+  /** The ports behind ENTITIES_URL; absent where it does not serve them, as with the others. */
+  readonly entities?: {
+    open(parts: OpenParts): Promise<EntityEngine>;
+    /** Opens the API keys alone, also beside a running service. */
+    openKeys(settings: Settings): Promise<OpenKeys>;
+    /** Opens it to be filled by `npm run migrate`, where that can be. */
+    openTarget?: OpenTarget<ProfileTarget>;
+  };
+  /** The ports behind METRICS_URL. */
+  readonly metrics?: {
+    open(parts: OpenParts): Promise<MetricEngine>;
+    openTarget?: OpenTarget<SeriesTarget>;
+  };
+  /** The ports behind JOBS_URL. */
+  readonly jobs?: {
+    open(parts: OpenParts): Promise<JobEngine>;
+  };
+}
+
+/** Throws a `StartError` when the server cannot be used. */
+export type OpenTarget<T extends ProfileTarget | SeriesTarget> = (parts: OpenParts) => Promise<T>;
+
+/** The settings with a URL of an engine: `settings.entities.url` and so on. */
+export type Served = "entities" | "metrics" | "jobs";
+
+/** API keys that were opened without the rest. */
+export interface OpenKeys {
+  readonly keys: KeyStore;
+  close(): Promise<void>;
 }
 
 /** What every engine has besides its ports. */
@@ -48,15 +86,11 @@ export interface EntityStores {
 export interface EntityEngine extends EntityStores, Engine {
   /** PEPPER as this store was made with. */
   readonly pepper: Uint8Array;
-  /** Whether other processes may use the same stores at the same time. */
-  readonly shared: boolean;
 }
 
 /** What METRICS_URL names. */
 export interface MetricEngine extends Engine {
   readonly series: SeriesStore;
-  /** Whether this process alone has the series. */
-  readonly exclusive: boolean;
   /** How long the store itself keeps points, ms; undefined: for ever, or not known yet. */
   retentionMs(): number | undefined;
 }
@@ -64,9 +98,10 @@ export interface MetricEngine extends Engine {
 /** What JOBS_URL names. */
 export interface JobEngine extends Engine {
   readonly wakeUp: WakeUp;
-  /** Whether wake-up calls are kept outside this process, so that another one hears them after its death. */
-  readonly wakeUpOutlives: boolean;
 }
 
 /** Every port, whichever engines serve them. */
-export interface Stores extends EntityEngine, MetricEngine, JobEngine {}
+export interface Stores extends EntityEngine, MetricEngine, JobEngine {
+  /** What this process has for itself, by the setting that names its engine. */
+  readonly exclusive: Readonly<Record<Served, boolean>>;
+}

@@ -27,7 +27,7 @@ const WRITE_MARGIN_MS = 2_000;
 
 /** Other processes that may write the same series; undefined where this one has them, or the profiles, for itself. */
 export function othersOver(
-  { sharedEpochs, exclusive }: { readonly sharedEpochs?: SharedEpochs; readonly exclusive: boolean },
+  { sharedEpochs, exclusive }: { readonly sharedEpochs?: SharedEpochs | undefined; readonly exclusive: boolean },
   deadlineMs: number,
 ): OtherProcesses | undefined {
   if (sharedEpochs === undefined || exclusive) return undefined;

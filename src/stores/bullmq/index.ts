@@ -47,7 +47,6 @@ export async function openBullmq({ settings, log, clock }: OpenParts): Promise<J
 
   return {
     wakeUp,
-    wakeUpOutlives: true,
     probes: [redisProbe(producer, () => reason)],
     serviceErrorOf: redisServiceError,
     async close() {

@@ -1,11 +1,16 @@
 import type { WakeUp } from "../../deletions/ports.js";
-import type { JobEngine } from "../stores.js";
+import type { EngineDescription, JobEngine } from "../stores.js";
 
-/** The job engine of a service that is one process. */
-export function openInProcess(): JobEngine {
+/** Jobs within this process, which the embedded engine goes with. */
+export const inProcess: EngineDescription = {
+  schemes: ["sqlite:"],
+  exclusive: true,
+  jobs: { open: async () => openInProcess() },
+};
+
+function openInProcess(): JobEngine {
   return {
     wakeUp: inProcessWakeUp(),
-    wakeUpOutlives: false,
     probes: [],
     serviceErrorOf: () => undefined,
     close: async () => {},

@@ -44,7 +44,6 @@ export async function openInflux({ settings, log, clock }: OpenParts): Promise<M
       log,
       closing: closing.signal,
     }),
-    exclusive: false,
     retentionMs: () => bucket.retentionMs,
     probes: [probe(bucket)],
     serviceErrorOf: influxServiceError,

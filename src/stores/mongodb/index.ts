@@ -1,10 +1,9 @@
 import type { Db } from "mongodb";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
-import type { KeyStore } from "../../keys/api-key.js";
 import type { Probe } from "../../meters.js";
 import { stream } from "../../metrics/dimensions/stream.js";
-import type { EntityEngine, OpenParts } from "../stores.js";
+import type { EntityEngine, OpenKeys, OpenParts } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
 import { makeCollections } from "./collection.js";
 import { connect, operationMs } from "./connection.js";
@@ -63,7 +62,6 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     ledger: mongoLedger({ data, ledger, transact, wrapping, deadlineMs }),
     suppression: mongoSuppression(ledger),
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),
-    shared: true,
     pepper,
     probes: [probe("ledger", ledger, deadlineMs), probe("entities", data, deadlineMs)],
     serviceErrorOf: mongoServiceError,
@@ -72,7 +70,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
 }
 
 /** Opens the API keys alone, also beside a running service: without the pepper. Makes no database. */
-export async function openMongoKeys(settings: Settings): Promise<{ keys: KeyStore; close(): Promise<void> }> {
+export async function openMongoKeys(settings: Settings): Promise<OpenKeys> {
   const deadlineMs = settings.limits.store_deadline_ms;
   const options = { url: settings.entities.url, deadlineMs, log: { warn: () => {} }, waitMs: 0 };
   const { ledger, close } = await connect(options, async ({ ledger: db }) => {

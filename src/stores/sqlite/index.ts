@@ -2,10 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
-import type { KeyStore } from "../../keys/api-key.js";
 import type { Probe } from "../../meters.js";
 import { stream } from "../../metrics/dimensions/stream.js";
-import type { EntityEngine, MetricEngine, OpenParts } from "../stores.js";
+import type { EntityEngine, MetricEngine, OpenKeys, OpenParts } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue-store.js";
 import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";
 import { sqliteEntityKeys } from "./entity-keys.js";
@@ -47,7 +46,6 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
       ledger: sqliteLedger(ledgerDb, entitiesDb),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
-      shared: false,
       probes: [probe("ledger", ledgerDb), probe("entities", entitiesDb)],
       pepper,
       serviceErrorOf: sqliteServiceError,
@@ -68,7 +66,6 @@ export async function openSqliteMetrics(settings: Settings): Promise<MetricEngin
     const db = files.open(metrics, metricsFile);
     return {
       series: sqliteSeriesStore(db),
-      exclusive: true,
       retentionMs: () => undefined,
       probes: [probe("metrics", db)],
       serviceErrorOf: sqliteServiceError,
@@ -102,7 +99,7 @@ class OpenFiles {
 }
 
 /** Opens the API keys alone, also beside a running service: without the lock, the pepper or the data. Makes no folder and no ledger. */
-export function openSqliteKeys(settings: Settings): { keys: KeyStore; close(): Promise<void> } {
+export function openSqliteKeys(settings: Settings): OpenKeys {
   const { entities } = foldersOf(settings);
   const ledger = join(entities, ledgerFile.name);
   const missing = [entities, ledger].find((path) => !existsSync(path));

@@ -1,0 +1,8 @@
+import type { EngineDescription } from "../stores.js";
+
+/** BullMQ in Redis; `rediss:` is over TLS. */
+export const bullmq: EngineDescription = {
+  schemes: ["redis:", "rediss:"],
+  exclusive: false,
+  jobs: { open: async (parts) => (await import("./index.js")).openBullmq(parts) },
+};

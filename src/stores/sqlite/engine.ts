@@ -1,0 +1,14 @@
+import type { EngineDescription } from "../stores.js";
+
+/** The embedded engine: files in a folder that one process has for itself. */
+export const sqlite: EngineDescription = {
+  schemes: ["sqlite:"],
+  exclusive: true,
+  entities: {
+    open: async (parts) => (await import("./index.js")).openSqliteEntities(parts),
+    openKeys: async (settings) => (await import("./index.js")).openSqliteKeys(settings),
+  },
+  metrics: {
+    open: async ({ settings }) => (await import("./index.js")).openSqliteMetrics(settings),
+  },
+};
