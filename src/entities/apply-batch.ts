@@ -64,8 +64,8 @@ export async function checkBatch(
 }
 
 /** Whether a message is not newer than an erasure of one of its identities. */
-function isSuppressed({ hashes, stamp }: BatchMessage, { cutOffs }: FoundProfiles): boolean {
-  return hashes.some((hash) => stamp.time <= (cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
+function isSuppressed({ hashes, version }: BatchMessage, { cutOffs }: FoundProfiles): boolean {
+  return hashes.some((hash) => version.time <= (cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
 }
 
 async function commitOf(plan: BatchPlan, found: FoundProfiles, { seal, newKeys }: BatchSealing): Promise<Commit> {
@@ -83,8 +83,8 @@ async function commitOf(plan: BatchPlan, found: FoundProfiles, { seal, newKeys }
   const named = new Set(plan.messages.flatMap(({ message }) => message.hashes));
   return {
     profiles: plan.profiles.map((profile, index) => profile.change(documents[index] as Uint8Array)),
-    messages: plan.messages.map(({ message: { id, table, stream, stamp }, profile }, index) => {
-      return { id, table: table.name, stream, entity: profile.id, ...stamp, sealed: messages[index] as Uint8Array };
+    messages: plan.messages.map(({ message: { id, table, stream, version }, profile }, index) => {
+      return { id, table: table.name, stream, entity: profile.id, ...version, sealed: messages[index] as Uint8Array };
     }),
     keys,
     owners: new Map([...found.owners].filter(([hash]) => named.has(hash))),

@@ -2,7 +2,7 @@ import { groupedCalls } from "../async/grouped-calls.js";
 import { ServiceError, type ValidationIssue } from "../errors.js";
 import { applyBatch, type BatchParts, checkBatch } from "./apply-batch.js";
 import { applyInParts, MERGE_BYTES } from "./apply-in-parts.js";
-import type { Stamp } from "./entity.js";
+import type { Version } from "./entity.js";
 import type { HashIdentity } from "./identity.js";
 import type { BatchMessage, Message } from "./message.js";
 import type { LimitReason, PlanLimits, RefusedMessage } from "./plan-batch.js";
@@ -21,7 +21,7 @@ export interface NewMessage {
   readonly id: string;
   /** False: it cannot be in the history yet, and is not looked for there. */
   readonly mayBeKept: boolean;
-  readonly stamp: Stamp;
+  readonly version: Version;
   /** About what it takes up. */
   readonly bytes: number;
   readonly message: Message;
@@ -148,8 +148,8 @@ function batchMessage(
   { hashIdentity }: CollectParts,
   stream: string,
   table: Table,
-  { id, stamp, bytes, message }: NewMessage,
+  { id, version, bytes, message }: NewMessage,
 ): BatchMessage {
   const hashes = message.identities.map((identity) => hashIdentity(table.name, identity));
-  return { id, table, stream, message, hashes, stamp, bytes };
+  return { id, table, stream, message, hashes, version, bytes };
 }

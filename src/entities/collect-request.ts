@@ -86,9 +86,9 @@ async function collectItems(
       try {
         const message = item.parse(now);
         const id = run?.messageId() ?? randomBytes(16).toString("hex");
-        const stamp = { time: message.time ?? arrival, arrival, position: at };
+        const version = { time: message.time ?? arrival, arrival, position: at };
         const mayBeKept = run !== undefined && !run.isFirst;
-        messages.set({ id, mayBeKept, stamp, bytes: item.bytes, message }, { item, position: at });
+        messages.set({ id, mayBeKept, version, bytes: item.bytes, message }, { item, position: at });
       } catch (error) {
         rejected.set(at, { item, issue: issueOf(error) });
       }

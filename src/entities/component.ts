@@ -71,7 +71,7 @@ export class Component {
   }
 
   /** Another text whenever it has changed. */
-  get version(): string {
+  get state(): string {
     return `${this.id} ${this.#changes}`;
   }
 
@@ -106,10 +106,10 @@ export class Component {
   }
 
   /** Takes in what a message says. */
-  take({ hashes, stamp, message }: BatchMessage, document: EntityDocument): void {
+  take({ hashes, version, message }: BatchMessage, document: EntityDocument): void {
     this.#draft.merge(document);
-    if (message.segments !== undefined) this.#memberships.apply(message.segments, stamp);
-    for (const hash of hashes) this.#bind(hash, stamp.time);
+    if (message.segments !== undefined) this.#memberships.apply(message.segments, version);
+    for (const hash of hashes) this.#bind(hash, version.time);
     this.#changes += 1;
   }
 

@@ -1,4 +1,4 @@
-import type { Stamp } from "./entity.js";
+import type { Version } from "./entity.js";
 import type { Identity } from "./identity.js";
 
 /** Any JSON value. */
@@ -6,7 +6,7 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 
 /** What an attribute is, or that it was removed (`value` undefined), since when. */
 export interface AttributeState {
-  readonly stamp: Stamp;
+  readonly version: Version;
   readonly value: Json | undefined;
 }
 
@@ -41,8 +41,8 @@ export function encodedBytes(name: string, state: AttributeState): number {
   return Buffer.byteLength(JSON.stringify(encodeAttribute([name, state]))) + 1;
 }
 
-function encodeAttribute([name, { stamp, value }]: readonly [string, AttributeState]): EncodedAttribute {
-  const { time, arrival, position } = stamp;
+function encodeAttribute([name, { version, value }]: readonly [string, AttributeState]): EncodedAttribute {
+  const { time, arrival, position } = version;
   return value === undefined ? [name, time, arrival, position] : [name, time, arrival, position, value];
 }
 
@@ -56,7 +56,10 @@ export function decodeDocument(bytes: Uint8Array): EntityDocument {
   };
   return {
     attributes: new Map(
-      attributes.map(([name, time, arrival, position, value]) => [name, { stamp: { time, arrival, position }, value }]),
+      attributes.map(([name, time, arrival, position, value]) => [
+        name,
+        { version: { time, arrival, position }, value },
+      ]),
     ),
     identities: identities.map(([field, value]) => ({ field, value })),
   };

@@ -4,7 +4,7 @@ import type { IdentityHash } from "./identity.js";
 export type EntityId = string;
 
 /** Orders statements: newest event time wins, then the later arrival, then the later position in its request. */
-export interface Stamp {
+export interface Version {
   /** Event time, Unix ms; the arrival where the message names none. */
   readonly time: number;
   /** Arrival time (see `clock.arrivals`). */
@@ -13,7 +13,7 @@ export interface Stamp {
 }
 
 /** Below zero when `a` is older than `b`. */
-export function compareStamps(a: Stamp, b: Stamp): number {
+export function compareVersions(a: Version, b: Version): number {
   return a.time - b.time || a.arrival - b.arrival || a.position - b.position;
 }
 
@@ -24,14 +24,14 @@ export interface Binding {
 }
 
 /** The newest thing that was said of an entity and a segment. */
-export interface MembershipStatement extends Stamp {
+export interface MembershipStatement extends Version {
   readonly member: boolean;
 }
 
 /** Everything that is known of an entity's segments. */
 export interface Memberships {
-  /** Stamp of the newest full list; a segment that an older statement names is left since then. */
-  readonly fullSince: Stamp | undefined;
+  /** Version of the newest full list; a segment that an older statement names is left since then. */
+  readonly fullSince: Version | undefined;
   /** By segment id; those of segments that the entity left too, so that an older message cannot bring them back. */
   readonly statements: ReadonlyMap<string, MembershipStatement>;
 }

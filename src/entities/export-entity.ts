@@ -85,8 +85,8 @@ async function profileLine(
     type: "profile",
     table,
     identities: Object.fromEntries(values),
-    attributes: [...attributes].flatMap(([name, { stamp, value }]) =>
-      value === undefined ? [] : [{ name, value, at: stamp.time }],
+    attributes: [...attributes].flatMap(([name, { version, value }]) =>
+      value === undefined ? [] : [{ name, value, at: version.time }],
     ),
     segments: ids.map((segment) => ({
       id: segment,

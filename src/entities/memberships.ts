@@ -1,4 +1,4 @@
-import { compareStamps, type MembershipStatement, type Memberships, type Stamp } from "./entity.js";
+import { compareVersions, type MembershipStatement, type Memberships, type Version } from "./entity.js";
 import type { SegmentStatement } from "./message.js";
 
 export const noMemberships: Memberships = { fullSince: undefined, statements: new Map() };
@@ -12,7 +12,7 @@ export function segmentsIn({ statements }: Memberships): string[] {
 export class MembershipDraft {
   readonly #statements: Map<string, MembershipStatement>;
   readonly #changed = new Set<string>();
-  #fullSince: Stamp | undefined;
+  #fullSince: Version | undefined;
 
   constructor({ fullSince, statements }: Memberships = noMemberships) {
     this.#fullSince = fullSince;
@@ -20,28 +20,28 @@ export class MembershipDraft {
   }
 
   /** Takes in what one message says. */
-  apply({ add, remove, full }: SegmentStatement, stamp: Stamp): void {
-    if (full && (this.#fullSince === undefined || compareStamps(this.#fullSince, stamp) < 0)) {
+  apply({ add, remove, full }: SegmentStatement, version: Version): void {
+    if (full && (this.#fullSince === undefined || compareVersions(this.#fullSince, version) < 0)) {
       for (const [segment, kept] of this.#statements) {
-        if (compareStamps(kept, stamp) < 0) this.#set(segment, { ...stampOf(stamp), member: false });
+        if (compareVersions(kept, version) < 0) this.#set(segment, { ...versionOf(version), member: false });
       }
-      this.#fullSince = stampOf(stamp);
+      this.#fullSince = versionOf(version);
     }
     const since = this.#fullSince;
-    if (since !== undefined && compareStamps(stamp, since) < 0) {
+    if (since !== undefined && compareVersions(version, since) < 0) {
       for (const segment of [...remove, ...add]) {
-        if (!this.#statements.has(segment)) this.#set(segment, { ...stampOf(since), member: false });
+        if (!this.#statements.has(segment)) this.#set(segment, { ...versionOf(since), member: false });
       }
       return;
     }
-    for (const segment of remove) this.#state(segment, { ...stampOf(stamp), member: false });
-    for (const segment of add) this.#state(segment, { ...stampOf(stamp), member: true });
+    for (const segment of remove) this.#state(segment, { ...versionOf(version), member: false });
+    for (const segment of add) this.#state(segment, { ...versionOf(version), member: true });
   }
 
   /** Unites these with the statements about an entity that is merged into this one. */
   merge({ fullSince, statements }: Memberships): void {
     for (const [segment, statement] of statements) this.#state(segment, statement);
-    if (fullSince !== undefined && (this.#fullSince === undefined || compareStamps(this.#fullSince, fullSince) < 0)) {
+    if (fullSince !== undefined && (this.#fullSince === undefined || compareVersions(this.#fullSince, fullSince) < 0)) {
       this.#fullSince = fullSince;
     }
   }
@@ -67,11 +67,11 @@ export class MembershipDraft {
     return { fullSince: this.#fullSince, statements: this.#statements };
   }
 
-  /** Of two statements with one stamp the one that the entity is a member stands. */
+  /** Of two statements with one version the one that the entity is a member stands. */
   #state(segment: string, statement: MembershipStatement): void {
     const kept = this.#statements.get(segment);
     if (kept !== undefined) {
-      const order = compareStamps(kept, statement);
+      const order = compareVersions(kept, statement);
       if (order > 0 || (order === 0 && (kept.member || !statement.member))) return;
     }
     this.#set(segment, statement);
@@ -83,6 +83,6 @@ export class MembershipDraft {
   }
 }
 
-function stampOf({ time, arrival, position }: Stamp): Stamp {
+function versionOf({ time, arrival, position }: Version): Version {
   return { time, arrival, position };
 }

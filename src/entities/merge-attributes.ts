@@ -1,4 +1,4 @@
-import { compareStamps } from "./entity.js";
+import { compareVersions } from "./entity.js";
 import { type AttributeState, type EntityDocument, encodedBytes } from "./entity-document.js";
 import type { Identity } from "./identity.js";
 
@@ -88,9 +88,9 @@ export class Draft {
   }
 }
 
-/** Equal stamps of different writers are told apart by what they say, so that every order ends the same. */
+/** Equal versions of different writers are told apart by what they say, so that every order ends the same. */
 function isNewer(a: AttributeState, b: AttributeState): boolean {
-  const order = compareStamps(a.stamp, b.stamp);
+  const order = compareVersions(a.version, b.version);
   return order > 0 || (order === 0 && textOf(a) > textOf(b));
 }
 

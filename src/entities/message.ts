@@ -1,4 +1,4 @@
-import type { Stamp } from "./entity.js";
+import type { Version } from "./entity.js";
 import type { EntityDocument, Json } from "./entity-document.js";
 import type { Identity, IdentityHash } from "./identity.js";
 import type { Table } from "./tables.js";
@@ -26,10 +26,10 @@ export function segmentsNamedIn({ segments }: Message): readonly string[] {
   return segments === undefined ? [] : [...segments.add, ...segments.remove];
 }
 
-/** What a message says of attributes and identities, as a document of its own with one stamp. */
-export function documentOf({ attributes, identities }: Message, stamp: Stamp): EntityDocument {
+/** What a message says of attributes and identities, as a document of its own with one version. */
+export function documentOf({ attributes, identities }: Message, version: Version): EntityDocument {
   return {
-    attributes: new Map(attributes.map(([name, value]) => [name, { stamp, value: value ?? undefined }])),
+    attributes: new Map(attributes.map(([name, value]) => [name, { version, value: value ?? undefined }])),
     identities,
   };
 }
@@ -66,7 +66,7 @@ export interface BatchMessage {
   readonly message: Message;
   /** Of its identities, in their order. */
   readonly hashes: readonly IdentityHash[];
-  readonly stamp: Stamp;
+  readonly version: Version;
   /** About what it takes up. */
   readonly bytes: number;
 }

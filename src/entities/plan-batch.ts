@@ -64,8 +64,8 @@ export async function planBatch(
     return [...named].sort(byAge);
   }
 
-  function start({ table, stamp }: BatchMessage): Component {
-    const component = Component.fresh(newId(), table.name, stamp.arrival, components.size);
+  function start({ table, version }: BatchMessage): Component {
+    const component = Component.fresh(newId(), table.name, version.arrival, components.size);
     components.set(component.id, component);
     return component;
   }
@@ -73,7 +73,7 @@ export async function planBatch(
   for (const message of batch) {
     await pace();
     const named = holdersOf(message.hashes);
-    const document = documentOf(message.message, message.stamp);
+    const document = documentOf(message.message, message.version);
     const reason = check.reached(named, message, document);
     if (reason !== undefined) {
       refused.push({ message, reason });
@@ -136,7 +136,7 @@ export class LimitCheck {
 
   #drafts(named: readonly Component[]): United {
     if (named.length < 2) return Component.united(named);
-    const of = named.map(({ version }) => version).join();
+    const of = named.map(({ state }) => state).join();
     if (this.#united?.of !== of) this.#united = { of, drafts: Component.united(named) };
     return this.#united.drafts;
   }

@@ -1,6 +1,6 @@
 import type { Experience, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
-import type { EntityId, Stamp, StoredEntity } from "../entities/entity.js";
+import type { EntityId, StoredEntity, Version } from "../entities/entity.js";
 import type { IdentityHash } from "../entities/identity.js";
 import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
 import type { ApiKey } from "../keys/api-key.js";
@@ -42,8 +42,8 @@ export interface EntityKeyRecord extends CopyRecord {
 
 /** A live profile; its statements are sorted by segment. */
 export type EntityRecord = Omit<StoredEntity, "memberships"> & {
-  readonly fullSince: Stamp | undefined;
-  readonly statements: readonly ({ readonly segment: string; readonly member: boolean } & Stamp)[];
+  readonly fullSince: Version | undefined;
+  readonly statements: readonly ({ readonly segment: string; readonly member: boolean } & Version)[];
 };
 
 /** `id` is the hash; where it leads. */

@@ -33,7 +33,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       const [s, t, empty] = [newSegment(), newSegment(), newSegment()];
       await person({ add: [s] });
       await person({ add: [s] }, { add: [t] });
-      await person({ add: [s] }, { add: [t] }, { remove: [s], stamp: at(2) });
+      await person({ add: [s] }, { add: [t] }, { remove: [s], version: at(2) });
       expect(await memberships.sizes([t, empty, s])).to.deep.equal([2, 0, 2]);
       expect(await memberships.sizes([s])).to.deep.equal([2]);
       expect(await memberships.sizes([])).to.deep.equal([]);
@@ -52,8 +52,8 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
     it("forgets a segment that was deleted, and takes new statements about it", async () => {
       const { memberships, entities } = opened.stores;
       const segment = newSegment();
-      const member = await person({ add: [segment, "other"], stamp: at(5) });
-      const former = await person({ remove: [segment], stamp: at(5) });
+      const member = await person({ add: [segment, "other"], version: at(5) });
+      const former = await person({ remove: [segment], version: at(5) });
       await remove(segment);
       expect(await memberships.sizes([segment])).to.deep.equal([0]);
       const [now, later] = await Promise.all(
@@ -61,7 +61,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       );
       if (now === undefined || later === undefined) throw new Error("profiles stay");
       expect([...now.memberships.statements.keys()]).to.deep.equal(["other"]);
-      await keep(entities, later, { said: [{ add: [segment], stamp: at(1) }] });
+      await keep(entities, later, { said: [{ add: [segment], version: at(1) }] });
       expect(await memberships.sizes([segment])).to.deep.equal([1]);
     });
 

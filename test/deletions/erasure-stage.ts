@@ -80,8 +80,8 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
 
     async profile(identities, { since = now(), table = "user" } = {}) {
       const id = randomBytes(16).toString("hex");
-      const stamp = { time: since, arrival: since, position: 0 };
-      const plain = encodeDocument({ attributes: new Map([["plan", { stamp, value: "gold" }]]), identities });
+      const version = { time: since, arrival: since, position: 0 };
+      const plain = encodeDocument({ attributes: new Map([["plan", { version, value: "gold" }]]), identities });
       const { seal, newKeys } = batchSealing(open.stores.entityKeys);
       const keys = newKeys([id]);
       const [sealed] = await seal([{ entity: id, plain }]);
@@ -90,8 +90,8 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
       const hashes = bindings.map(({ hash }) => hash);
       const { entities, suppression } = open.stores;
       const [held, cutOffs] = [(await entities.find(hashes)).owners, await suppression.cutOffs(hashes)];
-      const commit = commitOf([changeOf(entity, [{ add: ["buyers"], stamp }])], {
-        messages: [messageFor(id, { ...stamp, sealed: sealed as Uint8Array })],
+      const commit = commitOf([changeOf(entity, [{ add: ["buyers"], version }])], {
+        messages: [messageFor(id, { ...version, sealed: sealed as Uint8Array })],
         owners: new Map(hashes.map((hash) => [hash, held.get(hash)])),
         cutOffs,
         keys,

@@ -71,7 +71,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
       };
       const id = randomBytes(16).toString("hex");
       await collect("web", table, [
-        { id, mayBeKept: false, stamp: { time, arrival, position: 0 }, bytes: 100, message },
+        { id, mayBeKept: false, version: { time, arrival, position: 0 }, bytes: 100, message },
       ]);
     },
 

@@ -65,7 +65,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
         const arrival = now();
         const batch = messages.map((json, position) => {
           const { time = arrival, ...message } = parseMessage(json, messageRules(), Date.now());
-          return { id: common.newId(), mayBeKept: false, stamp: { time, arrival, position }, bytes: 100, message };
+          return { id: common.newId(), mayBeKept: false, version: { time, arrival, position }, bytes: 100, message };
         });
         await take("web", userTable, batch);
       },

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type EntityDocument, encodeDocument } from "../../src/entities/entity-document.js";
 import { Draft } from "../../src/entities/merge-attributes.js";
 
-const stamp = fc.record({
+const version = fc.record({
   time: fc.integer({ min: 1, max: 3 }),
   arrival: fc.integer({ min: 1, max: 2 }),
   position: fc.integer({ min: 0, max: 1 }),
@@ -11,7 +11,10 @@ const stamp = fc.record({
 const document: fc.Arbitrary<EntityDocument> = fc.record({
   attributes: fc
     .array(
-      fc.tuple(fc.constantFrom("x", "y", "__proto__"), fc.record({ stamp, value: fc.constantFrom(1, "1", undefined) })),
+      fc.tuple(
+        fc.constantFrom("x", "y", "__proto__"),
+        fc.record({ version, value: fc.constantFrom(1, "1", undefined) }),
+      ),
     )
     .map((entries) => new Map(entries)),
   identities: fc.uniqueArray(
@@ -44,7 +47,7 @@ describe("merging documents", () => {
 
   it("keeps for each attribute the newest statement, removals too", () => {
     const at = (time: number, value: number | undefined): EntityDocument => {
-      return { attributes: new Map([["x", { stamp: { time, arrival: 1, position: 0 }, value }]]), identities: [] };
+      return { attributes: new Map([["x", { version: { time, arrival: 1, position: 0 }, value }]]), identities: [] };
     };
     expect(merged([at(2, undefined), at(1, 5)]).attributes.get("x")?.value).to.equal(undefined);
     expect(merged([at(2, undefined), at(3, 5)]).attributes.get("x")?.value).to.equal(5);

@@ -70,17 +70,17 @@ describe("sealed bytes", () => {
 
 describe("an entity's document", () => {
   it("comes back from its bytes as it was", () => {
-    const stamp = { time: 1.5, arrival: 2.25, position: 3 };
+    const version = { time: 1.5, arrival: 2.25, position: 3 };
     const document: EntityDocument = {
       attributes: new Map([
-        ["__proto__", { stamp, value: { __proto__: null, a: [1e21, "\ud800"] } as never }],
-        ["removed", { stamp, value: undefined }],
+        ["__proto__", { version, value: { __proto__: null, a: [1e21, "\ud800"] } as never }],
+        ["removed", { version, value: undefined }],
       ]),
       identities: [{ field: "_uid", value: "\u{1f600}" }],
     };
     const decoded = decodeDocument(encodeDocument(document));
     expect([...decoded.attributes.keys()]).to.deep.equal(["__proto__", "removed"]);
-    expect(decoded.attributes.get("removed")).to.deep.equal({ stamp, value: undefined });
+    expect(decoded.attributes.get("removed")).to.deep.equal({ version, value: undefined });
     expect(JSON.stringify(decoded.attributes.get("__proto__"))).to.equal(
       JSON.stringify(document.attributes.get("__proto__")),
     );

@@ -75,7 +75,7 @@ export async function join(
   entities: readonly string[],
   time = 1,
 ): Promise<void> {
-  const said = [{ add: [segment], stamp: { time, arrival: time, position: 0 } }];
+  const said = [{ add: [segment], version: { time, arrival: time, position: 0 } }];
   const known = await stores.entities.load(entities);
   for (const id of entities) await keep(stores.entities, known.get(id) ?? freshEntity([], { id }), { said });
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { EntityId, Stamp, StoredEntity } from "../../src/entities/entity.js";
+import type { EntityId, StoredEntity, Version } from "../../src/entities/entity.js";
 import { MembershipDraft, noMemberships } from "../../src/entities/memberships.js";
 import type { Commit, EntityStore, HistoryMessage, ProfileChange } from "../../src/entities/ports.js";
 
@@ -29,7 +29,7 @@ export interface Said {
   readonly add?: readonly string[];
   readonly remove?: readonly string[];
   readonly full?: boolean;
-  readonly stamp?: Stamp;
+  readonly version?: Version;
 }
 
 /** The profile with what is said of its segments, as a change. */
@@ -39,8 +39,8 @@ export function changeOf(
   absorbs: ProfileChange["absorbs"] = [],
 ): ProfileChange {
   const draft = new MembershipDraft(entity.memberships);
-  for (const { add = [], remove = [], full = false, stamp = { time: 1, arrival: 1, position: 0 } } of said)
-    draft.apply({ add, remove, full }, stamp);
+  for (const { add = [], remove = [], full = false, version = { time: 1, arrival: 1, position: 0 } } of said)
+    draft.apply({ add, remove, full }, version);
   return { entity: { ...entity, memberships: draft.memberships() }, changedSegments: draft.changed, absorbs };
 }
 

@@ -79,7 +79,7 @@ export async function entityStage(
       const batch = messages.map((json, position) => {
         const { time = arrival, ...message } = parseMessage(json, rules, Date.now());
         const id = ids?.[position] ?? common.newId();
-        return { id, mayBeKept: ids !== undefined, stamp: { time, arrival, position }, bytes, message };
+        return { id, mayBeKept: ids !== undefined, version: { time, arrival, position }, bytes, message };
       });
       const refused = await take(stream, userTable, batch);
       return batch.flatMap((message) => refused.get(message)?.code ?? []);

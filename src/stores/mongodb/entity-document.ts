@@ -1,5 +1,5 @@
 import { Binary, type Db } from "mongodb";
-import type { Binding, EntityId, Memberships, Stamp, StoredEntity } from "../../entities/entity.js";
+import type { Binding, EntityId, Memberships, StoredEntity, Version } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import type { CollectionPlan } from "./collection.js";
 
@@ -17,7 +17,7 @@ export interface EntityDocument {
   readonly bindings: readonly Binding[];
   readonly joined: readonly EntityId[];
   readonly sealed: Binary;
-  readonly fullSince: Stamp | null;
+  readonly fullSince: Version | null;
   readonly statements: readonly StatementTuple[];
   /** One text a statement, for the index: see `memberOf` and `formerMemberOf`. */
   readonly segments: readonly string[];

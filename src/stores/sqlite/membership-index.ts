@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { EntityId, MembershipStatement, Memberships, Stamp } from "../../entities/entity.js";
+import type { EntityId, MembershipStatement, Memberships, Version } from "../../entities/entity.js";
 import type { MembershipIndex } from "../../entities/ports.js";
 import { type Database, inTransaction } from "./connection.js";
 
@@ -65,9 +65,9 @@ export function membershipRows(db: Database) {
   return {
     /** `ids` is a JSON array. */
     of(ids: string): Map<EntityId, Memberships> {
-      type Row = Stamp & { readonly entity: EntityId };
+      type Row = Version & { readonly entity: EntityId };
       const full = new Map(
-        (fullLists.all(ids) as unknown as Row[]).map(({ entity, ...stamp }) => [entity, { ...stamp }]),
+        (fullLists.all(ids) as unknown as Row[]).map(({ entity, ...version }) => [entity, { ...version }]),
       );
       const bySegment = new Map<EntityId, Map<string, MembershipStatement>>();
       for (const row of statements.all(ids) as unknown as (Row & { segment: string; member: number })[]) {
