@@ -27,8 +27,8 @@ export class Component {
   readonly order: number;
   readonly revision: number;
   readonly #bindings: Map<IdentityHash, number>;
-  readonly #joined: Set<EntityId>;
-  readonly #absorbed: Component[] = [];
+  readonly #mergedIds: Set<EntityId>;
+  readonly #merged: Component[] = [];
   readonly #memberships: MembershipDraft;
   #draft = new Draft();
   #changes = 0;
@@ -41,7 +41,7 @@ export class Component {
     this.order = order;
     this.revision = entity.revision;
     this.#bindings = new Map(entity.bindings.map(({ hash, since }) => [hash, since]));
-    this.#joined = new Set(entity.joined);
+    this.#mergedIds = new Set(entity.mergedIds);
     this.#memberships = new MembershipDraft(entity.memberships);
   }
 
@@ -53,7 +53,7 @@ export class Component {
 
   static fresh(id: EntityId, table: string, born: number, order: number): Component {
     const memberships = new MembershipDraft().memberships();
-    return new Component({ id, table, born, revision: 0, bindings: [], joined: [], memberships }, order);
+    return new Component({ id, table, born, revision: 0, bindings: [], mergedIds: [], memberships }, order);
   }
 
   /** The drafts that merging these would lead to; they stay as they are. */
@@ -85,7 +85,7 @@ export class Component {
     return this.revision === 0;
   }
 
-  /** What it was merged into in the end; itself when nothing has absorbed it. */
+  /** What it was merged into in the end; itself when it was not merged into another. */
   get root(): Component {
     return this.#parent === undefined ? this : this.#parent.root;
   }
@@ -94,14 +94,14 @@ export class Component {
     return this.#draft.document();
   }
 
-  absorb(other: Component): void {
+  merge(other: Component): void {
     other.#parent = this;
-    this.#absorbed.push(other);
+    this.#merged.push(other);
     this.#draft.merge(other.#draft.document());
     this.#memberships.merge(other.#memberships.memberships());
     for (const [hash, since] of other.#bindings) this.#bind(hash, since);
-    for (const id of other.#joined) this.#joined.add(id);
-    if (!other.isNew) this.#joined.add(other.id);
+    for (const id of other.#mergedIds) this.#mergedIds.add(id);
+    if (!other.isNew) this.#mergedIds.add(other.id);
     this.#changes += 1;
   }
 
@@ -118,15 +118,15 @@ export class Component {
     const { id, table, revision, born } = this;
     const bindings: Binding[] = Array.from(this.#bindings, ([hash, since]) => ({ hash, since }));
     const memberships = this.#memberships.memberships();
-    const entity = { id, table, revision, born, bindings, joined: [...this.#joined], memberships, sealed };
-    const absorbs = this.#allAbsorbed().flatMap((other) =>
+    const entity = { id, table, revision, born, bindings, mergedIds: [...this.#mergedIds], memberships, sealed };
+    const mergedFrom = this.#allMerged().flatMap((other) =>
       other.isNew ? [] : [{ id: other.id, revision: other.revision }],
     );
-    return { entity, changedSegments: this.#memberships.changed, absorbs };
+    return { entity, changedSegments: this.#memberships.changed, mergedFrom };
   }
 
-  #allAbsorbed(): Component[] {
-    return this.#absorbed.flatMap((component) => [...component.#allAbsorbed(), component]);
+  #allMerged(): Component[] {
+    return this.#merged.flatMap((component) => [...component.#allMerged(), component]);
   }
 
   #bind(hash: IdentityHash, since: number): void {

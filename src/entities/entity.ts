@@ -46,13 +46,13 @@ export interface StoredEntity {
   readonly born: number;
   readonly bindings: readonly Binding[];
   /** Ids that were merged into it, also indirectly. Messages stay under the id that they were kept for. */
-  readonly joined: readonly EntityId[];
+  readonly mergedIds: readonly EntityId[];
   readonly memberships: Memberships;
   /** Attributes and identities as written, sealed under the entity's key (see `sealed`). */
   readonly sealed: Uint8Array;
 }
 
 /** Every id that a profile's data stands under: its own, and those that were merged into it. */
-export function idsOf({ id, joined }: Pick<StoredEntity, "id" | "joined">): EntityId[] {
-  return [id, ...joined];
+export function idsOf({ id, mergedIds }: Pick<StoredEntity, "id" | "mergedIds">): EntityId[] {
+  return [id, ...mergedIds];
 }

@@ -37,7 +37,7 @@ export function explainSegments({ entities, history, segments, hashIdentity }: E
     );
     const [names, messages] = await Promise.all([
       segments.names(ids),
-      history.at([entity.id, ...entity.joined], [...said.values()]),
+      history.at([entity.id, ...entity.mergedIds], [...said.values()]),
     ]);
     const streams = new Map(messages.map(({ arrival, position, stream }) => [`${arrival} ${position}`, stream]));
     return ids.flatMap((id) => {

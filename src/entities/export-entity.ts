@@ -57,7 +57,7 @@ export function exportEntity(parts: ExportParts): ExportEntity {
 async function* linesOf(parts: ExportParts, entity: StoredEntity, profile: ExportedProfile): AsyncGenerator<Exported> {
   yield profile;
   let messages = 0;
-  for await (const page of messagePages(parts.history, [entity.id, ...entity.joined])) {
+  for await (const page of messagePages(parts.history, [entity.id, ...entity.mergedIds])) {
     const plain = await parts.sealing.open(page);
     if (!(await isStill(parts, entity))) return;
     for (const [index, { stream, time, arrival }] of page.entries()) {
@@ -97,7 +97,7 @@ async function profileLine(
 }
 
 /** Whether the profile is live, and made of the same ones as before. */
-async function isStill({ entities }: ExportParts, { id, joined }: StoredEntity): Promise<boolean> {
+async function isStill({ entities }: ExportParts, { id, mergedIds }: StoredEntity): Promise<boolean> {
   const now = (await entities.load([id])).get(id);
-  return now !== undefined && now.joined.length === joined.length;
+  return now !== undefined && now.mergedIds.length === mergedIds.length;
 }

@@ -11,7 +11,7 @@ export interface ProfileChange {
   /** Segments whose statement in `entity.memberships` is a new one. */
   readonly changedSegments: ReadonlySet<string>;
   /** Live profiles that are merged into this one, with the revisions they were read at. */
-  readonly absorbs: readonly { readonly id: EntityId; readonly revision: number }[];
+  readonly mergedFrom: readonly { readonly id: EntityId; readonly revision: number }[];
 }
 
 /** Messages, and everything that they change. */
@@ -57,8 +57,8 @@ export interface EntityStore {
 
   /**
    * Keeps all of it or nothing: messages in the history, each counted once for its stream in the slot of its event time;
-   * profiles with their identities, memberships and keys; segments. Absorbed profiles are gone, their identities lead to the
-   * one that absorbed them. False, with nothing kept, when something is not as the plan found it: a revision, who holds an
+   * profiles with their identities, memberships and keys; segments. Profiles of `mergedFrom` are gone, their identities lead to the
+   * one that they were merged into. False, with nothing kept, when something is not as the plan found it: a revision, who holds an
    * identity, a cut-off, a deletion accepted since, or a message of one of these ids that is kept already. Resolves when it survives a crash.
    */
   commit(commit: Commit): Promise<boolean>;

@@ -153,7 +153,7 @@ export function entityRecord({ memberships, ...entity }: StoredEntity): EntityRe
   return {
     ...entity,
     bindings: [...entity.bindings].sort((a, b) => (a.hash < b.hash ? -1 : 1)),
-    joined: [...entity.joined].sort(),
+    mergedIds: [...entity.mergedIds].sort(),
     fullSince: memberships.fullSince,
     statements: statements.sort((a, b) => (a.segment < b.segment ? -1 : 1)),
   };

@@ -40,7 +40,7 @@ export function entityStoreContract(
         identity: hashes[0] ?? "",
         acceptedAt: cutOff,
         cutOff,
-        entities: [sealer, ...entities.flatMap(({ id, joined }) => [id, ...joined])],
+        entities: [sealer, ...entities.flatMap(({ id, mergedIds }) => [id, ...mergedIds])],
         hashes,
         sealer,
         sealedIdentities: Uint8Array.of(1),
@@ -173,22 +173,22 @@ export function entityStoreContract(
       expect((await stores.entities.find([taken])).owners.get(taken)).to.equal(owner.id);
     });
 
-    it("merges: absorbed profiles are gone, and their identities lead to the one that absorbed them", async () => {
+    it("merges: profiles that are merged into another are gone, and their identities lead to that one", async () => {
       const [a, b, other] = [newHash(), newHash(), newHash()];
       const root = await keep(stores.entities, freshEntity([a]), { said: [{ add: ["merged here"] }] });
-      const absorbed = await keep(stores.entities, freshEntity([b, other]), { said: [{ add: ["merged there"] }] });
-      const bindings = [...root.bindings, ...absorbed.bindings].sort((x, y) => (x.hash < y.hash ? -1 : 1));
+      const gone = await keep(stores.entities, freshEntity([b, other]), { said: [{ add: ["merged there"] }] });
+      const bindings = [...root.bindings, ...gone.bindings].sort((x, y) => (x.hash < y.hash ? -1 : 1));
       const united = changeOf(
-        { ...root, joined: [absorbed.id], bindings },
+        { ...root, mergedIds: [gone.id], bindings },
         [{ add: ["merged there"] }],
-        [{ id: absorbed.id, revision: absorbed.revision }],
+        [{ id: gone.id, revision: gone.revision }],
       );
       const owners = new Map([
         [a, root.id],
-        [b, absorbed.id],
+        [b, gone.id],
       ]);
       expect(await commit([united], { owners })).to.equal(true);
-      const loaded = await stores.entities.load([root.id, absorbed.id]);
+      const loaded = await stores.entities.load([root.id, gone.id]);
       const revision = loaded.get(root.id)?.revision ?? 0;
       expect(loaded).to.deep.equal(new Map([[root.id, { ...united.entity, revision }]]));
       expect(revision).to.be.greaterThan(root.revision);
@@ -196,7 +196,7 @@ export function entityStoreContract(
         new Map([a, b, other].map((hash) => [hash, root.id])),
       );
       expect(await stores.memberships.sizes(["merged here", "merged there"])).to.deep.equal([1, 1]);
-      expect(await commit([changeOf(absorbed)])).to.equal(false);
+      expect(await commit([changeOf(gone)])).to.equal(false);
     });
 
     it("merges no membership of a segment that was removed since the merge was planned", async () => {
@@ -206,16 +206,18 @@ export function entityStoreContract(
       await stores.catalogue.putSegment({ id: segment, name: segment, table: "user" });
       await stores.catalogue.deleteSegment(segment);
       await stores.catalogue.endMemberships();
-      const absorbs = [{ id: other.id, revision: other.revision }];
-      expect(await commit([changeOf({ ...root, joined: [other.id] }, [{ add: [segment] }], absorbs)])).to.equal(false);
+      const mergedFrom = [{ id: other.id, revision: other.revision }];
+      expect(await commit([changeOf({ ...root, mergedIds: [other.id] }, [{ add: [segment] }], mergedFrom)])).to.equal(
+        false,
+      );
       expect(await stores.memberships.sizes([segment])).to.deep.equal([0]);
     });
 
-    it("absorbs no profile that changed meanwhile", async () => {
+    it("merges no profile that changed meanwhile", async () => {
       const root = await keep(stores.entities, freshEntity([newHash()]));
       const other = await keep(stores.entities, freshEntity([newHash()]));
-      const absorbs = [{ id: other.id, revision: other.revision + 6 }];
-      expect(await commit([changeOf({ ...root, joined: [other.id] }, [], absorbs)])).to.equal(false);
+      const mergedFrom = [{ id: other.id, revision: other.revision + 6 }];
+      expect(await commit([changeOf({ ...root, mergedIds: [other.id] }, [], mergedFrom)])).to.equal(false);
       expect(await stored(other.id)).to.deep.equal(other);
       expect(await stored(root.id)).to.deep.equal(root);
     });
@@ -252,8 +254,8 @@ export function entityStoreContract(
         await accept({ hashes: entity.bindings.map(({ hash }) => hash), entities: [entity] });
         expect(await commit([changeOf(entity)])).to.equal(false);
         const root = await keep(stores.entities, freshEntity([newHash()]));
-        const absorbs = [{ id: entity.id, revision: entity.revision }];
-        expect(await commit([changeOf({ ...root, joined: [entity.id] }, [], absorbs)])).to.equal(false);
+        const mergedFrom = [{ id: entity.id, revision: entity.revision }];
+        expect(await commit([changeOf({ ...root, mergedIds: [entity.id] }, [], mergedFrom)])).to.equal(false);
       });
 
       it("refuses a commit that binds an identity which was asked to be erased since it was planned", async () => {

@@ -155,7 +155,7 @@ describe("a deletion request", () => {
     await open({
       wrap: beforeAccept(async ({ entities: [, id] }) => {
         const [entity, into] = [await live(id as string), await live(root)];
-        const merged = { ...into, bindings: [...into.bindings, ...entity.bindings], joined: [entity.id] };
+        const merged = { ...into, bindings: [...into.bindings, ...entity.bindings], mergedIds: [entity.id] };
         const change = changeOf(merged, [], [{ id: entity.id, revision: entity.revision }]);
         expect(await stage.stores.entities.commit(commitOf([change]))).to.equal(true);
       }),

@@ -17,7 +17,7 @@ export function freshEntity(hashes: readonly string[] = [], more: Partial<Stored
     revision: 0,
     born: 1000.25,
     bindings,
-    joined: [],
+    mergedIds: [],
     memberships: noMemberships,
     sealed: Uint8Array.of(1, 2, 3),
     ...more,
@@ -36,12 +36,12 @@ export interface Said {
 export function changeOf(
   entity: StoredEntity,
   said: readonly Said[] = [],
-  absorbs: ProfileChange["absorbs"] = [],
+  mergedFrom: ProfileChange["mergedFrom"] = [],
 ): ProfileChange {
   const draft = new MembershipDraft(entity.memberships);
   for (const { add = [], remove = [], full = false, version = { time: 1, arrival: 1, position: 0 } } of said)
     draft.apply({ add, remove, full }, version);
-  return { entity: { ...entity, memberships: draft.memberships() }, changedSegments: draft.changed, absorbs };
+  return { entity: { ...entity, memberships: draft.memberships() }, changedSegments: draft.changed, mergedFrom };
 }
 
 /** A commit of these profiles; identities that are not named in `more` were held by no entity. */

@@ -47,14 +47,14 @@ export const formerMemberOf = (segment: string) => `-${segment}`;
 
 /** What is stored of a profile at this revision. */
 export function entityDocument(entity: StoredEntity, revision: number): EntityDocument {
-  const { id, table, born, bindings, joined, sealed, memberships } = entity;
+  const { id, table, born, bindings, mergedIds, sealed, memberships } = entity;
   return {
     _id: id,
     table,
     revision,
     born,
     bindings: bindings.map(({ hash, since }) => ({ hash, since })),
-    joined,
+    joined: mergedIds,
     sealed: new Binary(sealed),
     fullSince: memberships.fullSince ?? null,
     statements: Array.from(
@@ -70,7 +70,16 @@ export function entityDocument(entity: StoredEntity, revision: number): EntityDo
 export function entityOf(document: EntityDocument): StoredEntity {
   const { _id: id, table, revision, born, bindings, joined, sealed } = document;
   const memberships = membershipsOf(document);
-  return { id, table, revision, born, bindings, joined, memberships, sealed: new Uint8Array(sealed.value()) };
+  return {
+    id,
+    table,
+    revision,
+    born,
+    bindings,
+    mergedIds: joined,
+    memberships,
+    sealed: new Uint8Array(sealed.value()),
+  };
 }
 
 function membershipsOf({ fullSince, statements }: EntityDocument): Memberships {

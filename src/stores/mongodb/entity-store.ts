@@ -119,7 +119,7 @@ async function writeProfiles({ data }: CommitParts, { profiles }: Commit, sessio
   const inserts: AnyBulkWriteOperation<EntityDocument>[] = [];
   const updates: AnyBulkWriteOperation<EntityDocument>[] = [];
   const removals: AnyBulkWriteOperation<EntityDocument>[] = [];
-  for (const { entity, changedSegments, absorbs } of profiles) {
+  for (const { entity, changedSegments, mergedFrom } of profiles) {
     if (entity.revision === 0) inserts.push({ insertOne: { document: entityDocument(entity, 1) } });
     else {
       const { _id, table, fullSince, statements, segments, ...changed } = entityDocument(
@@ -129,7 +129,7 @@ async function writeProfiles({ data }: CommitParts, { profiles }: Commit, sessio
       const memberships = changedSegments.size > 0 ? { fullSince, statements, segments } : { fullSince };
       updates.push({ updateOne: { filter: { _id }, update: { $set: { ...changed, ...memberships } } } });
     }
-    for (const { id } of absorbs) removals.push({ deleteOne: { filter: { _id: id } } });
+    for (const { id } of mergedFrom) removals.push({ deleteOne: { filter: { _id: id } } });
   }
   await entities.bulkWrite([...inserts, ...updates, ...removals], { session });
 }
@@ -143,7 +143,9 @@ async function expectRevisions(
   profiles: readonly ProfileChange[],
   session: ClientSession,
 ): Promise<void> {
-  const stored = profiles.flatMap(({ entity, absorbs }) => (entity.revision === 0 ? absorbs : [entity, ...absorbs]));
+  const stored = profiles.flatMap(({ entity, mergedFrom }) =>
+    entity.revision === 0 ? mergedFrom : [entity, ...mergedFrom],
+  );
   if (stored.length === 0) return;
   const live = { ...byIds<EntityDocument>(stored.map(({ id }) => id)), erased: { $exists: false } };
   const options = { session, projection: { revision: 1 }, batchSize: stored.length + 1 };
@@ -165,16 +167,16 @@ async function writeIdentities(
   const holders = new Map<IdentityHash, EntityId>();
   const inserts: AnyBulkWriteOperation<IdentityDocument>[] = [];
   const moves: AnyBulkWriteOperation<IdentityDocument>[] = [];
-  for (const { entity, absorbs } of profiles) {
+  for (const { entity, mergedFrom } of profiles) {
     for (const { hash } of entity.bindings) holders.set(hash, entity.id);
-    const absorbed = absorbs.map(({ id }) => id);
-    if (absorbed.length > 0)
-      await identities.updateMany({ entity: { $in: absorbed } }, { $set: { entity: entity.id } }, { session });
+    const gone = mergedFrom.map(({ id }) => id);
+    if (gone.length > 0)
+      await identities.updateMany({ entity: { $in: gone } }, { $set: { entity: entity.id } }, { session });
   }
-  const absorbed = new Set(profiles.flatMap(({ absorbs }) => absorbs.map(({ id }) => id)));
+  const gone = new Set(profiles.flatMap(({ mergedFrom }) => mergedFrom.map(({ id }) => id)));
   for (const [hash, owner] of owners) {
     const holder = holders.get(hash);
-    if (holder === undefined || owner === holder || (owner !== undefined && absorbed.has(owner))) continue;
+    if (holder === undefined || owner === holder || (owner !== undefined && gone.has(owner))) continue;
     if (owner === undefined) inserts.push({ insertOne: { document: { _id: hash, entity: holder } } });
     else moves.push({ replaceOne: { filter: { _id: hash, entity: owner }, replacement: { entity: holder } } });
   }

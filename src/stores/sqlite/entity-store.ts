@@ -69,14 +69,15 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
     ((revisionOf.get(id) as { revision: number } | undefined)?.revision ?? 0) === revision;
 
   function isAsPlanned({ profiles, messages, owners, cutOffs }: Commit): boolean {
-    const ids = profiles.flatMap(({ entity, absorbs }) => [
+    const ids = profiles.flatMap(({ entity, mergedFrom }) => [
       entity.id,
-      ...entity.joined,
-      ...absorbs.map(({ id }) => id),
+      ...entity.mergedIds,
+      ...mergedFrom.map(({ id }) => id),
     ]);
     if (suppression.erased(ids).size > 0) return false;
-    for (const { entity, absorbs } of profiles) {
-      if (!isAt(entity.id, entity.revision) || !absorbs.every(({ id, revision }) => isAt(id, revision))) return false;
+    for (const { entity, mergedFrom } of profiles) {
+      if (!isAt(entity.id, entity.revision) || !mergedFrom.every(({ id, revision }) => isAt(id, revision)))
+        return false;
     }
     const hashes = [...owners.keys()];
     const held = ownersOf(hashes);
@@ -86,9 +87,9 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
     return keptMessage.get(JSON.stringify(messages.map(({ id }) => id))) === undefined;
   }
 
-  function keepProfile({ entity, absorbs, changedSegments }: ProfileChange): void {
-    put.run(entity.id, entity.table, entity.revision + 1, entity.born, JSON.stringify(entity.joined), entity.sealed);
-    if (absorbs.length > 0) remove.run(JSON.stringify(absorbs.map(({ id }) => id)));
+  function keepProfile({ entity, mergedFrom, changedSegments }: ProfileChange): void {
+    put.run(entity.id, entity.table, entity.revision + 1, entity.born, JSON.stringify(entity.mergedIds), entity.sealed);
+    if (mergedFrom.length > 0) remove.run(JSON.stringify(mergedFrom.map(({ id }) => id)));
     for (const { hash, since } of entity.bindings) bind.run(hash, entity.id, since);
     memberships.keep(entity.id, entity.memberships, changedSegments);
   }
@@ -162,7 +163,7 @@ function entityOf(row: EntityRow, bindings: readonly Binding[], memberships: Mem
     revision: row.revision,
     born: row.born,
     bindings,
-    joined: JSON.parse(row.merged) as EntityId[],
+    mergedIds: JSON.parse(row.merged) as EntityId[],
     memberships: memberships ?? { fullSince: undefined, statements: new Map() },
     sealed: new Uint8Array(row.sealed),
   };
