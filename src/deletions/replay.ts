@@ -40,7 +40,7 @@ async function eraseAgain(parts: ReplayParts, deletion: Deletion, places: readon
     await eraseEverywhere(parts, { ...deletion, done: [] }, places);
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
-    // Another process may be extending an open request at this moment. Its run verifies what it erases, and the watermark stays before it.
+    // Another process may be extending an open request now. Its run verifies what it erases, and the watermark stays before it.
     if (deletion.completedAt === undefined && error.cause instanceof TargetError) return;
     throw error.cause;
   }

@@ -1,7 +1,7 @@
 import { backoff, jittered, repeat } from "../async/retry.js";
 import { ServiceError } from "../errors.js";
 
-/** Each attempt but the first needs another write, or a deletion, that changes one of the same profiles at that very moment. */
+/** Each attempt but the first needs another write, or a deletion, that changes one of the same profiles at the same time. */
 const ATTEMPTS = 30;
 const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 100;

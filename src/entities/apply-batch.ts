@@ -22,7 +22,7 @@ export interface BatchParts {
 
 /**
  * Brings messages into the history, the profiles and the counts, by one commit: all of them, or none when it rejects. Messages that an erasure
- * suppresses are left out, as are those that are kept already. Resolves with those over a limit, which were not kept. Rejects with `unavailable`
+ * suppresses are left out, as are messages that are kept already. Resolves with the messages over a limit, which were not kept. Rejects with `unavailable`
  * when other writers change the same profiles without end.
  */
 export async function applyBatch(

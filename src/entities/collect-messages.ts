@@ -130,7 +130,7 @@ function eachOnce(batch: readonly BatchMessage[]): BatchMessage[] {
   return [...new Map(batch.map((message) => [message.id, message])).values()];
 }
 
-/** Of the refused messages, those that are among the sources. */
+/** The refused messages that are among the sources. */
 function issuesOf(
   refused: readonly RefusedMessage[],
   sources: ReadonlyMap<string, NewMessage>,

@@ -32,7 +32,7 @@ export interface MembershipStatement extends Version {
 export interface Memberships {
   /** Version of the newest full list; a segment that an older statement names is left since then. */
   readonly fullSince: Version | undefined;
-  /** By segment id; those of segments that the entity left too, so that an older message cannot bring them back. */
+  /** By segment id; segments that the entity left included, so that an older message cannot bring them back. */
   readonly statements: ReadonlyMap<string, MembershipStatement>;
 }
 
@@ -52,7 +52,7 @@ export interface StoredEntity {
   readonly sealed: Uint8Array;
 }
 
-/** Every id that a profile's data stands under: its own, and those that were merged into it. */
+/** Every id that a profile's data stands under: its own, and the ids of profiles that were merged into it. */
 export function idsOf({ id, mergedIds }: Pick<StoredEntity, "id" | "mergedIds">): EntityId[] {
   return [id, ...mergedIds];
 }

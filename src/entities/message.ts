@@ -3,7 +3,7 @@ import type { EntityDocument, Json } from "./entity-document.js";
 import type { Identity, IdentityHash } from "./identity.js";
 import type { Table } from "./tables.js";
 
-/** What a message says of segments: the full list (`full`, in `add`), or those joined and left. */
+/** What a message says of segments: the full list (`full`, in `add`), or the ones entered and left. */
 export interface SegmentStatement {
   readonly add: readonly string[];
   readonly remove: readonly string[];

@@ -14,7 +14,7 @@ export interface MessageRules {
   /** Levels of nesting, the message itself counted. */
   readonly nesting: number;
   readonly segmentId: SegmentIdRule;
-  /** The moment (Unix ms) that a written event time stands for. */
+  /** The instant (Unix ms) that a written event time stands for. */
   eventTime(written: string | number): number | undefined;
 }
 

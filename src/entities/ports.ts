@@ -24,7 +24,7 @@ export interface Commit {
   readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
   /** The newest cut-off of each identity that the messages name, as the plan was made with it; absent: there was none. */
   readonly cutOffs: ReadonlyMap<IdentityHash, number>;
-  /** Segments that the messages name; the catalogue gets those that it does not know, with their id as name. */
+  /** Segments that the messages name; the catalogue gets the ones that it does not know, with their id as name. */
   readonly segments: readonly { readonly id: string; readonly table: string }[];
 }
 
@@ -122,7 +122,7 @@ export interface History {
     after: (Place & Pick<HistoryMessage, "id">) | undefined,
     limit: number,
   ): Promise<HistoryMessage[]>;
-  /** Messages of these entities at these places; those that are not kept any more are left out. */
+  /** Messages of these entities at these places; messages that are not kept any more are left out. */
   at(
     entities: readonly EntityId[],
     places: readonly Place[],

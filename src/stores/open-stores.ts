@@ -8,7 +8,7 @@ import { mongodb } from "./mongodb/engine.js";
 import { sqlite } from "./sqlite/engine.js";
 import type { Engine, EngineDescription, OpenKeys, OpenParts, OpenTarget, Served, Stores } from "./stores.js";
 
-/** Every engine. Of those that serve a setting, the first whose scheme the URL has is opened. */
+/** Every engine. The first one that serves a setting, and whose scheme its URL has, is opened. */
 const all: readonly EngineDescription[] = [sqlite, inProcess, mongodb, influxdb, bullmq];
 
 /** Opens the engines that the URLs name. Throws a `StartError` when a URL names none, or one of them cannot be used. */

@@ -16,7 +16,7 @@ export function newKeys(ids: readonly string[]): Map<string, Uint8Array> {
   return new Map(ids.map((id) => [id, new Uint8Array(randomBytes(32))]));
 }
 
-/** What every engine promises of entity keys; `records` is how many are written around those that are destroyed. */
+/** What every engine promises of entity keys; `records` is how many are written around the destroyed ones. */
 export function entityKeysContract(name: string, open: () => Promise<OpenEntityKeys>, records = 3000): void {
   describe(`the entity keys of ${name}`, () => {
     let at: OpenEntityKeys;

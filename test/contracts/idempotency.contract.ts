@@ -18,14 +18,14 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
     const newId = () => (++serial).toString(16).padStart(64, "0");
     const fresh = (id: string, arrival: number) => ({ id, arrival, done: 0, digest: "", finished: false, tally: "" });
 
-    it("begins at the moment of the first call", async () => {
+    it("begins at the time of the first call", async () => {
       const id = newId();
       expect(await store.begin(id, "a", 1000.5, 2000)).to.deep.equal(fresh(id, 1000.5));
       await store.release(id, "a");
       expect(await store.begin(id, "b", 1500, 2000)).to.deep.equal(fresh(id, 1000.5));
     });
 
-    it("lets nobody else in while an owner has the request", async () => {
+    it("refuses every other owner while one has the request", async () => {
       const id = newId();
       await store.begin(id, "a", 1000, 2000);
       expect(await store.begin(id, "b", 1999, 9999)).to.equal(undefined);

@@ -26,7 +26,7 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
       expect((await store.list()).map(({ id }) => id)).to.deep.equal(["early", "late"]);
     });
 
-    it("keeps the first moment of a revocation", async () => {
+    it("keeps the time of the first revocation", async () => {
       await store.add(key("one", 1));
       expect(await store.revoke("one", 5)).to.equal(true);
       expect(await store.revoke("one", 9)).to.equal(true);

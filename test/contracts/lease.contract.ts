@@ -66,7 +66,7 @@ export function leaseContract(name: string, open: () => Promise<{ lease: Lease; 
       });
     }
 
-    it("is given to one of three owners that want it at the same moment", async () => {
+    it("is given to one of three owners that want it at the same time", async () => {
       for (let round = 0; round < 10; round += 1) {
         const now = start + round * 10;
         const results = await Promise.all(["a", "b", "c"].map((owner) => lease("recorder", owner, now, now + 10)));

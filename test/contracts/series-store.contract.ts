@@ -6,7 +6,7 @@ import { stream } from "../../src/metrics/dimensions/stream.js";
 import { type Plane, planes, type SeriesStore } from "../../src/metrics/ports.js";
 import type { Series } from "../../src/metrics/series.js";
 
-/** What every engine promises of saved slots; `forgets` says that it forgets as soon as it is told to. */
+/** What every engine promises of saved slots; `forgets` says that it forgets as soon as it is asked to. */
 export function seriesStoreContract(
   name: string,
   open: () => Promise<{ series: SeriesStore; close(): Promise<void> }>,
@@ -34,7 +34,7 @@ export function seriesStoreContract(
       return [...(column ?? [])].map((value) => (Number.isNaN(value) ? null : value));
     };
 
-    it("hands out a column of exactly the window, also for a series that nobody wrote", async () => {
+    it("hands out a column of exactly the window, also for a series that was never written", async () => {
       expect(await read(-3, 2)).to.deep.equal([null, null, null, null, null]);
       expect(await read(2, 2)).to.deep.equal([]);
     });
@@ -102,7 +102,7 @@ export function seriesStoreContract(
       expect(await read(-2, 6, members)).to.deep.equal([null, 7, 8, null]);
     });
 
-    it("forgets slots before a moment and nothing after it, however often it is told to", async () => {
+    it("forgets slots before an instant and nothing after it, however often it is asked to", async () => {
       const old = -30 * WEEK;
       for (const plane of planes) await write([1, 2], old, views, plane);
       await write([3, 4], -1);

@@ -6,7 +6,7 @@ export interface OpenCounts {
   readonly counts: SlotCounts;
   /** Counts one more message of a stream in the slot that starts at `slot`, which arrived at `arrival`. */
   count(stream: string, slot: number, arrival?: number): Promise<void>;
-  /** Forgets the messages that arrived before a moment. */
+  /** Forgets the messages that arrived before an instant. */
   expire(before: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
     const unsaved = async (before: number, limit: number) =>
       (await counts.unsaved(before, limit)).map(({ stream, slot, count }) => ({ stream, slot, count }));
 
-    it("lists what was never saved, oldest first, before a moment, as many as asked", async () => {
+    it("lists what was never saved, oldest first, before an instant, as many as asked", async () => {
       const all = [
         { stream: "app", slot: HOUR, count: 1 },
         { stream: "web", slot: HOUR, count: 1 },

@@ -11,7 +11,7 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
     });
     afterEach(() => at.close());
 
-    it("knows every identity and entity of a request from the moment it is accepted, and after it is complete", async () => {
+    it("knows every identity and entity of a request from its acceptance on, and after it is complete", async () => {
       const { ledger, suppression } = at;
       expect(await suppression.cutOffs(["hash-a"])).to.deep.equal(new Map());
       await ledger.accept(someDeletion("a", { cutOff: 1000.25 }), noScope);

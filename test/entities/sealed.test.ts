@@ -57,7 +57,7 @@ describe("sealed bytes", () => {
     });
   }
 
-  it("open for nobody once the key is destroyed", async () => {
+  it("cannot be opened once the key is destroyed", async () => {
     const gone = "c".repeat(32);
     await addKeys([gone]);
     const sealed = await sealFor(gone);

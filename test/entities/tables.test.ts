@@ -3,7 +3,7 @@ import { tableNamed, tablesOf } from "../../src/entities/tables.js";
 import { shippedTables } from "../support/entity-stage.js";
 
 describe("tables", () => {
-  it("are those that are shipped", () => {
+  it("are the shipped ones", () => {
     expect([...shippedTables.keys()]).to.deep.equal(["user", "account", "company", "content", "product", "url"]);
     const user = tableNamed(shippedTables, "user");
     expect(user.defaultIdentity).to.equal("_uid");

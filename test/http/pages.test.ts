@@ -33,7 +33,7 @@ describe("pages for people", () => {
     expect(script).to.include("sessionStorage").and.not.include("localStorage");
   });
 
-  it("/dashboard is made of scripts that are there, those that they import too; what a view needs is small", async () => {
+  it("/dashboard is made of scripts that are there, and so are the ones that they import; what a view needs is small", async () => {
     const html = await (await service.fetch("/dashboard?view=explore&series=a&series=b", { key: null })).text();
     const found = new Map<string, number>();
     const follow = async (path: string) => {

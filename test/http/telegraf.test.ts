@@ -131,7 +131,7 @@ function adapted(service: TestService, dir: string, skip: boolean): string {
 `;
 }
 
-/** Moments and values of a series at its slots in a window. */
+/** Instants and values of a series at its slots in a window. */
 async function valuesOf(
   service: TestService,
   dimension: string,

@@ -105,7 +105,7 @@ function timed(api: RealService, paths: readonly string[]): Promise<number[]> {
   );
 }
 
-/** Drops those that are complete; whether none is left. */
+/** Drops the complete ones; whether none is left. */
 async function settle(api: RealService, open: Set<string>): Promise<boolean> {
   for (const requestId of open) if (await isCompleteIn(api, requestId)) open.delete(requestId);
   return open.size === 0;

@@ -10,7 +10,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Moments around which calendars are interesting: clocks that change, leap days, year ends, week boundaries. */
+/** Instants around which calendars are interesting: clocks that change, leap days, year ends, week boundaries. */
 const anchors = [
   "2024-02-29T00:00:00Z",
   "2024-03-10T07:00:00Z",

@@ -87,7 +87,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await read(engine, 1, 2)).to.deep.equal([39, 40]);
   });
 
-  it("is made again when somebody has removed it", async () => {
+  it("is made again after another client has removed it", async () => {
     const engine = await openSeries();
     const remove = async () => ask("DELETE", `/api/v2/buckets/${(await describeBucket(engine.bucket))?.id}`);
     await remove();
@@ -143,7 +143,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
       ],
     ];
     for (const [why, options, word] of cases) {
-      it(`because ${why}: /ready has a word for it, the log says it once, and callers are told to come back`, async () => {
+      it(`because ${why}: /ready has a word for it, the log says it once, and callers are asked to come back`, async () => {
         const said: string[] = [];
         const note = (...args: unknown[]) => said.push(String(args.at(-1)));
         const log = { debug: note, info: note, warn: note, error: note } as unknown as Log;

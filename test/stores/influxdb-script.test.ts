@@ -64,7 +64,7 @@ describe("Flux scripts", () => {
     }
   });
 
-  it("ask once for windows that lie close together, and apart for those that do not", () => {
+  it("ask once for windows that lie close together, and apart for windows that do not", () => {
     const [dimension] = dimensions as [(typeof dimensions)[0]];
     const window = (id: string, hour: number, hours: number): SeriesWindow => ({
       series: { dimension, id, type: "size" },
@@ -80,7 +80,7 @@ describe("Flux scripts", () => {
     expect(query).to.include({ from, to: from + 15 * HOUR });
   });
 
-  it("never ask for moments that the server has no number for", () => {
+  it("never ask for instants that the server has no number for", () => {
     const [dimension] = dimensions as [(typeof dimensions)[0]];
     const series = { dimension, id: "a", type: "size" };
     const [query] = slotQueries([{ series, from: Date.UTC(-500), to: Date.UTC(9_000) }]);

@@ -115,7 +115,7 @@ onServers(["influxdb"], "series in InfluxDB", () => {
     expect(await read(size("foreign"), 6)).to.deep.equal([1, 3, 5, null, null, 10]);
   });
 
-  it("are not forgotten because somebody says so: that is the bucket's work", async () => {
+  it("are not removed when the port is asked to forget: the retention of the bucket does that", async () => {
     await store.write("clients", [{ series: size("kept"), from, values: Float64Array.of(1) }]);
     await store.expire(Date.now());
     expect(await read(size("kept"))).to.deep.equal([1]);

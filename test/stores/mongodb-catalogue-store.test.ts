@@ -38,7 +38,7 @@ onServers(["mongodb"], "mongodb", () => {
     });
     afterEach(() => engine.empty());
 
-    it("never is named and gone, when several put and delete at the same moment", async () => {
+    it("never is named and gone, when several put and delete at the same time", async () => {
       for (let round = 0; round < 20; round += 1) {
         const [outcome, ...puts] = await Promise.all([
           catalogue.deleteSegment("b"),

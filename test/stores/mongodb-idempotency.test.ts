@@ -21,7 +21,7 @@ onServers(["mongodb"], "mongodb: repeatable requests", () => {
     afterEach(() => database.close());
 
     for (const [state, prepare] of [
-      ["that nobody has seen", async () => {}],
+      ["that was never seen", async () => {}],
       ["whose owner is gone", () => mongoIdempotency(database.db).begin("r", "gone", 1, 5)],
       ["that is a day old", () => mongoIdempotency(database.db).begin("r", "gone", 10 - DAY, 5)],
     ] as const) {

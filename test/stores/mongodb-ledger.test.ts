@@ -113,7 +113,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       expect(await numbers()).to.have.length(45);
     });
 
-    it("accept one of several requests that name the same profile at the same moment", async () => {
+    it("accept one of several requests that name the same profile at the same time", async () => {
       const hash = newHash();
       const { id, revision } = await keep(engine.stores.entities, freshEntity([hash]));
       const scope = { ...noScope, profiles: [{ id, revision }] };

@@ -40,14 +40,14 @@ describe("MongoDB clusters that are sharded", () => {
       [{ _id: "em.identities", key: { _id: 1, entity: 1 } }],
       /em\.identities is sharded by/,
     ],
-    ["identities by a key nobody knows", [{ _id: "em.identities" }], /em\.identities is sharded by \{\}/],
+    ["identities by an unknown key", [{ _id: "em.identities" }], /em\.identities is sharded by \{\}/],
     [
       "a collection with a unique index",
       [{ _id: "em.numbers", key: hashed }],
       /em\.numbers is sharded: its unique index/,
     ],
     ["the ledger, by hashed _id", [{ _id: "em_ledger.deletions", key: hashed }], /em_ledger\.deletions is sharded/],
-    ["a collection of somebody else", [{ _id: "em.other", key: { a: 1 } }], undefined],
+    ["a collection of another program", [{ _id: "em.other", key: { a: 1 } }], undefined],
     ["a database whose name begins alike", [{ _id: "em_other.identities", key: { a: 1 } }], undefined],
     ["one that was dropped", [{ _id: "em.identities", key: { entity: 1 }, dropped: true }], undefined],
     [

@@ -67,7 +67,7 @@ describe("what an error of MongoDB means", () => {
     ["a write of many that are there already", ofBulk([11000, 11000]), undefined],
     ["a mistake of ours", coded(9), undefined],
     ["a wrong argument", new MongoInvalidArgumentError("wrong"), undefined],
-    ["an error of somebody else", new Error("connection"), undefined],
+    ["an error of another library", new Error("connection"), undefined],
     ["no error", undefined, undefined],
   ];
 

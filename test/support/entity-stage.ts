@@ -29,7 +29,7 @@ export function messageRules(table: Table = userTable): MessageRules {
   };
 }
 
-/** A moment in the year 2020, that all messages of a test are before or after. */
+/** An instant in the year 2020, that all messages of a test are before or after. */
 export const LONG_AGO = Date.UTC(2020, 0, 1);
 
 export interface EntityStage {

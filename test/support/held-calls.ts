@@ -65,7 +65,7 @@ function replacing<T extends object>(target: T, replace: (name: string, method: 
 
 /** Holds one call, as in a process that gets no time, or fails all calls from one on, as in a process that dies. */
 export class HeldCalls {
-  /** Calls so far, those that were held or failed included. */
+  /** Calls so far, held and failed ones included. */
   count = 0;
   #untilHeld = Number.POSITIVE_INFINITY;
   #heldName: string | undefined;

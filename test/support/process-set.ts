@@ -11,7 +11,7 @@ export interface ProcessSet {
   readonly environment: Readonly<Record<string, string>>;
   /** Starts one; `role` as ROLES has it. */
   start(role: "api" | "worker" | "api,worker", environment?: Record<string, string>): Promise<RealService>;
-  /** Kills those that still run, and removes their data. */
+  /** Kills the processes that still run, and removes their data. */
   close(): Promise<void>;
 }
 

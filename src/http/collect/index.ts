@@ -40,7 +40,8 @@ const Message = Type.Object(
   {
     segments: Type.Optional(
       Type.Unsafe<unknown>({
-        description: "The full list of segment ids, or what the entity joined and left. Null counts as absent.",
+        description:
+          "The full list of segment ids, or the ids that the entity entered and left. Null counts as absent.",
         oneOf: [Texts, SegmentChange],
       }),
     ),

@@ -12,8 +12,8 @@ const DEADLINE_MS = 120_000;
 /** Opens the bucket, to fill it. */
 export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> {
   const { settings, clock } = parts;
-  const unhurried = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
-  const engine = await openInflux({ ...parts, settings: unhurried });
+  const withLongDeadline = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
+  const engine = await openInflux({ ...parts, settings: withLongDeadline });
   const { url, bucket, ...address } = influxAddress(settings);
   const client = influxClient({ url, bucket, ...address }, DEADLINE_MS);
   let source = "";

@@ -25,7 +25,7 @@ interface Request {
   readonly scope: AcceptedScope;
 }
 
-/** Requests of one transaction: those that come while another one is under way share the next. */
+/** Requests of one transaction: requests that come while another transaction is under way share the next one. */
 const GROUP = { most: 100, atOnce: 1, isOfOneCall };
 
 /**

@@ -31,7 +31,7 @@ export function revisionAfter(revision: number): number {
   return revision + randomInt(1, 2 ** 24);
 }
 
-/** Makes the collections and indexes that are missing, and looks whether those that are there are what is needed. Safe to repeat, and for several at once. */
+/** Makes the collections and indexes that are missing, and checks that the existing ones are what is needed. Safe to repeat, and for several at once. */
 export async function makeCollections(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
   const there = new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name));
   const indexesOf = new Map<string, IndexDescription[]>();
@@ -86,7 +86,7 @@ function fieldsOf({ key }: { readonly key: IndexDescription["key"] }): [string, 
   return key instanceof Map ? [...key] : Object.entries(key);
 }
 
-/** What the server refuses is told with the index; what passes is told as it is. */
+/** An index that the server refuses is named in the error; other errors stay as they are. */
 function indexError(db: Db, name: string, missing: readonly IndexDescription[], error: unknown): unknown {
   if (!(error instanceof MongoServerError) || error.code === UNAUTHORIZED || mongoServiceError(error) !== undefined)
     return error;

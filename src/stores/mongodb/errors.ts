@@ -117,7 +117,7 @@ export function isDuplicate(error: unknown): boolean {
   return writeErrors.length > 0 ? writeErrors.every(({ code }) => code === DUPLICATE) : codeOf(error) === DUPLICATE;
 }
 
-/** Positions, in a write of many documents, of those that were refused as duplicates; throws any other error. */
+/** Positions, in a write of many documents, of documents that were refused as duplicates; throws any other error. */
 export function duplicatesOf(error: unknown): Set<number> {
   if (!isDuplicate(error)) throw error;
   return new Set(writeErrorsOf(error as Error).map(({ index }) => index));

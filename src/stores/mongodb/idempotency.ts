@@ -17,7 +17,7 @@ export const idempotencyCollections: readonly CollectionPlan[] = [
 
 const REMEMBERED_MS = 24 * 3_600_000;
 
-/** Each attempt but the first two needs another owner of the same request in that very moment. */
+/** Each attempt but the first two needs another owner of the same request at the same time. */
 const ATTEMPTS = 20;
 
 /** Progress of repeatable requests, one document each; every change names the owner that it expects. */

@@ -25,8 +25,8 @@ const DEADLINE_MS = 300_000;
 
 /** Opens both databases, to fill them. */
 export async function openMongoImport({ settings, log }: OpenParts): Promise<ProfileTarget> {
-  const patient = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
-  const databases = await openDatabases(patient, log, plans);
+  const withLongDeadline = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
+  const databases = await openDatabases(withLongDeadline, log, plans);
   const { data, ledger, pepper } = databases;
   return {
     parts: {

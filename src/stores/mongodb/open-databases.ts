@@ -109,7 +109,7 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
 /** More than are ever made at one time: a key that an older ledger lacks is that of one of the newest, whatever the clocks of processes say. */
 const NEWEST = 1000;
 
-/** Ids of the newest profiles, and of those that the newest messages are for: they may have been merged since. */
+/** Ids of the newest profiles, and of profiles that the newest messages are for: they may have been merged since. */
 async function newestEntities(data: Db): Promise<EntityId[]> {
   const profiles = entityCollectionsOf(data).entities.find({}, { projection: { _id: 1 } });
   const messages = messagesOf(data).find({ arrival: { $gt: 0 } }, { projection: { entity: 1 } });

@@ -65,7 +65,7 @@ function forgottenBy(ledger: Database): number {
 /** More than are ever made at one time: a key that an older ledger lacks is that of one of the newest. */
 const NEWEST = 1000;
 
-/** Ids of the newest profiles, and of those that the newest messages are for: they may have been merged since. */
+/** Ids of the newest profiles, and of profiles that the newest messages are for: they may have been merged since. */
 function newestEntities(entities: Database): string[] {
   const rows = entities
     .prepare(`SELECT * FROM (SELECT id FROM entity ORDER BY rowid DESC LIMIT ?1)

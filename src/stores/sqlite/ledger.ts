@@ -122,16 +122,16 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     },
 
     async lease(requestId, runner, now, until) {
-      return unhurried(db, () => Number(sql.lease.run({ requestId, runner, now, until }).changes) > 0);
+      return withoutSync(db, () => Number(sql.lease.run({ requestId, runner, now, until }).changes) > 0);
     },
 
     async release(requestId, runner) {
-      unhurried(db, () => sql.release.run(requestId, runner));
+      withoutSync(db, () => sql.release.run(requestId, runner));
     },
 
     async note(requestId, revision, { done, times, attempts, problem = null, notBefore, now }) {
       const timesText = times === undefined ? null : JSON.stringify(times);
-      unhurried(db, () =>
+      withoutSync(db, () =>
         sql.note.run(JSON.stringify(done), timesText, attempts, problem, notBefore, now, requestId, revision),
       );
     },
@@ -195,7 +195,7 @@ function scopeCheck(entities: Database) {
 }
 
 /** A write that a power cut may lose, since it is repeated; it does not wait for the disk. */
-function unhurried<T>(db: Database, work: () => T): T {
+function withoutSync<T>(db: Database, work: () => T): T {
   db.exec("PRAGMA synchronous = NORMAL");
   try {
     return work();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What a message says of its event time; times are ms from the moment at which it is sent. */
+/** What a message says of its event time; times are ms from its sending. */
 export type MessageTime = "arrival" | "long ago" | number;
 
 export interface PlannedMessage {

@@ -1,9 +1,9 @@
 /**
- * What reads may show while several clients write, erase and read at once through several processes: each request takes effect at one moment
+ * What reads may show while several clients write, erase and read at once through several processes: each request takes effect at one instant
  * between its start and its answer. One without an answer takes effect once, later or never.
  */
 
-/** Start and end of what is known of a moment, Unix ms. */
+/** Start and end of what is known of an instant, Unix ms. */
 export interface Span {
   readonly from: number;
   readonly to: number;
