@@ -80,7 +80,8 @@ const MESSAGES_LENGTH = 4_000_000;
  * reached. It rejects with `ApiError` (the service says no), `NotReached`, or the reason of its signal.
  */
 export function createClient(options: ClientOptions) {
-  const { read, pages, lines, send } = calls(sender(options));
+  const send = sender(options);
+  const { answer, read, pages, lines } = calls(send);
   const at = (...parts: readonly string[]) => parts.map((part) => `/${encodeURIComponent(part)}`).join("");
   const listOf =
     <T>(path: string) =>
@@ -112,16 +113,12 @@ export function createClient(options: ClientOptions) {
     streams: listOf<Stream>("/api/stream"),
 
     /** Whether the service can work, and its stores; needs no key. It resolves, too, when the service says that it is not ready. */
-    async ready(options?: CallOptions): Promise<Readiness> {
-      return send({ method: "GET", path: "/ready", once: true }, options).then(
-        async (response) => ((await jsonOf(response)) as { data: Readiness }).data,
-        (error) => {
-          if (error instanceof ApiError && error.status === 503 && error.data !== undefined)
-            return error.data as Readiness;
-          throw error;
-        },
-      );
-    },
+    ready: (options?: CallOptions) =>
+      read<Readiness>({ method: "GET", path: "/ready", once: true }, options).catch((error) => {
+        if (error instanceof ApiError && error.status === 503 && error.data !== undefined)
+          return error.data as Readiness;
+        throw error;
+      }),
     /** How the process is doing, as Prometheus text. */
     serviceMetrics: async (options?: CallOptions) =>
       (await send({ method: "GET", path: "/metrics", accept: "text/plain" }, options)).text(),
@@ -147,11 +144,8 @@ export function createClient(options: ClientOptions) {
 
     /** The entity that an identity leads to; rejects with `ApiError` 404 when there is none. Scope `entity:read`. */
     async entity(table: string, field: string, value: string, query: Query = {}, options?: CallOptions) {
-      const response = await send(
-        { method: "GET", path: `/api/entity${at(table, field, value)}${text(query)}` },
-        options,
-      );
-      const { data, meta } = (await jsonOf(response)) as Answer<typeof entityAnswer>;
+      const path = `/api/entity${at(table, field, value)}${text(query)}`;
+      const { data, meta } = await answer<Answer<typeof entityAnswer>>({ method: "GET", path }, options);
       return { data, ...(meta === undefined ? {} : { meta }) } as EntityAnswer;
     },
 
@@ -211,8 +205,7 @@ export function createClient(options: ClientOptions) {
       ).text(),
 
     /** The public keys that receipts are checked with (RFC 7517). Needs no key. */
-    jwks: async (options?: CallOptions) =>
-      (await jsonOf(await send({ method: "GET", path: "/.well-known/jwks.json" }, options))) as PublicKeys,
+    jwks: (options?: CallOptions) => answer<PublicKeys>({ method: "GET", path: "/.well-known/jwks.json" }, options),
 
     /** Asks for the erasure of the entity that has the identity, known or not. Scope `entity:delete`. */
     erase: (table: string, field: string, value: string, options?: CallOptions) =>
@@ -228,20 +221,22 @@ export type Client = ReturnType<typeof createClient>;
 
 /** Ways to ask, and to take the answer. */
 function calls(send: Send) {
-  const envelope = async <T>(sent: Sent, options?: CallOptions) =>
-    (await jsonOf(await send(sent, options))) as {
-      readonly data: T;
-      readonly meta?: { readonly next: string | null };
-    };
+  /** The whole JSON of a response. */
+  async function answer<A>(sent: Sent, options?: CallOptions): Promise<A> {
+    const response = await send(sent, options);
+    const json: unknown = await response.json().catch((error) => {
+      throw new NotReached("The response is not JSON: it is not the service that answered", { cause: error });
+    });
+    return json as A;
+  }
   return {
-    send,
-    async read<T>(sent: Sent, options?: CallOptions): Promise<T> {
-      return (await envelope<T>(sent, options)).data;
-    },
+    answer,
+    read: async <T>(sent: Sent, options?: CallOptions) => (await answer<{ readonly data: T }>(sent, options)).data,
     /** The items of every page, each page asked for when its first item is wanted. */
     async *pages<T>(path: string, query: Query, options: CallOptions): AsyncGenerator<T, void, void> {
       for (let { after } = query; ; ) {
-        const page = await envelope<T[]>({ method: "GET", path: `${path}${text({ ...query, after })}` }, options);
+        const sent = { method: "GET", path: `${path}${text({ ...query, after })}` } as const;
+        const page = await answer<Page<T>>(sent, options);
         yield* page.data;
         if (page.meta?.next == null) return;
         after = page.meta.next;
@@ -254,10 +249,9 @@ function calls(send: Send) {
   };
 }
 
-function jsonOf(response: Response): Promise<unknown> {
-  return response.json().catch((error) => {
-    throw new NotReached("The response is not JSON: it is not the service that answered", { cause: error });
-  });
+interface Page<T> {
+  readonly data: readonly T[];
+  readonly meta?: { readonly next: string | null };
 }
 
 function json(body: unknown) {
