@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { Command } from "commander";
 import { InterruptedError, onInterrupt, runCommand, UsageError } from "./run-command.js";
-import { serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
+import { requireKey, serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
 
 const command = new Command("npm run export --")
   .description("Writes everything that a running service keeps about one person, as lines of JSON.")
@@ -32,8 +32,7 @@ interface Options {
 
 await runCommand(command, async () => {
   const { table, field, value: given, out, url } = command.opts<Options>();
-  const say = (line: string) => process.stderr.write(`${line}\n`);
-  const client = serviceClient(serviceUrl(url, process.env), process.env.ENTITY_METRICS_KEY, say);
+  const client = serviceClient(serviceUrl(url, process.env), requireKey(process.env.ENTITY_METRICS_KEY));
   const value = given === "-" ? (await text(process.stdin)).trim() : given;
   if (value === "") throw new UsageError("There is no identity: name it, or write it to stdin");
   const stop = new AbortController();

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
-import { ApiError, createClient, NotReached } from "../client/client.js";
+import { ApiError } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { checkJws } from "../formats/jws.js";
 import { runCommand, UsageError } from "./run-command.js";
-import { requireKey, serviceUrl, URL_HELP } from "./running-service.js";
+import { requireKey, serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
 
 const command = new Command("npm run receipt --")
   .description("Fetches the signed receipt of a completed erasure, or checks one.")
@@ -21,20 +21,10 @@ Examples:
   npm run receipt -- verify receipt.jws --keys jwks.json
 
 get reads an API key (scope entity:delete) from ENTITY_METRICS_KEY and writes the receipt, alone, to stdout. verify needs
-no key, and with a file of public keys no service; it writes what the receipt says, as JSON, to stdout.
+no key, and with a file of public keys no service; it writes what the receipt says, as JSON, to stdout. verified_at is
+null where an earlier version completed the erasure, and did not keep when each target was verified.
 Exit codes: 0 done, the receipt is valid; 1 failed, or the receipt is not valid; 2 wrong usage.`,
   );
-
-/** Enough for a service that restarts; that none is there is said soon. */
-const TRIES = 3;
-
-/** What an answer of this status means here. */
-const words: Readonly<Record<number, string>> = {
-  401: "The service does not know the key in ENTITY_METRICS_KEY",
-  403: "The key in ENTITY_METRICS_KEY lacks the scope that this command needs",
-  404: "There is no erasure with this request id",
-  409: "The erasure is not completed yet",
-};
 
 await runCommand(command, async () => {
   const [action, what = ""] = command.args;
@@ -47,12 +37,18 @@ await runCommand(command, async () => {
 });
 
 async function getReceipt(url: string, id: string): Promise<string> {
-  return said(url, (client) => client.receipt(id), requireKey(process.env.ENTITY_METRICS_KEY));
+  const client = serviceClient(url, requireKey(process.env.ENTITY_METRICS_KEY));
+  return client.receipt(id).catch((error: unknown) => {
+    const { status } = error instanceof ApiError ? error : {};
+    if (status === 404) throw new StartError("There is no erasure with this request id", { cause: error });
+    if (status === 409) throw new StartError("The erasure is not completed yet", { cause: error });
+    throw error;
+  });
 }
 
 async function verifyReceipt(address: () => string, file: string, jwks: string | undefined): Promise<string> {
   const receipt = readText(file).trim();
-  const { keys } = (jwks === undefined ? await said(address(), (client) => client.jwks()) : await readKeys(jwks)) ?? {};
+  const { keys } = (jwks === undefined ? await serviceClient(address(), undefined).jwks() : await readKeys(jwks)) ?? {};
   if (!Array.isArray(keys)) throw new StartError(`${jwks} holds no public keys (a JSON object with keys)`);
   const checked = checkJws(receipt, keys);
   if ("issue" in checked) throw new StartError(`The receipt is not valid: ${checked.issue}`);
@@ -80,26 +76,5 @@ function readText(file: string): string {
     return readFileSync(file === "-" ? 0 : file, "utf8");
   } catch (error) {
     throw new StartError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
-}
-
-/** What the service says; its errors are `StartError`s of one line. */
-async function said<T>(
-  url: string,
-  ask: (client: ReturnType<typeof createClient>) => Promise<T>,
-  key?: string,
-): Promise<T> {
-  const client = createClient({ url, tries: TRIES, ...(key === undefined ? {} : { key }) });
-  try {
-    return await ask(client);
-  } catch (error) {
-    const { origin } = new URL(url);
-    if (error instanceof NotReached) {
-      throw new StartError(`There is no service at ${origin}: start it, or name another address (--url)`);
-    }
-    if (!(error instanceof ApiError)) throw error;
-    throw new StartError(
-      (key === undefined ? undefined : words[error.status]) ?? `${origin} answered ${error.status}: ${error.message}`,
-    );
   }
 }

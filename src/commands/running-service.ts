@@ -9,13 +9,17 @@ const LONGEST_WAIT_MS = 120_000;
 /** A wait that is worth a line, ms. */
 const WORTH_A_LINE_MS = 1_000;
 
-/** A client of the service at `url`, with the key of the environment. `say` gets a line when the service has to be waited for. */
-export function serviceClient(url: string, key: string | undefined, say: (line: string) => void): Client {
+/** A client of the service at `url`; without a key it asks keyless routes alone. `say` gets a line when the service has to be waited for. */
+export function serviceClient(
+  url: string,
+  key: string | undefined,
+  say = (line: string): unknown => process.stderr.write(`${line}\n`),
+): Client {
   const { origin } = new URL(url);
   let reached = false;
   return createClient({
     url,
-    key: requireKey(key),
+    key: () => key,
     tries: TRIES,
     longestWaitMs: LONGEST_WAIT_MS,
     async fetch(input, init) {
@@ -45,10 +49,10 @@ export function requireKey(key: string | undefined): string {
   throw new StartError("ENTITY_METRICS_KEY is not set: put an API key of the service into it");
 }
 
-/** Whether no connection was accepted, or the name is unknown. */
+/** Whether no connection was accepted, the name is unknown, or the platform does not connect to such a port (its error has no code). */
 function isNoService(error: Error): boolean {
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
-  return code === "ECONNREFUSED" || code === "ENOTFOUND";
+  return code === undefined || code === "ECONNREFUSED" || code === "ENOTFOUND";
 }
 
 /** Help of the option `--url`. */

@@ -3,7 +3,7 @@ import { StartError } from "../errors.js";
 import { madeUpExperiences, madeUpLeavers, madeUpMessages, madeUpSegments, madeUpSeries } from "./made-up-data.js";
 import { withProgress } from "./progress.js";
 import { runCommand } from "./run-command.js";
-import { serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
+import { requireKey, serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
 
 /** Messages of one request. */
 const MESSAGES = 200;
@@ -23,8 +23,7 @@ await runCommand(command, async () => {
 });
 
 async function seed(url: string, weeks: number, now: number): Promise<void> {
-  const say = (line: string) => process.stderr.write(`${line}\n`);
-  const client = serviceClient(url, process.env.ENTITY_METRICS_KEY, say);
+  const client = serviceClient(url, requireKey(process.env.ENTITY_METRICS_KEY));
   const requests: (() => Promise<unknown>)[] = [
     ...madeUpSegments.map(
       ({ id, name }) =>

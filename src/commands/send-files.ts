@@ -4,7 +4,7 @@ import { inputBytes } from "./input-file.js";
 import { type Progress, type ProgressOptions, withProgress } from "./progress.js";
 import { Rejections } from "./rejections.js";
 import { InterruptedError, inWords, onInterrupt, REJECTED } from "./run-command.js";
-import { serviceClient, serviceUrl } from "./running-service.js";
+import { requireKey, serviceClient, serviceUrl } from "./running-service.js";
 
 /** What a command that sends files to a service works with. */
 export interface Sending {
@@ -33,7 +33,7 @@ export async function sendFiles(
   onInterrupt(() => stop.abort());
   let shown: Progress | undefined;
   const say = (line: string) => (shown === undefined ? process.stderr.write(`${line}\n`) : shown.say(line));
-  const client = serviceClient(serviceUrl(options.url, process.env), process.env.ENTITY_METRICS_KEY, say);
+  const client = serviceClient(serviceUrl(options.url, process.env), requireKey(process.env.ENTITY_METRICS_KEY), say);
   const rejections = new Rejections(files, options.rejects, say);
   const stage: Sending["stage"] = (label, progressOptions, work) =>
     withProgress(label, progressOptions, (progress) => {
