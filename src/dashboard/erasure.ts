@@ -128,10 +128,12 @@ function lookUp(asked: Asked): HTMLElement {
 
 function stateOf(asked: Asked, state: DeletionState): HTMLElement[] {
   const { request_id, accepted_at, completed_at, problem, targets } = state;
+  // An earlier version of the service did not keep when each place was erased and verified.
+  const none = completed_at === null ? "not yet" : "not kept";
   const rows = targets.map(({ name, erased_at, verified_at }) => [
     name,
-    erased_at === null ? "not yet" : time(erased_at),
-    verified_at === null ? "not yet" : time(verified_at),
+    erased_at === null ? none : time(erased_at),
+    verified_at === null ? none : time(verified_at),
   ]);
   return [
     el(

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Locator, Page } from "playwright-core";
+import { openKept, startKept } from "../support/kept-layout.js";
 import { type RemoteSystem, remoteSystem } from "../support/remote-system.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -93,6 +94,22 @@ describe("the dashboard's view of erasures", function () {
     crm.trouble = undefined;
     await ask("POST", `/api/deletion/${id}/retry`);
     await isDone(id);
+  });
+
+  it("says that times were not kept where an earlier version completed an erasure", async () => {
+    const { dir, ids } = openKept("embedded-5");
+    const old = await startKept(dir);
+    try {
+      const { page } = await on.open("?view=erasure", {}, old);
+      await state(page, "ready");
+      await page.getByLabel("Request id").fill(ids.requestId);
+      await page.keyboard.press("Enter");
+      const place = page.getByRole("row", { name: "membership-index" });
+      expect(await place.locator("td").allInnerTexts()).to.deep.equal(["not kept", "not kept"]);
+      await page.context().close();
+    } finally {
+      await old.stop();
+    }
   });
 
   it("an officer whose key has entity:delete alone erases, looks up and takes the receipt, by the keyboard alone", async () => {

@@ -47,7 +47,7 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteParts): readonly
         tag: "deletion",
         summary: "The receipt of a completed deletion",
         description:
-          "A JWS (RFC 7515, compact, EdDSA) over when it was accepted and completed and each target verified, without an identity. 409 while it is open.",
+          "A JWS (RFC 7515, compact, EdDSA) over when it was accepted and completed and each target verified (`verified_at`; null where an earlier version completed it, and did not keep when), without an identity. 409 while it is open.",
       },
       params: { request_id: RequestId },
       responses: { 200: done({ "application/jose": Type.String() }), 409: errorEnvelope },

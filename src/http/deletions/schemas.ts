@@ -44,8 +44,12 @@ export const ListedDeletion = Type.Object(properties, { title: "ListedDeletion",
 const TargetTimes = Type.Object(
   {
     name: Type.String(),
-    erased_at: TimeOrNull("When it had last erased; null when it has not yet."),
-    verified_at: TimeOrNull("When it was last verified after all had erased; null when it was not yet."),
+    erased_at: TimeOrNull(
+      "When it had last erased; null when it has not yet, or an earlier version did not keep when.",
+    ),
+    verified_at: TimeOrNull(
+      "When it was last verified after all had erased; null when it was not yet, or an earlier version did not keep when.",
+    ),
   },
   { title: "TargetTimes", additionalProperties: false },
 );
