@@ -47,6 +47,14 @@ export class ServiceError extends Error {
   }
 }
 
+/**
+ * What an error of a store means to a caller; undefined when it is not one of the store's own, or a defect of this service. A method of a port over a
+ * store rejects with such a `ServiceError`, or with an error that this makes one of: `unavailable` while the store cannot be reached, is busy, or does not respond within its deadline;
+ * `out-of-space` when a write finds the disk full. A write that rejects may have been kept all the same. What else a method rejects with stands at
+ * the method; every other rejection is a defect.
+ */
+export type ServiceErrorOf = (error: unknown) => ServiceError | undefined;
+
 /** Bad input with one issue. */
 export function invalid(code: string, path: string, message: string): ServiceError {
   return new ServiceError("invalid", message, { issues: [{ code, path, message }] });

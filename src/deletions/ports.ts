@@ -35,7 +35,7 @@ export interface AcceptedScope {
   readonly sealerKey: Uint8Array;
 }
 
-/** PORT. Deletion requests: the newest truth about who is erased, and never restored from a backup. */
+/** PORT. Deletion requests: the newest truth about who is erased, and never restored from a backup. Rejects as every store does: see `ServiceErrorOf`. */
 export interface Ledger {
   /**
    * Keeps the request with the key of its sealed list, and resolves with its number, unless a profile of its scope, or the holder of an identity, is another one by now: then undefined,
@@ -44,8 +44,9 @@ export interface Ledger {
    * not know of it.
    */
   accept(deletion: Deletion, scope: AcceptedScope): Promise<number | undefined>;
+  /** Undefined when there is no such request. */
   find(requestId: string): Promise<Deletion | undefined>;
-  /** The newest open request that was asked for by this identity. */
+  /** The newest open request that was asked for by this identity; undefined when there is none. */
   openFor(identity: IdentityHash): Promise<Deletion | undefined>;
   /** Open requests that name any of these identities, whichever identity each was asked for by; each once, in order of acceptance. */
   openOver(identities: readonly IdentityHash[]): Promise<Deletion[]>;
@@ -66,14 +67,14 @@ export interface Ledger {
    * A lease that began after `now` is over: the clock has been set back since.
    */
   lease(requestId: string, runner: string, now: number, until: number): Promise<boolean>;
-  /** Ends this runner's lease. */
+  /** Ends this runner's lease; nothing happens when it has none. Safe to repeat. */
   release(requestId: string, runner: string): Promise<void>;
   /**
    * Notes progress, at `now`, of an open request that still has this revision; otherwise nothing happens. Without `times` the times of its stages stay,
    * without `problem` there is none any more.
    */
   note(requestId: string, revision: number, progress: Progress): Promise<void>;
-  /** Lets requests that wait for a later try run now. */
+  /** Lets requests that wait for a later try run now; completed and unknown ones are left out. Safe to repeat. */
   wake(requestIds: readonly string[]): Promise<void>;
   /**
    * Completes the request if its revision is still this one, with the times of its stages, and empties `sealedIdentities`. Never goes
@@ -94,23 +95,23 @@ export interface Ledger {
   since(sequence: number, limit: number): Promise<{ sequence: number; deletion: Deletion }[]>;
   /**
    * Forgets requests completed before `before` (deletions.keep), suppression included. Before, `note` is called with the newest number
-   * of them; when it rejects, nothing is forgotten.
+   * of them; when it rejects, this rejects with the same error, and nothing is forgotten.
    */
   expire(before: number, note: (newest: number) => Promise<void>): Promise<void>;
 }
 
 /**
  * PORT. What the entity data knows of its ledger. Kept with the data, so that data restored from a backup knows less; the
- * start of an engine compares it with the ledger.
+ * start of an engine compares it with the ledger. Rejects as every store does: see `ServiceErrorOf`.
  */
 export interface ErasureWatermark {
   /** How much of the ledger the data has seen: all requests up to this number are erased in it. 0 at first. */
   read(): Promise<number>;
-  /** Never goes down. */
+  /** Notes that all requests up to this number are erased in the data. Never goes down. Safe to repeat. */
   write(sequence: number): Promise<void>;
   /**
    * Notes that completed requests up to this number are about to be forgotten, all of which are erased in the data. Data without
-   * the note is refused at the next start, unless it has seen as much of the ledger.
+   * the note is refused at the next start, unless it has seen as much of the ledger. Safe to repeat.
    */
   noteForgotten(sequence: number): Promise<void>;
 }
@@ -126,7 +127,7 @@ export interface ErasureSubject {
   readonly cutOff: number;
 }
 
-/** PORT. A place that holds data about entities besides the live profile. */
+/** PORT. A place that holds data about entities besides the live profile. One of our own rejects as every store does (see `ServiceErrorOf`), a remote one with a `TargetError`. */
 export interface DownstreamTarget {
   readonly name: string;
   /** A target of our own is tried again at most 30 s apart, a remote one at most 15 min. */
@@ -151,8 +152,8 @@ export interface WakeUp {
    * delays one for an earlier instant, also when it is given while the request runs. Never rejects and never waits for a store that is unreachable.
    */
   hint(requestId: string, delayMs?: number): void;
-  /** Calls `run` for each hint. */
+  /** Calls `run` for each hint. One that rejects is not called again for it; the others go on. */
   listen(run: (requestId: string) => Promise<void>): void;
-  /** Stops listening; resolves when no run is under way. */
+  /** Stops listening; resolves when no run is under way. Never rejects. */
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { groupedCalls } from "../async/grouped-calls.js";
-import { ServiceError, type ValidationIssue } from "../errors.js";
+import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../errors.js";
 import { applyBatch, type BatchParts, checkBatch } from "./apply-batch.js";
 import { applyInParts, MERGE_BYTES } from "./apply-in-parts.js";
 import type { Version } from "./entity.js";
@@ -11,8 +11,7 @@ import type { Table } from "./tables.js";
 
 export interface CollectParts extends BatchParts {
   readonly hashIdentity: HashIdentity;
-  /** What an error of a store means; undefined when it is none. */
-  serviceErrorOf(error: unknown): ServiceError | undefined;
+  readonly serviceErrorOf: ServiceErrorOf;
 }
 
 /** A message as it came in. */

@@ -36,7 +36,7 @@ export interface FoundEntities {
   readonly profiles: ReadonlyMap<EntityId, StoredEntity>;
 }
 
-/** PORT. Live profiles with the identities that lead to them, and the one way in which messages change them. */
+/** PORT. Live profiles with the identities that lead to them, and the one way in which messages change them. Rejects as every store does: see `ServiceErrorOf`. */
 export interface EntityStore {
   /**
    * Who holds each identity, and the live profiles among them, in one round trip. An identity whose profile is merged into another one meanwhile may
@@ -63,7 +63,7 @@ export interface EntityStore {
    */
   commit(commit: Commit): Promise<boolean>;
 
-  /** Removes the profiles, their memberships, and every identity that leads to these ids. Safe to repeat. */
+  /** Removes the profiles, their memberships, and every identity that leads to these ids. A call that rejects may have removed a part. Safe to repeat. */
   erase(ids: readonly EntityId[]): Promise<void>;
 
   /** Whether a profile of these ids, or an identity that leads to one, is stored. */
@@ -72,14 +72,15 @@ export interface EntityStore {
 
 /**
  * PORT. One AES-256 key an entity: 32 random bytes in a record of one size. It is added by `EntityStore.commit` with the profile, or by the ledger with
- * the list of identities, that is sealed under it. Only `sealed` reads them.
+ * the list of identities, that is sealed under it. Only `sealed` reads them. Rejects as every store does: see `ServiceErrorOf`.
  */
 export interface EntityKeys {
-  /** The key of each id; absent where there is none, or it was destroyed. */
+  /** The key of each id, 32 bytes; absent where there is none, or it was destroyed. Rejects when one was wrapped under another pepper, where keys are kept wrapped. */
   read(ids: readonly EntityId[]): Promise<Map<EntityId, Uint8Array>>;
   /**
    * Overwrites the keys in place. Resolves when no file of the store holds a byte of them any more (journal included);
-   * rejects when that cannot be confirmed yet. Safe to repeat.
+   * rejects, with an error that is neither `unavailable` nor `out-of-space`, when that cannot be confirmed yet. Ids without a key are
+   * left out. Safe to repeat.
    */
   destroy(ids: readonly EntityId[]): Promise<void>;
   /** Which of these ids had a key that was destroyed. */
@@ -106,15 +107,18 @@ export interface HistoryMessage {
 /** When a message arrived: two processes may give the same place to two messages. */
 export type Place = Pick<HistoryMessage, "arrival" | "position">;
 
-/** PORT. The archive of messages. `EntityStore.commit` adds to it. What was counted for a stream stays counted. */
+/**
+ * PORT. The archive of messages. `EntityStore.commit` adds to it. What was counted for a stream stays counted. Rejects as every store does:
+ * see `ServiceErrorOf`.
+ */
 export interface History {
   /** Which of these messages are kept, or were until they were erased or expired. */
   kept(ids: readonly string[]): Promise<Set<string>>;
-  /** Removes every message of these entities. Safe to repeat. */
+  /** Removes every message of these entities. A call that rejects may have removed a part. Safe to repeat. */
   erase(entities: readonly EntityId[]): Promise<void>;
   /** Whether any message of these entities is kept. */
   holds(entities: readonly EntityId[]): Promise<boolean>;
-  /** How many messages of these entities are kept of each stream. */
+  /** How many messages of these entities are kept of each stream; a stream without any is absent. */
   countByStream(entities: readonly EntityId[]): Promise<Map<string, number>>;
   /** Messages of one entity in the order of arrival, position and id, after one of them, at most `limit`. */
   page(
@@ -127,23 +131,23 @@ export interface History {
     entities: readonly EntityId[],
     places: readonly Place[],
   ): Promise<(Place & Pick<HistoryMessage, "stream" | "time">)[]>;
-  /** Removes messages that arrived before `before` (retention). Safe to repeat. */
+  /** Removes messages that arrived before `before` (Unix ms; retention). A call that rejects may have removed a part. Safe to repeat. */
   expire(before: number): Promise<void>;
 }
 
-/** PORT. Who is in which segment, as the profiles say. Holds ids and times only, nothing personal. */
+/** PORT. Who is in which segment, as the profiles say. Holds ids and times only, nothing personal. Rejects as every store does: see `ServiceErrorOf`. */
 export interface MembershipIndex {
-  /** Number of members of each of these segments, in the order asked. */
+  /** Number of members of each of these segments, in the order asked; 0 of one that is not known. */
   sizes(segments: readonly string[]): Promise<number[]>;
-  /** Profiles that are members of both. */
+  /** How many profiles are members of both. */
   overlap(a: string, b: string): Promise<number>;
-  /** Forgets everything about these entities. Safe to repeat. */
+  /** Forgets everything about these entities. A call that rejects may have forgotten a part. Safe to repeat. */
   erase(entities: readonly EntityId[]): Promise<void>;
   /** Whether anything is kept about any of these entities. */
   holds(entities: readonly EntityId[]): Promise<boolean>;
 }
 
-/** PORT. Who must not come back. Answers see every deletion accepted before the call. */
+/** PORT. Who must not come back. Answers see every deletion accepted before the call. Rejects as every store does: see `ServiceErrorOf`. */
 export interface Suppression {
   /** The newest cut-off (Unix ms) of each identity that was ever asked to be erased; the others are absent. */
   cutOffs(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, number>>;
@@ -166,23 +170,27 @@ export interface IdempotentRequest {
   readonly tally: string;
 }
 
-/** PORT. Requests that may be repeated. */
+/** PORT. Requests that may be repeated. Rejects as every store does: see `ServiceErrorOf`. */
 export interface Idempotency {
   /**
    * Takes the request for `owner` until `until`, and hands out its progress so far (a fresh one begins at `now`).
    * Undefined while another owner has it: until its `until`, unless that is later than this `until`, as the clock has been
-   * set back since. A record that is 24 h old is as good as none.
+   * set back since. A record that is 24 h old is as good as none. `now` and `until` are Unix ms. Rejects with a `ServiceError` `unavailable` when
+   * too many processes begin the same request at once.
    */
   begin(id: string, owner: string, now: number, until: number): Promise<IdempotentRequest | undefined>;
-  /** Notes progress and keeps the request for `owner` until `until`. Resolves when it survives a crash. */
+  /**
+   * Notes progress and keeps the request for `owner` until `until` (Unix ms). Resolves when it survives a crash. Rejects with a `ServiceError` `conflict`,
+   * with nothing noted, when `owner` does not have the request any more.
+   */
   advance(request: IdempotentRequest, owner: string, until: number): Promise<void>;
-  /** Lets the next owner in. */
+  /** Lets the next owner in. Nothing happens when `owner` does not have the request. Safe to repeat. */
   release(id: string, owner: string): Promise<void>;
-  /** Removes the records that are 24 h old at `now` and that no owner has. Safe to repeat. */
+  /** Removes the records that are 24 h old at `now` (Unix ms) and that no owner has. Safe to repeat. */
   forget(now: number): Promise<void>;
 }
 
-/** PORT. What the catalogue knows of segments. */
+/** PORT. What the catalogue knows of segments. Rejects as `CatalogueStore` does. */
 export interface SegmentNames {
   /** The name of each id; ids that the catalogue does not know are absent. */
   names(ids: readonly string[]): Promise<Map<string, string>>;

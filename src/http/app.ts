@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import cors from "@koa/cors";
 import Koa from "koa";
 import type { Settings } from "../config.js";
-import { ServiceError } from "../errors.js";
+import { ServiceError, type ServiceErrorOf } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
 import { errorResponse } from "./errors.js";
@@ -20,8 +20,7 @@ export interface AppParts extends ServeParts {
   readonly settings: Pick<Settings, "http" | "limits">;
   /** Whether the service is stopping: then each answer is the last of its connection. */
   stopping(): boolean;
-  /** What an engine's own error means to a caller, if it means anything. */
-  serviceErrorOf(error: unknown): ServiceError | undefined;
+  readonly serviceErrorOf: ServiceErrorOf;
 }
 
 type App = Koa<ApiState, Koa.DefaultContextExtends>;

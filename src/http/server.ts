@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Settings } from "../config.js";
-import type { ServiceError } from "../errors.js";
+import type { ServiceErrorOf } from "../errors.js";
 import type { VerifyKey } from "../keys/verify-key.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
@@ -20,8 +20,7 @@ export interface ServerParts {
   readonly verify: VerifyKey;
   readonly log: Log;
   readonly meters: Meters;
-  /** What an engine's own error means to a caller, if it means anything. */
-  serviceErrorOf(error: unknown): ServiceError | undefined;
+  readonly serviceErrorOf: ServiceErrorOf;
 }
 
 /** The port of the service. */

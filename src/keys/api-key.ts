@@ -29,12 +29,14 @@ export function keyIdOf(key: string): string | undefined {
   return SHAPE.exec(key)?.[1];
 }
 
-/** PORT. API keys by id. */
+/** PORT. API keys by id. What resolved survives a crash. Rejects as every store does: see `ServiceErrorOf`. */
 export interface KeyStore {
+  /** Rejects when a key of this id is there already, which stays as it is. */
   add(key: ApiKey): Promise<void>;
+  /** Revoked ones too; undefined when there is no such key. */
   find(id: string): Promise<ApiKey | undefined>;
   /** All keys, revoked ones too, oldest first. */
   list(): Promise<ApiKey[]>;
-  /** False when there is no such key. Safe to repeat; the first time stays. */
+  /** Revokes the key at `at` (Unix ms). False when there is no such key. Safe to repeat; the first time stays. */
   revoke(id: string, at: number): Promise<boolean>;
 }

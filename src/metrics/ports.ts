@@ -13,7 +13,7 @@ export type Plane = "clients" | "recorder";
 
 export const planes: readonly Plane[] = ["clients", "recorder"];
 
-/** PORT. Saved slots by series, in two planes. */
+/** PORT. Saved slots by series, in two planes. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SeriesStore {
   /**
    * Slots of one series that lie together, counted from 1970: to read some of them costs hardly less than to read all. Caches
@@ -54,7 +54,7 @@ export interface SeriesStore {
     page: { readonly prefix: string; readonly after?: string; readonly limit: number },
   ): Promise<{ readonly id: string; readonly types: readonly string[] }[]>;
 
-  /** Forgets slots of both planes that start before `before` (Unix ms). May keep some longer; safe to repeat. */
+  /** Forgets slots of both planes that start before `before` (Unix ms). May keep some longer, as may a call that rejects; safe to repeat. */
   expire(before: number): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export interface EpochNumbers {
   readonly ended: ReadonlyMap<number, number>;
 }
 
-/** PORT. Numbers of writes of series by index of their epoch, shared by all processes over the same stores. */
+/** PORT. Numbers of writes of series by index of their epoch, shared by all processes over the same stores. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SharedEpochs {
   /** Adds to the numbers. Resolves with those at the same indexes when every later `read` sees it. A call that rejects may have added. */
   add(more: EpochNumbers): Promise<EpochNumbers>;
@@ -88,7 +88,7 @@ export interface CountedStream {
   readonly lastArrival: number;
 }
 
-/** PORT. Counts of the messages of streams. */
+/** PORT. Counts of the messages of streams. Times are Unix ms. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SlotCounts {
   /** Counts of slots starting before `before` that were never saved, or have grown since; oldest first, at most `limit`. */
   unsaved(before: number, limit: number): Promise<SlotCount[]>;
@@ -109,6 +109,6 @@ export type LeaseResult = "taken" | "renewed" | "refused";
 /**
  * PORT. Takes or renews the lease `name` for `owner` from `now` until `until` (Unix ms), unless another owner holds it at `now`. A
  * lease that begins after `now` was taken by a clock that has since been set back, and is over. Any number of processes may
- * call at once: one of them gets it.
+ * call at once: one of them gets it. Rejects as every store does: see `ServiceErrorOf`; the lease may have been taken then.
  */
 export type Lease = (name: string, owner: string, now: number, until: number) => Promise<LeaseResult>;

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.js";
 import type { Settings } from "../config.js";
 import type { ErasureWatermark, Ledger, WakeUp } from "../deletions/ports.js";
 import type { EntityKeys, EntityStore, History, Idempotency, MembershipIndex, Suppression } from "../entities/ports.js";
-import type { ServiceError } from "../errors.js";
+import type { ServiceErrorOf } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/api-key.js";
 import type { Log } from "../log.js";
@@ -59,8 +59,7 @@ export interface OpenKeys {
 /** What every engine has besides its ports. */
 export interface Engine {
   readonly probes: readonly Probe[];
-  /** What an engine's own error means to a caller; undefined when it is not one of its own, or means nothing but that something failed. */
-  serviceErrorOf(error: unknown): ServiceError | undefined;
+  readonly serviceErrorOf: ServiceErrorOf;
   close(): Promise<void>;
 }
 

@@ -19,6 +19,16 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
       expect(await store.find("ONE")).to.equal(undefined);
     });
 
+    it("refuses a second key of an id, and leaves the first as it is", async () => {
+      await store.add(key("one", 1));
+      const error = await store.add(key("one", 2)).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error).to.be.instanceOf(Error);
+      expect(await store.list()).to.deep.equal([key("one", 1)]);
+    });
+
     it("lists all keys, oldest first, revoked ones too", async () => {
       await store.add(key("late", 2));
       await store.add(key("early", 1));

@@ -40,14 +40,14 @@ export interface Sampling {
   sample(audiences: AudienceCounts, ids: ReadonlySet<string>): Promise<Sample[]>;
 }
 
-/** PORT. How many members segments and audiences have now. Every list is in id order. */
+/** PORT. How many members segments and audiences have now. Every list is in id order. Rejects as every store does: see `ServiceErrorOf`. */
 export interface AudienceCounts {
   /** Ids of the segments of the catalogue. */
   segments(): Promise<string[]>;
-  /** Number of members of each of these segments; those that are not in the catalogue are left out. */
+  /** Number of members of each of these segments; ids that are not in the catalogue are left out. */
   segmentSizes(ids: ReadonlySet<string>): Promise<{ id: string; members: number }[]>;
   /** The experiences of the catalogue with their groups. */
   experiences(): Promise<{ id: string; group: string | undefined }[]>;
-  /** Of each of these experiences, the members of its audience, and those of audience and goal; unknown ones are left out. */
+  /** Of each of these experiences, how many are members of its audience, and of audience and goal; unknown ones are left out. */
   experienceReach(ids: ReadonlySet<string>): Promise<{ id: string; potential: number; actual: number }[]>;
 }
