@@ -131,7 +131,7 @@ async function migrate(migration: Migration): Promise<number> {
     const metricsSource = metricsFolder === folder ? source : opened(lockSource(metricsFolder));
     const { entities, metrics } = targets;
     const profiles = entities && opened(source.profiles());
-    const series = metrics && opened(metricsSource.series());
+    const series = metrics && opened(await metricsSource.series());
     if (profiles !== undefined) checkPepper(profiles, migration);
     const ends = {
       profiles: profiles && { source: profiles, target: opened(await entities.open(migration)) },

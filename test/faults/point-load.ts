@@ -9,7 +9,10 @@ const HOUR = 3_600_000;
 const START = Date.UTC(2024, 0, 1);
 const WRITERS = 4;
 const SERIES = 5;
-const HOURS = 500;
+
+/** Slots of a block: so many go into chunks, so few into the journal of the embedded engine. */
+const LONG = 500;
+const SHORT = 20;
 
 /** What a load that was killed again and again has come to. */
 interface KilledLoad {
@@ -22,6 +25,7 @@ interface KilledLoad {
 /** One writer's series: all of them are written at once, with one version in every slot. */
 interface Group {
   readonly name: string;
+  readonly hours: number;
   acknowledged: number;
   tried: number;
 }
@@ -32,7 +36,9 @@ interface Group {
  */
 export async function loadUnderKills(kills: number): Promise<KilledLoad> {
   const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-  const groups = Array.from({ length: WRITERS }, (_, i): Group => ({ name: `w${i}`, acknowledged: 0, tried: 0 }));
+  const groups = Array.from({ length: WRITERS }, (_, i): Group => {
+    return { name: `w${i}`, hours: i % 2 === 0 ? LONG : SHORT, acknowledged: 0, tried: 0 };
+  });
   const violations: string[] = [];
   let acknowledged = 0;
   try {
@@ -70,7 +76,7 @@ async function loadUntilKilled({ child, url }: Running, groups: readonly Group[]
       const answer = await post(url, "/api/metric/points", block(group)).catch(() => undefined);
       if (answer?.status !== 200) return;
       group.acknowledged = group.tried;
-      acknowledged += SERIES * HOURS;
+      acknowledged += SERIES * group.hours;
       if (first) fresh += 1;
     }
   };
@@ -82,15 +88,14 @@ async function loadUntilKilled({ child, url }: Running, groups: readonly Group[]
   return acknowledged;
 }
 
-const hours = Array.from({ length: HOURS }, (_, hour) => START + hour * HOUR);
-
-function block({ name, tried }: Group): object {
+function block({ name, hours, tried }: Group): object {
+  const ts = Array.from({ length: hours }, (_, hour) => START + hour * HOUR);
   const series = Array.from({ length: SERIES }, (_, i) => ({
     dimension: "stream",
     dimension_id: `${name}.${i}`,
     dimension_type: "size",
   }));
-  return { series, ts: hours, values: series.map(() => hours.map(() => tried)) };
+  return { series, ts, values: series.map(() => ts.map(() => tried)) };
 }
 
 async function look(url: string, group: Group): Promise<string[]> {
@@ -100,14 +105,14 @@ async function look(url: string, group: Group): Promise<string[]> {
     dimension_type: "size",
     interval: "1h",
     startdate: START,
-    enddate: START + HOURS * HOUR,
+    enddate: START + group.hours * HOUR,
   }));
   const answer = await post(url, "/api/metric", queries);
   const { data } = (await answer.json()) as { data: { values: { value: number }[] }[] };
   const found = data.flatMap(({ values }) => values.map(({ value }) => value));
   const versions = [...new Set(found)];
-  const { name, acknowledged, tried } = group;
-  const whole = found.length === SERIES * HOURS && versions.length === 1;
+  const { name, hours, acknowledged, tried } = group;
+  const whole = found.length === SERIES * hours && versions.length === 1;
   if (whole && (versions[0] === acknowledged || versions[0] === tried)) {
     group.acknowledged = versions[0] as number;
     return [];

@@ -9,6 +9,6 @@ export const sqlite: EngineDescription = {
     openKeys: async (settings) => (await import("./index.js")).openSqliteKeys(settings),
   },
   metrics: {
-    open: async ({ settings }) => (await import("./index.js")).openSqliteMetrics(settings),
+    open: async (parts) => (await import("./index.js")).openSqliteMetrics(parts),
   },
 };

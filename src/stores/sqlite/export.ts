@@ -6,19 +6,20 @@ import { dimensionNamed } from "../../metrics/dimensions/index.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
+import { CHUNK_SLOTS, chunkOf, rowOf } from "./chunks.js";
 import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";
 import { copyFacts, entityParts, ledgerParts } from "./export-profiles.js";
 import { lockFolder } from "./folder.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
 import { matchLedger } from "./ledger-match.js";
-import { CHUNK_SLOTS, chunkOf, rowOf, sqliteSeriesStore } from "./series-store.js";
+import { sqliteSeriesStore } from "./series-store.js";
 
 /** An embedded folder that no service can use until it is closed. */
 export interface LockedFolder {
   /** Throws a `StartError` when it has no profiles. */
   profiles(): ProfileSource;
-  /** Throws a `StartError` when it has no series. */
-  series(): SeriesSource;
+  /** Rejects with a `StartError` when it has no series. */
+  series(): Promise<SeriesSource>;
   close(): void;
 }
 
@@ -60,13 +61,18 @@ export function lockSource(dir: string): LockedFolder {
       };
     },
 
-    series() {
+    async series() {
       const db = opened(metricsFile);
+      const series = sqliteSeriesStore(db);
+      await series.fold();
       return {
         mark: seriesMark(db),
-        series: sqliteSeriesStore(db),
+        series,
         windows: () => seriesWindows(db),
-        close: async () => closed(db),
+        async close() {
+          await series.close();
+          closed(db);
+        },
       };
     },
 

@@ -58,18 +58,22 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
 }
 
 /** Opens the embedded engine for series: `metrics.db` in a folder that is kept for this process alone. */
-export async function openSqliteMetrics(settings: Settings): Promise<MetricEngine> {
+export async function openSqliteMetrics({ settings, failpoint }: OpenParts): Promise<MetricEngine> {
   const { metrics } = foldersOf(settings);
   const files = new OpenFiles();
   try {
     files.lock("metrics", metrics);
     const db = files.open(metrics, metricsFile);
+    const series = sqliteSeriesStore(db, failpoint);
     return {
-      series: sqliteSeriesStore(db),
+      series,
       retentionMs: () => undefined,
       probes: [probe("metrics", db)],
       serviceErrorOf: sqliteServiceError,
-      close: async () => files.close(),
+      async close() {
+        await series.close();
+        files.close();
+      },
     };
   } catch (error) {
     files.close();

@@ -9,6 +9,7 @@ import { addTimes, ledgerSchema } from "./ledger.js";
 import { erasureWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
 import { membershipSchema } from "./membership-index.js";
 import { pepperSchema } from "./pepper.js";
+import { journalSchema } from "./point-journal.js";
 import { leaseSchema, slotCountSchema } from "./recorder.js";
 import { seriesSchema } from "./series-store.js";
 import { suppressionSchema } from "./suppression.js";
@@ -38,4 +39,4 @@ export const entitiesFile: FileLayout = {
 };
 
 /** Series of both planes. */
-export const metricsFile: FileLayout = { name: "metrics.db", schema: [seriesSchema], migrations: [] };
+export const metricsFile: FileLayout = { name: "metrics.db", schema: seriesSchema, migrations: [journalSchema] };

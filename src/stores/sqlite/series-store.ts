@@ -1,28 +1,34 @@
 import { setImmediate } from "node:timers/promises";
-import { type Plane, planes, type SeriesStore, type SeriesWindow } from "../../metrics/ports.js";
+import { groupedCalls } from "../../async/grouped-calls.js";
+import { type Failpoint, noFailpoint } from "../../failpoint.js";
+import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
+import {
+  CHUNK_SLOTS,
+  CHUNKS,
+  chunkOf,
+  chunkSchema,
+  chunkWriter,
+  layValues,
+  PLANES,
+  planeNumber,
+  rowOf,
+  type SlotRow,
+  saidSlots,
+  slotsOf,
+} from "./chunks.js";
 import { type Database, inTransaction } from "./connection.js";
+import { JournaledSlots } from "./journaled-slots.js";
+import { journalSchema, type PlaneColumn, PointRecord } from "./point-journal.js";
 import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
 
-/** A chunk is this many slots of one series, aligned to multiples of it: a week of hourly slots. */
-export const CHUNK_SLOTS = 168;
+export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
 
-/**
- * A row of `chunk` holds those of CHUNK_SLOTS slots of one plane that lie between the first and the last saved one: `first` says where
- * they begin, `slots` are little-endian doubles, NaN where nothing is saved. Its id is (the series' id × CHUNKS + the number of the chunk,
- * counted from 1970) × PLANES + the number of the plane, so that the chunks of a series lie together, and both planes of a chunk.
- */
-const chunkSchema =
-  "CREATE TABLE IF NOT EXISTS chunk (id INTEGER PRIMARY KEY, first INTEGER NOT NULL, slots BLOB NOT NULL)";
+/** A write whose columns have this many slots on average goes into the chunks; a shorter one would rewrite them for little, and goes into the journal. */
+const LONG_COLUMN = 32;
 
-export const seriesSchema = `${seriesIdSchema}; ${chunkSchema}`;
-
-/** Room for the chunks of one series: a thousand years of them at the least. */
-const CHUNKS = 2 ** 20;
-
-/** The recorder's row of a chunk comes first, and the clients' is laid over it. */
-const PLANES = planes.length;
-const planeNumber: Readonly<Record<Plane, number>> = { recorder: 0, clients: 1 };
+/** Slots of concurrent writes that share a commit, at most. */
+const COMMIT_SLOTS = 1_000_000;
 
 /** Rows removed in one transaction: other requests run in between. */
 const EXPIRED_AT_ONCE = 2_000;
@@ -31,10 +37,23 @@ const EXPIRED_AT_ONCE = 2_000;
 const READ_AT_ONCE = 200_000;
 const WINDOW_COST = 500;
 
-/** Series in `metrics.db`. */
-export function sqliteSeriesStore(db: Database): SeriesStore {
+/** Series in `metrics.db`: chunks, with what is in the journal still laid over them (docs/journal.md). */
+export interface SqliteSeriesStore extends SeriesStore {
+  /** Resolves when all that was written before the call is in chunks. Rejects with what SQLite says. */
+  fold(): Promise<void>;
+  /** Ends the work in the background. */
+  close(): Promise<void>;
+}
+
+/** Reads the journal into memory. `foldBytes`: how much it holds before it is folded, 16 MiB when absent. */
+export function sqliteSeriesStore(
+  db: Database,
+  failpoint: Failpoint = noFailpoint,
+  foldBytes?: number,
+): SqliteSeriesStore {
   const ids = seriesIds(db);
-  const readWindow = windowReader(db, ids);
+  const journaled = new JournaledSlots(db, failpoint, foldBytes);
+  const readWindow = windowReader(db, ids, journaled);
   const writeColumn = columnWriter(db, ids);
   const expireChunks = db.prepare(
     "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ? AND id < ? LIMIT ?)",
@@ -43,18 +62,42 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
     "DELETE FROM series WHERE id = ? AND NOT EXISTS (SELECT 1 FROM chunk WHERE id >= ? AND id < ?)",
   );
 
+  const append = groupedCalls<PlaneColumn, void>(
+    async (columns) => forgettingIds(() => journaled.append(() => PointRecord.of(columns, ids))),
+    { most: COMMIT_SLOTS, weightOf: ({ column }) => column.values.length, atOnce: 1, afterRound: true },
+  );
+
+  /** Forgets the numbers of series that a transaction added, when it fails. */
+  function forgettingIds(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      ids.forget();
+      throw error;
+    }
+  }
+
+  /** Whether columns may go into the chunks past the journal: none of their series has anything there, which would hide them. */
+  function areForChunks(columns: readonly SlotColumn[]): boolean {
+    const slots = columns.reduce((sum, { values }) => sum + values.length, 0);
+    if (slots < LONG_COLUMN * columns.length) return false;
+    return !columns.some(({ series }) => {
+      const id = ids.find(series);
+      return id !== undefined && journaled.has(id);
+    });
+  }
+
   return {
     chunkSlots: CHUNK_SLOTS,
 
     async write(plane, columns) {
-      try {
+      await journaled.room();
+      if (!areForChunks(columns)) return append(columns.map((column) => ({ plane, column })));
+      forgettingIds(() =>
         inTransaction(db, () => {
           for (const column of columns) writeColumn(plane, column);
-        });
-      } catch (error) {
-        ids.forget();
-        throw error;
-      }
+        }),
+      );
     },
 
     async read(windows, plane) {
@@ -74,25 +117,52 @@ export function sqliteSeriesStore(db: Database): SeriesStore {
 
     mayHold: (series) => ids.find(series) !== undefined,
 
-    list: seriesList(db, CHUNKS * PLANES),
+    list: seriesList(db),
 
     async expire(before) {
+      await journaled.fold();
       for (const { id, slotMs } of ids.all()) {
         const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
         let removed: number;
         do {
-          removed = Number(expireChunks.run(rowOf(id, 0), rowOf(id, end), EXPIRED_AT_ONCE).changes);
           await setImmediate();
+          removed = Number(expireChunks.run(rowOf(id, 0), rowOf(id, end), EXPIRED_AT_ONCE).changes);
         } while (removed === EXPIRED_AT_ONCE);
+        if (journaled.has(id)) continue;
         if (Number(removeEmpty.run(id, rowOf(id, 0), rowOf(id + 1, 0)).changes) > 0) ids.forget();
       }
     },
+
+    fold: () => journaled.fold(),
+
+    close: () => journaled.close(),
   };
 }
 
+/** Slots of one row of `chunk`, or of the journal over it. */
+interface Layer {
+  readonly row: number;
+  readonly first: number;
+  readonly slots: Float64Array;
+}
+
 /** Reads the slots of one window into a column: of one plane, or of both. */
-function windowReader(db: Database, ids: SeriesIds): (window: SeriesWindow, plane?: Plane) => Float64Array {
-  const readChunks = db.prepare("SELECT id, first, slots FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id");
+function windowReader(
+  db: Database,
+  ids: SeriesIds,
+  journaled: JournaledSlots,
+): (window: SeriesWindow, plane?: Plane) => Float64Array {
+  const readChunks = db.prepare("SELECT id AS row, first, slots FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id");
+
+  /** Later layers hold over earlier ones. */
+  function layersOf(series: number, from: number, to: number): Layer[] {
+    const kept = readChunks.all(from, to) as (SlotRow & { row: number })[];
+    const layers: Layer[] = kept.map((row) => ({ row: row.row, first: row.first, slots: slotsOf(row) }));
+    const newer = journaled.rows(series);
+    if (newer.length === 0) return layers;
+    layers.push(...newer.filter(({ row }) => row >= from && row <= to));
+    return layers.sort((a, b) => a.row - b.row);
+  }
 
   return (window, plane) => {
     const { series, from, to } = window;
@@ -101,14 +171,13 @@ function windowReader(db: Database, ids: SeriesIds): (window: SeriesWindow, plan
     if (id === undefined || column.length === 0) return column;
     const { first, last } = chunksOf(window);
     let laid = -1;
-    for (const row of readChunks.all(rowOf(id, first), rowOf(id, last + 1) - 1) as (SlotRow & { id: number })[]) {
-      if (plane !== undefined && row.id % PLANES !== planeNumber[plane]) continue;
-      const chunk = chunkOf(row.id, id);
-      const slots = slotsOf(row);
-      const start = chunk * CHUNK_SLOTS + row.first - from / series.dimension.slotMs;
+    for (const layer of layersOf(id, rowOf(id, first), rowOf(id, last + 1) - 1)) {
+      if (plane !== undefined && layer.row % PLANES !== planeNumber[plane]) continue;
+      const chunk = chunkOf(layer.row, id);
+      const start = chunk * CHUNK_SLOTS + layer.first - from / series.dimension.slotMs;
       const skip = Math.max(0, -start);
-      if (skip >= slots.length || start >= column.length) continue;
-      const part = slots.subarray(skip, column.length - start);
+      if (skip >= layer.slots.length || start >= column.length) continue;
+      const part = layer.slots.subarray(skip, column.length - start);
       if (chunk === laid) layValues(part, column, start + skip);
       else column.set(part, start + skip);
       laid = chunk;
@@ -117,31 +186,20 @@ function windowReader(db: Database, ids: SeriesIds): (window: SeriesWindow, plan
   };
 }
 
-/** Lays values over those of a column from `at` on; NaN leaves a slot as it is. */
-function layValues(values: Float64Array, column: Float64Array, at: number): void {
-  for (let i = 0; i < values.length; i += 1) {
-    const value = values[i] as number;
-    if (!Number.isNaN(value)) column[at + i] = value;
-  }
-}
-
 /** Lays a column over the chunks that it touches, inside the caller's transaction. */
 function columnWriter(db: Database, ids: SeriesIds): (plane: Plane, column: SlotColumn) => void {
-  const readChunk = db.prepare("SELECT first, slots FROM chunk WHERE id = ?");
-  const writeChunk = db.prepare(
-    "INSERT INTO chunk VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET first = excluded.first, slots = excluded.slots",
-  );
+  const writeChunk = chunkWriter(db);
 
   return (plane, { series, from, values }) => {
+    const { start, end } = saidSlots(values);
+    if (start === end) return;
     const { slotMs } = series.dimension;
     const { first, last } = chunksOf({ series, from, to: from + values.length * slotMs });
     const id = ids.findOrAdd(series);
     for (let chunk = first; chunk <= last; chunk += 1) {
-      const start = chunk * CHUNK_SLOTS - from / slotMs;
-      const part = values.subarray(Math.max(0, start), start + CHUNK_SLOTS);
-      const rowId = rowOf(id, chunk) + planeNumber[plane];
-      const row = layOver(() => readChunk.get(rowId) as SlotRow | undefined, part, Math.max(0, -start));
-      if (row !== undefined) writeChunk.run(rowId, row.first, row.slots);
+      const at = chunk * CHUNK_SLOTS - from / slotMs;
+      const part = values.subarray(Math.max(0, at), at + CHUNK_SLOTS);
+      writeChunk(rowOf(id, chunk) + planeNumber[plane], part, Math.max(0, -at));
     }
   };
 }
@@ -150,50 +208,4 @@ function columnWriter(db: Database, ids: SeriesIds): (plane: Plane, column: Slot
 function chunksOf({ series, from, to }: SeriesWindow): { first: number; last: number } {
   const length = CHUNK_SLOTS * series.dimension.slotMs;
   return { first: Math.max(0, Math.floor(from / length)), last: Math.min(CHUNKS, Math.ceil(to / length)) - 1 };
-}
-
-/** Id of the first row of a chunk of a series. */
-export function rowOf(series: number, chunk: number): number {
-  return (series * CHUNKS + chunk) * PLANES;
-}
-
-/** Number of the chunk, counted from 1970, that a row of a series holds a plane of. */
-export function chunkOf(row: number, series: number): number {
-  return Math.floor(row / PLANES) - series * CHUNKS;
-}
-
-/** Slots of a chunk as a row keeps them: from the slot `first` of the chunk on. */
-interface SlotRow {
-  readonly first: number;
-  readonly slots: Uint8Array;
-}
-
-/** A copy of the row's doubles (a blob need not be aligned to 8 bytes). */
-function slotsOf({ slots }: SlotRow): Float64Array {
-  const copy = new Uint8Array(slots.byteLength);
-  copy.set(slots);
-  return new Float64Array(copy.buffer);
-}
-
-/**
- * What a row holds when `values`, which begin at the slot `at` of the chunk, are laid over it; NaN leaves a slot as it is.
- * Undefined when the values say nothing. The kept row is asked for only when it can matter.
- */
-function layOver(kept: () => SlotRow | undefined, values: Float64Array, at: number): SlotRow | undefined {
-  let start = 0;
-  let end = values.length;
-  while (start < end && Number.isNaN(values[start])) start += 1;
-  while (start < end && Number.isNaN(values[end - 1])) end -= 1;
-  if (start === end) return undefined;
-  const isWhole = end - start === CHUNK_SLOTS && !values.some(Number.isNaN);
-  const row = isWhole ? undefined : kept();
-  const first = Math.min(at + start, row?.first ?? CHUNK_SLOTS);
-  const last = Math.max(at + end, row === undefined ? 0 : row.first + row.slots.byteLength / 8);
-  const slots = new Float64Array(last - first).fill(Number.NaN);
-  if (row !== undefined) slots.set(slotsOf(row), row.first - first);
-  for (let i = start; i < end; i += 1) {
-    const value = values[i] as number;
-    if (!Number.isNaN(value)) slots[at + i - first] = value;
-  }
-  return { first, slots: new Uint8Array(slots.buffer) };
 }

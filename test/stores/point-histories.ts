@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import fc from "fast-check";
+import { stream } from "../../src/metrics/dimensions/stream.js";
+import { type Plane, planes } from "../../src/metrics/ports.js";
+import type { Series, SlotColumn } from "../../src/metrics/series.js";
+import { CHUNK_SLOTS } from "../../src/stores/sqlite/chunks.js";
+import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
+import { metricsFile } from "../../src/stores/sqlite/layout.js";
+import { type SqliteSeriesStore, sqliteSeriesStore } from "../../src/stores/sqlite/series-store.js";
+
+/** Slots that histories write to: four chunks, beginning at a chunk's first slot. */
+const SLOTS = 4 * CHUNK_SLOTS;
+const START = Math.ceil(Date.UTC(2024, 0, 1) / (CHUNK_SLOTS * stream.slotMs)) * CHUNK_SLOTS * stream.slotMs;
+const SERIES: readonly Series[] = ["a", "b", "c"].map((id) => ({ dimension: stream, id, type: "size" }));
+
+interface Stretch {
+  readonly series: number;
+  readonly slot: number;
+  readonly values: readonly number[];
+}
+
+export type Step =
+  | { readonly do: "write"; readonly plane: Plane; readonly stretches: readonly Stretch[]; readonly folding: boolean }
+  | { readonly do: "fold" }
+  | { readonly do: "expire"; readonly slot: number }
+  | { readonly do: "die"; readonly at: string; readonly short: Stretch; readonly long: Stretch }
+  | { readonly do: "restart" };
+
+const value = fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: -9, max: 9 }) },
+  { weight: 1, arbitrary: fc.constant(Number.NaN) },
+);
+const stretchOf = (minLength: number, maxLength: number) =>
+  fc.record({
+    series: fc.nat(SERIES.length - 1),
+    slot: fc.nat(SLOTS - maxLength),
+    values: fc.array(value, { minLength, maxLength }),
+  });
+const short = stretchOf(1, 6);
+const long = stretchOf(32, 2 * CHUNK_SLOTS);
+const write = (stretches: fc.Arbitrary<Stretch[]>) =>
+  fc.record({ do: fc.constant("write" as const), plane: fc.constantFrom(...planes), stretches, folding: fc.boolean() });
+
+/** A step of a history: writes of a few slots and of many, folds with writes beside them, expiry, restarts, and deaths of the process at these failpoints. */
+export function steps(deaths: readonly string[]): fc.Arbitrary<Step> {
+  const die = fc.record({ do: fc.constant("die" as const), at: fc.constantFrom(...deaths), short, long });
+  return fc.oneof(
+    { weight: 8, arbitrary: write(fc.array(short, { minLength: 1, maxLength: 5 })) },
+    { weight: 3, arbitrary: write(fc.array(long, { minLength: 1, maxLength: 2 })) },
+    { weight: 2, arbitrary: fc.constant({ do: "fold" as const }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("expire" as const), slot: fc.nat(SLOTS) }) },
+    { weight: 3, arbitrary: die },
+    { weight: 1, arbitrary: fc.constant({ do: "restart" as const }) },
+  );
+}
+
+class Death extends Error {}
+
+/** The embedded store of series beside a table of its slots, both of which go through the same steps. */
+export class PointHistory {
+  readonly #dir = mkdtempSync(join(process.env.TEST_MEMORY_DIR ?? tmpdir(), "entity-metrics-"));
+  readonly #slots: Record<Plane, Float64Array[]> = { clients: empty(), recorder: empty() };
+  #db: Database;
+  #store: SqliteSeriesStore;
+  /** The failpoint at which the process dies. */
+  #death: string | undefined;
+
+  constructor() {
+    [this.#db, this.#store] = this.#open();
+  }
+
+  /** Takes a step, and compares every slot of both planes and of what readers see. */
+  async take(step: Step): Promise<void> {
+    if (step.do === "write") await this.#write(step.plane, step.stretches, step.folding);
+    else if (step.do === "fold") await this.#store.fold();
+    else if (step.do === "expire") await this.#expire(step.slot);
+    else if (step.do === "die") await this.#die(step.at, step);
+    else await this.#restart();
+    await this.compare();
+  }
+
+  async compare(): Promise<void> {
+    const windows = SERIES.map((series) => ({ series, from: START, to: START + SLOTS * stream.slotMs }));
+    for (const plane of planes) expect(await this.#store.read(windows, plane), plane).to.deep.equal(this.#slots[plane]);
+    const { clients, recorder } = this.#slots;
+    const both = clients.map((column, i) =>
+      column.map((value, slot) => (Number.isNaN(value) ? (recorder[i]?.[slot] as number) : value)),
+    );
+    expect(await this.#store.read(windows), "both planes").to.deep.equal(both);
+  }
+
+  async end(): Promise<void> {
+    await this.#store.close();
+    this.#db.close();
+    rmSync(this.#dir, { recursive: true });
+  }
+
+  async #write(plane: Plane, stretches: readonly Stretch[], folding: boolean): Promise<void> {
+    const fold = folding ? this.#store.fold() : undefined;
+    await this.#store.write(plane, stretches.map(columnOf));
+    for (const stretch of stretches) this.#lay(plane, stretch);
+    if (folding) await this.compare();
+    await fold;
+  }
+
+  async #expire(slot: number): Promise<void> {
+    await this.#store.expire(START + slot * stream.slotMs);
+    const end = Math.floor(slot / CHUNK_SLOTS) * CHUNK_SLOTS;
+    for (const plane of planes) for (const column of this.#slots[plane]) column.fill(Number.NaN, 0, end);
+  }
+
+  /** The process dies where it writes, or where it folds, with a write beside it. What it has committed is there afterwards. */
+  async #die(at: string, { short, long }: { short: Stretch; long: Stretch }): Promise<void> {
+    this.#death = at;
+    const isSaid = !short.values.every(Number.isNaN);
+    const written = this.#store.write("clients", [columnOf(short)]);
+    const died = [await hasDied(written)];
+    this.#lay("clients", short);
+    if (at !== "journal-appended") {
+      const folded = hasDied(this.#store.fold());
+      // A process that died in the first step of the fold writes no more.
+      if (at !== "journal-folded-some") {
+        await this.#store.write("clients", [columnOf(long)]);
+        this.#lay("clients", long);
+      }
+      died.push(await folded);
+    }
+    if (isSaid) expect(died.at(-1), at).to.equal(true);
+    await this.#restart();
+  }
+
+  async #restart(): Promise<void> {
+    this.#death = undefined;
+    await this.#store.close();
+    this.#db.close();
+    [this.#db, this.#store] = this.#open();
+  }
+
+  #open(): [Database, SqliteSeriesStore] {
+    const db = openDatabase(this.#dir, metricsFile);
+    db.exec("PRAGMA synchronous = OFF");
+    const die = (name: string) => {
+      if (name === this.#death) throw new Death(name);
+    };
+    return [db, sqliteSeriesStore(db, die)];
+  }
+
+  #lay(plane: Plane, { series, slot, values }: Stretch): void {
+    const column = this.#slots[plane][series] as Float64Array;
+    for (const [i, value] of values.entries()) if (!Number.isNaN(value)) column[slot + i] = value;
+  }
+}
+
+async function hasDied(work: Promise<void>): Promise<boolean> {
+  try {
+    await work;
+    return false;
+  } catch (error) {
+    if (error instanceof Death) return true;
+    throw error;
+  }
+}
+
+function empty(): Float64Array[] {
+  return SERIES.map(() => new Float64Array(SLOTS).fill(Number.NaN));
+}
+
+function columnOf({ series, slot, values }: Stretch): SlotColumn {
+  return {
+    series: SERIES[series] as Series,
+    from: START + slot * stream.slotMs,
+    values: Float64Array.from(values),
+  };
+}
