@@ -38,36 +38,49 @@ export interface ExportedMessage {
   readonly body: unknown;
 }
 
-/** Everything that is kept about the entity that an identity leads to, piece by piece; undefined when there is none, or it is being erased. */
-export type ExportEntity = (table: Table, identity: Identity) => Promise<AsyncIterable<Exported> | undefined>;
+/**
+ * Everything that is kept about the entity that an identity leads to, some pieces at a time, never none; undefined when there is none, or it is
+ * being erased. It ends without the last piece when the entity is erased or merged meanwhile: pieces are handed out at once when it was
+ * seen that it is live still, and the same.
+ */
+export type ExportEntity = (
+  table: Table,
+  identity: Identity,
+) => Promise<AsyncGenerator<readonly Exported[], void, void> | undefined>;
 
 /** Exporting from these stores. */
 export function exportEntity(parts: ExportParts): ExportEntity {
   return async (table, identity) => {
     const entity = await liveHolder(parts.entities, parts.hashIdentity(table.name, identity));
     const profile = entity && (await profileLine(parts, entity));
-    return entity && profile && linesOf(parts, entity, profile);
+    return entity && profile && piecesOf(parts, entity, profile);
   };
 }
 
-/**
- * The profile, its messages by arrival, then a last line that counts them. It ends without the last line when the profile is erased or merged
- * meanwhile: nothing is handed out that was read before it was known to be live still.
- */
-async function* linesOf(parts: ExportParts, entity: StoredEntity, profile: ExportedProfile): AsyncGenerator<Exported> {
-  yield profile;
+/** The profile, its messages by arrival, then a last piece that counts them. */
+async function* piecesOf(
+  parts: ExportParts,
+  entity: StoredEntity,
+  profile: ExportedProfile,
+): AsyncGenerator<readonly Exported[], void, void> {
   let messages = 0;
+  if (!(await isStill(parts, entity))) return;
+  yield [profile];
   for await (const page of messagePages(parts.history, [entity.id, ...entity.mergedIds])) {
     const plain = await parts.sealing.open(page);
     if (!(await isStill(parts, entity))) return;
-    for (const [index, { stream, time, arrival }] of page.entries()) {
-      const bytes = plain[index];
-      if (bytes === undefined) return;
-      messages += 1;
-      yield { type: "message", stream, time, arrival, body: decodeMessage(bytes) };
-    }
+    // The key of an entity goes last: what it sealed cannot be opened any more.
+    if (plain.includes(undefined)) return;
+    messages += page.length;
+    yield page.map(({ stream, time, arrival }, index) => ({
+      type: "message",
+      stream,
+      time,
+      arrival,
+      body: decodeMessage(plain[index] as Uint8Array),
+    }));
   }
-  if (await isStill(parts, entity)) yield { type: "end", messages };
+  if (await isStill(parts, entity)) yield [{ type: "end", messages }];
 }
 
 async function profileLine(

@@ -79,30 +79,20 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
       async handler({ ctx, body }) {
         const { table, identity } = identityInBody(body, tables, identityBytes);
-        const lines = await exportAll(table, identity);
-        if (lines === undefined) throw new ServiceError("not-found", "Not Found");
+        const pages = await exportAll(table, identity);
+        if (pages === undefined) throw new ServiceError("not-found", "Not Found");
         ctx.status = 200;
         ctx.set({ "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" });
-        ctx.body = Readable.from(texts(lines), { objectMode: false });
+        ctx.body = Readable.from(texts(pages), { objectMode: false });
         return undefined;
       },
     }),
   ];
 }
 
-/** Characters that are sent at once. */
-const PIECE = 32_768;
-
 /** The lines as text, many at once: each piece costs a write. */
-async function* texts(pieces: AsyncIterable<Exported>): AsyncGenerator<string> {
-  let piece = "";
-  for await (const one of pieces) {
-    piece += `${JSON.stringify(lineOf(one))}\n`;
-    if (piece.length < PIECE) continue;
-    yield piece;
-    piece = "";
-  }
-  if (piece !== "") yield piece;
+async function* texts(pages: AsyncIterable<readonly Exported[]>): AsyncGenerator<string> {
+  for await (const page of pages) yield page.map((one) => `${JSON.stringify(lineOf(one))}\n`).join("");
 }
 
 function lineOf(one: Exported): object {

@@ -1,0 +1,51 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { amount, storesOnServers } from "../support/servers.js";
+import { startService, type TestService } from "../support/service.js";
+import { type Change, ExportWorld, type Seen } from "./export-world.js";
+
+const person = fc.nat(5);
+const change: fc.Arbitrary<Change> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ what: fc.constant("collect"), person, count: fc.integer({ min: 1, max: 250 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant("merge"), person, other: person }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant("erase"), person }) },
+);
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ change, exportsGoOn: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ startExport: person }) },
+  { weight: 2, arbitrary: fc.record({ goOn: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ askWhy: person }) },
+);
+
+describe("an export, and why, beside messages, merges and erasures", function () {
+  this.timeout(60_000);
+  let service: TestService;
+  let now = Date.UTC(2026, 0, 5, 10);
+
+  before(async () => {
+    service = await startService({}, { clock: () => now });
+  });
+  after(() => service?.stop());
+
+  for (const seed of [1, 2, 3]) {
+    it(`hold what the profile is made of alone, and all that was acknowledged before; nothing comes once its erasure is completed (seed ${seed})`, async () => {
+      const seen: Seen = { whole: 0, ended: 0, kept: 0 };
+      const property = fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
+        const world = new ExportWorld(service, () => (now += 1_000), seen);
+        for (const one of steps) {
+          if ("change" in one) await world.change(one.change, one.exportsGoOn);
+          else if ("startExport" in one) await world.startExport(one.startExport);
+          else if ("goOn" in one) await world.goOn(one.goOn);
+          else await world.askWhy(one.askWhy);
+        }
+        await world.finish();
+      });
+      await fc.assert(property, { seed, numRuns: amount(12, 2), endOnFailure: true });
+      // The few runs on servers may come to none of one kind.
+      if (!storesOnServers) expect(Math.min(seen.whole, seen.ended, seen.kept), JSON.stringify(seen)).to.be.above(0);
+    });
+  }
+});

@@ -1,0 +1,216 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import { explainSegments } from "../../src/entities/explain-segments.js";
+import { type Exported, exportEntity } from "../../src/entities/export-entity.js";
+import { identityHashing } from "../../src/entities/identity.js";
+import { sealing } from "../../src/entities/sealed.js";
+import { userTable } from "../support/entity-stage.js";
+import type { TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+/** What happens to profiles. Persons are numbers, each with one identity of one of three fields; a message has at most one of a field. */
+export type Change =
+  | { readonly what: "collect"; readonly person: number; readonly count: number }
+  | { readonly what: "merge"; readonly person: number; readonly other: number }
+  | { readonly what: "erase"; readonly person: number };
+
+/** How often a run came to what the property speaks of. */
+export interface Seen {
+  /** Exports that came to their last line. */
+  whole: number;
+  /** Exports that ended without it. */
+  ended: number;
+  /** Segments that were explained. */
+  kept: number;
+}
+
+/** What a profile has to be made of. */
+interface Expected {
+  readonly persons: Set<number>;
+  /** Numbers of its messages that are acknowledged. */
+  readonly messages: Set<number>;
+  readonly segments: Set<string>;
+}
+
+interface Export {
+  readonly pages: AsyncGenerator<readonly Exported[], void, void> | undefined;
+  of: Expected | undefined;
+  /** Messages that were acknowledged when it was asked for. */
+  readonly atLeast: ReadonlySet<number>;
+  readonly read: Exported[];
+  /** Whether its profile was erased or merged with another since, and that is done. */
+  isOver: boolean;
+  isDone: boolean;
+}
+
+/** Profiles of a service that nobody else uses, what they have to be, and the exports that are under way. `tick` moves the clock on. */
+export class ExportWorld {
+  private readonly prefix = randomBytes(4).toString("hex");
+  private readonly profiles = new Map<number, Expected>();
+  private readonly exports: Export[] = [];
+  private nextMessage = 1;
+  private readonly exporting;
+  private readonly explaining;
+
+  constructor(
+    private readonly service: TestService,
+    private readonly tick: () => void,
+    private readonly seen: Seen,
+  ) {
+    const { stores } = service.service;
+    const segments = { names: async (ids: readonly string[]) => new Map(ids.map((id) => [id, id])) };
+    const hashIdentity = identityHashing(stores.pepper);
+    this.exporting = exportEntity({ ...stores, segments, sealing: sealing(stores.entityKeys), hashIdentity });
+    this.explaining = explainSegments({ ...stores, segments, hashIdentity });
+  }
+
+  /** A change, and beside it the next page of every export where `exportsGoOn`. */
+  async change(change: Change, exportsGoOn: boolean): Promise<void> {
+    this.tick();
+    const done = this.apply(change);
+    const pages = exportsGoOn ? this.exports.map((one) => this.nextPage(one)) : [];
+    const after = await done;
+    const read = await Promise.all(pages);
+    after();
+    for (const settle of read) settle();
+  }
+
+  async startExport(person: number): Promise<void> {
+    this.tick();
+    const of = this.profiles.get(person);
+    const pages = await this.exporting(userTable, this.identity(person));
+    expect(pages === undefined, "there is an export of each profile that there is").to.equal(of === undefined);
+    const one = { pages, of, atLeast: new Set(of?.messages), read: [], isOver: false, isDone: pages === undefined };
+    this.exports.push(one);
+  }
+
+  /** The next page of one of the exports. */
+  async goOn(index: number): Promise<void> {
+    const one = this.exports[index % Math.max(1, this.exports.length)];
+    if (one !== undefined) (await this.nextPage(one))();
+  }
+
+  async askWhy(person: number): Promise<void> {
+    this.tick();
+    const reasons = await this.explaining(userTable, this.identity(person));
+    const expected = this.profiles.get(person);
+    expect(reasons?.map(({ id }) => id)).to.deep.equal(expected && [...expected.segments].sort());
+    for (const { stream } of reasons ?? []) expect(stream).to.equal("web");
+    this.seen.kept += reasons?.length ?? 0;
+  }
+
+  /** Reads every export to its end. */
+  async finish(): Promise<void> {
+    for (const one of this.exports) while (!one.isDone) (await this.nextPage(one))();
+  }
+
+  /** Reads on. What it hands out says what has to be true of what was read. */
+  private async nextPage(one: Export): Promise<() => void> {
+    if (one.isDone || one.pages === undefined) return () => {};
+    const { isOver } = one;
+    const { value: page, done } = await one.pages.next();
+    return () => {
+      if (isOver) expect(page, "nothing comes of a profile that is erased or merged").to.equal(undefined);
+      for (const line of page ?? []) this.check(line, one);
+      if (done !== true) return;
+      one.isDone = true;
+      if (one.read.at(-1)?.type === "end") return;
+      expect(one.isOver, "an export ends early only where its profile was erased or merged").to.equal(true);
+      this.seen.ended += 1;
+    };
+  }
+
+  private check(line: Exported, one: Export): void {
+    const { of, read, atLeast } = one;
+    read.push(line);
+    if (line.type === "profile") {
+      const values = Object.values(line.identities).flat();
+      for (const value of values)
+        expect(of?.persons.has(this.personOf(value)), "an identity is its own").to.equal(true);
+    } else if (line.type === "message") {
+      const { n } = line.body as { n: number };
+      expect(of?.messages.has(n), `message ${n} is its own`).to.equal(true);
+    } else {
+      const numbers = read.flatMap((each) => (each.type === "message" ? [(each.body as { n: number }).n] : []));
+      const exported = new Set(numbers);
+      expect(exported.size, "each message comes once").to.equal(numbers.length);
+      expect(line.messages).to.equal(numbers.length);
+      expect(
+        [...atLeast].filter((n) => !exported.has(n)),
+        "no acknowledged message is missing",
+      ).to.deep.equal([]);
+      this.seen.whole += 1;
+    }
+  }
+
+  /** Makes a change; what it hands out notes that it is done. */
+  private async apply(change: Change): Promise<() => void> {
+    const { person } = change;
+    if (change.what === "erase") {
+      await this.erase(person);
+      return () => this.noteErased(person);
+    }
+    const isOne = change.what === "collect" || fieldOf(person) === fieldOf(change.other);
+    const persons = isOne ? [person] : [person, change.other];
+    const count = change.what === "collect" ? change.count : 1;
+    const first = this.nextMessage;
+    this.nextMessage += count;
+    const numbers = Array.from({ length: count }, (_, index) => first + index);
+    const segment = `${this.prefix}-${String(first).padStart(8, "0")}`;
+    const identities = Object.fromEntries(persons.map((one) => [fieldOf(one), this.valueOf(one)]));
+    const json = numbers.map((n) => ({ ...identities, n, segments: { add: [segment] } }));
+    const response = await this.service.fetch("/collect/json/web", { method: "POST", json });
+    expect(((await response.json()) as { data: object }).data).to.include({ rejected_count: 0 });
+    return () => this.noteKept(persons, numbers, segment);
+  }
+
+  private async erase(person: number): Promise<void> {
+    const { field, value } = this.identity(person);
+    const response = await this.service.fetch(`/api/entity/user/${field}/${value}`, { method: "DELETE" });
+    const { data } = (await response.json()) as { data: { request_id: string } };
+    await until("the erasure is completed", async () => {
+      const state = await this.service.fetch(`/api/entity/deletestatus/${data.request_id}`);
+      return ((await state.json()) as { data: { completed: boolean } }).data.completed;
+    });
+  }
+
+  private noteErased(person: number): void {
+    const gone = this.profiles.get(person);
+    for (const one of gone?.persons ?? []) this.profiles.delete(one);
+    for (const one of this.exports) if (one.of === gone) one.isOver = true;
+  }
+
+  private noteKept(persons: readonly number[], numbers: readonly number[], segment: string): void {
+    const before = new Set(persons.flatMap((person) => this.profiles.get(person) ?? []));
+    const profile: Expected = [...before][0] ?? { persons: new Set(), messages: new Set(), segments: new Set() };
+    for (const other of before) {
+      for (const one of this.exports)
+        if (one.of === other && before.size > 1) Object.assign(one, { of: profile, isOver: true });
+      if (other === profile) continue;
+      for (const kind of ["persons", "messages", "segments"] as const)
+        for (const each of other[kind]) (profile[kind] as Set<unknown>).add(each);
+    }
+    for (const person of persons) profile.persons.add(person);
+    for (const n of numbers) profile.messages.add(n);
+    profile.segments.add(segment);
+    for (const person of profile.persons) this.profiles.set(person, profile);
+  }
+
+  private identity(person: number): { field: string; value: string } {
+    return { field: fieldOf(person), value: this.valueOf(person) };
+  }
+
+  private valueOf(person: number): string {
+    return `${this.prefix}-${person}`;
+  }
+
+  private personOf(value: string): number {
+    return Number(value.slice(this.prefix.length + 1));
+  }
+}
+
+const fields = ["_uid", "user_id", "email"] as const;
+
+function fieldOf(person: number): string {
+  return fields[person % fields.length] as string;
+}
