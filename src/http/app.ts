@@ -58,8 +58,8 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
     const context = ctx as unknown as ApiContext;
     const began = performance.now();
     ctx.state.requestId = randomUUID();
-    ctx.set("X-Request-Id", ctx.state.requestId);
-    ctx.set("X-Content-Type-Options", "nosniff");
+    ctx.res.setHeader("X-Request-Id", ctx.state.requestId);
+    ctx.res.setHeader("X-Content-Type-Options", "nosniff");
     ctx.res.once("finish", () => noteAnswer(context, began, parts));
     ctx.onerror = (error) => {
       if (error) answerLateError(context, error, parts);

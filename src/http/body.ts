@@ -8,7 +8,9 @@ import type { ApiContext } from "./route.js";
 
 /** The media type of the body, lower-case and without parameters; "" when none is named. Text that is not UTF-8 is refused. */
 export function mediaType(ctx: ApiContext): string {
-  const [type = "", ...parameters] = ctx.get("Content-Type").toLowerCase().split(";");
+  const given = ctx.req.headers["content-type"] ?? "";
+  if (given === "application/json") return given;
+  const [type = "", ...parameters] = given.toLowerCase().split(";");
   for (const parameter of parameters) {
     const [name = "", value = ""] = parameter.split("=");
     if (name.trim() !== "charset") continue;
@@ -30,7 +32,8 @@ export async function readText(ctx: ApiContext, limit: number): Promise<string> 
   return textOf(await readBytes(ctx, limit));
 }
 
-async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer> {
+/** The same as bytes. */
+export async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer> {
   const arrived = arrivedBytes(ctx, limit);
   if (arrived !== undefined) return arrived;
   const chunks: Buffer[] = [];
@@ -43,11 +46,18 @@ async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer> {
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
 }
 
-/** A plain body that came along with its head, as most do: it is there already, and nothing has to be waited for. */
+/**
+ * A plain body that came along with its head, as most do: it is there already, and nothing has to be waited for. Node says that a
+ * request is complete a little later.
+ */
 function arrivedBytes({ req }: ApiContext, limit: number): Buffer | undefined {
-  const { complete, readableLength, headers } = req;
-  if (!complete || readableLength === 0 || readableLength > limit) return undefined;
-  return headers["content-encoding"] === undefined ? (req.read() as Buffer) : undefined;
+  const { readableLength, headers } = req;
+  if (readableLength === 0 || readableLength > limit || String(readableLength) !== headers["content-length"]) return;
+  if (headers["content-encoding"] !== undefined) return;
+  const bytes: Buffer | null = req.read();
+  // Lets the request end.
+  req.resume();
+  return bytes ?? undefined;
 }
 
 /** The text of a body: UTF-8, else it is refused. A byte order mark at its start is left out. */

@@ -25,11 +25,18 @@ export function routerOf(
     const here = routes.filter((route) => route.path === path);
     places.set(path, answerAt(new Map(here.map((route) => [route.method, serveRoute(route)]))));
   }
+  // The library tries the pattern of one place after the other. A path without parameters is found at once, and would go before all others.
+  const plain = new Map([...places].filter(([path]) => !/[:{]/.test(path)));
   const router = new Router({ sensitive: true, strict: true });
   const inOrder = [...places].sort(([a], [b]) => (rank(a) < rank(b) ? -1 : 1));
   for (const [path, answer] of inOrder) router.all(path, (ctx) => answer(ctx as unknown as ApiContext));
   router.on("not-found", notFound);
-  return router.routes() as unknown as Koa.Middleware<ApiState, Koa.DefaultContextExtends>;
+  const byPattern = router.routes() as unknown as Koa.Middleware<ApiState, Koa.DefaultContextExtends>;
+  return (ctx: Routed & Koa.ParameterizedContext<ApiState>, next) => {
+    const answer = plain.get(ctx.newRouterPath ?? "");
+    if (answer === undefined) return byPattern(ctx, next);
+    return answer(Object.assign(ctx, { params: {} }) as unknown as ApiContext);
+  };
 }
 
 /** Answers for a path: by the route of the method, HEAD as GET. */
