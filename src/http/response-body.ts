@@ -16,6 +16,12 @@ export async function compressed(ctx: Koa.Context, next: Koa.Next): Promise<void
   if (ctx.body && takesGzip(ctx)) await gzip(ctx, async () => {});
 }
 
+/** Names what an answer depends on, besides what is named already. Koa's own reads the header anew. */
+export function varyBy(ctx: Pick<Koa.Context, "res" | "vary">, names: string): void {
+  if (ctx.res.hasHeader("Vary")) ctx.vary(names);
+  else ctx.res.setHeader("Vary", names);
+}
+
 /** Whether the caller takes gzip. One that refuses every encoding, the plain one too, is sent the plain one. */
 export function takesGzip(ctx: Pick<Koa.Context, "req" | "acceptsEncodings">): boolean {
   const accepts = ctx.req.headers["accept-encoding"];
@@ -26,7 +32,8 @@ export function takesGzip(ctx: Pick<Koa.Context, "req" | "acceptsEncodings">): b
  * Whether a GET or HEAD names the ETag of the answer that is about to go out: then 304 is due (RFC 9110, 13.1.2). The request's
  * own `Cache-Control` speaks to caches on the way: `fetch` sends `no-cache` with every `If-None-Match` of its caller.
  */
-export function isNotModified({ method, req, res }: Pick<ApiContext, "method" | "req" | "res">): boolean {
+export function isNotModified({ req, res }: Pick<ApiContext, "req" | "res">): boolean {
+  const { method } = req;
   const asked = req.headers["if-none-match"];
   const tag = res.getHeader("ETag");
   if (asked === undefined || typeof tag !== "string" || (method !== "GET" && method !== "HEAD")) return false;

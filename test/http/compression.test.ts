@@ -69,9 +69,16 @@ describe("compressed answers", () => {
     });
   }
 
-  for (const path of ["/openapi.json", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css"]) {
+  const series = "dimension=stream&dimension_id=a&dimension_type=size&interval=1h&include_empty_rows=true";
+  const metric = `/api/metric?${series}&startdate=2024-01-01&enddate=2024-02-01`;
+  for (const path of ["/openapi.json", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css", metric]) {
     it(`${path} is compressed once, not for each request`, async () => {
-      await fetched(path, "gzip");
+      const plain = await fetched(path, "identity");
+      const small = await fetched(path, "gzip");
+      expect(small.vary).to.include("Accept-Encoding");
+      expect(JSON.stringify(gunzipSync(small.bytes).toString())).to.equal(
+        JSON.stringify(plain.bytes.toString().replace('"is_cached":false', '"is_cached":true')),
+      );
       let compressions = 0;
       const hook = createHook({
         init(_id, type) {

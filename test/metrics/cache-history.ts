@@ -1,11 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { Answers } from "../../src/http/metrics/answers.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { experience } from "../../src/metrics/dimensions/experience.js";
 import { segment } from "../../src/metrics/dimensions/segment.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import { planes } from "../../src/metrics/ports.js";
-import { fetchSeries } from "../../src/metrics/query/fetch-series.js";
+import { fetchBatch } from "../../src/metrics/query/fetch-batch.js";
+import { type FetchSeries, fetchSeries } from "../../src/metrics/query/fetch-series.js";
 import { seriesPlan } from "../../src/metrics/query/series-plan.js";
 import { type AskedSeries, seriesRequest } from "../../src/metrics/query/series-request.js";
 import type { Series } from "../../src/metrics/series.js";
@@ -77,12 +79,17 @@ export const cacheSizes = [
  * Plays a random history of writes, late ones too, and queries. Each answer has to equal that of a reader without a cache, and to
  * say truly whether the store was read.
  */
-export async function compareHistory(cache: Caches, steps: number, seed: number): Promise<void> {
+export async function compareHistory(
+  cache: Caches,
+  steps: number,
+  seed: number,
+  compared: Comparison = comparison,
+): Promise<void> {
   const reader = await openMetricReader({ cache });
   let now = begin;
   let cached = 0;
   try {
-    const compare = comparison(reader);
+    const compare = compared(reader, cache);
     for (const action of fc.sample(step, { numRuns: steps, seed })) {
       if (action.kind === "wait") now += action.minutes * 60_000;
       if (action.kind === "write") {
@@ -103,6 +110,8 @@ export async function compareHistory(cache: Caches, steps: number, seed: number)
   }
 }
 
+type Comparison = (reader: MetricReader, cache: Caches) => (asked: AskedSeries, now: number) => Promise<boolean>;
+
 /** Asks with and without a cache; hands out whether the cache answered. */
 function comparison(reader: MetricReader): (asked: AskedSeries, now: number) => Promise<boolean> {
   const { epochs } = reader;
@@ -119,4 +128,59 @@ function comparison(reader: MetricReader): (asked: AskedSeries, now: number) => 
     expect(answer.isCached).to.equal(reader.reads() === reads);
     return answer.isCached;
   };
+}
+
+/** The same with whole answers as callers get them, each question in the same words every time it is asked. */
+export function comparisonOfAnswers(
+  reader: MetricReader,
+  cache: Caches,
+): (asked: AskedSeries, now: number) => Promise<boolean> {
+  const { epochs, stores } = reader;
+  let now = begin;
+  const answersBy = (fetch: FetchSeries, bytes: number) => {
+    const answers = new Answers({ epochs, clock: () => now, count: () => {}, bytes });
+    const batch = fetchBatch({
+      fetch,
+      limits,
+      keep: () => undefined,
+      count: () => {},
+      deadlineMs: 5_000,
+      firstSegments: async () => [],
+    });
+    return (asked: AskedSeries) =>
+      answers.to({
+        text: JSON.stringify(asked),
+        tagged: true,
+        fetch: (at) =>
+          batch(
+            [
+              { asked, at: "" },
+              { asked: { ...asked, id: "b" }, at: "" },
+            ],
+            at,
+            unboundReading(),
+          ),
+      });
+  };
+  const kept = answersBy(reader.fetchPlans, cache.answers_bytes);
+  const plain = answersBy(fetchSeries({ store: stores.series, epochs, cache: noCaches, deadlineMs: 5_000 }), 1);
+
+  return async (asked, at) => {
+    now = at;
+    const reads = reader.reads();
+    const answer = await kept(asked);
+    const wasRead = reader.reads() > reads;
+    const truth = await plain(asked);
+    const [given, expected] = [dataOf(answer.body()), dataOf(truth.body())];
+    expect(given.map((series) => ({ ...series, is_cached: false }))).to.deep.equal(expected);
+    expect(answer.tag()).to.equal(truth.tag());
+    expect(given.every(({ is_cached }) => is_cached)).to.equal(!wasRead);
+    return !wasRead;
+  };
+}
+
+const limits = { buckets: 11_000, answer_values: 200_000, answer_slots: 5_000_000 };
+
+function dataOf(body: Buffer): { is_cached: boolean }[] {
+  return JSON.parse(body.toString()).data;
 }

@@ -1,7 +1,7 @@
 import { Epochs } from "../../src/metrics/cache/epochs.js";
 import type { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
 import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
-import { type FetchedSeries, fetchSeries } from "../../src/metrics/query/fetch-series.js";
+import { type FetchedSeries, type FetchSeries, fetchSeries } from "../../src/metrics/query/fetch-series.js";
 import { type Reading, ReadMemory } from "../../src/metrics/query/read-memory.js";
 import { seriesPlan } from "../../src/metrics/query/series-plan.js";
 import { type AskedSeries, seriesRequest } from "../../src/metrics/query/series-request.js";
@@ -25,6 +25,7 @@ export interface MetricReader {
   /** How often the store was read so far. */
   reads(): number;
   fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
+  readonly fetchPlans: FetchSeries;
   /** Writes a plane, that of the clients unless another is named. */
   write(columns: readonly SlotColumn[], plane?: Plane): Promise<void>;
   /** Saves one slot. */
@@ -72,6 +73,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
         now,
         unboundReading(),
       ),
+    fetchPlans: fetch,
     write: (columns, plane = "clients") => record(plane, columns),
     save: (series, from, value) => record("clients", [{ series, from, values: Float64Array.of(value) }]),
     close: () => stores.close(),

@@ -1,16 +1,17 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
-import { type Epochs, TokenCache } from "../../metrics/cache/epochs.js";
+import type { Epochs } from "../../metrics/cache/epochs.js";
 import type { FetchBatch } from "../../metrics/query/fetch-batch.js";
 import type { CountSeries } from "../../metrics/query/fetch-series.js";
 import type { ReadMemory } from "../../metrics/query/read-memory.js";
-import { readText, refuseUnlessJson } from "../body.js";
+import { readBytes, refuseUnlessJson, textOf } from "../body.js";
 import { whenOut } from "../connections.js";
 import { seriesNames } from "../errors.js";
 import { exampleNames } from "../openapi.js";
-import { isNotModified } from "../response-body.js";
+import { isNotModified, takesGzip, varyBy } from "../response-body.js";
 import { empty } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
+import { type Answer, Answers } from "./answers.js";
 import {
   exampleSeries,
   formatQuery,
@@ -22,7 +23,7 @@ import {
   whichSeries,
 } from "./schemas.js";
 import { sendCsv, wantsCsv } from "./series-csv.js";
-import { type MetricReadLimits, metricBody, metricTag, readMetricBody, readMetricQuery } from "./series-json.js";
+import { type MetricReadLimits, metricTag, readMetricBody, readMetricQuery } from "./series-json.js";
 
 export interface MetricParts {
   readonly fetch: FetchBatch;
@@ -37,24 +38,6 @@ export interface MetricParts {
   readonly answerBytes: number;
 }
 
-/**
- * A whole answer, kept by the very text of its question: dashboards that poll send the same bytes again and again. It is one for which
- * no store was read, so that it says the truth with `is_cached`. In [since, until), Unix ms, the question has it again.
- */
-interface Answer {
-  readonly body: Buffer;
-  /** How many. */
-  readonly series: number;
-  readonly since: number;
-  readonly until: number;
-}
-
-/** One answer takes no more of the memory for answers, bytes. */
-const LARGEST_BODY = 1_048_576;
-
-/** What a series takes in an answer, and an answer besides, roughly, bytes. */
-const ENTRY_BYTES = 300;
-
 /** Reading of metrics, by query or by body. */
 export function metricRoutes({
   fetch,
@@ -65,11 +48,7 @@ export function metricRoutes({
   count,
   answerBytes,
 }: MetricParts): readonly Route[] {
-  const answers = new TokenCache<Answer>(
-    epochs,
-    answerBytes,
-    ({ body, series }, question) => body.byteLength + question.length + ENTRY_BYTES * (1 + series),
-  );
+  const answers = new Answers({ epochs, clock, count, bytes: answerBytes });
   const readingOf = ({ res }: ApiContext) => memory.open((then) => whenOut(res, then));
 
   return [
@@ -93,15 +72,18 @@ export function metricRoutes({
         304: empty("Nothing has changed since the answer of `If-None-Match`."),
       },
       async handler({ ctx, query: { format, ...asked } }) {
-        const isCsv = wantsCsv(ctx, format);
-        const { series } = await fetch([readMetricQuery(asked)], clock(), readingOf(ctx));
-        ctx.status = 200;
-        ctx.set("Cache-Control", "private, no-cache");
-        ctx.vary(["Authorization", "Accept", "Accept-Encoding"]);
-        ctx.set("ETag", metricTag(series, isCsv ? "csv" : "json"));
+        const fetchAt = (now: number) => fetch([readMetricQuery(asked)], now, readingOf(ctx));
+        if (wantsCsv(ctx, format)) {
+          const { series } = await fetchAt(clock());
+          setTag(ctx, metricTag(series, "csv"));
+          if (isNotModified(ctx)) ctx.status = 304;
+          else sendCsv(ctx, series);
+          return;
+        }
+        const answer = await answers.to({ text: `${QUERY}${ctx.querystring}`, tagged: true, fetch: fetchAt });
+        setTag(ctx, answer.tag());
         if (isNotModified(ctx)) ctx.status = 304;
-        else if (isCsv) sendCsv(ctx, series);
-        else send(ctx, metricBody(series));
+        else await send(ctx, answer);
       },
     }),
     route({
@@ -120,39 +102,37 @@ export function metricRoutes({
       wireNames: seriesNames,
       responses: { 200: orCsv(metricBatchAnswer) },
       async handler({ ctx, query: { format } }) {
-        ctx.set("Cache-Control", "no-store");
-        ctx.vary("Accept");
+        ctx.res.setHeader("Cache-Control", "no-store");
+        varyBy(ctx, "Accept");
         refuseUnlessJson(ctx);
-        // The text itself is what an answer is found by: only a text that is met for the first time is parsed.
-        const question = await readText(ctx, limits.body_bytes);
-        const now = clock();
-        if (wantsCsv(ctx, format)) {
-          const { series } = await fetch(readMetricBody(question, limits), now, readingOf(ctx));
-          sendCsv(ctx, series);
-          return;
-        }
-        const known = answers.get(question)?.value;
-        if (known !== undefined && now >= known.since && now < known.until) {
-          count(known.series, known.series);
-          send(ctx, known.body);
-          return;
-        }
-        const { series, reuse } = await fetch(readMetricBody(question, limits), now, readingOf(ctx));
-        const body = metricBody(series);
-        if (reuse !== undefined && body.byteLength <= LARGEST_BODY) {
-          const value = { body, series: series.length, since: now, until: reuse.until };
-          answers.keep(question, { value, token: reuse.token });
-        }
-        send(ctx, body);
+        const bytes = await readBytes(ctx, limits.body_bytes);
+        const fetchAt = (now: number) => fetch(readMetricBody(textOf(bytes), limits), now, readingOf(ctx));
+        if (wantsCsv(ctx, format)) sendCsv(ctx, (await fetchAt(clock())).series);
+        // The bytes themselves are what an answer is found by: only those that are met for the first time are parsed.
+        else await send(ctx, await answers.to({ text: bytes.toString("latin1"), tagged: false, fetch: fetchAt }));
       },
     }),
   ];
 }
 
-function send(ctx: ApiContext, body: Buffer): void {
+/** Stands before the text of a query. It is none of the characters of Latin-1, so no body is read as such a text. */
+const QUERY = "\u{2192}";
+
+function setTag(ctx: ApiContext, tag: string): void {
+  ctx.res.setHeader("Cache-Control", "private, no-cache");
+  varyBy(ctx, "Authorization, Accept, Accept-Encoding");
+  ctx.res.setHeader("ETag", tag);
+}
+
+async function send(ctx: ApiContext, answer: Answer): Promise<void> {
   ctx.status = 200;
-  ctx.type = "application/json";
-  ctx.body = body;
+  ctx.res.setHeader("Content-Type", "application/json; charset=utf-8");
+  if (answer.gzip === undefined || !takesGzip(ctx)) {
+    ctx.body = answer.body();
+    return;
+  }
+  ctx.body = await answer.gzip();
+  ctx.set("Content-Encoding", "gzip");
 }
 
 const requestExamples = {

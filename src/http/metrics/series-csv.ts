@@ -9,6 +9,9 @@ import { seriesLabel } from "./series-json.js";
 
 /** Whether a request asks for CSV: `format` wins over `Accept`. */
 export function wantsCsv(ctx: ApiContext, format: "json" | "csv" | undefined): boolean {
+  // What most send, and what nothing has to be weighed for.
+  const { accept = "*/*" } = ctx.req.headers;
+  if (format === undefined && (accept === "*/*" || accept === "application/json")) return false;
   return (format ?? ctx.accepts("json", "csv")) === "csv";
 }
 

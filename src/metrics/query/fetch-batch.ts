@@ -42,7 +42,7 @@ export interface FetchBatchParts {
 export interface FetchedBatch {
   /** In the order asked. */
   readonly series: readonly (FetchedSeries | RefusedSeries)[];
-  /** Undefined when an item was refused, or a store was read. */
+  /** Undefined when an item was refused, or stands for every segment. */
   readonly reuse: Reuse | undefined;
 }
 
@@ -97,7 +97,7 @@ export function fetchBatch({ fetch, firstSegments, limits, keep, count, deadline
 /** Until when the same items come to the same plans, their values change by no schedule, and nothing is written. */
 function reuseOf(fetched: readonly FetchedSeries[], now: number): Reuse | undefined {
   const until = Math.min(...fetched.map(({ plan, scheduledUntil }) => Math.min(plan.standsUntil, scheduledUntil)));
-  if (until <= now || !fetched.every(({ isCached }) => isCached)) return undefined;
+  if (until <= now) return undefined;
   return { token: joinTokens(fetched.map(({ token }) => token)), until };
 }
 

@@ -1,0 +1,179 @@
+import { promisify } from "node:util";
+import zlib from "node:zlib";
+import type { Clock } from "../../clock.js";
+import { ServiceError } from "../../errors.js";
+import { type Epochs, TokenCache } from "../../metrics/cache/epochs.js";
+import type { FetchedBatch, Reuse } from "../../metrics/query/fetch-batch.js";
+import type { CountSeries } from "../../metrics/query/fetch-series.js";
+import { metricBody, metricTag } from "./series-json.js";
+
+/** What is asked, by a text that no other question has. Dashboards that poll send the same bytes again and again. */
+export interface Question {
+  readonly text: string;
+  /** Whether its answers have an ETag. */
+  readonly tagged: boolean;
+  /** Its series as of `now` (Unix ms). Rejects with `timed-out` when its caller has gone. */
+  fetch(now: number): Promise<FetchedBatch>;
+}
+
+/** A whole answer in JSON. */
+export interface Answer {
+  body(): Buffer;
+  tag(): string;
+  /** The same body, compressed once for all who take it; absent where that does not pay. */
+  gzip?(): Promise<Buffer>;
+}
+
+export interface AnswersParts {
+  readonly epochs: Epochs;
+  readonly clock: Clock;
+  /** Counts series that were answered without being fetched. */
+  readonly count: CountSeries;
+  /** What answers that are kept may take in memory. */
+  readonly bytes: number;
+}
+
+/** No store is read for it, which is what its `is_cached` says. In [since, until), Unix ms, the question has it again. */
+interface KeptAnswer extends Answer {
+  /** How many. */
+  readonly series: number;
+  readonly since: number;
+  readonly until: number;
+  /** What its bodies take, and its series, roughly. */
+  readonly bytes: number;
+}
+
+/** A fetch that is under way. */
+interface Fetch {
+  readonly number: number;
+  readonly answer: Promise<FetchedAnswer>;
+}
+
+/** What a fetch came to, as of `since`. */
+interface Found {
+  readonly series: FetchedBatch["series"];
+  readonly tagged: boolean;
+  readonly since: number;
+  readonly reuse: Reuse;
+}
+
+interface FetchedAnswer extends Answer {
+  readonly series: number;
+  readonly cached: number;
+  /** What is kept of it, if anything is. */
+  readonly kept: KeptAnswer | undefined;
+}
+
+/** An answer with longer values is not kept, bytes. */
+const LONGEST = 1_048_576;
+
+/** A shorter one is sent as it is, bytes. */
+const WORTH_GZIP = 2_048;
+
+/** A body lasts until its series are written: more time would seldom pay. */
+const FAST = { level: 1 };
+
+/** What a series takes in an answer, and an answer besides, roughly, bytes. */
+const ENTRY_BYTES = 300;
+
+/** Whole answers, kept for as long as they are true. Equal questions at one time share one fetch. */
+export class Answers {
+  readonly #parts: AnswersParts;
+  readonly #kept: TokenCache<KeptAnswer>;
+  readonly #fetches = new Map<string, Fetch>();
+  /** Fetches begun so far. */
+  #begun = 0;
+
+  constructor(parts: AnswersParts) {
+    this.#parts = parts;
+    this.#kept = new TokenCache(parts.epochs, parts.bytes, ({ bytes }, text) => bytes + text.length);
+  }
+
+  /** The answer to a question, as true as if it were fetched now. Rejects as its fetch does. */
+  to(question: Question): Answer | Promise<Answer> {
+    return this.#known(question.text) ?? this.#fetched(question);
+  }
+
+  #known(text: string): Answer | undefined {
+    const kept = this.#valid(text);
+    if (kept !== undefined) this.#parts.count(kept.series, kept.series);
+    return kept;
+  }
+
+  #valid(text: string): KeptAnswer | undefined {
+    const kept = this.#kept.get(text)?.value;
+    const now = this.#parts.clock();
+    return kept !== undefined && now >= kept.since && now < kept.until ? kept : undefined;
+  }
+
+  /** Waits for a fetch that is under way. One that began before the question was asked counts only if what is kept of it is true by now. */
+  async #fetched(question: Question): Promise<Answer> {
+    const before = this.#begun;
+    for (;;) {
+      const fetch = this.#fetches.get(question.text);
+      if (fetch === undefined) return this.#begin(question);
+      const answer = await fetch.answer.catch(unlessGone);
+      if (answer === undefined) continue;
+      if (fetch.number <= before && (answer.kept === undefined || this.#valid(question.text) !== answer.kept)) continue;
+      this.#parts.count(answer.series, answer.cached);
+      return answer;
+    }
+  }
+
+  #begin(question: Question): Promise<Answer> {
+    this.#begun += 1;
+    const answer = this.#make(question, this.#parts.clock());
+    this.#fetches.set(question.text, { number: this.#begun, answer });
+    const end = () => this.#fetches.delete(question.text);
+    answer.then(end, end);
+    return answer;
+  }
+
+  async #make({ text, tagged, fetch }: Question, now: number): Promise<FetchedAnswer> {
+    const { series, reuse } = await fetch(now);
+    const cached = series.filter((one) => "plan" in one && one.isCached).length;
+    const kept = reuse && this.#keep(text, { series, tagged, since: now, reuse });
+    return {
+      body: kept !== undefined && cached === series.length ? kept.body : once(() => metricBody(series)),
+      tag: kept !== undefined && tagged ? kept.tag : once(() => metricTag(series, "json")),
+      series: series.length,
+      cached,
+      kept,
+    };
+  }
+
+  /** Keeps the answer that the question has from now on: nothing is read for it any more. */
+  #keep(text: string, { series, tagged, since, reuse }: Found): KeptAnswer | undefined {
+    const bytes = series.reduce((sum, one) => sum + ("plan" in one ? one.serialised.json.byteLength : 0), 0);
+    if (bytes > Math.min(LONGEST, this.#parts.bytes)) return undefined;
+    const body = metricBody(series.map((one) => ("plan" in one ? { ...one, isCached: true } : one)));
+    const tag = tagged ? metricTag(series, "json") : "";
+    const { token, until } = reuse;
+    const size = body.byteLength + ENTRY_BYTES * (1 + series.length);
+    const answer = { body: () => body, tag: () => tag, series: series.length, since, until, bytes: size };
+    const gzip = once(async () => {
+      const small = await gzipped(body, FAST);
+      this.#kept.keep(text, { value: { ...whole, bytes: size + small.byteLength }, token });
+      return small;
+    });
+    const whole: KeptAnswer = body.byteLength < WORTH_GZIP ? answer : { ...answer, gzip };
+    this.#kept.keep(text, { value: whole, token });
+    return whole;
+  }
+}
+
+const gzipped = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gzip);
+
+/** A caller that has gone ends its fetch alone: those who share it ask again. */
+function unlessGone(error: unknown): undefined {
+  if (error instanceof ServiceError && error.kind === "timed-out") return undefined;
+  throw error;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,119 @@
+import { gunzipSync } from "node:zlib";
+import { expect } from "chai";
+import { ServiceError } from "../../src/errors.js";
+import { type Answer, Answers } from "../../src/http/metrics/answers.js";
+import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { stream } from "../../src/metrics/dimensions/stream.js";
+import { fetchBatch } from "../../src/metrics/query/fetch-batch.js";
+import { type MetricReader, openMetricReader, unboundReading } from "../metrics/metric-reader.js";
+import { HeldCalls } from "../support/held-calls.js";
+
+const now = Date.parse("2024-02-29T10:30:00Z");
+const views = { dimension: stream, id: "views", type: "size" };
+const asked = { dimension: "stream", id: "views", type: "size", interval: "1h", range: "5d", fillEmpty: true };
+
+describe("whole answers", () => {
+  let reader: MetricReader;
+  let reads: HeldCalls;
+  let answers: Answers;
+  let fetches: number;
+  let counted: [series: number, cached: number];
+
+  beforeEach(async () => {
+    reads = new HeldCalls();
+    reader = await openMetricReader({
+      between: (store) => ({ ...store, read: (windows) => reads.around(() => store.read(windows), "read") }),
+    });
+    await reader.save(views, now - 1.5 * HOUR, 5);
+    fetches = 0;
+    counted = [0, 0];
+    const count = (series: number, cached: number) => {
+      counted = [counted[0] + series, counted[1] + cached];
+    };
+    answers = new Answers({ epochs: reader.epochs, clock: () => now, count, bytes: 2 ** 24 });
+    const limits = { buckets: 11_000, answer_values: 200_000, answer_slots: 5_000_000 };
+    const firstSegments = async () => [];
+    const keep = () => undefined;
+    fetchOf = fetchBatch({ fetch: reader.fetchPlans, limits, keep, count, deadlineMs: 5_000, firstSegments });
+  });
+  afterEach(() => reader.close());
+
+  let fetchOf: ReturnType<typeof fetchBatch>;
+  const ask = async (fail?: () => void): Promise<Answer> =>
+    answers.to({
+      text: "views",
+      tagged: true,
+      async fetch(at) {
+        fetches += 1;
+        const batch = await fetchOf([{ asked, at: "" }], at, unboundReading());
+        fail?.();
+        return batch;
+      },
+    });
+  const seen = (answer: Answer) => {
+    const [series] = JSON.parse(answer.body().toString()).data;
+    const sum = series.values.reduce((total: number, { value }: { value: number }) => total + value, 0);
+    return [sum, series.is_cached];
+  };
+
+  it("are fetched once for 1,000 equal questions at one time, and not at all for the next (P17)", async () => {
+    const polls = () => Promise.all(Array.from({ length: 1_000 }, () => ask()));
+    const cold = await polls();
+    expect([fetches, reads.count, new Set(cold).size, ...counted]).to.deep.equal([1, 1, 1, 1_000, 0]);
+    expect(seen(cold[0] as Answer)).to.deep.equal([5, false]);
+    const warm = await polls();
+    expect([fetches, reads.count, new Set(warm).size, ...counted]).to.deep.equal([1, 1, 1, 2_000, 1_000]);
+    expect(seen(warm[0] as Answer)).to.deep.equal([5, true]);
+    expect(warm[0]?.tag()).to.equal(cold[0]?.tag());
+  });
+
+  it("have what was acknowledged before the question, when one is under way that began before it (P18)", async () => {
+    const reached = reads.hold();
+    const early = ask();
+    await reached;
+    await reader.save(views, now - 2.5 * HOUR, 70);
+    const late = [ask(), ask(), ask()];
+    reads.release();
+    await early;
+    for (const answer of await Promise.all(late)) expect(seen(answer)).to.deep.equal([75, false]);
+    expect(fetches).to.equal(2);
+    expect(seen(await ask())).to.deep.equal([75, true]);
+  });
+
+  it("are fetched again for those that shared the fetch of a caller who has gone (P16)", async () => {
+    const reached = reads.hold();
+    const gone = ask(() => {
+      throw new ServiceError("timed-out", "The caller has gone");
+    }).catch((error: unknown) => error);
+    await reached;
+    const others = [ask(), ask(), ask()];
+    reads.release();
+    expect(await gone).to.be.instanceOf(ServiceError);
+    for (const answer of await Promise.all(others)) expect(seen(answer)[0]).to.equal(5);
+    expect(fetches).to.equal(2);
+  });
+
+  it("fail together, and the next one is fetched again", async () => {
+    const away = () => {
+      throw new ServiceError("unavailable", "A store is away");
+    };
+    const polls = await Promise.allSettled(Array.from({ length: 100 }, () => ask(away)));
+    expect(polls.filter(({ status }) => status === "rejected")).to.have.length(100);
+    expect(fetches).to.equal(1);
+    expect(seen(await ask())[0]).to.equal(5);
+  });
+
+  it("are compressed once, and not for the first who asks", async () => {
+    expect((await ask()).gzip).to.equal(undefined);
+    const [one, other] = await Promise.all([ask(), ask()]);
+    const small = await one?.gzip?.();
+    expect(await other?.gzip?.()).to.equal(small);
+    expect(await (await ask()).gzip?.()).to.equal(small);
+    expect(gunzipSync(small as Buffer).equals(one?.body() as Buffer)).to.equal(true);
+    await reader.save(views, now - 2.5 * HOUR, 70);
+    expect((await ask()).gzip).to.equal(undefined);
+    const later = await (await ask()).gzip?.();
+    expect(JSON.parse(gunzipSync(later as Buffer).toString()).data[0].is_cached).to.equal(true);
+    expect(later).not.to.equal(small);
+  });
+});
