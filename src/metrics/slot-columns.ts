@@ -13,7 +13,13 @@ export interface SlotLayout {
 
 /** The columns that cover the slots of these times (Unix ms), in any order. */
 export function slotLayout(times: ArrayLike<number>, slotMs: number): SlotLayout {
-  const slots = Float64Array.from(times, (ms) => Math.floor(ms / slotMs));
+  return layoutOf(
+    Float64Array.from(times, (ms) => Math.floor(ms / slotMs)),
+    slotMs,
+  );
+}
+
+function layoutOf(slots: Float64Array, slotMs: number): SlotLayout {
   const runs = runsOf(slots);
   const column = new Uint32Array(slots.length);
   const offset = new Uint32Array(slots.length);
@@ -66,25 +72,47 @@ export function keptColumns(
   return keep === undefined ? columns : columns.map((column) => columnSince(column, now - keep));
 }
 
-/** Points of many series as they come, folded into columns at the end. */
+/** Points of one series: slots counted from 1970, in the order in which they came. */
+interface SeriesPoints {
+  readonly slots: number[];
+  readonly values: number[];
+  first: number;
+  last: number;
+}
+
+/** Points of many series as they come, folded into columns at the end. Of two in a slot the later stays. */
 export class PointFold {
-  readonly #points = new Map<Series, { times: number[]; values: number[] }>();
+  readonly #points = new Map<Series, SeriesPoints>();
 
   add(series: Series, ms: number, value: number): void {
+    const slot = Math.floor(ms / series.dimension.slotMs);
     let points = this.#points.get(series);
     if (points === undefined) {
-      points = { times: [], values: [] };
+      points = { slots: [], values: [], first: slot, last: slot };
       this.#points.set(series, points);
     }
-    points.times.push(ms);
+    points.slots.push(slot);
     points.values.push(value);
+    if (slot < points.first) points.first = slot;
+    else if (slot > points.last) points.last = slot;
   }
 
   columns(): SlotColumn[] {
-    return [...this.#points].flatMap(([series, { times, values }]) =>
-      layOut(slotLayout(times, series.dimension.slotMs), series, values),
-    );
+    const columns: SlotColumn[] = [];
+    for (const [series, points] of this.#points) {
+      const { slotMs } = series.dimension;
+      if (points.last - points.first <= WIDEST_GAP) columns.push(oneColumn(series, points));
+      else columns.push(...layOut(layoutOf(Float64Array.from(points.slots), slotMs), series, points.values));
+    }
+    return columns;
   }
+}
+
+/** Points without a wide gap between them. */
+function oneColumn(series: Series, { slots, values, first, last }: SeriesPoints): SlotColumn {
+  const column = new Float64Array(last - first + 1).fill(Number.NaN);
+  for (let i = 0; i < slots.length; i += 1) column[(slots[i] as number) - first] = values[i] as number;
+  return { series, from: first * series.dimension.slotMs, values: column };
 }
 
 interface Run {

@@ -1,6 +1,6 @@
 import type { Dimension } from "./dimensions/dimension.js";
 import { dimensionNamed, dimensionNames } from "./dimensions/index.js";
-import { dimensionIdRule, isDimensionId, type Series } from "./series.js";
+import { dimensionIdRule, isDimensionId, KnownSeries, type Series } from "./series.js";
 
 /** Why points of a series cannot be written; `field` is the field that is wrong. */
 export interface SeriesIssue {
@@ -9,9 +9,15 @@ export interface SeriesIssue {
   readonly message: string;
 }
 
-/** The series that the names of one write name: one object each, however often it is named. */
+/** The series that the names of writes name: one object each, however often it is named. */
 export class WritableSeries {
   readonly #known = new Map<unknown, Map<unknown, Map<unknown, Series>>>();
+  #size = 0;
+
+  /** How many series it has met. */
+  get size(): number {
+    return this.#size;
+  }
 
   /** The series of these names, which may be anything that a caller sent, or what is wrong with them. */
   find(dimension: unknown, id: unknown, type: unknown): Series | SeriesIssue {
@@ -39,9 +45,9 @@ export class WritableSeries {
       };
     }
     if (typeof type !== "string" || !dimension.storedTypes.includes(type)) return typeIssue(dimension, type);
-    const series = this.#under(dimension.name, type).get(id) ?? { dimension, id, type };
-    this.#under(dimension.name, type).set(id, series);
-    this.#under(dimensionName, type).set(id, series);
+    const series = this.#under(dimension.name, type).get(id) ?? new KnownSeries(dimension, id, type);
+    for (const name of new Set([dimension.name, dimensionName])) this.#under(name, type).set(series.id, series);
+    this.#size += 1;
     return series;
   }
 

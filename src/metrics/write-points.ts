@@ -15,7 +15,7 @@ export type WritePoints = (plane: Plane, columns: readonly SlotColumn[]) => Prom
 
 export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePointsParts): WritePoints {
   return async (plane, columns) => {
-    const windows = columns.flatMap(windowsOf);
+    const windows = windowsOf(columns);
     if (windows.length === 0) return;
     try {
       await epochs.write(windows, async () => {
@@ -28,15 +28,17 @@ export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePoi
   };
 }
 
-/** The stretches of a column that say something. */
-function windowsOf({ series, from, values }: SlotColumn): SeriesWindow[] {
-  const { slotMs } = series.dimension;
+/** The stretches of columns that say something. */
+function windowsOf(columns: readonly SlotColumn[]): SeriesWindow[] {
   const windows: SeriesWindow[] = [];
-  for (let slot = 0; slot < values.length; slot += 1) {
-    if (Number.isNaN(values[slot])) continue;
-    const first = slot;
-    while (slot < values.length && !Number.isNaN(values[slot])) slot += 1;
-    windows.push({ series, from: from + first * slotMs, to: from + slot * slotMs });
+  for (const { series, from, values } of columns) {
+    const { slotMs } = series.dimension;
+    for (let slot = 0; slot < values.length; slot += 1) {
+      if (Number.isNaN(values[slot])) continue;
+      const first = slot;
+      while (slot < values.length && !Number.isNaN(values[slot])) slot += 1;
+      windows.push({ series, from: from + first * slotMs, to: from + slot * slotMs });
+    }
   }
   return windows;
 }

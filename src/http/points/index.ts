@@ -10,7 +10,7 @@ import { empty, oneOf, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { readJsonPoints } from "./json-points.js";
 import { readLinePoints } from "./line-points.js";
-import type { WriteLimits } from "./point-reader.js";
+import { pointReaders, type WriteLimits } from "./point-reader.js";
 import { PointsBody, PointTally } from "./schemas.js";
 
 export interface PointParts {
@@ -34,6 +34,7 @@ const precision = oneOf(precisions, {
 
 /** Writing of points, as JSON and as InfluxDB's clients do, with the ping that they begin with. An answer of 2xx means that they are durable and visible. */
 export function pointRoutes({ version, record, taken, limits, keep, clock }: PointParts): readonly Route[] {
+  const readerOf = pointReaders(limits);
   return [
     route({
       method: "POST",
@@ -60,7 +61,7 @@ export function pointRoutes({ version, record, taken, limits, keep, clock }: Poi
       wireNames: seriesNames,
       responses: { 200: success("PointsAnswer", PointTally) },
       async handler({ ctx }) {
-        const { count, columns } = await readJsonPoints(ctx, writeWindow(clock(), keep()), limits);
+        const { count, columns } = await readJsonPoints(ctx, readerOf(writeWindow(clock(), keep())), limits);
         await record(columns);
         taken(count);
         return { data: { point_count: count } };
@@ -92,11 +93,8 @@ export function pointRoutes({ version, record, taken, limits, keep, clock }: Poi
       errorCode: (kind) => influxCodes[kind] ?? "internal error",
       async handler({ ctx, query: { precision } }) {
         const now = clock();
-        const { count, columns } = await readLinePoints(
-          ctx,
-          { now, precision, window: writeWindow(now, keep()) },
-          limits,
-        );
+        const reader = readerOf(writeWindow(now, keep()));
+        const { count, columns } = await readLinePoints(ctx, { now, precision }, reader, limits);
         await record(columns);
         taken(count);
         ctx.status = 204;

@@ -6,7 +6,7 @@ import { mediaType, readText } from "../body.js";
 import { parseJson } from "../json-body.js";
 import type { ApiContext } from "../route.js";
 import { compile, type Issues, unknownFields } from "../validation.js";
-import { NOTHING_WRITTEN, PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
+import { NOTHING_WRITTEN, type PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
 import { PointBlock } from "./schemas.js";
 
 const POINT_FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"];
@@ -16,9 +16,8 @@ const SERIES_FIELDS = ["dimension", "dimension_id", "dimension_type"];
 const BLOCK_FIELDS = Object.keys(PointBlock.properties);
 
 /** The points of a request to `/api/metric/points`. Throws when one of them is wrong: then none is written. */
-export async function readJsonPoints(ctx: ApiContext, window: WriteWindow, limits: WriteLimits): Promise<PointsRead> {
+export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limits: WriteLimits): Promise<PointsRead> {
   const type = mediaType(ctx);
-  const reader = new PointReader(window, limits);
   if (type === "application/x-ndjson" || type === "application/ndjson") {
     await readEachLine(ctx, limits, reader, (text, number) => readJsonLine(text, number, reader));
     return reader.finish();
@@ -99,16 +98,15 @@ function readBlock(body: unknown, reader: PointReader): PointsRead {
 
 function readSeries(list: readonly unknown[], { series: known, issues }: PointReader): (Series | undefined)[] {
   return list.map((item, i) => {
-    const path = `series[${i}]`;
     if (typeof item !== "object" || item === null || Array.isArray(item)) {
-      issues.add("not_an_object", path, "A series is an object");
+      issues.add("not_an_object", `series[${i}]`, "A series is an object");
       return undefined;
     }
     const { dimension, dimension_id, dimension_type } = item as Record<string, unknown>;
     const found = known.find(dimension, dimension_id, dimension_type);
-    if (Object.keys(item).length !== SERIES_FIELDS.length) unknownFields(item, SERIES_FIELDS, path, issues);
+    if (Object.keys(item).length !== SERIES_FIELDS.length) unknownFields(item, SERIES_FIELDS, `series[${i}]`, issues);
     if (isSeries(found)) return found;
-    issues.add(found.code, `${path}.${found.field}`, found.message);
+    issues.add(found.code, `series[${i}].${found.field}`, found.message);
     return undefined;
   });
 }
@@ -134,13 +132,15 @@ function columnsOf(
   rows: readonly (number | null)[][],
 ): SlotColumn[] {
   const layouts = new Map<number, SlotLayout>();
-  return series.flatMap((one, i) => {
-    if (one === undefined) return [];
+  const columns: SlotColumn[] = [];
+  for (const [i, one] of series.entries()) {
+    if (one === undefined) continue;
     const { slotMs } = one.dimension;
     const layout = layouts.get(slotMs) ?? slotLayout(times, slotMs);
     layouts.set(slotMs, layout);
-    return layOut(layout, one, rows[i] as (number | null)[]);
-  });
+    columns.push(...layOut(layout, one, rows[i] as (number | null)[]));
+  }
+  return columns;
 }
 
 /** What an instant has to be: in the window, of a series whose slots are `slotMs` long. */

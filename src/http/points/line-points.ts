@@ -1,22 +1,25 @@
 import type { ValidationIssue } from "../../errors.js";
 import { metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
-import { instantIssue, isInWindow, isSeries, type WriteWindow } from "../../metrics/writable-points.js";
+import { instantIssue, isInWindow, isSeries } from "../../metrics/writable-points.js";
 import { mediaType } from "../body.js";
 import type { ApiContext } from "../route.js";
-import { PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
+import { type PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
 
-/** What the times of lines mean, and which are taken. */
+/** What the times of lines mean. */
 export interface LineTimes {
   /** Of a line without a timestamp, Unix ms. */
   readonly now: number;
   readonly precision: Precision;
-  readonly window: WriteWindow;
 }
 
 /** The points of a request in line protocol. Throws when one of them is wrong, with issues that name lines: then none is written. */
-export async function readLinePoints(ctx: ApiContext, times: LineTimes, limits: WriteLimits): Promise<PointsRead> {
+export async function readLinePoints(
+  ctx: ApiContext,
+  times: LineTimes,
+  reader: PointReader,
+  limits: WriteLimits,
+): Promise<PointsRead> {
   mediaType(ctx);
-  const reader = new PointReader(times.window, limits);
   await readEachLine(ctx, limits, reader, (text, number) => {
     if (text.trimStart().startsWith("#")) return;
     reader.count(1);

@@ -18,14 +18,15 @@ export interface PointsRead {
 
 /** Collects the points of one write, and what is wrong with them. */
 export class PointReader {
-  readonly series = new WritableSeries();
+  readonly series: WritableSeries;
   readonly fold = new PointFold();
   readonly issues = new Issues();
   readonly window: WriteWindow;
   readonly #most: number;
   #count = 0;
 
-  constructor(window: WriteWindow, limits: WriteLimits) {
+  constructor(series: WritableSeries, window: WriteWindow, limits: WriteLimits) {
+    this.series = series;
     this.window = window;
     this.#most = limits.batch_points;
   }
@@ -42,6 +43,18 @@ export class PointReader {
     if (this.#count === 0) throw invalid("empty", "", "There is no point to write");
     return { count: this.#count, columns: this.fold.columns() };
   }
+}
+
+/** Series that earlier requests named are known to later ones: so many, and those of one more request, at most. */
+const KNOWN_SERIES = 250_000;
+
+/** Makes the reader of each request. One request has one object for each series that it names, also when it is the last that knows of it. */
+export function pointReaders(limits: WriteLimits): (window: WriteWindow) => PointReader {
+  let known = new WritableSeries();
+  return (window) => {
+    if (known.size >= KNOWN_SERIES) known = new WritableSeries();
+    return new PointReader(known, window, limits);
+  };
 }
 
 export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";

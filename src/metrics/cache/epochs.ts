@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { SeriesWindow } from "../ports.js";
-import { type Series, seriesKey } from "../series.js";
+import { type Series, seriesHash, seriesKey } from "../series.js";
 import type { OtherProcesses } from "./other-processes.js";
 
 /** Slots of one series that are read from the store, and kept in memory, together. */
@@ -69,7 +69,7 @@ export class Epochs {
 
   /** The token of a chunk now. One of a chunk that is being written is never current. */
   token(chunk: Chunk): ReadToken {
-    const at = this.#index(chunk);
+    const at = this.#indexOf(chunk.seriesHash, chunk.index);
     const isWritten = (this.#writes[at] as number) > 0 || this.#others?.isWriting(at) === true;
     return { at: [at], epochs: [isWritten ? NEVER : (this.#epochs[at] as number)] };
   }
@@ -103,12 +103,16 @@ export class Epochs {
 
   #indexes(windows: readonly SeriesWindow[]): Set<number> {
     const at = new Set<number>();
-    for (const window of windows) for (const chunk of chunksOf(window, this.#chunkSlots)) at.add(this.#index(chunk));
+    for (const { series, from, to } of windows) {
+      const hash = seriesHash(series);
+      const length = this.#chunkSlots * series.dimension.slotMs;
+      for (let index = Math.floor(from / length); index * length < to; index += 1) at.add(this.#indexOf(hash, index));
+    }
     return at;
   }
 
-  #index({ seriesHash, index }: Chunk): number {
-    return (((index % PHASES) + PHASES) % PHASES) * this.#names + (seriesHash % this.#names);
+  #indexOf(hash: number, chunk: number): number {
+    return (((chunk % PHASES) + PHASES) % PHASES) * this.#names + (hash % this.#names);
   }
 }
 
@@ -149,17 +153,10 @@ export function chunksOf({ series, from, to }: SeriesWindow, chunkSlots: number)
   const chunks: Chunk[] = [];
   if (from >= to) return chunks;
   const key = seriesKey(series);
-  const seriesHash = hashOf(key);
+  const hash = seriesHash(series);
   const length = chunkSlots * series.dimension.slotMs;
   for (let index = Math.floor(from / length); index * length < to; index += 1) {
-    chunks.push({ key: `${key}\0${index}`, series, seriesKey: key, seriesHash, index });
+    chunks.push({ key: `${key}\0${index}`, series, seriesKey: key, seriesHash: hash, index });
   }
   return chunks;
-}
-
-/** FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
 }
