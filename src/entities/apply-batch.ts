@@ -8,7 +8,7 @@ import type { IdentityHash } from "./identity.js";
 import { type BatchMessage, encodeMessage } from "./message.js";
 import { type BatchPlan, type FoundProfiles, type PlanLimits, planBatch, type RefusedMessage } from "./plan-batch.js";
 import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "./ports.js";
-import { type BatchSealing, batchSealing, type Sealing } from "./sealed.js";
+import { type BatchSealing, batchSealing } from "./sealed.js";
 
 export interface BatchParts {
   readonly entities: EntityStore;
@@ -110,10 +110,10 @@ export interface ProfileSources {
 /** Looks up what identities lead to, and what was asked to be erased of them. */
 export async function findProfiles(
   { entities, suppression }: ProfileSources,
-  sealing: Sealing,
+  sealing: BatchSealing,
   hashes: readonly IdentityHash[],
 ): Promise<FoundProfiles> {
-  const [found, cutOffs] = await Promise.all([entities.find(hashes), suppression.cutOffs(hashes)]);
+  const [found, cutOffs] = await Promise.all([entities.find(hashes, sealing.expect), suppression.cutOffs(hashes)]);
   const live = [...found.profiles.values()];
   const plain = await sealing.open(live.map(({ id, sealed }) => ({ entity: id, sealed })));
   const pace = pacer();

@@ -39,10 +39,11 @@ export interface FoundEntities {
 /** PORT. Live profiles with the identities that lead to them, and the one way in which messages change them. Rejects as every store does: see `ServiceErrorOf`. */
 export interface EntityStore {
   /**
-   * Who holds each identity, and the live profiles among them, in one round trip. An identity whose profile is merged into another one meanwhile may
-   * be found with its earlier id and no profile.
+   * Who holds each identity, and the live profiles among them. An identity whose profile is merged into another one meanwhile may
+   * be found with its earlier id and no profile. `expect` is called with the ids before their profiles are read, so that what else is to be read of
+   * them is read meanwhile.
    */
-  find(hashes: readonly IdentityHash[]): Promise<FoundEntities>;
+  find(hashes: readonly IdentityHash[], expect?: (ids: readonly EntityId[]) => void): Promise<FoundEntities>;
 
   /**
    * The id that each identity leads to, and what loading it would take, bytes; unknown identities are absent. A write at the same time

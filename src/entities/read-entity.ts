@@ -9,7 +9,7 @@ import type { Table } from "./tables.js";
 export interface ReadParts {
   readonly entities: Pick<EntityStore, "find">;
   readonly segments: SegmentNames;
-  readonly sealing: Sealing;
+  readonly sealing: Pick<Sealing, "forBatch">;
   readonly hashIdentity: HashIdentity;
 }
 
@@ -31,10 +31,11 @@ export type ReadEntity = (
 /** Reading from these stores. */
 export function readEntity({ entities, segments, sealing, hashIdentity }: ReadParts): ReadEntity {
   return async (table, identity, options) => {
-    const entity = await liveHolder(entities, hashIdentity(table.name, identity));
+    const seals = sealing.forBatch();
+    const entity = await liveHolder(entities, hashIdentity(table.name, identity), seals.expect);
     if (entity === undefined) return undefined;
     const [[plain], names] = await Promise.all([
-      sealing.open([{ entity: entity.id, sealed: entity.sealed }]),
+      seals.open([{ entity: entity.id, sealed: entity.sealed }]),
       options.segments ? segmentNames(segments, entity.memberships) : undefined,
     ]);
     if (plain === undefined) return undefined;
@@ -42,14 +43,15 @@ export function readEntity({ entities, segments, sealing, hashIdentity }: ReadPa
   };
 }
 
-/** The live profile that an identity leads to. One that is merged meanwhile is looked for again: the identity leads to another one by then. */
+/** The live profile that an identity leads to; `expect` as in `EntityStore.find`. One that is merged meanwhile is looked for again: the identity leads to another one by then. */
 export async function liveHolder(
   entities: ReadParts["entities"],
   hash: IdentityHash,
+  expect?: (ids: readonly EntityId[]) => void,
 ): Promise<StoredEntity | undefined> {
   let before: EntityId | undefined;
   for (;;) {
-    const { owners, profiles } = await entities.find([hash]);
+    const { owners, profiles } = await entities.find([hash], expect);
     const owner = owners.get(hash);
     if (owner === undefined) return undefined;
     const entity = profiles.get(owner);

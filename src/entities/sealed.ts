@@ -10,6 +10,7 @@ export interface Sealing {
   open(
     items: readonly { readonly entity: EntityId; readonly sealed: Uint8Array }[],
   ): Promise<(Uint8Array | undefined)[]>;
+  forBatch(): BatchSealing;
 }
 
 /** An entity has no key: it was never made, or it was destroyed. */
@@ -44,26 +45,39 @@ export function sealing(keys: Pick<EntityKeys, "read">): Sealing {
         return key === undefined ? undefined : openOne(key, entity, sealed);
       });
     },
+
+    forBatch: () => batchSealing(keys),
   };
 }
 
-/** Sealing for the time that a batch takes: a key is asked for once, and new entities get theirs before it is stored. */
+/** Sealing for the time that a batch, or a read, takes: a key is asked for once, and new entities get theirs before it is stored. */
 export interface BatchSealing extends Sealing {
+  /** Begins to read the keys of these ids. What fails then is what the next call fails with. */
+  expect(ids: readonly EntityId[]): void;
   /** A random key for each of these ids, which have none yet. */
   newKeys(ids: readonly EntityId[]): ReadonlyMap<EntityId, Uint8Array>;
 }
 
 export function batchSealing(keys: Pick<EntityKeys, "read">): BatchSealing {
   const known = new Map<EntityId, Uint8Array>();
+  let expected: Promise<unknown> = Promise.resolve();
+  const learn = async (ids: readonly EntityId[]) => {
+    for (const [id, key] of await keys.read(ids)) known.set(id, key);
+  };
   const remembering: Pick<EntityKeys, "read"> = {
     async read(ids) {
+      await expected;
       const unknown = ids.filter((id) => !known.has(id));
-      if (unknown.length > 0) for (const [id, key] of await keys.read(unknown)) known.set(id, key);
+      if (unknown.length > 0) await learn(unknown);
       return known;
     },
   };
   return {
     ...sealing(remembering),
+    expect(ids) {
+      expected = Promise.all([expected, learn(ids)]);
+      expected.catch(() => {});
+    },
     newKeys(ids) {
       const made = new Map(ids.map((id) => [id, new Uint8Array(randomBytes(KEY_BYTES))]));
       for (const [id, key] of made) known.set(id, key);

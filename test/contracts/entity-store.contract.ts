@@ -81,6 +81,15 @@ export function entityStoreContract(
       expect(again.revision).to.be.greaterThan(kept.revision);
     });
 
+    it("says which ids identities lead to before it reads their profiles", async () => {
+      const [one, other] = [newHash(), newHash()];
+      const kept = await keep(stores.entities, freshEntity([one, other]));
+      const expected: (readonly string[])[] = [];
+      const finding = stores.entities.find([one, other, newHash()], (ids) => expected.push(ids));
+      expect((await finding).profiles.get(kept.id)).to.deep.equal(kept);
+      expect(expected).to.deep.equal([[kept.id]]);
+    });
+
     it("keeps messages, counts, keys, memberships and segments with the profiles", async () => {
       const entity = freshEntity([newHash()]);
       const segment = `segment ${newEntityId()}`;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { decodeDocument, type EntityDocument, encodeDocument } from "../../src/entities/entity-document.js";
-import { type Sealing, sealing } from "../../src/entities/sealed.js";
+import { batchSealing, type Sealing, sealing } from "../../src/entities/sealed.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { newKeys } from "../contracts/entity-keys.contract.js";
 import { commitOf } from "../support/commits.js";
@@ -56,6 +56,30 @@ describe("sealed bytes", () => {
       expect(await failure(seals.open([{ entity: ann, sealed }]))).to.not.equal("nothing");
     });
   }
+
+  it("are opened with keys that were asked for before, and fail when these could not be read", async () => {
+    const sealed = await sealFor(ann);
+    let reads = 0;
+    let failure: Error | undefined = new Error("The ledger is away");
+    const keys: Parameters<typeof batchSealing>[0] = {
+      async read(ids) {
+        reads += 1;
+        if (failure !== undefined) throw failure;
+        return stores.entityKeys.read(ids);
+      },
+    };
+    const failing = batchSealing(keys);
+    failing.expect([ann]);
+    const open = failing.open([{ entity: ann, sealed }]);
+    expect(await open.catch((error: unknown) => error)).to.equal(failure);
+    failure = undefined;
+    const early = batchSealing(keys);
+    early.expect([ann]);
+    early.expect([bob]);
+    expect(reads).to.equal(3);
+    expect(Buffer.from((await early.open([{ entity: ann, sealed }]))[0] ?? []).toString()).to.equal("ann@example.org");
+    expect(reads).to.equal(3);
+  });
 
   it("cannot be opened once the key is destroyed", async () => {
     const gone = "c".repeat(32);

@@ -45,9 +45,11 @@ export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {
   }, READS);
 
   return {
-    async find(hashes) {
+    async find(hashes, expect) {
       const owners = await ownersOf(hashes);
-      return { owners, profiles: await load([...new Set(owners.values())]) };
+      const ids = [...new Set(owners.values())];
+      expect?.(ids);
+      return { owners, profiles: await load(ids) };
     },
 
     async weigh(hashes) {

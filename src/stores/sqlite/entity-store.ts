@@ -122,9 +122,11 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
   }
 
   return {
-    async find(hashes) {
+    async find(hashes, expect) {
       const owners = ownersOf(hashes);
-      return { owners, profiles: load([...new Set(owners.values())]) };
+      const ids = [...new Set(owners.values())];
+      expect?.(ids);
+      return { owners, profiles: load(ids) };
     },
 
     async weigh(hashes) {
