@@ -2,17 +2,15 @@ import { setImmediate } from "node:timers/promises";
 import type { CatalogueStore, Experience, SegmentMembers } from "./ports.js";
 
 /** Counts the members of what the catalogue knows. Every list is in id order. */
-export function audienceCounts(store: Pick<CatalogueStore, "segments" | "experiences">, members: SegmentMembers) {
-  const allSegments = () => everyItem((after, limit) => store.segments(after, limit));
-  const allExperiences = () => everyItem((after, limit) => store.experiences(after, limit));
+export function audienceCounts(store: Pick<CatalogueStore, "segmentIds" | "experiences">, members: SegmentMembers) {
+  const allSegments = () => everyItem(store.segmentIds, (id) => id);
+  const allExperiences = () => everyItem(store.experiences, ({ id }) => id);
 
   return {
-    async segments(): Promise<string[]> {
-      return (await allSegments()).map(({ id }) => id);
-    },
+    segments: allSegments,
 
     async segmentSizes(ids: ReadonlySet<string>): Promise<{ id: string; members: number }[]> {
-      const wanted = (await allSegments()).map(({ id }) => id).filter((id) => ids.has(id));
+      const wanted = (await allSegments()).filter((id) => ids.has(id));
       const sizes = await sizesOf(wanted, members);
       return wanted.map((id, index) => ({ id, members: sizes[index] ?? 0 }));
     },
@@ -39,13 +37,15 @@ export function audienceCounts(store: Pick<CatalogueStore, "segments" | "experie
 const PAGE = 1_000;
 
 /** Every item of a list that is handed out in pages of id order. */
-async function everyItem<T extends { readonly id: string }>(
+async function everyItem<T>(
   page: (after: string | undefined, limit: number) => Promise<T[]>,
+  idOf: (item: T) => string,
 ): Promise<T[]> {
   const items: T[] = [];
   for (;;) {
-    if (items.length > 0) await setImmediate();
-    const next = await page(items.at(-1)?.id, PAGE);
+    const last = items.at(-1);
+    if (last !== undefined) await setImmediate();
+    const next = await page(last === undefined ? undefined : idOf(last), PAGE);
     items.push(...next);
     if (next.length < PAGE) return items;
   }

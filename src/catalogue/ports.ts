@@ -30,6 +30,8 @@ export interface CatalogueStore {
   segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
   /** Up to `limit` segments, of this table alone if one is named, whose id comes after `after` (absent: from the first). */
   segments(after: string | undefined, limit: number, table?: string): Promise<Segment[]>;
+  /** The ids alone of such a list of all tables, which are read faster. */
+  segmentIds(after: string | undefined, limit: number): Promise<string[]>;
   /** Removes the segment unless an experience names it (`in-use`); `absent`: there is none. Its memberships stay until `endMemberships`. */
   deleteSegment(id: string): Promise<"deleted" | "absent" | "in-use">;
   /**
@@ -49,7 +51,7 @@ export interface CatalogueStore {
   deleteExperience(id: string): Promise<boolean>;
 }
 
-/** PORT. What the catalogue asks of memberships. Rejects as `MembershipIndex` does. */
+/** PORT. What the catalogue asks of memberships. What changes during a call may be counted or not. Rejects as `MembershipIndex` does. */
 export interface SegmentMembers {
   /** Number of members of each of these segments, in the order asked; 0 of one that is not known. */
   sizes(segments: readonly string[]): Promise<number[]>;

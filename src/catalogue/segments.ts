@@ -18,8 +18,8 @@ export async function deleteSegment(
 }
 
 /** The ids of the first `limit` segments that the catalogue knows, in order. */
-export async function firstSegmentIds(store: Pick<CatalogueStore, "segments">, limit: number): Promise<string[]> {
-  return (await store.segments(undefined, limit)).map(({ id }) => id).sort();
+export async function firstSegmentIds(store: Pick<CatalogueStore, "segmentIds">, limit: number): Promise<string[]> {
+  return (await store.segmentIds(undefined, limit)).sort();
 }
 
 /** Ids of segments that messages name and what the catalogue calls them. */

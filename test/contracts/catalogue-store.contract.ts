@@ -49,6 +49,9 @@ export function catalogueStoreContract(
         if (page.length < 3) break;
       }
       expect(listed).to.deep.equal(ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+      expect(await store.segmentIds(undefined, 100)).to.deep.equal(listed);
+      expect(await store.segmentIds("a", 3)).to.deep.equal(listed.slice(2, 5));
+      expect(await store.segmentIds(listed.at(-1), 3)).to.deep.equal([]);
     });
 
     it("lists the segments of one table alone, by page", async () => {

@@ -1,7 +1,32 @@
+import { expect } from "chai";
+import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
+import { membershipSchema, sqliteMembershipIndex } from "../../src/stores/sqlite/membership-index.js";
 import { membershipIndexContract } from "../contracts/membership-index.contract.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
 membershipIndexContract("sqlite", async () => {
   const stores = await temporaryStores({ inMemory: true });
   return { stores, close: () => stores.close() };
+});
+
+describe("sqlite: large segments", () => {
+  it("counts the members of segments that take several steps, and those that two share", async () => {
+    const db = new DatabaseSync(":memory:");
+    db.exec(`PRAGMA foreign_keys = OFF; ${membershipSchema}`);
+    const fill = db.prepare(`INSERT INTO membership
+      WITH RECURSIVE n (i) AS (SELECT ?2 UNION ALL SELECT i + 1 FROM n WHERE i < ?3)
+      SELECT printf('%08d', i), ?1, ?4, 1, 1, 1 FROM n`);
+    fill.run("large", 1, 100_000, 1);
+    fill.run("large", 100_001, 100_010, 0);
+    fill.run("middle", 99_001, 120_001, 1);
+    fill.run("few", 99_990, 100_005, 1);
+    const { sizes, overlap } = sqliteMembershipIndex(db);
+    expect(await sizes(["few", "large", "none", "middle", "large"])).to.deep.equal([16, 100_000, 0, 21_001, 100_000]);
+    expect(await overlap("large", "middle")).to.equal(1_000);
+    expect(await overlap("middle", "large")).to.equal(1_000);
+    expect(await overlap("middle", "few")).to.equal(16);
+    expect(await overlap("few", "none")).to.equal(0);
+    expect(await overlap("large", "large")).to.equal(100_000);
+    db.close();
+  });
 });

@@ -95,6 +95,11 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
       return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(segmentOf);
     },
 
+    async segmentIds(after, limit) {
+      const page = segments.find({ _id: { $gt: after ?? "" } }, { projection: { _id: 1 } });
+      return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(({ _id }) => _id);
+    },
+
     deleteSegment: (id) =>
       transact(async (session) => {
         if ((await experiences.findOne({ $or: [{ audience: id }, { goal: id }] }, { session })) !== null)

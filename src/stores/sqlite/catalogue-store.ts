@@ -26,6 +26,9 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   const listSegmentsOf = db.prepare(
     `SELECT id, name, "table" FROM segment WHERE id > ? AND "table" = ? ORDER BY id LIMIT ?`,
   );
+  const listSegmentIds = db.prepare(
+    "SELECT json_group_array(id) AS ids FROM (SELECT id FROM segment WHERE id > ? ORDER BY id LIMIT ?)",
+  );
   const dropSegment = db.prepare("DELETE FROM segment WHERE id = ?");
   const naming = db.prepare("SELECT 1 FROM experience WHERE audience = ?1 OR goal = ?1 LIMIT 1");
   const noteRemoved = db.prepare("INSERT INTO segment_removed VALUES (?) ON CONFLICT DO NOTHING");
@@ -66,6 +69,11 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
     async segments(after = "", limit, table) {
       const rows = table === undefined ? listSegments.all(after, limit) : listSegmentsOf.all(after, table, limit);
       return (rows as unknown as Segment[]).map((row) => ({ ...row }));
+    },
+
+    async segmentIds(after = "", limit) {
+      const { ids } = listSegmentIds.get(after, limit) as { ids: string };
+      return JSON.parse(ids) as string[];
     },
 
     async deleteSegment(id) {

@@ -60,6 +60,16 @@ export function inTransaction<T>(db: Database, work: () => T): T {
   }
 }
 
+/** Does work whose writes a power cut may lose, since they are repeated or mean nothing after it; they do not wait for the disk. */
+export function withoutSync<T>(db: Database, work: () => T): T {
+  db.exec("PRAGMA synchronous = NORMAL");
+  try {
+    return work();
+  } finally {
+    db.exec("PRAGMA synchronous = FULL");
+  }
+}
+
 /** Closes the file with an empty journal, so that the folder can be copied as it lies. */
 export function closeDatabase(db: Database): void {
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");

@@ -1,6 +1,6 @@
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
-import { type Database, inTransaction } from "./connection.js";
+import { type Database, inTransaction, withoutSync } from "./connection.js";
 import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { addKeys } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
@@ -192,16 +192,6 @@ function scopeCheck(entities: Database) {
       ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,
     ) &&
     [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
-}
-
-/** A write that a power cut may lose, since it is repeated; it does not wait for the disk. */
-function withoutSync<T>(db: Database, work: () => T): T {
-  db.exec("PRAGMA synchronous = NORMAL");
-  try {
-    return work();
-  } finally {
-    db.exec("PRAGMA synchronous = FULL");
-  }
 }
 
 /** Requests before one of an id, or all when it is null; without an index for the completed ones, as nearly all are. */

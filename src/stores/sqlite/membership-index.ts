@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { pacer } from "../../async/yielding.js";
 import type { EntityId, MembershipStatement, Memberships, Version } from "../../entities/entity.js";
 import type { MembershipIndex } from "../../entities/ports.js";
 import { type Database, inTransaction } from "./connection.js";
@@ -23,18 +24,13 @@ export const membershipSchema = `
 export function sqliteMembershipIndex(db: Database): MembershipIndex {
   const forgetStatements = db.prepare("DELETE FROM membership WHERE entity = ?");
   const forgetFull = db.prepare("DELETE FROM membership_full WHERE entity = ?");
-  const size = db.prepare("SELECT count(*) AS members FROM membership WHERE segment = ? AND member = 1");
-  const both = db.prepare(`SELECT count(*) AS members FROM membership a JOIN membership b ON b.entity = a.entity
-    WHERE a.segment = ? AND a.member = 1 AND b.segment = ? AND b.member = 1`);
+  const { sizes, overlap } = memberCounts(db);
   const kept = db.prepare(`SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?1))
     UNION ALL SELECT 1 FROM membership_full WHERE entity IN (SELECT value FROM json_each(?1)) LIMIT 1`);
 
   return {
-    async sizes(segments) {
-      return segments.map((segment) => (size.get(segment) as { members: number }).members);
-    },
-
-    overlap: async (a, b) => (both.get(a, b) as { members: number }).members,
+    sizes,
+    overlap,
 
     async erase(entities) {
       inTransaction(db, () => {
@@ -46,6 +42,77 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
     },
 
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
+  };
+}
+
+/** Members that one step counts, and finds among those of another segment. */
+const COUNTED_AT_ONCE = 50_000;
+const COMPARED_AT_ONCE = 10_000;
+/** Segments that one step counts, and members of each: a segment that has as many is counted by itself. */
+const SEGMENTS_AT_ONCE = 100;
+const FEW_MEMBERS = COUNTED_AT_ONCE / SEGMENTS_AT_ONCE;
+/** Other requests run whenever steps have taken so long. */
+const PACE_MS = 10;
+
+/** Counting members, in steps of a few ms however many there are. */
+function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> {
+  // In: segments as a JSON array. Out: for each, in that order, how many members it has, up to FEW_MEMBERS.
+  const few = db.prepare(`SELECT (SELECT count(*) FROM
+    (SELECT 1 FROM membership WHERE segment = asked.value AND member = 1 LIMIT ${FEW_MEMBERS})) AS members
+    FROM json_each(?) AS asked ORDER BY asked.key`);
+  // In: a segment, and the entity after which to begin. Out: how many members come next, and the last of them.
+  const some = db.prepare(`SELECT count(*) AS members, max(entity) AS last FROM
+    (SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ? ORDER BY entity LIMIT ${COUNTED_AT_ONCE})`);
+  // The same, and how many of them are members of the other segment too.
+  const both = db.prepare(`SELECT count(*) AS members, max(a.entity) AS last, count(b.entity) AS shared FROM
+    (SELECT entity FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?3 ORDER BY entity LIMIT ${COMPARED_AT_ONCE}) a
+    LEFT JOIN membership b ON b.entity = a.entity AND b.segment = ?2 AND b.member = 1`);
+
+  async function sizeOf(segment: string, pace: () => Promise<void> | undefined): Promise<number> {
+    let size = 0;
+    for (let after = ""; ; ) {
+      await pace();
+      const { members, last } = some.get(segment, after) as { members: number; last: string | null };
+      size += members;
+      if (last === null || members < COUNTED_AT_ONCE) return size;
+      after = last;
+    }
+  }
+
+  async function sizes(segments: readonly string[]): Promise<number[]> {
+    const pace = pacer(PACE_MS);
+    const counted: number[] = [];
+    for (let from = 0; from < segments.length; from += SEGMENTS_AT_ONCE) {
+      await pace();
+      const part = segments.slice(from, from + SEGMENTS_AT_ONCE);
+      const found = few.all(JSON.stringify(part)) as { members: number }[];
+      for (const [i, { members }] of found.entries()) {
+        counted.push(members < FEW_MEMBERS ? members : await sizeOf(part[i] as string, pace));
+      }
+    }
+    return counted;
+  }
+
+  return {
+    sizes,
+
+    async overlap(a, b) {
+      const [ofA = 0, ofB = 0] = await sizes([a, b]);
+      const [fewer, more] = ofA < ofB ? [a, b] : [b, a];
+      const pace = pacer(PACE_MS);
+      let overlap = 0;
+      for (let after = ""; ; ) {
+        await pace();
+        const { members, last, shared } = both.get(fewer, more, after) as {
+          members: number;
+          last: string | null;
+          shared: number;
+        };
+        overlap += shared;
+        if (last === null || members < COMPARED_AT_ONCE) return overlap;
+        after = last;
+      }
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { CountedStream, Lease, SlotCount, SlotCounts } from "../../metrics/ports.js";
-import { type Database, inTransaction } from "./connection.js";
+import { type Database, inTransaction, withoutSync } from "./connection.js";
 
 /** What the history counted for each stream and slot, and what of it was last saved; never saved: NULL. */
 export const slotCountSchema = `
@@ -44,7 +44,7 @@ export const leaseSchema = `
     name TEXT PRIMARY KEY, owner TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL
   ) WITHOUT ROWID`;
 
-/** Leases in `entities.db`. */
+/** Leases in `entities.db`, which one process has at a time: after a power cut there is none that could have held one. */
 export function sqliteLease(db: Database): Lease {
   const find = db.prepare("SELECT owner FROM lease WHERE name = ?");
   const take = db.prepare(
@@ -53,9 +53,11 @@ export function sqliteLease(db: Database): Lease {
      WHERE owner = excluded.owner OR until <= excluded.since OR since > excluded.since`,
   );
   return async (name, owner, now, until) =>
-    inTransaction(db, () => {
-      const last = find.get(name) as { owner: string } | undefined;
-      if (take.run(name, owner, now, until).changes === 0) return "refused";
-      return last?.owner === owner ? "renewed" : "taken";
-    });
+    withoutSync(db, () =>
+      inTransaction(db, () => {
+        const last = find.get(name) as { owner: string } | undefined;
+        if (take.run(name, owner, now, until).changes === 0) return "refused";
+        return last?.owner === owner ? "renewed" : "taken";
+      }),
+    );
 }
