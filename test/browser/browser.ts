@@ -91,10 +91,14 @@ export function sideways(page: Page): Promise<number> {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Serious and critical findings of axe, a line for each. The page has to be opened with `bypassCSP`. */
-export async function axeFindings(page: Page): Promise<string[]> {
+/**
+ * Serious and critical findings of axe, a line for each; of one part of the page and one rule where they are named. The page has to be opened
+ * with `bypassCSP`.
+ */
+export async function axeFindings(page: Page, part = "html", rule?: string): Promise<string[]> {
   await page.evaluate(axeSource);
-  return page.evaluate(`axe.run(document).then(({ violations }) => violations
+  const options = rule === undefined ? {} : { runOnly: [rule] };
+  return page.evaluate(`axe.run(${JSON.stringify(part)}, ${JSON.stringify(options)}).then(({ violations }) => violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => id + ": " + nodes.map(({ target }) => target.join(" ")).join(", ")))`);
 }

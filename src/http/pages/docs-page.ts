@@ -35,7 +35,7 @@ body { max-width: none; margin: 0; padding: 0; }
   .swagger-ui .parameters .parameters-col_description input, .swagger-ui .parameters select { max-width: none; width: 100%; }
 }
 html.dark-mode .swagger-ui .header-col, html.dark-mode .swagger-ui .examples-select__section-label { color: #e4e6e6; }
-html.dark-mode .swagger-ui .parameter__deprecated, html.dark-mode .swagger-ui .btn.cancel { color: #ff9a9a; }
+html.dark-mode .swagger-ui .parameter__deprecated, html.dark-mode .swagger-ui .opblock .opblock-section-header .try-out__btn.cancel { color: #ff9a9a; }
 `;
 
 /** Runs in the browser. The key is kept for as long as the tab, and goes to our own origin only. */
