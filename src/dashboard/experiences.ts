@@ -37,14 +37,11 @@ export async function load(asked: Asked): Promise<Shown> {
     return series.drawn.filter(({ name }) => names.has(name));
   };
   const rows = found.map((one) => {
-    const [last, by, line] = trend(drawnOf(series, nameOf(rateOf(one))));
-    const link = linkTo(asked, "experiences", nameOf(rateOf(one)), one.name);
-    return [link, `${one.audience} → ${one.goal}`, one.group ?? "–", last, by, line];
+    const name = nameOf(rateOf(one));
+    const link = linkTo(asked, "experiences", name, one.name);
+    return [link, `${one.audience} → ${one.goal}`, one.group ?? "–", ...trend(drawnOf(series, name))];
   });
-  const groupRows = groups.map((id) => {
-    const [last, by, line] = trend(drawnOf(series, `experiencegroup.${id}.conversionrate`));
-    return [id, last, by, line];
-  });
+  const groupRows = groups.map((id) => [id, ...trend(drawnOf(series, `experiencegroup.${id}.conversionrate`))]);
   return {
     content: [
       card("Conversion", chart("Conversion", of("conversionrate"), series.refused)),

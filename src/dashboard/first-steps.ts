@@ -1,13 +1,11 @@
-import { el } from "./dom.js";
+import { card, el } from "./dom.js";
 
 /** Three steps for a service that holds nothing yet. */
 export function firstSteps(): HTMLElement {
   const send = `curl ${new URL(".", location.href).href}collect/json/web -H "Authorization: $KEY" -H 'Content-Type: application/json' -d '{"_uid":"u-1","segments":["newsletter"]}'`;
   const nextHour = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000).toISOString().slice(11, 16);
-  return el(
-    "section",
-    { class: "card" },
-    el("h2", {}, "Nothing is here yet"),
+  return card(
+    "Nothing is here yet",
     el(
       "ol",
       {},

@@ -50,6 +50,10 @@ export function change(now: number | undefined, before: number | undefined, unit
   return `${sign}${whole.format(Math.abs(Math.round(by * 10) / 10))}${unit === "%" ? " pp" : ""}`;
 }
 
+/** How an amount compares with the one before: `+4 %`; an en dash where there was none. */
+export const against = (now: number, before: number) =>
+  before === 0 ? "–" : change(now / before, 1, "%").replace("pp", "%");
+
 /** How long ago, or how long it takes: `34 s`, `5 min`, `3 h`, `2 d`. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));

@@ -1,7 +1,7 @@
 import type { Experience, SegmentSize, Stream } from "../client/client.js";
-import { addressText } from "./address.js";
+import { addressText, nameOf } from "./address.js";
 import { changeOf, sparkline } from "./chart.js";
-import { link } from "./dom.js";
+import { link, table } from "./dom.js";
 import { type Drawn, type Fetched, finished, take, type Wanted } from "./fetch-series.js";
 import { amount } from "./format.js";
 import type { Asked } from "./view.js";
@@ -50,6 +50,16 @@ export function linkTo(
 ) {
   const change = { view, series: [name] } as const;
   return link(addressText({ ...address, ...change }), () => go(change), {}, label);
+}
+
+/** Segments, each with its size now, its change and its trend. */
+export function segmentTable(asked: Asked, segments: readonly SegmentSize[], series: Fetched): HTMLElement {
+  const rows = segments.map((segment) => {
+    const name = nameOf(sizeOf(segment));
+    const [, by, line] = trend(drawnOf(series, name));
+    return [linkTo(asked, "segments", name, segment.name), amount(segment.size, "people"), by, line];
+  });
+  return table("Segments", ["Segment", "Now", asked.address.range, "Trend"], rows);
 }
 
 /** What stands beside a name in a table: the newest complete value, its change, its trend. */

@@ -97,10 +97,10 @@ function drawBar(): void {
   if (focused) bar.querySelector<HTMLElement>(`[data-is="${focused}"]`)?.focus();
 }
 
-function go(change: Partial<Address>, replace = false): void {
+function go(change: Partial<Address>): void {
   const other = change.view !== undefined && change.view !== address.view;
   address = { ...address, ...change };
-  history[replace ? "replaceState" : "pushState"](null, "", addressText(address));
+  history.pushState(null, "", addressText(address));
   if (other) forgetShown();
   again();
 }

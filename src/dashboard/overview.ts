@@ -4,9 +4,9 @@ import { chart } from "./chart.js";
 import { card, el, table } from "./dom.js";
 import { type Fetched, fetchGroups, isForbidden, take } from "./fetch-series.js";
 import { firstSteps } from "./first-steps.js";
-import { amount, change } from "./format.js";
+import { against, amount } from "./format.js";
 import { dayAndDayBefore, lastDays } from "./last-days.js";
-import { drawnOf, largest, linkTo, rateOf, sizeOf, trend, volumeOf } from "./lists.js";
+import { drawnOf, largest, linkTo, rateOf, segmentTable, sizeOf, trend, volumeOf } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
 
 const ROWS = 8;
@@ -44,7 +44,7 @@ export async function load(asked: Asked): Promise<Shown> {
   const figures = el(
     "div",
     { class: "figures" },
-    figure("Messages, last 24 h", amount(day, "messages"), against(days)),
+    figure("Messages, last 24 h", amount(day, "messages"), againstDayBefore(days)),
     figure(
       "Segments",
       segments.items === undefined ? "🔒" : String(segments.items.length),
@@ -58,15 +58,9 @@ export async function load(asked: Asked): Promise<Shown> {
       ready.ready && !ready.degraded,
     ),
   );
-  const rows = shownSegments.map((segment) => {
-    const name = nameOf(sizeOf(segment));
-    const [, by, line] = trend(drawnOf(series, name));
-    return [linkTo(asked, "segments", name, segment.name), amount(segment.size, "people"), by, line];
-  });
   const offers = offered.map((one) => {
     const name = nameOf(rateOf(one));
-    const [last, by, line] = trend(drawnOf(series, name));
-    return [linkTo(asked, "experiences", name, one.name), last, by, line];
+    return [linkTo(asked, "experiences", name, one.name), ...trend(drawnOf(series, name))];
   });
   return {
     content: [
@@ -75,7 +69,7 @@ export async function load(asked: Asked): Promise<Shown> {
       el(
         "div",
         { class: "halves" },
-        card("Segments", segments.refusal ?? table("Segments", ["Segment", "Now", address.range, "Trend"], rows)),
+        card("Segments", segments.refusal ?? segmentTable(asked, shownSegments, series)),
         card(
           "Experiences",
           experiences.refusal ?? table("Experiences", ["Experience", "Conversion", address.range, "Trend"], offers),
@@ -129,9 +123,7 @@ function storeWords(stores: Readiness["stores"]): string {
 }
 
 /** How the last day compares with the day before it. */
-function against(days: readonly [number, number] | undefined): string {
+function againstDayBefore(days: readonly [number, number] | undefined): string {
   const [newest, older] = days ?? [0, 0];
-  return older === 0
-    ? "saved when each hour ends"
-    : `${change(newest / older, 1, "%").replace(" pp", " %")} against the day before`;
+  return older === 0 ? "saved when each hour ends" : `${against(newest, older)} against the day before`;
 }

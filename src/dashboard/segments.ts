@@ -1,10 +1,9 @@
 import { nameOf } from "./address.js";
 import { chart } from "./chart.js";
-import { card, el, table } from "./dom.js";
+import { card, el } from "./dom.js";
 import { fetchSeries, take } from "./fetch-series.js";
 import { firstSteps } from "./first-steps.js";
-import { amount } from "./format.js";
-import { drawnOf, largest, linkTo, sizeOf, trend } from "./lists.js";
+import { largest, segmentTable, sizeOf } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
 
 /** How large now, since when? One of them: its trend, and the experiences that use it. */
@@ -17,11 +16,6 @@ export async function load(asked: Asked): Promise<Shown> {
   const chosen = found.filter((segment) => address.series.includes(nameOf(sizeOf(segment))));
   const drawn = chosen.length > 0 ? chosen : found.slice(0, 5);
   const names = new Set(drawn.map((segment) => nameOf(sizeOf(segment))));
-  const rows = found.map((segment) => {
-    const name = nameOf(sizeOf(segment));
-    const [, by, line] = trend(drawnOf(series, name));
-    return [linkTo(asked, "segments", name, segment.name), amount(segment.size, "people"), by, line];
-  });
   return {
     content: [
       card(
@@ -36,7 +30,7 @@ export async function load(asked: Asked): Promise<Shown> {
           chosen.map(({ id }) => id),
         )),
       ),
-      card("All segments", table("Segments", ["Segment", "Now", address.range, "Trend"], rows)),
+      card("All segments", segmentTable(asked, found, series)),
     ],
     nextAt: series.nextSaveAt ?? now + 60_000,
   };

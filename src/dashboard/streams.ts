@@ -4,7 +4,7 @@ import { chart } from "./chart.js";
 import { card, table } from "./dom.js";
 import { type Fetched, fetchGroups, finished, take } from "./fetch-series.js";
 import { firstSteps } from "./first-steps.js";
-import { age, amount, change, fullTime, msOf } from "./format.js";
+import { against, age, amount, fullTime, msOf } from "./format.js";
 import { dayAndDayBefore, lastDays } from "./last-days.js";
 import { drawnOf, linkTo, MOST, trend, volumeOf } from "./lists.js";
 import type { Asked, Shown } from "./view.js";
@@ -39,7 +39,7 @@ export async function load(asked: Asked): Promise<Shown> {
       own
         .find((one) => one.earlier === earlier)
         ?.points.reduce((total, { ts, value }) => total + (ts < until ? value : 0), 0) ?? 0;
-    return sum(true) === 0 ? "–" : `${change(sum(false) / sum(true), 1, "%").replace(" pp", " %")}`;
+    return against(sum(false), sum(true));
   };
   const rows = found.map((one) => {
     const [, , line] = trend(drawnOf(series, nameOf(volumeOf(one))));

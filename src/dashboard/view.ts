@@ -10,8 +10,8 @@ export interface Asked {
   readonly now: number;
   /** Ends what is asked for when it is no longer wanted. */
   readonly signal: AbortSignal;
-  /** Shows another address; without `replace` the back button leads here again. */
-  go(change: Partial<Address>, replace?: boolean): void;
+  /** Shows another address; the back button leads here again. */
+  go(change: Partial<Address>): void;
   /** Asks again for what is shown. */
   again(): void;
 }
