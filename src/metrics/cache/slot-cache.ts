@@ -113,8 +113,13 @@ export class SlotCache {
 
   /** A copy that holds on to nothing else. */
   #compact(slots: Float64Array): Float64Array {
-    return slots.every(Number.isNaN) ? this.#empty : slots.slice();
+    return isEmpty(slots) ? this.#empty : slots.slice();
   }
+}
+
+function isEmpty(slots: Float64Array): boolean {
+  for (const slot of slots) if (!Number.isNaN(slot)) return false;
+  return true;
 }
 
 /**
