@@ -93,6 +93,30 @@ export function metricLine(
   };
 }
 
+/**
+ * A metric line of the usual form: one blank, `value=` and a number, one blank, a timestamp. `head` is what stands before the first
+ * blank. Undefined for any other line, good or bad: `parseLine` and `metricLine` read that, and they read this one the same.
+ */
+export function usualLine(
+  text: string,
+  precision: Precision,
+): { readonly head: string; readonly value: number; readonly ms: number } | undefined {
+  const blank = text.indexOf(" ");
+  const second = text.indexOf(" ", blank + 1);
+  if (blank <= 0 || second < 0 || !text.startsWith(VALUE, blank + 1)) return undefined;
+  const written = text.slice(blank + 1 + VALUE.length, second);
+  const value = SHORT_INTEGER.test(written) ? Number.parseInt(written, 10) : decimal(written);
+  const timestamp = text.slice(second + 1);
+  if (value === undefined || !Number.isFinite(value) || !TIMESTAMP.test(timestamp)) return undefined;
+  return { head: text.slice(0, blank), value, ms: toMs(timestamp, DIGITS_BELOW_MS[precision]) };
+}
+
+const VALUE = "value=";
+/** A double holds it, and so does an integer of 64 bits. `-0` is left to `decimal`. */
+const SHORT_INTEGER = /^(?:\d{1,15}|-[1-9]\d{0,14})i?$/;
+/** Of 64 bits for certain. */
+const TIMESTAMP = /^(?:\d{1,18}|[1-8]\d{18})$/;
+
 /** By its digits, as a double cannot hold nanoseconds: a point just before the end of a slot must not move into the next. */
 function toMs(timestamp: string, digits: number): number {
   if (digits <= 0) return Number(timestamp) * 10 ** -digits;

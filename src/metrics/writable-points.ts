@@ -12,11 +12,23 @@ export interface SeriesIssue {
 /** The series that the names of writes name: one object each, however often it is named. */
 export class WritableSeries {
   readonly #known = new Map<unknown, Map<unknown, Map<unknown, Series>>>();
+  readonly #byText = new Map<string, Series>();
   #size = 0;
 
-  /** How many series it has met. */
+  /** How many series, and texts that name one, it has met. */
   get size(): number {
-    return this.#size;
+    return this.#size + this.#byText.size;
+  }
+
+  /** The series that a text names, as `name` said. */
+  named(text: string): Series | undefined {
+    return this.#byText.get(text);
+  }
+
+  /** Keeps which series a text names, such as the part of a line that does so. */
+  name(text: string, series: Series): void {
+    // A copy: a text that was cut out of a request body would keep all of it in memory.
+    this.#byText.set(Buffer.from(text).toString(), series);
   }
 
   /** The series of these names, which may be anything that a caller sent, or what is wrong with them. */

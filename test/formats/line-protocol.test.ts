@@ -1,6 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { type LinePoint, metricLine, parseLine, writeNumber, writeTags } from "../../src/formats/line-protocol.js";
+import {
+  type LinePoint,
+  metricLine,
+  parseLine,
+  precisions,
+  usualLine,
+  writeNumber,
+  writeTags,
+} from "../../src/formats/line-protocol.js";
 
 describe("line protocol", () => {
   const good: [line: string, tags: Record<string, string>, fields: Record<string, unknown>, timestamp?: string][] = [
@@ -145,4 +153,48 @@ describe("line protocol", () => {
       expect(metricLine(line, precision)).to.have.property("ms", 1704067200123);
     });
   }
+
+  describe("of the usual form", () => {
+    it("is read at once, to what its parts come to", () => {
+      const line = usualLine("stream,dimension_id=a,dimension_type=size value=42i 1704070799999999999", "ns");
+      expect(line).to.deep.equal({ head: "stream,dimension_id=a,dimension_type=size", value: 42, ms: 1704070799999 });
+    });
+
+    it("is never read in another way than by its parts", () => {
+      const words = ["0", "-0", "007", "42i", "-7i", "1.5", ".5e3", "1e999", "12345678901234567", "9007199254740993i"];
+      const value = fc.constantFrom(...words, "-0i", "nan", "3u", "t", '"x y"', "", "1,other=2", "+1", "1_0");
+      const time = fc.constantFrom(
+        "0",
+        "000123",
+        "1704067200123456789",
+        "170406720012345678",
+        "9223372036854775808",
+        "8999999999999999999",
+        "-5",
+        "",
+        "1.5",
+        "17 ",
+      );
+      const head = fc.constantFrom("stream", "stream,dimension_id=a", "a\\ b", "a\\ value=1", ",", "", "m,a=b,a=b");
+      const name = fc.constantFrom("value=", "value=", "value =", "other=", " value=");
+      const line = fc
+        .tuple(head, name, value, time)
+        .map(([head, name, value, time]) => `${head} ${name}${value} ${time}`);
+      fc.assert(
+        fc.property(line, fc.constantFrom(...precisions), (text, precision) => {
+          const usual = usualLine(text, precision);
+          if (usual === undefined) return;
+          expect(text.startsWith(`${usual.head} value=`), text).to.equal(true);
+          const point = parseLine(text);
+          // What is wrong with the head is found when it is read for the first time.
+          if ("issue" in point) return;
+          const whole = metricLine(point, precision);
+          if (usual.head.includes("\\")) return;
+          expect(whole, text).to.include({ ms: usual.ms, dimension: point.measurement });
+          expect(Object.is((whole as { value: number }).value, usual.value), text).to.equal(true);
+        }),
+        { numRuns: 5_000 },
+      );
+    });
+  });
 });

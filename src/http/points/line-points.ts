@@ -1,5 +1,6 @@
 import type { ValidationIssue } from "../../errors.js";
-import { metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
+import { metricLine, type Precision, parseLine, usualLine } from "../../formats/line-protocol.js";
+import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, isSeries } from "../../metrics/writable-points.js";
 import { mediaType } from "../body.js";
 import type { ApiContext } from "../route.js";
@@ -48,17 +49,36 @@ const partNames: Readonly<Record<string, string>> = {
 };
 
 /** Takes one line, or returns what is wrong with it. */
-function takeLine(text: string, { now, precision }: LineTimes, reader: PointReader): ValidationIssue | undefined {
+function takeLine(text: string, times: LineTimes, reader: PointReader): ValidationIssue | undefined {
+  const usual = usualLine(text, times.precision);
+  if (usual !== undefined) {
+    const known = reader.series.named(usual.head);
+    if (known !== undefined && isInWindow(usual.ms, known.dimension.slotMs, reader.window)) {
+      reader.fold.add(known, usual.ms, usual.value);
+      return undefined;
+    }
+  }
+  const { issue, series } = takeAnyLine(text, times, reader);
+  // An escaped blank is no end of a head.
+  if (series !== undefined && usual !== undefined && !usual.head.includes("\\")) reader.series.name(usual.head, series);
+  return issue;
+}
+
+function takeAnyLine(
+  text: string,
+  { now, precision }: LineTimes,
+  reader: PointReader,
+): { readonly series?: Series; readonly issue?: ValidationIssue } {
   const parsed = parseLine(text);
-  if ("issue" in parsed) return { code: "not_line_protocol", path: "", message: parsed.issue };
+  if ("issue" in parsed) return { issue: { code: "not_line_protocol", path: "", message: parsed.issue } };
   const line = metricLine(parsed, precision);
-  if ("issue" in line) return { code: line.code, path: "", message: line.issue };
+  if ("issue" in line) return { issue: { code: line.code, path: "", message: line.issue } };
   const series = reader.series.find(line.dimension, line.dimension_id, line.dimension_type);
-  if (!isSeries(series)) return { code: series.code, path: `.${series.field}`, message: series.message };
+  if (!isSeries(series)) return { issue: { code: series.code, path: `.${series.field}`, message: series.message } };
   const ms = line.ms ?? now;
   if (!isInWindow(ms, series.dimension.slotMs, reader.window)) {
-    return { path: ".timestamp", ...instantIssue(ms, reader.window) };
+    return { issue: { path: ".timestamp", ...instantIssue(ms, reader.window) } };
   }
   reader.fold.add(series, ms, line.value);
-  return undefined;
+  return { series };
 }
