@@ -242,6 +242,16 @@ describe("settings", () => {
     }
   });
 
+  it("refuse a file in which a group of settings is something else, and name the group", () => {
+    for (const group of ["http", "limits"]) {
+      for (const value of [null, [], 1]) {
+        expect(refusal({ CONFIG: fileWith({ [group]: value }) })).to.equal(
+          `The settings are wrong: ${group} must be object`,
+        );
+      }
+    }
+  });
+
   it("never show a secret that is wrong", () => {
     for (const environment of [
       { PEPPER: "hush-hush" },

@@ -49,6 +49,8 @@ describe("the key command", () => {
     ["no scopes", ["create"], 2],
     ["an unknown scope", ["create", "--scopes", "metric:read,everything"], 2],
     ["no id", ["revoke"], 2],
+    ["an id to list", ["list", "abc"], 2],
+    ["a name with a line break", ["create", "--scopes", "admin", "--name", "a\nb"], 2],
     ["an unknown id", ["revoke", "nobody"], 1],
   ];
   for (const [name, args, code] of wrong) {

@@ -166,4 +166,12 @@ describe("routes and scopes", () => {
     const answer = await rawRequest(service.port, "GET http://a/health?x=1 HTTP/1.1\r\nHost: a\r\n\r\n");
     expect(answer.status).to.equal(200);
   });
+
+  for (const target of ["*", "http://a", "http://?x", "ftp://a/health"]) {
+    it(`are 400 when the request target is ${target}`, async () => {
+      const answer = await rawRequest(service.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      expect(answer.status).to.equal(400);
+      expect(answer.body?.errors).to.have.nested.property("[0].code", "bad_target");
+    });
+  }
 });

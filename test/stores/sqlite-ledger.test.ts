@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { expect } from "chai";
+import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { entityKeysContract } from "../contracts/entity-keys.contract.js";
 import { erasureWatermarkContract } from "../contracts/erasure-watermark.contract.js";
 import { ledgerContract } from "../contracts/ledger.contract.js";
@@ -41,4 +44,27 @@ wakeUpContract("sqlite", async () => {
       await close();
     },
   };
+});
+
+describe("the entity keys in ledger.db", () => {
+  it("do not count as destroyed while another process reads the ledger, as its journal cannot be emptied; then they do", async () => {
+    const { stores, dir, close } = await temporaryStores();
+    const id = "ab".repeat(16);
+    const key = new Uint8Array(32).fill(0xc7);
+    await stores.entities.commit(commitOf([], { keys: new Map([[id, key]]) }));
+    const reader = new DatabaseSync(join(dir, "ledger.db"));
+    try {
+      reader.exec("BEGIN");
+      reader.prepare("SELECT count(*) FROM entity_key").get();
+      const error = await stores.entityKeys.destroy([id]).catch((reason: unknown) => reason);
+      expect(error).to.have.property("message", "The journal of the ledger could not be emptied yet");
+      reader.exec("COMMIT");
+      await stores.entityKeys.destroy([id]);
+      expect(await stores.entityKeys.destroyed([id])).to.deep.equal(new Set([id]));
+      expect(findBytes(dir, [key])).to.deep.equal([]);
+    } finally {
+      reader.close();
+      await close();
+    }
+  });
 });

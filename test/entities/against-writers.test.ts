@@ -1,0 +1,32 @@
+import { expect } from "chai";
+import { againstWriters } from "../../src/entities/against-writers.js";
+
+describe("work on profiles that other writers change meanwhile", () => {
+  it("is repeated until nothing has changed in between, and no further", async () => {
+    const outcomes = [undefined, undefined, "done", "too often"];
+    let attempts = 0;
+    expect(await againstWriters(async () => outcomes[attempts++])).to.equal("done");
+    expect(attempts).to.equal(3);
+  });
+
+  it("is given up as unavailable, to be tried later, when other writers never stop", async () => {
+    let attempts = 0;
+    const error = await againstWriters(async () => {
+      attempts += 1;
+      return undefined;
+    }).catch((reason: unknown) => reason);
+    expect(error).to.include({ kind: "unavailable", retryAfter: 1 });
+    expect(attempts).to.equal(30);
+  });
+
+  it("is not repeated when it fails", async () => {
+    let attempts = 0;
+    const failed = new Error("the store is gone");
+    const error = await againstWriters(async () => {
+      attempts += 1;
+      throw failed;
+    }).catch((reason: unknown) => reason);
+    expect(error).to.equal(failed);
+    expect(attempts).to.equal(1);
+  });
+});
