@@ -17,42 +17,14 @@ import { pageStyle } from "./page-style.js";
 /** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
 export function pageRoutes(): readonly Route[] {
   return [
-    route({
-      method: "GET",
-      path: "/",
-      scopes: "keyless",
-      docs: { id: "showHomePage", tag: "operations", summary: "What this is, for people", description: "A page." },
-      responses: { 200: html },
-      handler({ ctx }) {
-        answerPage(ctx, homePage, forHome);
-      },
-    }),
-    route({
-      method: "GET",
-      path: "/docs",
-      scopes: "keyless",
-      docs: { id: "showDocsPage", tag: "operations", summary: "Every route, for people", description: "A page." },
-      responses: { 200: html },
-      handler({ ctx }) {
-        answerPage(ctx, docsPage, forDocs);
-      },
-    }),
-    route({
-      method: "GET",
-      path: "/dashboard",
-      scopes: "keyless",
-      queryOfPage: true,
-      docs: {
-        id: "showDashboard",
-        tag: "operations",
-        summary: "What there is to see, for people",
-        description: "A page.",
-      },
-      responses: { 200: html },
-      handler({ ctx }) {
-        answerPage(ctx, dashboardPage, forDashboard);
-      },
-    }),
+    page("/", { id: "showHomePage", summary: "What this is, for people" }, homePage, forHome),
+    page("/docs", { id: "showDocsPage", summary: "Every route, for people" }, docsPage, forDocs),
+    page(
+      "/dashboard",
+      { id: "showDashboard", summary: "What there is to see, for people", queryOfPage: true },
+      dashboardPage,
+      forDashboard,
+    ),
     route({
       method: "GET",
       path: "/dashboard/:folder/:file",
@@ -101,11 +73,31 @@ const html = done({ "text/html": Type.String() });
 
 type Protection = ReturnType<typeof helmet>;
 
-function answerPage(ctx: ApiContext, html: string, protect: Protection): void {
-  protect(ctx.req, ctx.res, () => {});
-  ctx.set({ "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache" });
-  ctx.status = 200;
-  ctx.body = html;
+/** A route that answers with a page as it stands here; `queryOfPage` as in `Route`. */
+function page(
+  path: string,
+  {
+    id,
+    summary,
+    queryOfPage = false,
+  }: { readonly id: string; readonly summary: string; readonly queryOfPage?: boolean },
+  text: string,
+  protect: Protection,
+): Route {
+  return route({
+    method: "GET",
+    path,
+    scopes: "keyless",
+    queryOfPage,
+    docs: { id, summary, tag: "operations", description: "A page." },
+    responses: { 200: html },
+    handler({ ctx }) {
+      protect(ctx.req, ctx.res, () => {});
+      ctx.set({ "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache" });
+      ctx.status = 200;
+      ctx.body = text;
+    },
+  });
 }
 
 type Files = ReadonlyMap<string, () => Promise<KeptBody>>;
