@@ -105,6 +105,7 @@ describe("the dashboard's view of erasures", function () {
       await page.getByLabel("Request id").fill(ids.requestId);
       await page.keyboard.press("Enter");
       const place = page.getByRole("row", { name: "membership-index" });
+      await place.waitFor();
       expect(await place.locator("td").allInnerTexts()).to.deep.equal(["not kept", "not kept"]);
       await page.context().close();
     } finally {
