@@ -80,11 +80,18 @@ function answerError(ctx: ApiContext, error: unknown, { log, serviceErrorOf }: A
   const { requestId, route } = ctx.state;
   const known = error instanceof ServiceError ? error : (serviceErrorOf(error) ?? error);
   const { status, headers, body } = errorResponse(known, route);
-  if (status >= 500) log.error({ requestId, route: route?.path, status, ...describeError(error) }, "a request failed");
+  if (status >= 500 && !isRefusal(known)) {
+    log.error({ requestId, route: route?.path, status, ...describeError(error) }, "a request failed");
+  }
   for (const name of OF_SUCCESS) ctx.remove(name);
   ctx.status = status;
   ctx.set(headers);
   ctx.body = body;
+}
+
+/** What the service itself refuses for its load, with a time to come back. `/metrics` counts it: a line for each would make overload worse. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && error.retryAfter !== undefined && error.cause === undefined;
 }
 
 /** An error that comes when Koa is already sending: the error answer if nothing is out yet, else the connection ends. */

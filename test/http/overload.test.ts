@@ -1,5 +1,6 @@
 import { Agent, request } from "node:http";
 import { expect } from "chai";
+import { openLog } from "../../src/log.js";
 import { startService, type TestService } from "../support/service.js";
 
 const CALLERS = 200;
@@ -8,8 +9,12 @@ const body = JSON.stringify({ dimension: "segment", dimension_id: "a", dimension
 
 describe("P14: overload", () => {
   let service: TestService;
+  const errors: unknown[] = [];
   before(async () => {
-    service = await startService({ limits: { requests: 8, requests_per_key: 8 } });
+    const log = openLog("silent");
+    log.error = (...line: unknown[]) => void errors.push(line);
+    // Fewer places than a key has, so that they are what is refused: 503.
+    service = await startService({ limits: { requests: 8, requests_per_key: 12 } }, { log });
   });
   after(() => service.stop());
 
@@ -62,6 +67,8 @@ describe("P14: overload", () => {
     expect(strange.slice(0, 3)).to.deep.equal([]);
     expect(counts.served).to.be.above(50);
     expect(counts.shed).to.be.above(50);
+    // A line in the log for each would be one more load.
+    expect(errors.slice(0, 3)).to.deep.equal([]);
     const after = await service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) });
     expect(after.status).to.equal(200);
   });
