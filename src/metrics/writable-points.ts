@@ -9,24 +9,30 @@ export interface SeriesIssue {
   readonly message: string;
 }
 
+/** Texts that name a series: their length, and how many are kept. */
+const LONGEST_TEXT = 300;
+const MOST_TEXTS = 250_000;
+
 /** The series that the names of writes name: one object each, however often it is named. */
 export class WritableSeries {
   readonly #known = new Map<unknown, Map<unknown, Map<unknown, Series>>>();
   readonly #byText = new Map<string, Series>();
   #size = 0;
 
-  /** How many series, and texts that name one, it has met. */
+  /** How many series it has met. */
   get size(): number {
-    return this.#size + this.#byText.size;
+    return this.#size;
   }
 
-  /** The series that a text names, as `name` said. */
+  /** The series that a text names, as `name` said lately. */
   named(text: string): Series | undefined {
     return this.#byText.get(text);
   }
 
-  /** Keeps which series a text names, such as the part of a line that does so. */
+  /** Keeps which series a text names, such as the part of a line that does so: of short texts, and a bounded number of them. */
   name(text: string, series: Series): void {
+    if (text.length > LONGEST_TEXT) return;
+    if (this.#byText.size >= MOST_TEXTS) this.#byText.clear();
     // A copy: a text that was cut out of a request body would keep all of it in memory.
     this.#byText.set(Buffer.from(text).toString(), series);
   }

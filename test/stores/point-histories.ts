@@ -145,7 +145,7 @@ export class PointHistory {
     const die = (name: string) => {
       if (name === this.#death) throw new Death(name);
     };
-    return [db, sqliteSeriesStore(db, die)];
+    return [db, sqliteSeriesStore(db, { failpoint: die })];
   }
 
   #lay(plane: Plane, { series, slot, values }: Stretch): void {

@@ -36,7 +36,7 @@ describe("the journal of the embedded series store", () => {
       const fail = (name: string) => {
         if (failing && name === "journal-folded-some") throw new Error("the chunks cannot be written");
       };
-      store = sqliteSeriesStore(db, fail, FOLD_BYTES);
+      store = sqliteSeriesStore(db, { failpoint: fail, foldBytes: FOLD_BYTES });
     });
     afterEach(async () => {
       await store.close();
@@ -79,6 +79,28 @@ describe("the journal of the embedded series store", () => {
       expect(journalBytes()).to.equal(0);
       expect(db.prepare("SELECT count(*) AS rows FROM chunk").get()).to.deep.include({ rows: 3 });
       expect(await read(5)).to.deep.equal([hours(5), hours(5), hours(5)]);
+    });
+
+    it("ends a fold while writers go on", async () => {
+      await write(0);
+      let isDone = false;
+      const folded = store.fold().then(() => (isDone = true));
+      let hour = 1;
+      while (!isDone && hour < 2_000) await write(hour++);
+      await folded;
+      expect(hour).to.be.below(2_000);
+    });
+
+    it("removes what is too old, also while it cannot be folded", async () => {
+      await write(0);
+      await store.fold();
+      await write(1);
+      failing = true;
+      await store.expire(START + 1_000 * stream.slotMs);
+      expect(db.prepare("SELECT count(*) AS rows FROM chunk").get()).to.deep.include({ rows: 0 });
+      failing = false;
+      await store.expire(START + 1_000 * stream.slotMs);
+      expect(await read(2)).to.deep.equal(Array(3).fill([Number.NaN, Number.NaN]));
     });
 
     it("refuses writers, and no readers, while it is full and cannot be folded, and goes on afterwards", async () => {

@@ -45,7 +45,7 @@ export class PointReader {
   }
 }
 
-/** Series that earlier requests named are known to later ones: so many, and those of one more request, at most. */
+/** Series that earlier requests named are known to later ones: about so many. */
 const KNOWN_SERIES = 250_000;
 
 /** Makes the reader of each request. One request has one object for each series that it names, also when it is the last that knows of it. */

@@ -70,7 +70,7 @@ export function withoutSync<T>(db: Database, work: () => T): T {
   }
 }
 
-/** Closes the file with an empty journal, so that the folder can be copied as it lies. */
+/** Closes the file with an empty write-ahead log, so that the folder can be copied as it lies. */
 export function closeDatabase(db: Database): void {
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   db.close();

@@ -58,13 +58,15 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
 }
 
 /** Opens the embedded engine for series: `metrics.db` in a folder that is kept for this process alone. */
-export async function openSqliteMetrics({ settings, failpoint }: OpenParts): Promise<MetricEngine> {
+export async function openSqliteMetrics({ settings, log, failpoint }: OpenParts): Promise<MetricEngine> {
   const { metrics } = foldersOf(settings);
   const files = new OpenFiles();
   try {
     files.lock("metrics", metrics);
     const db = files.open(metrics, metricsFile);
-    const series = sqliteSeriesStore(db, failpoint);
+    const foldFailed = (err: unknown) =>
+      log.error({ err }, "The journal of metrics.db could not be folded; it is tried again");
+    const series = sqliteSeriesStore(db, { failpoint, foldFailed });
     return {
       series,
       retentionMs: () => undefined,

@@ -1,19 +1,28 @@
 import { setImmediate } from "node:timers/promises";
-import type { Failpoint } from "../../failpoint.js";
+import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { chunkWriter } from "./chunks.js";
 import { type Database, inTransaction } from "./connection.js";
 import { type PointRecord, pointJournal } from "./point-journal.js";
 import { type UnfoldedRow, UnfoldedSlots } from "./unfolded-slots.js";
 
-/** Slots are folded when they take so much memory, or so many bytes of the journal; writers wait when it is WAIT times as much. */
+/** The journal is folded when it takes so many bytes, in the file or in memory. */
 const FOLD_BYTES = 16 * 1024 * 1024;
-const WAIT = 2;
+/** Writers wait while it takes so many times as much. */
+const MOST_FOLDS = 2;
 
 /** Slots are folded this long after the first of them was written, ms. */
 const FOLD_AFTER_MS = 60_000;
 
 /** Rows of `chunk` that are written in one transaction: other requests run in between. */
 const FOLDED_AT_ONCE = 200;
+
+export interface JournalOptions {
+  readonly failpoint?: Failpoint | undefined;
+  /** How much the journal holds before it is folded, bytes. */
+  readonly foldBytes?: number;
+  /** Is given what a fold in the background failed with. It is tried again. */
+  foldFailed?(error: unknown): void;
+}
 
 /** Records of the journal that belong together: in memory what they say, and how many bytes they take. */
 interface Generation {
@@ -35,20 +44,26 @@ export class JournaledSlots {
   readonly #db: Database;
   readonly #failpoint: Failpoint;
   readonly #foldBytes: number;
+  readonly #foldFailed: (error: unknown) => void;
   readonly #journal;
   readonly #writeChunk;
   /** What new records go to, and what is being folded. */
   #open: Generation;
   #folding: Generation | undefined;
-  #fold: Promise<void> | undefined;
+  /** The fold that is under way. */
+  #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** Reads the whole journal into memory, in a second at most. */
-  constructor(db: Database, failpoint: Failpoint, foldBytes = FOLD_BYTES) {
+  /** Reads the whole journal into memory: a second or two where it holds as much as it may. */
+  constructor(
+    db: Database,
+    { failpoint = noFailpoint, foldBytes = FOLD_BYTES, foldFailed = () => {} }: JournalOptions,
+  ) {
     this.#db = db;
     this.#failpoint = failpoint;
     this.#foldBytes = foldBytes;
+    this.#foldFailed = foldFailed;
     this.#journal = pointJournal(db);
     this.#writeChunk = chunkWriter(db);
     this.#open = emptyGeneration();
@@ -84,48 +99,56 @@ export class JournaledSlots {
 
   /** Resolves when there is room for another record. Rejects with what keeps the journal from being folded. */
   async room(): Promise<void> {
-    while (sizeOf(this.#open) + sizeOf(this.#folding) > WAIT * this.#foldBytes) await this.#foldOnce();
+    while (sizeOf(this.#open) + sizeOf(this.#folding) > MOST_FOLDS * this.#foldBytes) await this.#runFold();
   }
 
   /** Resolves when all that was appended before the call is in `chunk` and no longer in the journal. Rejects with what SQLite says. */
   async fold(): Promise<void> {
-    const { last } = this.#open;
-    while (this.#folding !== undefined || this.#open.first <= last) await this.#foldOnce();
+    const last = Math.max(this.#open.last, this.#folding?.last ?? 0);
+    while (isBegunBy(this.#folding, last) || isBegunBy(this.#open, last)) await this.#runFold();
   }
 
   /** Ends the work in the background between two transactions; what is not folded stays in the journal. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#fold?.catch(() => {});
+    await this.#running?.catch(() => {});
   }
 
+  /** Folds in the background: at once where the journal is large, otherwise when its time is over. */
   #foldLater(): void {
+    if (this.#isClosed || this.#running !== undefined) return;
     if (sizeOf(this.#open) > this.#foldBytes) this.#foldInBackground();
-    else if (this.#open.first <= this.#open.last) this.#foldInTime();
+    else if (this.#folding !== undefined || this.#open.last > 0) this.#foldInTime();
   }
 
   #foldInTime(): void {
-    if (!this.#isClosed) this.#timer ??= setTimeout(() => this.#foldInBackground(), FOLD_AFTER_MS).unref();
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#running === undefined) this.#foldInBackground();
+    }, FOLD_AFTER_MS).unref();
   }
 
-  /** When it fails everything stays as it was, and the next append, or the timer, tries again. */
   #foldInBackground(): void {
-    if (this.#isClosed || this.#fold !== undefined) return;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#foldOnce().then(
-      () => this.#foldLater(),
-      () => this.#foldInTime(),
-    );
+    this.#runFold().catch((error: unknown) => {
+      if (!this.#isClosed) this.#foldFailed(error);
+    });
   }
 
-  /** The fold that is under way, or another one. */
-  #foldOnce(): Promise<void> {
-    this.#fold ??= this.#foldGeneration().finally(() => {
-      this.#fold = undefined;
-    });
-    return this.#fold;
+  /** The fold that is under way, or another one. When it fails everything stays as it was. */
+  #runFold(): Promise<void> {
+    this.#running ??= this.#foldGeneration().then(
+      () => {
+        this.#running = undefined;
+        this.#foldLater();
+      },
+      (error: unknown) => {
+        this.#running = undefined;
+        if (!this.#isClosed) this.#foldInTime();
+        throw error;
+      },
+    );
+    return this.#running;
   }
 
   /**
@@ -143,17 +166,18 @@ export class JournaledSlots {
         for (const { row, first, slots: values } of rows) this.#writeChunk(row, values, first);
       });
       this.#failpoint("journal-folded-some");
-      await this.#letOthersRun();
+      await this.#pause();
     }
     this.#failpoint("journal-folded");
     while (this.#journal.removeSome(last)) {
       this.#failpoint("journal-removed-some");
-      await this.#letOthersRun();
+      await this.#pause();
     }
     this.#folding = undefined;
   }
 
-  async #letOthersRun(): Promise<void> {
+  /** Lets other requests run. Rejects when the store was closed meanwhile, which ends the fold. */
+  async #pause(): Promise<void> {
     await setImmediate();
     if (this.#isClosed) throw new Error("metrics.db was closed");
   }
@@ -161,6 +185,11 @@ export class JournaledSlots {
 
 function emptyGeneration(): Generation {
   return { slots: new UnfoldedSlots(), bytes: 0, first: Number.POSITIVE_INFINITY, last: 0 };
+}
+
+/** Whether there are records up to this id. */
+function isBegunBy(generation: Generation | undefined, id: number): boolean {
+  return generation !== undefined && generation.first <= id;
 }
 
 function add(generation: Generation, id: number, record: PointRecord): void {

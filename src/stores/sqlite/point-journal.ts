@@ -1,15 +1,19 @@
 import type { Plane } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { CHUNK_SLOTS, CHUNKS, PLANES, planeNumber, saidSlots } from "./chunks.js";
-import { type Database, inTransaction } from "./connection.js";
+import type { Database } from "./connection.js";
 import type { SeriesIds } from "./series-ids.js";
 
 /** Slots as they were written, a row for each commit, until they are folded into `chunk`. */
 export const journalSchema =
   "CREATE TABLE IF NOT EXISTS journal (id INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB NOT NULL)";
 
-/** Rows that are read, or removed, at once. */
+/** Rows that are read at once. */
 const ROWS_AT_ONCE = 16;
+
+/** Rows, and bytes, that are removed in one transaction, at most, unless one row has more. */
+const REMOVED_ROWS = 1_000;
+const REMOVED_BYTES = 1024 * 1024;
 
 /** The table `journal` of `metrics.db`. */
 export interface PointJournal {
@@ -27,9 +31,10 @@ export interface PointJournal {
 export function pointJournal(db: Database): PointJournal {
   const insert = db.prepare("INSERT INTO journal (record) VALUES (?)");
   const select = db.prepare(`SELECT id, record FROM journal WHERE id > ? ORDER BY id LIMIT ${ROWS_AT_ONCE}`);
-  const remove = db.prepare(
-    `DELETE FROM journal WHERE id IN (SELECT id FROM journal WHERE id <= ? ORDER BY id LIMIT ${ROWS_AT_ONCE})`,
+  const lengths = db.prepare(
+    `SELECT id, length(record) AS bytes FROM journal WHERE id <= ? ORDER BY id LIMIT ${REMOVED_ROWS}`,
   );
+  const remove = db.prepare("DELETE FROM journal WHERE id <= ?");
 
   return {
     append: (record) => Number(insert.run(record.toBytes()).lastInsertRowid),
@@ -38,7 +43,19 @@ export function pointJournal(db: Database): PointJournal {
         id: row.id,
         record: PointRecord.fromBytes(row.record),
       })),
-    removeSome: (upTo) => inTransaction(db, () => Number(remove.run(upTo).changes) > 0),
+    removeSome(upTo) {
+      const rows = lengths.all(upTo) as { id: number; bytes: number }[];
+      let last: number | undefined;
+      let bytes = 0;
+      for (const row of rows) {
+        bytes += row.bytes;
+        if (last !== undefined && bytes > REMOVED_BYTES) break;
+        last = row.id;
+      }
+      if (last === undefined) return false;
+      remove.run(last);
+      return true;
+    },
   };
 }
 
@@ -56,14 +73,15 @@ export type TakeSlots = (
   end: number,
 ) => void;
 
-/** Numbers before the values of all columns: one, and HEAD for each column. */
+/** Numbers that a record has for each column, besides its values. */
 const HEAD = 2;
 
-/** Room for the slots of one series. */
-const SLOTS = 2 ** Math.ceil(Math.log2(CHUNKS * CHUNK_SLOTS));
+/** Room for the slots of one series, and for series: a double holds both numbers. */
+const SLOTS_ROOM = 2 ** Math.ceil(Math.log2(CHUNKS * CHUNK_SLOTS));
+const SERIES_ROOM = Number.MAX_SAFE_INTEGER / SLOTS_ROOM - 1;
 
 /**
- * Columns as a row of the journal keeps them, little-endian doubles: how many columns there are; for each the series' id × SLOTS + the first
+ * Columns as a row of the journal keeps them, little-endian doubles: how many columns there are; for each the series' id × SLOTS_ROOM + the first
  * slot, and how many slots it has × PLANES + the number of the plane; then the values of all columns.
  */
 export class PointRecord {
@@ -90,7 +108,7 @@ export class PointRecord {
       if (start === end) continue;
       const { plane, column } = columns[i] as PlaneColumn;
       const { series, from, values } = column;
-      doubles[head] = ids.findOrAdd(series) * SLOTS + from / series.dimension.slotMs + start;
+      doubles[head] = placeOf(ids.findOrAdd(series), from / series.dimension.slotMs + start);
       doubles[head + 1] = (end - start) * PLANES + planeNumber[plane];
       head += HEAD;
       for (let k = start; k < end; k += 1) doubles[at++] = values[k] as number;
@@ -120,8 +138,18 @@ export class PointRecord {
       const place = doubles[head] as number;
       const length = doubles[head + 1] as number;
       const end = at + Math.floor(length / PLANES);
-      take({ series: Math.floor(place / SLOTS), plane: length % PLANES, slot: place % SLOTS }, doubles, at, end);
+      take(
+        { series: Math.floor(place / SLOTS_ROOM), plane: length % PLANES, slot: place % SLOTS_ROOM },
+        doubles,
+        at,
+        end,
+      );
       at = end;
     }
   }
+}
+
+function placeOf(series: number, slot: number): number {
+  if (series > SERIES_ROOM) throw new RangeError("metrics.db has no room for another series");
+  return series * SLOTS_ROOM + slot;
 }

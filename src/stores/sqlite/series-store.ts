@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../async/grouped-calls.js";
-import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import {
@@ -18,7 +17,7 @@ import {
   slotsOf,
 } from "./chunks.js";
 import { type Database, inTransaction } from "./connection.js";
-import { JournaledSlots } from "./journaled-slots.js";
+import { JournaledSlots, type JournalOptions } from "./journaled-slots.js";
 import { journalSchema, type PlaneColumn, PointRecord } from "./point-journal.js";
 import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
 
@@ -27,8 +26,9 @@ export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
 /** A write whose columns have this many slots on average goes into the chunks; a shorter one would rewrite them for little, and goes into the journal. */
 const LONG_COLUMN = 32;
 
-/** Slots of concurrent writes that share a commit, at most. */
-const COMMIT_SLOTS = 1_000_000;
+/** Slots of concurrent writes that share a commit, at most, and what a column counts for besides its slots: its memory. */
+const COMMIT_SLOTS = 500_000;
+const COLUMN_COST = 40;
 
 /** Rows removed in one transaction: other requests run in between. */
 const EXPIRED_AT_ONCE = 2_000;
@@ -45,14 +45,10 @@ export interface SqliteSeriesStore extends SeriesStore {
   close(): Promise<void>;
 }
 
-/** Reads the journal into memory. `foldBytes`: how much it holds before it is folded, 16 MiB when absent. */
-export function sqliteSeriesStore(
-  db: Database,
-  failpoint: Failpoint = noFailpoint,
-  foldBytes?: number,
-): SqliteSeriesStore {
+/** Reads the journal into memory. */
+export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): SqliteSeriesStore {
   const ids = seriesIds(db);
-  const journaled = new JournaledSlots(db, failpoint, foldBytes);
+  const journaled = new JournaledSlots(db, options);
   const readWindow = windowReader(db, ids, journaled);
   const writeColumn = columnWriter(db, ids);
   const expireChunks = db.prepare(
@@ -63,8 +59,16 @@ export function sqliteSeriesStore(
   );
 
   const append = groupedCalls<PlaneColumn, void>(
-    async (columns) => forgettingIds(() => journaled.append(() => PointRecord.of(columns, ids))),
-    { most: COMMIT_SLOTS, weightOf: ({ column }) => column.values.length, atOnce: 1, afterRound: true },
+    async (columns) => {
+      await journaled.room();
+      forgettingIds(() => journaled.append(() => PointRecord.of(columns, ids)));
+    },
+    {
+      most: COMMIT_SLOTS,
+      weightOf: ({ column }) => column.values.length + COLUMN_COST,
+      atOnce: 1,
+      afterRound: true,
+    },
   );
 
   /** Forgets the numbers of series that a transaction added, when it fails. */
@@ -91,7 +95,6 @@ export function sqliteSeriesStore(
     chunkSlots: CHUNK_SLOTS,
 
     async write(plane, columns) {
-      await journaled.room();
       if (!areForChunks(columns)) return append(columns.map((column) => ({ plane, column })));
       forgettingIds(() =>
         inTransaction(db, () => {
@@ -120,7 +123,8 @@ export function sqliteSeriesStore(
     list: seriesList(db),
 
     async expire(before) {
-      await journaled.fold();
+      // A full disk may keep the journal from being folded, and room comes from what is removed here. What stays in the journal is removed another time.
+      await journaled.fold().catch(() => {});
       for (const { id, slotMs } of ids.all()) {
         const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
         let removed: number;
