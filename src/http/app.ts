@@ -80,7 +80,7 @@ function answerError(ctx: ApiContext, error: unknown, { log, serviceErrorOf }: A
   const { requestId, route } = ctx.state;
   const known = error instanceof ServiceError ? error : (serviceErrorOf(error) ?? error);
   const { status, headers, body } = errorResponse(known, route);
-  if (status >= 500 && !isRefusal(known)) {
+  if (status >= 500 && !isOverload(known)) {
     log.error({ requestId, route: route?.path, status, ...describeError(error) }, "a request failed");
   }
   for (const name of OF_SUCCESS) ctx.remove(name);
@@ -90,7 +90,7 @@ function answerError(ctx: ApiContext, error: unknown, { log, serviceErrorOf }: A
 }
 
 /** What the service itself refuses for its load, with a time to come back. `/metrics` counts it: a line for each would make overload worse. */
-function isRefusal(error: unknown): boolean {
+function isOverload(error: unknown): boolean {
   return error instanceof ServiceError && error.retryAfter !== undefined && error.cause === undefined;
 }
 
