@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../src/deletions/ports.js";
 import type { EntityStore, Suppression } from "../../src/entities/ports.js";
+import { freshEntity, keep, newHash } from "../support/commits.js";
 
 export interface OpenLedger {
   readonly ledger: Ledger;
@@ -72,6 +73,37 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       );
       expect(refused).to.equal(true);
       expect(await ledger.openFor("hash-b")).to.equal(undefined);
+    });
+
+    it("keeps requests that come at once each with its own number, and one that is refused fails none of the others", async () => {
+      const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
+      const before = someDeletion("before");
+      await ledger.accept(before, noScope);
+      const [twice, ...numbers] = await Promise.allSettled([
+        ledger.accept(someDeletion("twice", { requestId: before.requestId }), noScope),
+        ...names.map((name) => ledger.accept(someDeletion(name), noScope)),
+      ]);
+      expect(twice.status).to.equal("rejected");
+      const given = numbers.map((one) => (one.status === "fulfilled" ? one.value : undefined));
+      expect(new Set(given).size).to.equal(names.length);
+      expect(given).not.to.include(undefined);
+      const kept = (await ledger.since(0, 100)).map(({ sequence, deletion }) => [sequence, deletion.requestId]);
+      expect(new Map(kept as [number, string][])).to.deep.equal(
+        new Map([
+          [kept[0]?.[0] as number, before.requestId],
+          ...names.map((name, i) => [given[i] as number, someDeletion(name).requestId] as const),
+        ]),
+      );
+      expect(await ledger.openFor("hash-twice")).to.equal(undefined);
+    });
+
+    it("keeps one of two requests that come at once for the same profile", async () => {
+      const entity = await keep(at.entities, freshEntity([newHash()]));
+      const scope = { ...noScope, profiles: [{ id: entity.id, revision: entity.revision }] };
+      const numbers = await Promise.all(
+        ["a", "b"].map((name) => ledger.accept(someDeletion(name, { entities: [`sealer-${name}`, entity.id] }), scope)),
+      );
+      expect(numbers.filter((number) => number !== undefined)).to.have.lengthOf(1);
     });
 
     it("finds the newest open request of an identity, and open ones over it whichever identity each was asked for by", async () => {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
+import { groupedCalls } from "../../async/grouped-calls.js";
 import { StartError } from "../../errors.js";
-import { reasonOf } from "./errors.js";
+import { reasonOf, sqliteServiceError } from "./errors.js";
 
 type Driver = Pick<typeof import("@photostructure/sqlite"), "DatabaseSync" | "backup">;
 
@@ -58,6 +59,19 @@ export function inTransaction<T>(db: Database, work: () => T): T {
     if (db.isTransaction !== false) db.exec("ROLLBACK");
     throw error;
   }
+}
+
+/**
+ * Calls of one round of the event loop, such as concurrent requests make, are done together: what they write shares a commit and its wait for the
+ * disk. When that fails for what one call brought, each is done alone; when the file does, all of them reject.
+ */
+export function sharingCommits<T, R>(work: (items: readonly T[]) => R): (items: readonly T[]) => Promise<R> {
+  return groupedCalls(async (items: readonly T[]) => work(items), {
+    most: 1_000,
+    atOnce: 1,
+    afterRound: true,
+    isOfOneCall: (error) => sqliteServiceError(error) === undefined,
+  });
 }
 
 /** Does work whose writes a power cut may lose, since they are repeated or mean nothing after it; they do not wait for the disk. */

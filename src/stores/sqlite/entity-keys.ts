@@ -1,7 +1,7 @@
 import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/ports.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
-import { type Database, inTransaction } from "./connection.js";
+import { type Database, inTransaction, sharingCommits } from "./connection.js";
 
 /**
  * Rows of one size that are only ever appended, and overwritten where they are, so that no page of the file keeps a stale
@@ -36,7 +36,7 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
       return new Map(keysOf(ids).map((row) => [row.entity, new Uint8Array(row.key)]));
     },
 
-    async destroy(ids) {
+    destroy: sharingCommits((ids: readonly EntityId[]) => {
       inTransaction(db, () => {
         for (const id of ids) overwrite.run(id);
       });
@@ -44,7 +44,7 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
       const { busy, log, checkpointed } = checkpoint.get() as { busy: number; log: number; checkpointed: number };
       if (busy !== 0 || log !== checkpointed) throw new Error("The journal of the ledger could not be emptied yet");
       if (keysOf(ids).length > 0) throw new Error("A key was not overwritten");
-    },
+    }),
 
     async destroyed(ids) {
       const rows = overwritten.all(JSON.stringify(ids)) as { entity: string }[];

@@ -1,6 +1,6 @@
 import { type Binding, type EntityId, idsOf, type Memberships, type StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
-import { type Database, inTransaction } from "./connection.js";
+import { type Database, inTransaction, sharingCommits } from "./connection.js";
 import { addKeys } from "./entity-keys.js";
 import { membershipRows } from "./membership-index.js";
 import { suppressionIn } from "./suppression.js";
@@ -150,9 +150,9 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
       return true;
     },
 
-    async erase(ids) {
+    erase: sharingCommits((ids: readonly EntityId[]) => {
       remove.run(JSON.stringify(ids));
-    },
+    }),
 
     holds: async (ids) => stored.get(JSON.stringify(ids)) !== undefined,
   };

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
+import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage } from "../../entities/ports.js";
-import { type Database, inTransaction } from "./connection.js";
+import { type Database, inTransaction, sharingCommits } from "./connection.js";
 
 export const historySchema = `
   CREATE TABLE IF NOT EXISTS message (
@@ -59,11 +60,11 @@ export function sqliteHistory(db: Database): History {
 
     kept: async (ids) => new Set((findKept.all(JSON.stringify(ids)) as { id: string }[]).map(({ id }) => id)),
 
-    async erase(entities) {
+    erase: sharingCommits((entities: readonly EntityId[]) => {
       inTransaction(db, () => {
         for (const entity of entities) removeAll.run(entity);
       });
-    },
+    }),
 
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
 

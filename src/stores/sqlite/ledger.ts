@@ -1,6 +1,6 @@
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
-import { type Database, inTransaction, withoutSync } from "./connection.js";
+import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
 import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { addKeys } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
@@ -44,34 +44,54 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     for (const hash of deletion.hashes) sql.addIdentity.run(hash, sequence, deletion.cutOff);
   }
 
+  interface Request {
+    readonly deletion: Deletion;
+    readonly scope: AcceptedScope;
+  }
+
+  /** Keeps the request, within a transaction of the caller; undefined when its scope is another one by now. */
+  function accept({ deletion, scope: { profiles, free, sealerKey } }: Request): number | undefined {
+    if (!isAsFound(profiles, free) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
+      return undefined;
+    addKeysOf(new Map([[deletion.sealer, sealerKey]]));
+    const { lastInsertRowid } = sql.insert.run(
+      deletion.requestId,
+      deletion.table,
+      deletion.identity,
+      deletion.acceptedAt,
+      deletion.cutOff,
+      JSON.stringify(deletion.entities),
+      JSON.stringify(deletion.hashes),
+      deletion.sealer,
+      deletion.sealedIdentities,
+      JSON.stringify(deletion.targets),
+      JSON.stringify(deletion.done),
+      deletion.attempts,
+      deletion.notBefore,
+      deletion.revision,
+    );
+    const sequence = Number(lastInsertRowid);
+    suppress(sequence, deletion);
+    return sequence;
+  }
+
+  /** The numbers of the requests that were kept. */
+  const acceptAll = sharingCommits((requests: readonly Request[]) => {
+    const sequences = new Map<Request, number>();
+    inTransaction(db, () => {
+      for (const request of requests) {
+        const sequence = accept(request);
+        if (sequence !== undefined) sequences.set(request, sequence);
+      }
+    });
+    if (sequences.size > 0) noteInData(Math.max(...sequences.values()), 0);
+    return sequences;
+  });
+
   return {
-    async accept(deletion, { profiles, free, sealerKey }) {
-      if (!isAsFound(profiles, free) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
-        return undefined;
-      const sequence = inTransaction(db, () => {
-        addKeysOf(new Map([[deletion.sealer, sealerKey]]));
-        const { lastInsertRowid } = sql.insert.run(
-          deletion.requestId,
-          deletion.table,
-          deletion.identity,
-          deletion.acceptedAt,
-          deletion.cutOff,
-          JSON.stringify(deletion.entities),
-          JSON.stringify(deletion.hashes),
-          deletion.sealer,
-          deletion.sealedIdentities,
-          JSON.stringify(deletion.targets),
-          JSON.stringify(deletion.done),
-          deletion.attempts,
-          deletion.notBefore,
-          deletion.revision,
-        );
-        const added = Number(lastInsertRowid);
-        suppress(added, deletion);
-        return added;
-      });
-      noteInData(sequence, 0);
-      return sequence;
+    async accept(deletion, scope) {
+      const request = { deletion, scope };
+      return (await acceptAll([request])).get(request);
     },
 
     find: async (requestId) => find(requestId),

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { pacer } from "../../async/yielding.js";
 import type { EntityId, MembershipStatement, Memberships, Version } from "../../entities/entity.js";
 import type { MembershipIndex } from "../../entities/ports.js";
-import { type Database, inTransaction } from "./connection.js";
+import { type Database, inTransaction, sharingCommits } from "./connection.js";
 
 /**
  * `membership`: the newest statement for each (entity, segment) that was ever named. `membership_full`: the newest full list
@@ -32,14 +32,14 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
     sizes,
     overlap,
 
-    async erase(entities) {
+    erase: sharingCommits((entities: readonly EntityId[]) => {
       inTransaction(db, () => {
         for (const entity of entities) {
           forgetStatements.run(entity);
           forgetFull.run(entity);
         }
       });
-    },
+    }),
 
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
   };
