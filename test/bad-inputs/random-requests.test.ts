@@ -73,7 +73,9 @@ describe("P20: no input makes a 5xx, a hang or a crash", () => {
     readonly text: string;
   }
 
-  function send({ method, path, headers, body }: RandomRequest): Promise<Answer> {
+  function send({ method, path, headers: given, body }: RandomRequest): Promise<Answer> {
+    // Node's client sends the body of a GET without a length, so that it reads as the beginning of another request.
+    const headers = body === undefined ? given : { ...given, "content-length": String(Buffer.byteLength(body)) };
     return new Promise((resolve, reject) => {
       const sent = request({ port: service.port, host: "127.0.0.1", agent, method, path, headers }, (response) => {
         const chunks: Buffer[] = [];
