@@ -6,14 +6,24 @@ import compress from "koa-compress";
 import type { ApiContext } from "./route.js";
 
 /** Bytes below which gzip is not worth its time. */
-const WORTH_IT = 2048;
+export const WORTH_GZIP = 2048;
 
-const gzip = compress({ threshold: WORTH_IT, gzip: { level: 1 }, br: false, deflate: false, zstd: false });
+/** Of a body that is not kept for long: more time would seldom pay. */
+const FAST = { level: 1 };
+
+const gzip = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gzip);
+
+const gzipResponse = compress({ threshold: WORTH_GZIP, gzip: FAST, br: false, deflate: false, zstd: false });
 
 /** Sends large answers as gzip to callers that take it. Small answers, and callers that do not ask for it, cost nothing. */
 export async function compressed(ctx: Koa.Context, next: Koa.Next): Promise<void> {
   await next();
-  if (ctx.body && takesGzip(ctx)) await gzip(ctx, async () => {});
+  if (ctx.body && takesGzip(ctx)) await gzipResponse(ctx, async () => {});
+}
+
+/** The same compression, of a body that several responses share. */
+export function gzipFast(body: Buffer): Promise<Buffer> {
+  return gzip(body, FAST);
 }
 
 /** Names what an answer depends on, besides what is named already. Koa's own reads the header anew. */
@@ -57,9 +67,9 @@ export interface KeptBody {
 
 export async function keepBody(type: string, content: string | Buffer): Promise<KeptBody> {
   const plain = Buffer.from(content);
-  const gzip = await promisify(zlib.gzip)(plain, { level: 9 });
+  const small = await gzip(plain, { level: 9 });
   const etag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
-  return { type, plain, gzip: gzip.length < 0.9 * plain.length ? gzip : undefined, etag };
+  return { type, plain, gzip: small.length < 0.9 * plain.length ? small : undefined, etag };
 }
 
 /** Answers with it, as gzip to a caller that takes gzip. */

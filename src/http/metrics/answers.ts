@@ -1,10 +1,9 @@
-import { promisify } from "node:util";
-import zlib from "node:zlib";
 import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
 import { type Epochs, TokenCache } from "../../metrics/cache/epochs.js";
 import type { FetchedBatch, Reuse } from "../../metrics/query/fetch-batch.js";
 import type { CountSeries } from "../../metrics/query/fetch-series.js";
+import { gzipFast, WORTH_GZIP } from "../response-body.js";
 import { metricBody, metricTag } from "./series-json.js";
 
 /** What is asked, by a text that no other question has. Dashboards that poll send the same bytes again and again. */
@@ -66,12 +65,6 @@ interface FetchedAnswer extends Answer {
 
 /** An answer with longer values is not kept, bytes. */
 const LONGEST = 1_048_576;
-
-/** A shorter one is sent as it is, bytes. */
-const WORTH_GZIP = 2_048;
-
-/** A body lasts until its series are written: more time would seldom pay. */
-const FAST = { level: 1 };
 
 /** What a series takes in an answer, and an answer besides, roughly, bytes. */
 const ENTRY_BYTES = 300;
@@ -152,7 +145,7 @@ export class Answers {
     const size = body.byteLength + ENTRY_BYTES * (1 + series.length);
     const answer = { body: () => body, tag: () => tag, series: series.length, since, until, bytes: size };
     const gzip = once(async () => {
-      const small = await gzipped(body, FAST);
+      const small = await gzipFast(body);
       this.#kept.keep(text, { value: { ...whole, bytes: size + small.byteLength }, token });
       return small;
     });
@@ -161,8 +154,6 @@ export class Answers {
     return whole;
   }
 }
-
-const gzipped = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
 /** A caller that has gone ends its fetch alone: those who share it ask again. */
 function unlessGone(error: unknown): undefined {
