@@ -26,10 +26,10 @@ export class KnownSeries implements Series {
 
   constructor(dimension: Dimension, id: string, type: string) {
     this.dimension = dimension;
-    // Neither text is the caller's: what was cut out of a request body keeps all of it in memory. To hash the key makes it one text of its own.
-    this.type = dimension.storedTypes.find((stored) => stored === type) ?? type;
+    this.type = type;
     this.key = keyOf({ dimension, id, type });
     this.hash = hashOf(this.key);
+    // Not the caller's text: what was cut out of a request body keeps all of it in memory. To hash the key has made it one text of its own.
     this.id = this.key.slice(dimension.name.length + 1, this.key.length - type.length - 1);
   }
 }
@@ -39,9 +39,9 @@ export function seriesKey(series: Series): string {
   return series instanceof KnownSeries ? series.key : keyOf(series);
 }
 
-/** A number by which series are spread, the same for equal keys: 32 bits. */
-export function seriesHash(series: Series): number {
-  return series instanceof KnownSeries ? series.hash : hashOf(keyOf(series));
+/** A number by which series are spread, the same for equal keys: 32 bits. `key` is the series' own. */
+export function seriesHash(series: Series, key = seriesKey(series)): number {
+  return series instanceof KnownSeries ? series.hash : hashOf(key);
 }
 
 /** Ids hold no control character, so NUL separates. */

@@ -62,9 +62,10 @@ export class WritableSeries {
         message: "This id stands for every one when series are read",
       };
     }
-    if (typeof type !== "string" || !dimension.storedTypes.includes(type)) return typeIssue(dimension, type);
-    const series = this.#under(dimension.name, type).get(id) ?? new KnownSeries(dimension, id, type);
-    for (const name of new Set([dimension.name, dimensionName])) this.#under(name, type).set(series.id, series);
+    const stored = dimension.storedTypes.find((one) => one === type);
+    if (stored === undefined) return typeIssue(dimension, type);
+    const series = this.#under(dimension.name, stored).get(id) ?? new KnownSeries(dimension, id, stored);
+    for (const name of new Set([dimension.name, dimensionName])) this.#under(name, stored).set(series.id, series);
     this.#size += 1;
     return series;
   }

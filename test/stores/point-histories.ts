@@ -61,7 +61,7 @@ class Death extends Error {}
 
 /** The embedded store of series beside a table of its slots, both of which go through the same steps. */
 export class PointHistory {
-  readonly #dir = mkdtempSync(join(process.env.TEST_MEMORY_DIR ?? tmpdir(), "entity-metrics-"));
+  readonly #dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
   readonly #slots: Record<Plane, Float64Array[]> = { clients: empty(), recorder: empty() };
   #db: Database;
   #store: SqliteSeriesStore;

@@ -153,7 +153,7 @@ export function chunksOf({ series, from, to }: SeriesWindow, chunkSlots: number)
   const chunks: Chunk[] = [];
   if (from >= to) return chunks;
   const key = seriesKey(series);
-  const hash = seriesHash(series);
+  const hash = seriesHash(series, key);
   const length = chunkSlots * series.dimension.slotMs;
   for (let index = Math.floor(from / length); index * length < to; index += 1) {
     chunks.push({ key: `${key}\0${index}`, series, seriesKey: key, seriesHash: hash, index });
