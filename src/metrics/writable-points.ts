@@ -13,10 +13,15 @@ export interface SeriesIssue {
 const LONGEST_TEXT = 300;
 const MOST_TEXTS = 250_000;
 
+/** Characters of all lists of series that are known by their text, at most. */
+const LISTS_LENGTH = 8 * 1024 * 1024;
+
 /** The series that the names of writes name: one object each, however often it is named. */
 export class WritableSeries {
   readonly #known = new Map<unknown, Map<unknown, Map<unknown, Series>>>();
   readonly #byText = new Map<string, Series>();
+  readonly #lists = new Map<string, readonly Series[]>();
+  #listsLength = 0;
   #size = 0;
 
   /** How many series it has met. */
@@ -35,6 +40,22 @@ export class WritableSeries {
     if (this.#byText.size >= MOST_TEXTS) this.#byText.clear();
     // A copy: a text that was cut out of a request body would keep all of it in memory.
     this.#byText.set(Buffer.from(text).toString(), series);
+  }
+
+  /** The series that the text of a list names, as `nameList` said lately. */
+  listNamed(text: string): readonly Series[] | undefined {
+    return this.#lists.get(text);
+  }
+
+  /** Keeps which series the text of a list names: a script sends the same list with every block. */
+  nameList(text: string, series: readonly Series[]): void {
+    if (text.length > LISTS_LENGTH) return;
+    this.#listsLength += text.length;
+    if (this.#listsLength > LISTS_LENGTH) {
+      this.#lists.clear();
+      this.#listsLength = text.length;
+    }
+    this.#lists.set(Buffer.from(text).toString(), series);
   }
 
   /** The series of these names, which may be anything that a caller sent, or what is wrong with them. */

@@ -1,7 +1,13 @@
 import { invalid, ServiceError } from "../../errors.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
 import { layOut, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
-import { instantIssue, isInWindow, isSeries, type WriteWindow } from "../../metrics/writable-points.js";
+import {
+  instantIssue,
+  isInWindow,
+  isSeries,
+  type WritableSeries,
+  type WriteWindow,
+} from "../../metrics/writable-points.js";
 import { mediaType, readText } from "../body.js";
 import { parseJson } from "../json-body.js";
 import type { ApiContext } from "../route.js";
@@ -25,8 +31,9 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
   if (type !== "application/json") {
     throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
   }
-  const body = parseJson(await readText(ctx, limits.write_body_bytes));
-  if (!Array.isArray(body)) return readBlock(body, reader);
+  const parsed = parseBody(await readText(ctx, limits.write_body_bytes), reader.series);
+  const { body } = parsed;
+  if (!Array.isArray(body)) return readBlock(parsed, reader);
   reader.count(body.length);
   for (let i = 0; i < body.length && !reader.issues.full; i += 1) readPoint(body[i], () => `[${i}]`, reader);
   return reader.finish();
@@ -74,10 +81,39 @@ function readPoint(point: unknown, path: () => string, { series, window, fold, i
   if (issues.count === before && isSeries(found)) fold.add(found, instant, amount);
 }
 
+interface ParsedBody {
+  readonly body: unknown;
+  /** The text of a block's list of series. */
+  readonly list?: string;
+  /** The series that it names, when an earlier block began with it. */
+  readonly known?: readonly Series[] | undefined;
+}
+
+const BLOCK_START = '{"series":[';
+const LIST_END = '],"ts":';
+
+/** What a body says. A list of series that an earlier block began with, in the same words, is not parsed again. */
+function parseBody(text: string, series: WritableSeries): ParsedBody {
+  const end = text.startsWith(BLOCK_START) ? text.indexOf(LIST_END) : -1;
+  if (end >= 0) {
+    const list = text.slice(BLOCK_START.length - 1, end + 1);
+    const known = series.listNamed(list);
+    try {
+      const rest = JSON.parse(`{${text.slice(end + 2)}`) as object;
+      // Without a second list of series: of two the later counts.
+      if (Object.keys(rest).join() === "ts,values")
+        return { body: { series: known ?? JSON.parse(list), ...rest }, list, known };
+    } catch {
+      // The text was divided at another place, or is not JSON: the whole of it tells.
+    }
+  }
+  return { body: parseJson(text) };
+}
+
 const isBlock = compile(PointBlock);
 
 /** Reads a block `{ series, ts, values }`. */
-function readBlock(body: unknown, reader: PointReader): PointsRead {
+function readBlock({ body, list, known }: ParsedBody, reader: PointReader): PointsRead {
   const { issues, window } = reader;
   if (typeof body === "object" && body !== null && BLOCK_FIELDS.some((name) => Object.hasOwn(body, name))) {
     unknownFields(body, BLOCK_FIELDS, "", issues);
@@ -86,13 +122,14 @@ function readBlock(body: unknown, reader: PointReader): PointsRead {
   if (!isBlock(body))
     throw invalid("not_points", "", "An array of points, or a block of series, ts and values, is expected");
   const { ts, values } = body;
-  const series = readSeries(body.series, reader);
+  const series = known ?? readSeries(body.series, reader);
   const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
   const times = ts.map((instant, i) => readInstant(instant, { window, slotMs }, `ts[${i}]`, issues));
   if (values.length === series.length) {
     for (const [i, row] of values.entries()) reader.count(countValues(row, ts.length, i, issues));
   } else issues.add("bad_length", "values", "One list of values for each series is expected");
   const { count } = reader.finish();
+  if (list !== undefined && known === undefined) reader.series.nameList(list, series as Series[]);
   return { count, columns: columnsOf(series, times, values as (number | null)[][]) };
 }
 
