@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import { retry } from "./async/retry.js";
@@ -198,7 +198,7 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     suppression: stores.suppression,
     memberships: stores.memberships,
     entityKeys: stores.entityKeys,
-    newId: () => randomBytes(16).toString("hex"),
+    newId: () => randomUUID().replaceAll("-", ""),
     hashIdentity,
     serviceErrorOf: stores.serviceErrorOf,
   };

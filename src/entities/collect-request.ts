@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { pacer } from "../async/yielding.js";
 import type { Clock } from "../clock.js";
@@ -85,7 +85,7 @@ async function collectItems(
       if (run?.meet(item.text)) continue;
       try {
         const message = item.parse(now);
-        const id = run?.messageId() ?? randomBytes(16).toString("hex");
+        const id = run?.messageId() ?? randomUUID().replaceAll("-", "");
         const version = { time: message.time ?? arrival, arrival, position: at };
         const mayBeKept = run !== undefined && !run.isFirst;
         messages.set({ id, mayBeKept, version, bytes: item.bytes, message }, { item, position: at });

@@ -27,6 +27,7 @@ export class Component {
   readonly order: number;
   readonly revision: number;
   readonly #bindings: Map<IdentityHash, number>;
+  readonly #changedHashes = new Set<IdentityHash>();
   readonly #mergedIds: Set<EntityId>;
   readonly #merged: Component[] = [];
   readonly #memberships: MembershipDraft;
@@ -117,12 +118,13 @@ export class Component {
   change(sealed: Uint8Array): ProfileChange {
     const { id, table, revision, born } = this;
     const bindings: Binding[] = Array.from(this.#bindings, ([hash, since]) => ({ hash, since }));
+    const changedBindings = bindings.filter(({ hash }) => this.#changedHashes.has(hash));
     const memberships = this.#memberships.memberships();
     const entity = { id, table, revision, born, bindings, mergedIds: [...this.#mergedIds], memberships, sealed };
     const mergedFrom = this.#allMerged().flatMap((other) =>
       other.isNew ? [] : [{ id: other.id, revision: other.revision }],
     );
-    return { entity, changedSegments: this.#memberships.changed, mergedFrom };
+    return { entity, changedSegments: this.#memberships.changed, changedBindings, mergedFrom };
   }
 
   #allMerged(): Component[] {
@@ -130,6 +132,9 @@ export class Component {
   }
 
   #bind(hash: IdentityHash, since: number): void {
-    this.#bindings.set(hash, Math.min(since, this.#bindings.get(hash) ?? since));
+    const known = this.#bindings.get(hash);
+    if (known !== undefined && known <= since) return;
+    this.#bindings.set(hash, since);
+    this.#changedHashes.add(hash);
   }
 }

@@ -1,4 +1,4 @@
-import type { EntityId, StoredEntity } from "./entity.js";
+import type { Binding, EntityId, StoredEntity } from "./entity.js";
 import type { IdentityHash } from "./identity.js";
 
 /** What a statement about a segment takes in memory, about, for `EntityStore.weigh`. */
@@ -10,6 +10,8 @@ export interface ProfileChange {
   readonly entity: StoredEntity;
   /** Segments whose statement in `entity.memberships` is a new one. */
   readonly changedSegments: ReadonlySet<string>;
+  /** Those of `entity.bindings` that are new to it, or begin earlier than before. */
+  readonly changedBindings: readonly Binding[];
   /** Live profiles that are merged into this one, with the revisions they were read at. */
   readonly mergedFrom: readonly { readonly id: EntityId; readonly revision: number }[];
 }

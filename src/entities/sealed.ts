@@ -79,7 +79,8 @@ export function batchSealing(keys: Pick<EntityKeys, "read">): BatchSealing {
       expected.catch(() => {});
     },
     newKeys(ids) {
-      const made = new Map(ids.map((id) => [id, new Uint8Array(randomBytes(KEY_BYTES))]));
+      const random = randomBytes(KEY_BYTES * ids.length);
+      const made = new Map(ids.map((id, n) => [id, random.subarray(n * KEY_BYTES, (n + 1) * KEY_BYTES)]));
       for (const [id, key] of made) known.set(id, key);
       return made;
     },

@@ -41,7 +41,12 @@ export function changeOf(
   const draft = new MembershipDraft(entity.memberships);
   for (const { add = [], remove = [], full = false, version = { time: 1, arrival: 1, position: 0 } } of said)
     draft.apply({ add, remove, full }, version);
-  return { entity: { ...entity, memberships: draft.memberships() }, changedSegments: draft.changed, mergedFrom };
+  return {
+    entity: { ...entity, memberships: draft.memberships() },
+    changedSegments: draft.changed,
+    changedBindings: entity.bindings,
+    mergedFrom,
+  };
 }
 
 /** A commit of these profiles; identities that are not named in `more` were held by no entity. */

@@ -33,7 +33,7 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
 
   return {
     async read(ids) {
-      return new Map(keysOf(ids).map((row) => [row.entity, new Uint8Array(row.key)]));
+      return new Map(keysOf(ids).map((row) => [row.entity, row.key]));
     },
 
     destroy: sharingCommits((ids: readonly EntityId[]) => {

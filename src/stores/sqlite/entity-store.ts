@@ -42,7 +42,7 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
   const findBindings = db.prepare(
     "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
   );
-  const revisionOf = db.prepare("SELECT revision FROM entity WHERE id = ?");
+  const findRevisions = db.prepare("SELECT id, revision FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, sealed) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born, merged = excluded.merged, sealed = excluded.sealed`);
   const bind = db.prepare(`INSERT INTO identity (hash, entity, since) VALUES (?, ?, ?) ON CONFLICT DO UPDATE
@@ -64,10 +64,6 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
   const ownersOf = (hashes: readonly string[]) =>
     new Map((findOwners.all(JSON.stringify(hashes)) as unknown as IdentityRow[]).map((row) => [row.hash, row.entity]));
 
-  /** Whether a profile still is as it was when this revision of it was read; 0: it is not stored. */
-  const isAt = (id: EntityId, revision: number) =>
-    ((revisionOf.get(id) as { revision: number } | undefined)?.revision ?? 0) === revision;
-
   function isAsPlanned({ profiles, messages, owners, cutOffs }: Commit): boolean {
     const ids = profiles.flatMap(({ entity, mergedFrom }) => [
       entity.id,
@@ -75,10 +71,11 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
       ...mergedFrom.map(({ id }) => id),
     ]);
     if (suppression.erased(ids).size > 0) return false;
-    for (const { entity, mergedFrom } of profiles) {
-      if (!isAt(entity.id, entity.revision) || !mergedFrom.every(({ id, revision }) => isAt(id, revision)))
-        return false;
-    }
+    // What is not stored is at revision 0.
+    const planned = profiles.flatMap(({ entity, mergedFrom }) => [entity, ...mergedFrom]);
+    const rows = findRevisions.all(JSON.stringify(planned.map(({ id }) => id))) as { id: string; revision: number }[];
+    const revisions = new Map(rows.map(({ id, revision }) => [id, revision]));
+    if (!planned.every(({ id, revision }) => (revisions.get(id) ?? 0) === revision)) return false;
     const hashes = [...owners.keys()];
     const held = ownersOf(hashes);
     const cut = suppression.cutOffs(hashes);
@@ -87,10 +84,10 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
     return keptMessage.get(JSON.stringify(messages.map(({ id }) => id))) === undefined;
   }
 
-  function keepProfile({ entity, mergedFrom, changedSegments }: ProfileChange): void {
+  function keepProfile({ entity, mergedFrom, changedSegments, changedBindings }: ProfileChange): void {
     put.run(entity.id, entity.table, entity.revision + 1, entity.born, JSON.stringify(entity.mergedIds), entity.sealed);
     if (mergedFrom.length > 0) remove.run(JSON.stringify(mergedFrom.map(({ id }) => id)));
-    for (const { hash, since } of entity.bindings) bind.run(hash, entity.id, since);
+    for (const { hash, since } of changedBindings) bind.run(hash, entity.id, since);
     memberships.keep(entity.id, entity.memberships, changedSegments);
   }
 
@@ -167,6 +164,6 @@ function entityOf(row: EntityRow, bindings: readonly Binding[], memberships: Mem
     bindings,
     mergedIds: JSON.parse(row.merged) as EntityId[],
     memberships: memberships ?? { fullSince: undefined, statements: new Map() },
-    sealed: new Uint8Array(row.sealed),
+    sealed: row.sealed,
   };
 }

@@ -44,8 +44,7 @@ export function sqliteHistory(db: Database): History {
 
     async page(entity, after, limit) {
       const { arrival = -1, position = -1, id = "" } = after ?? {};
-      const rows = page.all(entity, arrival, position, id, limit) as unknown as HistoryMessage[];
-      return rows.map((row) => ({ ...row, sealed: new Uint8Array(row.sealed) }));
+      return page.all(entity, arrival, position, id, limit) as unknown as HistoryMessage[];
     },
 
     async at(entities, places) {

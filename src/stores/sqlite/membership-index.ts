@@ -134,7 +134,10 @@ export function membershipRows(db: Database) {
     of(ids: string): Map<EntityId, Memberships> {
       type Row = Version & { readonly entity: EntityId };
       const full = new Map(
-        (fullLists.all(ids) as unknown as Row[]).map(({ entity, ...version }) => [entity, { ...version }]),
+        (fullLists.all(ids) as unknown as Row[]).map(({ entity, time, arrival, position }) => [
+          entity,
+          { time, arrival, position },
+        ]),
       );
       const bySegment = new Map<EntityId, Map<string, MembershipStatement>>();
       for (const row of statements.all(ids) as unknown as (Row & { segment: string; member: number })[]) {
