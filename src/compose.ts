@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
+import { NewConnections } from "./async/new-connections.js";
 import { retry } from "./async/retry.js";
+import { YieldBudget } from "./async/yielding.js";
 import { audienceCounts } from "./catalogue/audience-counts.js";
 import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
 import { arrivals, type Clock } from "./clock.js";
@@ -88,7 +90,8 @@ export async function compose(
   const tables = tablesOf(readJson("TABLES_FILE", settings.tables_file ?? shippedTables));
   const arriving = arrivals(clock);
   const surroundings = { settings, stores, clock, arrivals: arriving, tables, meters, log, failpoint };
-  const series = composeSeries(surroundings);
+  const newConnections = new NewConnections();
+  const series = composeSeries(surroundings, new YieldBudget(newConnections));
   const profiles = composeProfiles(surroundings);
   const deletions = composeDeletions(surroundings, profiles);
   const served = [
@@ -108,7 +111,7 @@ export async function compose(
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const { http, limits } = settings;
   const { history, idempotency, catalogue, serviceErrorOf } = stores;
-  const port = openServer({ routes, settings: { http, limits }, verify, log, meters, serviceErrorOf });
+  const port = openServer({ routes, settings: { http, limits }, newConnections, verify, log, meters, serviceErrorOf });
   const background: { stop(): Promise<void> }[] = [];
 
   return {
@@ -138,7 +141,7 @@ export async function compose(
 }
 
 /** Writing, reading and recording series. */
-function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings) {
+function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings, budget: YieldBudget) {
   const { limits, cache } = settings;
   const deadlineMs = limits.store_deadline_ms;
   const exclusive = stores.exclusive.metrics;
@@ -151,7 +154,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
   meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
   const count = seriesCounters(meters);
   const taken = meters.counter("points_taken_total", "Points that clients wrote.");
-  const fetch = fetchSeries({ store: stores.series, epochs, cache, deadlineMs });
+  const fetch = fetchSeries({ store: stores.series, epochs, cache, budget, deadlineMs });
   const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
 
   return {

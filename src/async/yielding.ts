@@ -1,25 +1,51 @@
+import type { NewConnections } from "./new-connections.js";
+
 /**
  * Long work of all requests, one part after another: between any two parts the process serves the network, however many
  * requests have work left.
  */
 export class YieldBudget {
   readonly #waiting: (() => void)[] = [];
+  readonly #connectionCame: () => boolean;
   #isServing = false;
 
-  /** Resolves when the next part of a piece of work may be done, in the order of the calls. A part takes 50 ms at most. */
+  constructor(connections: NewConnections) {
+    this.#connectionCame = connections.watch();
+  }
+
+  /** Resolves when the next part of a piece of work may be done, in the order of the calls. A part takes 20 ms at most. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
-      if (!this.#isServing) this.#serve();
+      this.#serve();
     });
+  }
+
+  /**
+   * Pauses in one part, awaited between two of its steps: whenever `ms` have passed since the last, the network is served, and then the part goes on
+   * before all others. What is begun and not finished takes memory.
+   */
+  pauses(ms: number): () => Promise<void> | undefined {
+    let since = performance.now();
+    return () => {
+      if (performance.now() - since < ms) return undefined;
+      return new Promise((resolve) => {
+        this.#waiting.unshift(() => {
+          since = performance.now();
+          resolve();
+        });
+        this.#serve();
+      });
+    };
   }
 
   /** Lets one caller go on in each round of the event loop. */
   #serve(): void {
-    this.#isServing = this.#waiting.length > 0;
-    if (!this.#isServing) return;
+    if (this.#isServing || this.#waiting.length === 0) return;
+    this.#isServing = true;
     setImmediate(() => {
-      this.#waiting.shift()?.();
+      this.#isServing = false;
+      if (!this.#connectionCame()) this.#waiting.shift()?.();
       this.#serve();
     });
   }

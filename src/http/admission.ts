@@ -1,23 +1,33 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import type { NewConnections } from "../async/new-connections.js";
 import type { Limits } from "../config.js";
 import { ServiceError } from "../errors.js";
 import { whenOut } from "./connections.js";
 import type { ApiContext } from "./route.js";
+import { Turns } from "./turns.js";
 
 /** Lets in as many requests as can be served well; the others get at once an error that says when to come back. A place is given back once. */
 export interface Admission {
-  /** Requests being served now. */
+  /** Requests that have a place now. */
   readonly serving: number;
+  /** Whether there is no place for one more: all are taken, or those who have one wait for too long. */
+  readonly isFull: boolean;
+  /** When the work of a request that has a place begins. */
+  readonly turns: Turns;
   /** Takes one of the service's places; hands out what gives it back. Throws `unavailable` when there is none. */
   enter(): () => void;
   /** Takes one of the key's places; hands out what gives it back. Throws (or rejects) `too-many-requests` when there is none. */
   enterKey(keyId: string): (() => void) | Promise<() => void>;
 }
 
-export function openAdmission(limits: Pick<Limits, "requests" | "requests_per_key" | "rate_per_key">): Admission {
+export function openAdmission(
+  limits: Pick<Limits, "requests" | "requests_per_key" | "rate_per_key">,
+  connections: NewConnections,
+): Admission {
   const atOnce = new Map<string, number>();
   const rate =
     limits.rate_per_key === null ? undefined : new RateLimiterMemory({ points: limits.rate_per_key, duration: 60 });
+  const turns = new Turns(connections);
   let serving = 0;
 
   function leaveKey(keyId: string): void {
@@ -27,14 +37,18 @@ export function openAdmission(limits: Pick<Limits, "requests" | "requests_per_ke
   }
 
   return {
+    turns,
+
     get serving() {
       return serving;
     },
 
+    get isFull() {
+      return serving >= limits.requests || turns.isBehind;
+    },
+
     enter() {
-      if (serving >= limits.requests) {
-        throw new ServiceError("unavailable", "The service has as many requests as it can serve", { retryAfter: 1 });
-      }
+      if (this.isFull) throw noPlace();
       serving += 1;
       return () => {
         serving -= 1;
@@ -58,6 +72,11 @@ export function openAdmission(limits: Pick<Limits, "requests" | "requests_per_ke
       );
     },
   };
+}
+
+/** The error for a request that gets no place. */
+export function noPlace(): ServiceError {
+  return new ServiceError("unavailable", "The service has as many requests as it can serve", { retryAfter: 1 });
 }
 
 /** What a rate limiter rejected with, as the error for the caller; any other reason as it is. */

@@ -5,6 +5,7 @@ import { letBodyCome, whenOut } from "./connections.js";
 import { jsonBody } from "./json-body.js";
 import { queryReader } from "./query.js";
 import type { ApiContext, Reply, Route } from "./route.js";
+import type { Turns } from "./turns.js";
 import { bodyCheck, parameterCheck } from "./validation.js";
 
 export interface ServeParts {
@@ -16,23 +17,37 @@ export interface ServeParts {
 type Serve = (ctx: ApiContext) => Promise<void>;
 
 /**
- * Takes requests to a route: a place, the key, a place of the key, and only then the handler and the body. The places
- * are kept until the response is out. Routes that need no key need no place either, and those with places of their own
- * none of the service's, so that `/health`, `/ready` and `/metrics` answer under any load.
+ * Takes requests to a route: a place, the key, a place of the key, a turn, and only then the handler and the body. The places
+ * are kept until the response is out, the turn until it is made. Routes that need no key need no place either, and those with
+ * places of their own none of the service's and no turn, so that `/health`, `/ready` and `/metrics` answer under any load.
  */
 export function serve(route: Route, parts: ServeParts, limits: Pick<Limits, "body_bytes" | "nesting">): Serve {
   const answer = answerer(route, limits);
   if (route.scopes === "keyless") return answer;
+  const work: Serve = async (ctx) => {
+    letBodyCome(ctx.req, ctx.res);
+    await answer(ctx);
+    parts.boundUnsent(ctx);
+  };
   return async (ctx) => {
     const leave = await enter(ctx, route, parts);
     try {
-      letBodyCome(ctx.req, ctx.res);
-      await answer(ctx);
-      parts.boundUnsent(ctx);
+      if (route.ownPlaces) await work(ctx);
+      else await inTurn(ctx, parts.admission.turns, work);
     } finally {
       whenOut(ctx.res, leave);
     }
   };
+}
+
+async function inTurn(ctx: ApiContext, turns: Turns, work: Serve): Promise<void> {
+  const turn = turns.next((then) => whenOut(ctx.res, then));
+  if (turn !== undefined) await turn;
+  try {
+    await work(ctx);
+  } finally {
+    turns.end();
+  }
 }
 
 /** Takes the places; returns what gives them back. A request without a valid key keeps none while its error is sent. */

@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import type { NewConnections } from "../async/new-connections.js";
 import type { Settings } from "../config.js";
 import type { ServiceErrorOf } from "../errors.js";
 import type { VerifyKey } from "../keys/verify-key.js";
@@ -10,6 +11,7 @@ import { createApp } from "./app.js";
 import { authenticator } from "./authenticate.js";
 import { answerClientErrors } from "./client-errors.js";
 import { type Connections, followConnections, holdBack } from "./connections.js";
+import { refuseEarly } from "./refuse-early.js";
 import type { Route } from "./route.js";
 import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-peers.js";
 
@@ -17,6 +19,8 @@ export interface ServerParts {
   /** Every route. */
   readonly routes: readonly Route[];
   readonly settings: Pick<Settings, "http" | "limits">;
+  /** Is told of each connection. */
+  readonly newConnections: NewConnections;
   readonly verify: VerifyKey;
   readonly log: Log;
   readonly meters: Meters;
@@ -38,10 +42,24 @@ export interface ApiServer {
  */
 const IDLE_MS = 150_000;
 
+/**
+ * Connections that may wait to be accepted, as far as the system lets them (`net.core.somaxconn`). Where there is no room the system drops the
+ * caller's packet, and the caller tries again after 1, 3 and 7 s: a refusal would come seconds late.
+ */
+const BACKLOG = 4096;
+
 /** Puts the parts of the HTTP edge together. */
-export function openServer({ routes, settings, verify, log, meters, serviceErrorOf }: ServerParts): ApiServer {
+export function openServer({
+  routes,
+  settings,
+  newConnections,
+  verify,
+  log,
+  meters,
+  serviceErrorOf,
+}: ServerParts): ApiServer {
   const { http, limits } = settings;
-  const admission = openAdmission(limits);
+  const admission = openAdmission(limits, newConnections);
   const authenticate = authenticator({
     verify,
     wrongKeysPerMinute: limits.wrong_keys_per_minute,
@@ -50,7 +68,7 @@ export function openServer({ routes, settings, verify, log, meters, serviceError
   let stopping = false;
   const serving = { admission, authenticate, boundUnsent: boundUnsent(limits.unsent_bytes) };
   const app = createApp({ routes, log, meters, settings, ...serving, serviceErrorOf, stopping: () => stopping });
-  const answer = app.callback();
+  const answer = refuseEarly({ routes, admission, meters, cors: http.cors, stopping: () => stopping }, app.callback());
   const server = createServer({
     maxHeaderSize: limits.header_bytes,
     requireHostHeader: false,
@@ -58,12 +76,14 @@ export function openServer({ routes, settings, verify, log, meters, serviceError
     ...headOptions(http.slow_sender_ms),
   });
   const connections = followConnections(server);
+  server.on("connection", () => newConnections.accept());
   server.on("request", answer);
   holdBack(server, answer);
   answerClientErrors(server, connections, limits);
   closeSlowSenders(server, connections, http.slow_sender_ms);
   closeSlowReaders(server, connections, http.slow_reader_ms);
   meters.gauge("http_requests_under_way", "Requests that are being served.", () => admission.serving);
+  meters.gauge("http_requests_waiting", "Requests among them whose work has not begun.", () => admission.turns.waiting);
   meters.gauge("http_connections", "Open connections.", () => connections.size);
 
   return {
@@ -72,7 +92,7 @@ export function openServer({ routes, settings, verify, log, meters, serviceError
     async listen() {
       await new Promise<void>((resolve, reject) => {
         server.once("error", reject);
-        server.listen(http.port, http.host, resolve);
+        server.listen({ port: http.port, host: http.host, backlog: BACKLOG }, resolve);
       });
       const { port } = server.address() as AddressInfo;
       return `http://${http.host.includes(":") ? `[${http.host}]` : http.host}:${port}`;

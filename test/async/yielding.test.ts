@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
+import { NewConnections } from "../../src/async/new-connections.js";
 import { YieldBudget } from "../../src/async/yielding.js";
 
 describe("a yield budget for long work", () => {
   it("lets one part go on in each round of the event loop, however many wait, in the order in which they came", async () => {
-    const budget = new YieldBudget();
+    const budget = new YieldBudget(new NewConnections());
     const log: (number | "round")[] = [];
     let isDone = false;
     const rounds = (async () => {
@@ -26,8 +27,25 @@ describe("a yield budget for long work", () => {
     expect(log.some((entry, i) => entry !== "round" && log[i + 1] !== "round" && i + 1 < log.length)).to.equal(false);
   });
 
+  it("lets a part go on before all others after its pause, and others between two parts", async () => {
+    const budget = new YieldBudget(new NewConnections());
+    const log: string[] = [];
+    const work = async (name: string) => {
+      for (let part = 0; part < 2; part += 1) {
+        await budget.next();
+        const pause = budget.pauses(0);
+        for (let step = 0; step < 3; step += 1) {
+          log.push(`${name}${part}`);
+          await pause();
+        }
+      }
+    };
+    await Promise.all([work("a"), work("b")]);
+    expect(log.join(" ")).to.equal("a0 a0 a0 b0 b0 b0 a1 a1 a1 b1 b1 b1");
+  });
+
   it("goes on when a part ended in an error, and after a rest", async () => {
-    const budget = new YieldBudget();
+    const budget = new YieldBudget(new NewConnections());
     const failed = budget.next().then(() => Promise.reject(new Error("failed")));
     const next = budget.next();
     await failed.catch(() => {});

@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
 import { pino } from "pino";
+import { NewConnections } from "../../src/async/new-connections.js";
 import { openAdmission } from "../../src/http/admission.js";
 import { createApp } from "../../src/http/app.js";
 import { success } from "../../src/http/responses.js";
@@ -45,7 +46,7 @@ describe("a route whose query and body have schemas", () => {
       meters: openMeters(),
       settings,
       log: pino({ level: "silent" }),
-      admission: openAdmission(settings.limits),
+      admission: openAdmission(settings.limits, new NewConnections()),
       authenticate: async () => {},
       boundUnsent: () => {},
       stopping: () => false,

@@ -1,6 +1,7 @@
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
+import { NewConnections } from "../../src/async/new-connections.js";
 import { openAdmission } from "../../src/http/admission.js";
 import { createApp } from "../../src/http/app.js";
 import { operationRoutes } from "../../src/http/operations/index.js";
@@ -188,7 +189,7 @@ async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data
     meters,
     settings,
     log: pino({ level: "silent" }),
-    admission: openAdmission(settings.limits),
+    admission: openAdmission(settings.limits, new NewConnections()),
     authenticate: async () => {},
     boundUnsent: () => {},
     stopping: () => false,

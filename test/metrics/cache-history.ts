@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { NewConnections } from "../../src/async/new-connections.js";
+import { YieldBudget } from "../../src/async/yielding.js";
 import { Answers } from "../../src/http/metrics/answers.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { experience } from "../../src/metrics/dimensions/experience.js";
@@ -116,7 +118,13 @@ type Comparison = (reader: MetricReader, cache: Caches) => (asked: AskedSeries, 
 function comparison(reader: MetricReader): (asked: AskedSeries, now: number) => Promise<boolean> {
   const { epochs } = reader;
   const { series: store } = reader.stores;
-  const plain = fetchSeries({ store, epochs, cache: noCaches, deadlineMs: 5_000 });
+  const plain = fetchSeries({
+    store,
+    epochs,
+    cache: noCaches,
+    budget: new YieldBudget(new NewConnections()),
+    deadlineMs: 5_000,
+  });
 
   return async (asked, now) => {
     const reads = reader.reads();
@@ -163,7 +171,16 @@ export function comparisonOfAnswers(
       });
   };
   const kept = answersBy(reader.fetchPlans, cache.answers_bytes);
-  const plain = answersBy(fetchSeries({ store: stores.series, epochs, cache: noCaches, deadlineMs: 5_000 }), 1);
+  const plain = answersBy(
+    fetchSeries({
+      store: stores.series,
+      epochs,
+      cache: noCaches,
+      budget: new YieldBudget(new NewConnections()),
+      deadlineMs: 5_000,
+    }),
+    1,
+  );
 
   return async (asked, at) => {
     now = at;

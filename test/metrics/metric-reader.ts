@@ -1,3 +1,5 @@
+import { NewConnections } from "../../src/async/new-connections.js";
+import { YieldBudget } from "../../src/async/yielding.js";
 import { Epochs } from "../../src/metrics/cache/epochs.js";
 import type { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
 import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
@@ -61,7 +63,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
     },
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
-  const fetch = fetchSeries({ store, epochs, cache, deadlineMs });
+  const fetch = fetchSeries({ store, epochs, cache, budget: new YieldBudget(new NewConnections()), deadlineMs });
   const record = writePoints({ store, epochs });
   return {
     stores,

@@ -1,9 +1,9 @@
 import { withTimeLimit } from "../../async/time-limit.js";
-import { YieldBudget } from "../../async/yielding.js";
+import type { YieldBudget } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { Meters } from "../../meters.js";
 import { type Epochs, joinTokens, type Kept, type ReadToken, TokenCache } from "../cache/epochs.js";
-import { SlotCache } from "../cache/slot-cache.js";
+import { type CachedSlots, SlotCache } from "../cache/slot-cache.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import { answerBytes, type Reading, readParts, slotBytes } from "./read-memory.js";
 import { type SaveSchedule, type SeriesPlan, saveSchedule, windowsOf } from "./series-plan.js";
@@ -14,6 +14,8 @@ export interface FetchSeriesParts {
   readonly epochs: Epochs;
   /** Bytes that slots and finished values may take in memory. */
   readonly cache: { readonly columns_bytes: number; readonly answers_bytes: number };
+  /** The parts of long reads take turns in it. */
+  readonly budget: YieldBudget;
   /** The longest that one read of the store may take, ms. */
   readonly deadlineMs: number;
 }
@@ -34,15 +36,17 @@ export interface FetchedSeries extends SaveSchedule {
  */
 export type FetchSeries = (plans: readonly SeriesPlan[], now: number, reading: Reading) => Promise<FetchedSeries[]>;
 
+/** How long values are made before the network is served, ms. */
+const PAUSE_MS = 5;
+
 /** What an entry takes besides its JSON and its key, roughly, bytes. */
 const ENTRY_BYTES = 1_000;
 
-export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesParts): FetchSeries {
+export function fetchSeries({ store, epochs, cache, budget, deadlineMs }: FetchSeriesParts): FetchSeries {
   const withinDeadline = {
     ...store,
     read: (windows: readonly SeriesWindow[]) => withDeadline(deadlineMs, () => store.read(windows)),
   };
-  const budget = new YieldBudget();
   const slots = new SlotCache(withinDeadline, epochs, cache.columns_bytes, budget);
   const kept = new TokenCache<SerialisedSeries>(
     epochs,
@@ -85,18 +89,25 @@ export function fetchSeries({ store, epochs, cache, deadlineMs }: FetchSeriesPar
     const found = plans.map(({ key }) => kept.get(key));
     const missing = plans.filter((_, i) => found[i] === undefined);
     const read = await slots.read(missing.flatMap(windowsOf));
-    return plans.map((plan, i) => {
+    const pause = budget.pauses(PAUSE_MS);
+    const all: Made[] = [];
+    for (const [i, plan] of plans.entries()) {
       const cached = found[i];
-      if (cached !== undefined) return { ...cached, isCached: true };
-      const parts = read.splice(0, plan.parts.length);
-      const isCached = !parts.some((part) => part.read);
-      const madeMeanwhile = kept.get(plan.key);
-      if (madeMeanwhile !== undefined) return { ...madeMeanwhile, isCached };
-      const columns = parts.map((part) => part.column());
-      const made = { value: serialise(plan, columns, now), token: joinTokens(parts.map(({ token }) => token)) };
-      kept.keep(plan.key, made);
-      return { ...made, isCached };
-    });
+      const parts = cached === undefined ? read.splice(0, plan.parts.length) : [];
+      all.push(cached === undefined ? makeOne(plan, parts, now) : { ...cached, isCached: true });
+      await pause();
+    }
+    return all;
+  }
+
+  function makeOne(plan: SeriesPlan, parts: readonly CachedSlots[], now: number): Made {
+    const isCached = !parts.some((part) => part.read);
+    const madeMeanwhile = kept.get(plan.key);
+    if (madeMeanwhile !== undefined) return { ...madeMeanwhile, isCached };
+    const columns = parts.map((part) => part.column());
+    const made = { value: serialise(plan, columns, now), token: joinTokens(parts.map(({ token }) => token)) };
+    kept.keep(plan.key, made);
+    return { ...made, isCached };
   }
 
   function mayHold({ parts }: SeriesPlan): boolean {

@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Settings } from "../config.js";
+import type { Meters } from "../meters.js";
+import { type Admission, noPlace } from "./admission.js";
+import { errorResponse } from "./errors.js";
+import type { Route } from "./route.js";
+
+export interface EarlyParts {
+  readonly routes: readonly Route[];
+  readonly admission: Pick<Admission, "isFull">;
+  readonly meters: Pick<Meters, "request">;
+  readonly cors: Settings["http"]["cors"];
+  /** Whether the service is stopping. */
+  stopping(): boolean;
+}
+
+/** A response that is made before there is a request for it. */
+interface Prepared {
+  /** What `/metrics` calls the request. */
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  /** As text, so that it leaves in one piece with the headers. */
+  readonly body: string;
+}
+
+/**
+ * Refuses a request that would get no place from its head alone, at a fraction of what a request costs that meets the application: what
+ * is refused must not take the processor from what is served. Every other request goes on to `answer`, also one whose refusal needs
+ * more than its head says; the application refuses it in the same words. Node reads the body of a refused request and throws it away, or
+ * closes the connection if the caller waits to be asked for the body.
+ */
+export function refuseEarly(
+  { routes, admission, meters, cors, stopping }: EarlyParts,
+  answer: RequestListener,
+): RequestListener {
+  const placed = routes.filter(({ scopes, ownPlaces }) => scopes !== "keyless" && !ownPlaces);
+  const starts = new Set(placed.map(({ path }) => firstSegment(path)));
+  const other = prepare({ method: "other", path: "none" });
+  const known = new Map(placed.map((route) => [`${route.method} ${route.path}`, prepare(route)]));
+
+  /** Whether its route needs a place, and the refusal depends on nothing but the route. */
+  function isPlain({ method, url = "", headers }: IncomingMessage): boolean {
+    const isOfBrowser = headers.origin !== undefined && cors.origins.length > 0;
+    return starts.has(firstSegment(url)) && method !== "OPTIONS" && !isOfBrowser && !stopping();
+  }
+
+  return (req, res) => {
+    if (!admission.isFull || !isPlain(req)) {
+      answer(req, res);
+      return;
+    }
+    const { url = "" } = req;
+    const mark = url.indexOf("?");
+    const path = mark < 0 ? url : url.slice(0, mark);
+    const prepared = known.get(`${req.method} ${path}`) ?? other;
+    send(res, prepared);
+    meters.request(prepared.method, prepared.route, prepared.status, 0);
+  };
+}
+
+function prepare(route: Pick<Route, "path" | "errorCode" | "wireNames"> & { readonly method: string }): Prepared {
+  const { status, headers, body } = errorResponse(noPlace(), route);
+  const text = JSON.stringify(body);
+  const all = {
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": String(Buffer.byteLength(text)),
+    "X-Content-Type-Options": "nosniff",
+    ...headers,
+  };
+  return { method: route.method, route: route.path, status, headers: Object.entries(all).flat(), body: text };
+}
+
+function send(res: ServerResponse, { status, headers, body }: Prepared): void {
+  res.writeHead(status, [...headers, "X-Request-Id", randomUUID()]);
+  res.end(body);
+}
+
+function firstSegment(path: string): string {
+  const end = path.indexOf("/", 1);
+  return end < 0 ? path : path.slice(0, end);
+}

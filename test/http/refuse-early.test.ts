@@ -1,0 +1,267 @@
+import type { Socket } from "node:net";
+import { expect } from "chai";
+import { openSocket, type RawAnswer, rawRequest, readAnswer } from "../support/raw-request.js";
+import { type Overrides, startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const START = Date.UTC(2024, 0, 1);
+const HOUR = 3_600_000;
+
+describe("a service whose places are all taken", () => {
+  let service: TestService;
+  let holder: Socket;
+  const open: Socket[] = [];
+
+  afterEach(async () => {
+    for (const socket of open.splice(0)) socket.destroy();
+    await service.stop();
+  });
+
+  /** Starts a service with one place, and takes it. */
+  async function startFull(overrides: Overrides = {}): Promise<void> {
+    service = await startService({ limits: { requests: 1 }, ...overrides });
+    holder = await connected();
+    holder.write(post("/api/metric/points", ["Expect: 100-continue", "Content-Length: 100"]));
+    await new Promise((resolve) => holder.once("data", resolve));
+  }
+
+  async function connected(): Promise<Socket> {
+    const socket = await openSocket(service.port);
+    socket.on("error", () => {});
+    open.push(socket);
+    return socket;
+  }
+
+  async function freePlace(): Promise<void> {
+    holder.write("x".repeat(100));
+    await readAnswer(holder);
+  }
+
+  function post(path: string, headers: readonly string[], body = ""): string {
+    const all = ["Host: a", `Authorization: ${service.key}`, "Content-Type: application/json", ...headers];
+    return `POST ${path} HTTP/1.1\r\n${all.join("\r\n")}\r\n\r\n${body}`;
+  }
+
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+
+  async function ask(socket: Socket, bytes: string): Promise<RawAnswer> {
+    const answer = readAnswer(socket);
+    socket.write(bytes);
+    return answer;
+  }
+
+  it("refuses in the envelope of every error, with Retry-After and an id of the request", async () => {
+    await startFull();
+    const { status, headers, body } = await rawRequest(service.port, post("/api/metric", ["Content-Length: 2"], "[]"));
+    expect(status).to.equal(503);
+    expect(headers.get("retry-after")).to.equal("1");
+    expect(headers.get("content-type")).to.equal("application/json; charset=utf-8");
+    expect(headers.get("x-content-type-options")).to.equal("nosniff");
+    expect(headers.get("cache-control")).to.equal("no-store");
+    expect(headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
+    const message = "The service has as many requests as it can serve";
+    const errors = [{ code: "unavailable", path: "", message }];
+    expect(body).to.deep.equal({ status: 503, message, data: null, errors });
+  });
+
+  const targets = [
+    "/api/metric?format=csv",
+    "/%61pi/metric",
+    "/api/deletion/a%20b/retry",
+    "/api/v2/write",
+    "/collect/json/a",
+  ];
+  for (const target of targets) {
+    it(`refuses ${target} in the words in which it refuses a browser of another site`, async () => {
+      await startFull({ http: { cors: { origins: ["https://a.example"] } } });
+      const headers = ["Content-Length: 2"];
+      const [one, other] = [
+        await rawRequest(service.port, post(target, headers, "[]")),
+        await rawRequest(service.port, post(target, [...headers, "Origin: https://a.example"], "[]")),
+      ];
+      expect([one.status, other.status]).to.deep.equal([503, 503]);
+      expect(one.body).to.deep.equal(other.body);
+      for (const name of ["content-type", "cache-control", "retry-after", "x-content-type-options"])
+        expect(one.headers.get(name), name).to.equal(other.headers.get(name));
+      expect(one.headers.get("x-request-id")).to.not.equal(other.headers.get("x-request-id"));
+      expect(other.headers.get("access-control-allow-origin")).to.equal("https://a.example");
+      const code = target === "/api/v2/write" ? { code: "unavailable" } : {};
+      expect(one.body).to.include({ status: 503, ...code });
+    });
+  }
+
+  const hidden = `${get("/health")}`;
+  const bodies: [string, string[], string][] = [
+    ["of a given length", [`Content-Length: ${hidden.length}`], hidden],
+    ["in chunks", ["Transfer-Encoding: chunked"], `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`],
+  ];
+  for (const [name, headers, body] of bodies) {
+    it(`takes nothing in a refused body ${name} for a request, and reads the next one on the connection`, async () => {
+      await startFull();
+      const socket = await connected();
+      let text = "";
+      socket.on("data", (chunk) => {
+        text += chunk;
+      });
+      socket.write(
+        `${post("/api/metric", headers, body)}${get("/ping")}${post("/api/metric", headers, body)}${get("/ready")}`,
+      );
+      await until("all are answered", () => text.includes('"stores"'));
+      expect(text.match(/HTTP\/1\.1 \d{3}/g)?.map((line) => line.slice(9))).to.deep.equal(["503", "204", "503", "200"]);
+      expect(text).to.not.include('"alive"');
+    });
+  }
+
+  it("keeps the connection of a refused request whose body comes late, and serves it when there is a place", async () => {
+    await startFull();
+    const socket = await connected();
+    const point = { dimension: "stream", dimension_id: "web", dimension_type: "size", value: 1, ts: START };
+    const body = JSON.stringify([point]);
+    const headers = [`Content-Length: ${body.length}`];
+    const { status } = await ask(socket, post("/api/metric/points", headers, body.slice(0, 10)));
+    expect(status).to.equal(503);
+    await freePlace();
+    const second = await ask(socket, `${body.slice(10)}${post("/api/metric/points", headers, body)}`);
+    expect(second.body).to.deep.include({ status: 200, data: { point_count: 1 } });
+  });
+
+  it("closes the connection of a refused request whose body does not come", async () => {
+    await startFull({ http: { slow_sender_ms: 1000 } });
+    const socket = await connected();
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.write(post("/api/metric", ["Content-Length: 100"], "x"));
+    await new Promise((resolve) => socket.once("data", resolve));
+    await closed;
+  });
+
+  it("closes the connection of a caller who waits to be asked for the body, and does not ask", async () => {
+    await startFull();
+    const bytes = post("/api/metric", ["Expect: 100-continue", "Content-Length: 100"]);
+    const { status, headers, closed, text } = await rawRequest(service.port, bytes);
+    expect({ status, connection: headers.get("connection"), closed }).to.deep.equal({
+      status: 503,
+      connection: "close",
+      closed: true,
+    });
+    expect(text).to.not.include("100 Continue");
+  });
+
+  it("sends no body to HEAD", async () => {
+    await startFull();
+    const socket = await connected();
+    socket.write("HEAD /api/segment HTTP/1.1\r\nHost: a\r\n\r\n");
+    const text = String(await new Promise((resolve) => socket.once("data", resolve)));
+    expect(text).to.match(/^HTTP\/1\.1 503 /);
+    expect(text.endsWith("\r\n\r\n")).to.equal(true);
+    expect((await ask(socket, get("/health"))).body?.data).to.deep.equal({ alive: true });
+  });
+
+  it("answers pages, health, the preflight of a browser and what has no route, and counts what it refuses by route", async () => {
+    await startFull({ http: { cors: { origins: ["https://a.example"] } } });
+    const origin = { origin: "https://a.example" };
+    const preflight = { ...origin, "access-control-request-method": "POST" };
+    const asked = await service.fetch("/api/metric", { method: "OPTIONS", key: null, headers: preflight });
+    expect(asked.status).to.equal(204);
+    const refused = await service.fetch("/api/metric", { method: "POST", json: [], headers: origin });
+    expect(refused.status).to.equal(503);
+    expect(refused.headers.get("access-control-allow-origin")).to.equal("https://a.example");
+    expect((await service.fetch("/api/metric", { method: "POST", json: [] })).status).to.equal(503);
+    expect((await service.fetch("/api/segment/a")).status).to.equal(503);
+    for (const path of ["/health", "/ready", "/", "/docs", "/openapi.json"])
+      expect((await service.fetch(path)).status, path).to.equal(200);
+    expect((await service.fetch("/nothing")).status).to.equal(404);
+    const metrics = await (await service.fetch("/metrics")).text();
+    const counted = (labels: string) => metrics.includes(`entity_metrics_http_request_seconds_count{${labels}} `);
+    expect(counted('method="POST",route="/api/metric",status="503"')).to.equal(true);
+    expect(counted('method="other",route="none",status="503"')).to.equal(true);
+  });
+
+  it("writes nothing of a refused batch, and all of one that it takes", async () => {
+    await startFull();
+    const batch = (first: number) =>
+      JSON.stringify(
+        Array.from({ length: 20 }, (_, n) => ({
+          dimension: "stream",
+          dimension_id: "web",
+          dimension_type: "size",
+          value: 1,
+          ts: START + (first + n) * HOUR,
+        })),
+      );
+    const write = async (first: number) => {
+      const response = await service.fetch("/api/metric/points", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: batch(first),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const all = Array.from({ length: 20 }, (_, n) => n * 20);
+    expect(new Set(await Promise.all(all.map(write)))).to.deep.equal(new Set([503]));
+    await freePlace();
+    const statuses = await Promise.all(all.map(write));
+    expect(statuses[0]).to.equal(200);
+    const response = await service.fetch("/api/metric", {
+      method: "POST",
+      json: {
+        dimension: "stream",
+        dimension_id: "web",
+        dimension_type: "size",
+        interval: "1h",
+        startdate: START,
+        enddate: START + 400 * HOUR,
+      },
+    });
+    const { data } = (await response.json()) as { data: { values: { ts: string }[] }[] };
+    const kept = data[0]?.values.length;
+    expect(kept).to.equal(20 * statuses.filter((status) => status === 200).length);
+  });
+});
+
+describe("a caller who goes while its request waits for its turn", () => {
+  it("gives its place back", async () => {
+    const service = await startService({ limits: { requests_per_key: 200 } });
+    const open: Socket[] = [];
+    let isBusy = true;
+    // The processor never comes to rest, so that no more than those who work in any case begin.
+    const keepBusy = () => {
+      const end = performance.now() + 2;
+      while (performance.now() < end);
+      if (isBusy) setImmediate(keepBusy);
+    };
+    try {
+      const head = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json`;
+      const held = `POST /api/metric/points HTTP/1.1\r\n${head}\r\nContent-Length: 100\r\n\r\n`;
+      for (let i = 0; i < 64; i += 1) {
+        const socket = await openSocket(service.port);
+        open.push(socket);
+        socket.write(held);
+      }
+      const gauge = async (name: string) => {
+        const text = await (await service.fetch("/metrics")).text();
+        return Number(new RegExp(`^entity_metrics_http_requests_${name} (\\d+)`, "m").exec(text)?.[1]);
+      };
+      await until("all are under way", async () => (await gauge("under_way")) === 64);
+      keepBusy();
+      const point = { dimension: "stream", dimension_id: "web", dimension_type: "size", value: 1, ts: START };
+      const body = JSON.stringify([point]);
+      const bytes = `POST /api/metric/points HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      const callers = await Promise.all(Array.from({ length: 50 }, () => openSocket(service.port)));
+      let arrived = 0;
+      const arrives = () => {
+        arrived += 1;
+        if (arrived === callers.length) for (const caller of callers) caller.destroy();
+      };
+      service.service.server.on("request", arrives);
+      for (const caller of callers) caller.write(bytes);
+      await until("the callers have gone", () => arrived === callers.length);
+      await until("their places are free", async () => (await gauge("under_way")) === 64);
+      expect(await gauge("waiting")).to.equal(0);
+    } finally {
+      isBusy = false;
+      for (const socket of open) socket.destroy();
+      await service.stop();
+    }
+  });
+});
