@@ -5,8 +5,9 @@ import { type Database, inTransaction } from "./connection.js";
 import { type PointRecord, pointJournal } from "./point-journal.js";
 import { type UnfoldedRow, UnfoldedSlots } from "./unfolded-slots.js";
 
-/** The journal is folded when it takes so many bytes, in the file or in memory. */
+/** The journal is folded when it takes so many bytes in the file, or a multiple of that in memory. */
 const FOLD_BYTES = 16 * 1024 * 1024;
+const IN_MEMORY = 3;
 /** Writers wait while it takes so many times as much. */
 const MOST_FOLDS = 2;
 
@@ -200,5 +201,5 @@ function add(generation: Generation, id: number, record: PointRecord): void {
 }
 
 function sizeOf(generation: Generation | undefined): number {
-  return generation === undefined ? 0 : Math.max(generation.bytes, generation.slots.bytes);
+  return generation === undefined ? 0 : Math.max(generation.bytes, generation.slots.bytes / IN_MEMORY);
 }

@@ -4,24 +4,42 @@ import type { PointRecord, TakeSlots } from "./point-journal.js";
 /** Slots of the journal that belong to one row of `chunk`: `slots` begin at the slot `first` of the chunk, NaN where nothing is said. */
 export interface UnfoldedRow {
   readonly row: number;
-  first: number;
-  slots: Float64Array;
+  readonly first: number;
+  readonly slots: Float64Array;
 }
 
 /** Slots of room that a row begins with; it doubles when it is full. */
 const ROOM = 8;
 
-/** Memory of a row besides its slots, by estimate. */
-const ROW_BYTES = 250;
+/** Memory of a row besides its slots: its place in the lists and in the map. */
+const ROW_BYTES = 70;
 
-/** What records of the journal say, by series (its id) and row of `chunk`; of two values of a slot the later stays. */
+/** Slots are allocated from pieces of this many doubles. */
+const PIECE = 2 ** 17;
+
+/** Stands for the place of a row that does not exist. */
+const NONE = -1;
+
+/**
+ * What records of the journal say, by series (its id) and row of `chunk`; of two values of a slot the later stays. There may be several 100,000 rows
+ * of a few slots each, so there is no object a row: rows have places in lists of numbers.
+ */
 export class UnfoldedSlots {
-  readonly #rows = new Map<number, UnfoldedRow[]>();
-  #bytes = 0;
+  /** The place of the row of each series that was added last, and for each place that of the row before it. */
+  readonly #newest = new Map<number, number>();
+  #before = new Int32Array(1_024);
+  #rows = new Float64Array(1_024);
+  /** Where the slots of each place begin in the chunk, how many there is room for, and where they lie. */
+  #firsts = new Uint8Array(1_024);
+  #rooms = new Uint8Array(1_024);
+  #starts = new Float64Array(1_024);
+  #count = 0;
+  readonly #pieces: Float64Array[] = [];
+  #used = PIECE;
 
   /** Memory that it takes, by estimate. */
   get bytes(): number {
-    return this.#bytes;
+    return ROW_BYTES * this.#count + 8 * Math.max(0, (this.#pieces.length - 1) * PIECE + this.#used);
   }
 
   add(record: PointRecord): void {
@@ -30,19 +48,22 @@ export class UnfoldedSlots {
 
   /** Whether there are rows of a series. */
   has(series: number): boolean {
-    return this.#rows.has(series);
+    return this.#newest.has(series);
   }
 
-  /** Rows of a series, in no order. */
-  rows(series: number): readonly UnfoldedRow[] {
-    return this.#rows.get(series) ?? [];
+  /** Rows of a series, in no order, as they are now. */
+  rows(series: number): UnfoldedRow[] {
+    const rows: UnfoldedRow[] = [];
+    for (let at = this.#newest.get(series) ?? NONE; at !== NONE; at = this.#before[at] as number)
+      rows.push(this.#at(at));
+    return rows;
   }
 
   /** All rows, about `most` at once; those of a series together. */
   *inBatches(most: number): Iterable<readonly UnfoldedRow[]> {
     let batch: UnfoldedRow[] = [];
-    for (const rows of this.#rows.values()) {
-      batch.push(...rows);
+    for (const series of this.#newest.keys()) {
+      batch.push(...this.rows(series));
       if (batch.length < most) continue;
       yield batch;
       batch = [];
@@ -52,40 +73,86 @@ export class UnfoldedSlots {
 
   readonly #lay: TakeSlots = ({ series, plane, slot }, values, start, end) => {
     const chunk = Math.floor(slot / CHUNK_SLOTS);
-    let at = slot - chunk * CHUNK_SLOTS;
+    let first = slot - chunk * CHUNK_SLOTS;
     let row = rowOf(series, chunk) + plane;
     for (let i = start; i < end; ) {
-      const length = Math.min(end - i, CHUNK_SLOTS - at);
-      const unfolded = this.#room(series, row, at, length);
-      layValues(values, unfolded.slots, at - unfolded.first, i, i + length);
+      const length = Math.min(end - i, CHUNK_SLOTS - first);
+      const at = this.#roomFor(series, row, first, length);
+      const begin = this.#starts[at] as number;
+      const piece = this.#pieces[Math.floor(begin / PIECE)] as Float64Array;
+      layValues(values, piece, (begin % PIECE) + first - (this.#firsts[at] as number), i, i + length);
       i += length;
-      at = 0;
+      first = 0;
       row += PLANES;
     }
   };
 
-  /** The row, with room for `length` slots from the slot `at` of its chunk on. */
-  #room(series: number, row: number, at: number, length: number): UnfoldedRow {
-    const rows = this.#rows.get(series);
-    const found = rows?.find((one) => one.row === row);
-    if (found === undefined) {
-      const size = Math.min(CHUNK_SLOTS - at, Math.max(ROOM, length));
-      const fresh = { row, first: at, slots: new Float64Array(size).fill(Number.NaN) };
-      if (rows === undefined) this.#rows.set(series, [fresh]);
-      else rows.push(fresh);
-      this.#bytes += ROW_BYTES + 8 * size;
-      return fresh;
+  /** The place of the row, with room for `length` slots from the slot `first` of its chunk on. */
+  #roomFor(series: number, row: number, first: number, length: number): number {
+    const newest = this.#newest.get(series) ?? NONE;
+    let at = newest;
+    while (at !== NONE && this.#rows[at] !== row) at = this.#before[at] as number;
+    if (at === NONE) {
+      at = this.#newPlace();
+      this.#rows[at] = row;
+      this.#before[at] = newest;
+      this.#newest.set(series, at);
+      this.#allocate(at, first, Math.min(CHUNK_SLOTS - first, Math.max(ROOM, length)));
+      return at;
     }
-    const end = found.first + found.slots.length;
-    if (at < found.first || at + length > end) {
-      const first = Math.min(at, found.first);
-      const size = Math.min(CHUNK_SLOTS - first, Math.max(2 * found.slots.length, Math.max(end, at + length) - first));
-      const slots = new Float64Array(size).fill(Number.NaN);
-      slots.set(found.slots, found.first - first);
-      this.#bytes += 8 * (size - found.slots.length);
-      found.first = first;
-      found.slots = slots;
-    }
-    return found;
+    const start = this.#firsts[at] as number;
+    const room = this.#rooms[at] as number;
+    const end = start + room;
+    if (first >= start && first + length <= end) return at;
+    const { slots } = this.#at(at);
+    const from = Math.min(first, start);
+    const size = Math.min(CHUNK_SLOTS - from, Math.max(2 * room, Math.max(end, first + length) - from));
+    this.#allocate(at, from, size).set(slots, start - from);
+    return at;
   }
+
+  #at(at: number): UnfoldedRow {
+    const start = this.#starts[at] as number;
+    const begin = start % PIECE;
+    const piece = this.#pieces[Math.floor(start / PIECE)] as Float64Array;
+    return {
+      row: this.#rows[at] as number,
+      first: this.#firsts[at] as number,
+      slots: piece.subarray(begin, begin + (this.#rooms[at] as number)),
+    };
+  }
+
+  #newPlace(): number {
+    const at = this.#count;
+    this.#count += 1;
+    if (at === this.#rows.length) {
+      this.#before = twiceAsLong(this.#before);
+      this.#rows = twiceAsLong(this.#rows);
+      this.#firsts = twiceAsLong(this.#firsts);
+      this.#rooms = twiceAsLong(this.#rooms);
+      this.#starts = twiceAsLong(this.#starts);
+    }
+    return at;
+  }
+
+  /** Gives a place `size` slots of room from the slot `first` of its chunk on, in which nothing is said. What it had is left unused. */
+  #allocate(at: number, first: number, size: number): Float64Array {
+    if (this.#used + size > PIECE) {
+      this.#pieces.push(new Float64Array(PIECE));
+      this.#used = 0;
+    }
+    const piece = this.#pieces[this.#pieces.length - 1] as Float64Array;
+    const begin = this.#used;
+    this.#used += size;
+    this.#firsts[at] = first;
+    this.#rooms[at] = size;
+    this.#starts[at] = (this.#pieces.length - 1) * PIECE + begin;
+    return piece.subarray(begin, this.#used).fill(Number.NaN);
+  }
+}
+
+function twiceAsLong<T extends Int32Array | Float64Array | Uint8Array>(list: T): T {
+  const longer = new (list.constructor as new (length: number) => T)(2 * list.length);
+  longer.set(list);
+  return longer;
 }
