@@ -178,8 +178,7 @@ export interface Idempotency {
   /**
    * Takes the request for `owner` until `until`, and hands out its progress so far (a fresh one begins at `now`).
    * Undefined while another owner has it: until its `until`, unless that is later than this `until`, as the clock has been
-   * set back since. A record that is 24 h old is as good as none. `now` and `until` are Unix ms. Rejects with a `ServiceError` `unavailable` when
-   * too many processes begin the same request at once.
+   * set back since. A record that is 24 h old is as good as none. `now` and `until` are Unix ms.
    */
   begin(id: string, owner: string, now: number, until: number): Promise<IdempotentRequest | undefined>;
   /**

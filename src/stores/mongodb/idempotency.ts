@@ -1,4 +1,4 @@
-import type { Db } from "mongodb";
+import type { Db, Filter } from "mongodb";
 import type { Idempotency, IdempotentRequest } from "../../entities/ports.js";
 import { ServiceError } from "../../errors.js";
 import type { CollectionPlan } from "./collection.js";
@@ -17,32 +17,31 @@ export const idempotencyCollections: readonly CollectionPlan[] = [
 
 const REMEMBERED_MS = 24 * 3_600_000;
 
-/** Each attempt but the first two needs another owner of the same request at the same time. */
-const ATTEMPTS = 20;
-
 /** Progress of repeatable requests, one document each; every change names the owner that it expects. */
 export function mongoIdempotency(db: Db): Idempotency {
   const requests = db.collection<RequestDocument>("idempotent_requests");
 
   return {
     async begin(id, owner, now, until) {
-      const fresh = { arrival: now, done: 0, digest: "", finished: false, tally: "", owner, until };
-      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-        const found = await requests.findOne({ _id: id });
-        if (found === null) {
-          if (await isInserted(requests.insertOne({ _id: id, ...fresh }))) return requestOf({ _id: id, ...fresh });
-          continue;
-        }
-        const isFree = found.owner === null || found.until <= now || found.until > until;
-        if (!isFree && found.owner !== owner) return undefined;
-        const taken = await requests.findOneAndUpdate(
-          { _id: id, arrival: found.arrival, owner: found.owner, until: found.until },
-          { $set: isFree && found.arrival <= now - REMEMBERED_MS ? fresh : { owner, until } },
-          { returnDocument: "after" },
+      const free: Filter<RequestDocument>[] = [{ owner: null }, { until: { $lte: now } }, { until: { $gt: until } }];
+      const isHeld = { $and: [{ $gt: ["$owner", null] }, { $gt: ["$until", now] }, { $lte: ["$until", until] }] };
+      const isRemembered = { $or: [isHeld, { $gt: ["$arrival", now - REMEMBERED_MS] }] };
+      const held = { owner: { $literal: owner }, until };
+      const fresh = { arrival: now, done: 0, digest: "", finished: false, tally: "", ...held };
+      // A record that is not there has no arrival, and begins anew as an old one does.
+      const taken = { $cond: [isRemembered, { $mergeObjects: ["$$ROOT", held] }, { _id: "$_id", ...fresh }] };
+      try {
+        const kept = await requests.findOneAndUpdate(
+          { _id: id, $or: [...free, { owner }] },
+          [{ $replaceWith: taken }],
+          { upsert: true, returnDocument: "after" },
         );
-        if (taken !== null) return requestOf(taken);
+        return kept === null ? undefined : requestOf(kept);
+      } catch (error) {
+        // Another owner has it.
+        if (isDuplicate(error)) return undefined;
+        throw error;
       }
-      throw new ServiceError("unavailable", "Too many repeat the same request at once", { retryAfter: 1 });
     },
 
     async advance({ id, done, digest, finished, tally }, owner, until) {
@@ -70,15 +69,4 @@ export function mongoIdempotency(db: Db): Idempotency {
 
 export function requestOf({ _id: id, arrival, done, digest, finished, tally }: RequestDocument): IdempotentRequest {
   return { id, arrival, done, digest, finished, tally };
-}
-
-/** False: another request was first. */
-async function isInserted(insert: Promise<unknown>): Promise<boolean> {
-  try {
-    await insert;
-    return true;
-  } catch (error) {
-    if (isDuplicate(error)) return false;
-    throw error;
-  }
 }
