@@ -5,7 +5,7 @@ import { mongoCatalogueStore } from "../../src/stores/mongodb/catalogue-store.js
 import { promised } from "../../src/stores/mongodb/connection.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
 import { mongoEntityStore } from "../../src/stores/mongodb/entity-store.js";
-import { transactions } from "../../src/stores/mongodb/transaction.js";
+import { type Transact, transactions } from "../../src/stores/mongodb/transaction.js";
 import { catalogueStoreContract } from "../contracts/catalogue-store.contract.js";
 import { changeOf, commitOf, freshEntity, keep } from "../support/commits.js";
 import { databaseThrough, HeldCalls } from "../support/held-calls.js";
@@ -72,17 +72,15 @@ onServers(["mongodb"], "mongodb", () => {
     async function deleteBeside(): Promise<void> {
       const calls = new HeldCalls();
       const reached = calls.hold();
-      const { data, transact, ...own } = parts();
+      const { transact, ...own } = parts();
+      const held: Transact = (work) =>
+        transact(async (session) => {
+          const result = await work(session);
+          await calls.around(async () => {}, "commit");
+          return result;
+        });
       const wrapping = keyWrapping(Buffer.alloc(32));
-      const entities = mongoEntityStore(data, {
-        ...{ data, ...own, wrapping, slotMs: 3_600_000 },
-        transact: (work) =>
-          transact(async (session) => {
-            const result = await work(session);
-            await calls.around(async () => {}, "commit");
-            return result;
-          }),
-      });
+      const entities = mongoEntityStore({ ...own, deadlineMs: 10_000, wrapping, transact: held }, 3_600_000);
       const kept = entities.commit(member());
       await reached;
       await deleteSegment("late", engine.stores.catalogue);

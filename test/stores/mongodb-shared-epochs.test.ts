@@ -4,7 +4,7 @@ import { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
 import type { SharedEpochs } from "../../src/metrics/ports.js";
-import { epochs, mongoSharedEpochs } from "../../src/stores/mongodb/shared-epochs.js";
+import { mongoSharedEpochs, processCollections } from "../../src/stores/mongodb/between-processes.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { HeldCalls } from "../support/held-calls.js";
 import { onServers } from "../support/servers.js";
@@ -21,7 +21,7 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
   let database: TestDatabase;
   const closing: (() => unknown)[] = [];
   beforeEach(async () => {
-    database = await openTestDatabase([epochs]);
+    database = await openTestDatabase(processCollections);
     closing.push(database.close);
   });
   afterEach(async () => {

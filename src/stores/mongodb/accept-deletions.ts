@@ -3,22 +3,13 @@ import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
-import { byIds } from "./collection.js";
-import { entityCollectionsOf } from "./entity-document.js";
-import { addKeys, type KeyWrapping } from "./entity-keys.js";
+import { byIds, type InSession } from "./collection.js";
+import type { StoreParts } from "./connection.js";
+import { entityCollectionsOf, revisionsOf } from "./entity-document.js";
+import { addKeys } from "./entity-keys.js";
 import { isOfOneCall } from "./errors.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
 import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./marks.js";
-import type { Transact } from "./transaction.js";
-
-export interface LedgerParts {
-  readonly data: Db;
-  readonly ledger: Db;
-  readonly transact: Transact;
-  readonly wrapping: KeyWrapping;
-  /** How long a request waits for its transaction to begin, ms. */
-  readonly deadlineMs: number;
-}
 
 interface Request {
   readonly deletion: Deletion;
@@ -33,7 +24,7 @@ const GROUP = { most: 100, atOnce: 1, isOfOneCall };
  * none: so every commit that was planned before, and concerns one of them, conflicts. Numbers follow each other without a gap that could be filled later: a unique index
  * makes one of two processes that take the same number run its transaction again.
  */
-export function acceptDeletions(parts: LedgerParts): Ledger["accept"] {
+export function acceptDeletions(parts: StoreParts): Ledger["accept"] {
   const accept = groupedCalls(
     (requests: readonly Request[]) => parts.transact((session) => acceptAll(parts, requests, session)),
     { ...GROUP, deadline: { ms: parts.deadlineMs, error: tooLate } },
@@ -44,19 +35,15 @@ export function acceptDeletions(parts: LedgerParts): Ledger["accept"] {
 const tooLate = () => new MongoOperationTimeoutError("The request was not accepted in time");
 
 /** The newest number that a request has or had; 0 at first. */
-export async function newestSequence(db: Db, session?: ClientSession): Promise<number> {
-  const options = {
-    sort: { sequence: -1 },
-    projection: { sequence: 1 },
-    ...(session === undefined ? {} : { session }),
-  } as const;
-  const newest = await deletionsOf(db).findOne({}, options);
-  return Math.max(newest?.sequence ?? 0, await numberIn(db, FORGOTTEN, session));
+export async function newestSequence(db: Db, inside: InSession = {}): Promise<number> {
+  const newestFirst = { sort: { sequence: -1 }, projection: { sequence: 1 } } as const;
+  const newest = await deletionsOf(db).findOne({}, { ...newestFirst, ...inside });
+  return Math.max(newest?.sequence ?? 0, await numberIn(db, FORGOTTEN, inside));
 }
 
 /** The number of each request that is accepted. */
 async function acceptAll(
-  parts: LedgerParts,
+  parts: StoreParts,
   requests: readonly Request[],
   session: ClientSession,
 ): Promise<Map<string, number>> {
@@ -74,25 +61,23 @@ async function acceptAll(
     })),
   );
   if (holds.length > 0) await identities.bulkWrite(holds, { session });
-  const first = (await newestSequence(ledger, session)) + 1;
+  const first = (await newestSequence(ledger, { session })) + 1;
   await deletionsOf(ledger).insertMany(
     accepted.map(({ deletion }, index) => deletionDocument(deletion, first + index)),
     { session },
   );
   await addKeys(ledger, wrapping, new Map(accepted.map((one) => [one.deletion.sealer, one.scope.sealerKey])), session);
-  await raiseTo(data, ACCEPTED, first + accepted.length - 1, session);
+  await raiseTo(data, ACCEPTED, first + accepted.length - 1, { session });
   return new Map(accepted.map(({ deletion }, index) => [deletion.requestId, first + index]));
 }
 
 /** Whether the scope of a request is as it was found; of several that name the same profile or identity the first one has it. */
-async function scopeCheck({ data }: LedgerParts, requests: readonly Request[], session: ClientSession) {
+async function scopeCheck({ data }: StoreParts, requests: readonly Request[], session: ClientSession) {
   const { entities, identities } = entityCollectionsOf(data);
   const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   const hashes = requests.flatMap(({ scope }) => [...scope.free.keys()]);
-  const live = { ...byIds(ids), erased: { $exists: false } };
-  const found = ids.length === 0 ? [] : await entities.find(live, { session, projection: { revision: 1 } }).toArray();
+  const revisions = await revisionsOf(entities, ids, session);
   const held = hashes.length === 0 ? [] : await identities.find(byIds(hashes), { session }).toArray();
-  const revisions = new Map(found.map(({ _id, revision }) => [_id, revision]));
   const holders = new Map<string, EntityId | undefined>(held.map(({ _id, entity }) => [_id, entity]));
 
   return ({ deletion, scope: { profiles, free } }: Request): boolean => {

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import {
+  type ClientSession,
   type Db,
   type Filter,
   type IndexDescription,
@@ -15,7 +16,12 @@ import { mongoServiceError } from "./errors.js";
 export interface CollectionPlan {
   readonly name: string;
   /** Besides that of `_id`. */
-  readonly indexes: readonly IndexDescription[];
+  readonly indexes: readonly (IndexDescription & { readonly key: Readonly<Record<string, number>> })[];
+}
+
+/** The transaction that an operation is a part of; none: it stands alone. */
+export interface InSession {
+  readonly session?: ClientSession;
 }
 
 /** Filter for documents of these ids. */
@@ -34,9 +40,7 @@ export function revisionAfter(revision: number): number {
 /** Makes the collections and indexes that are missing, and checks that the existing ones are what is needed. Safe to repeat, and for several at once. */
 export async function makeCollections(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
   const there = new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name));
-  const indexesOf = new Map<string, IndexDescription[]>();
-  for (const { name, indexes } of plans) indexesOf.set(name, [...(indexesOf.get(name) ?? []), ...indexes]);
-  for (const [name, indexes] of indexesOf) {
+  for (const { name, indexes } of plans) {
     if (!there.has(name)) await makeCollection(db, name);
     await makeIndexes(db, name, indexes);
   }
@@ -71,8 +75,7 @@ const TRIES = 500;
 
 /** Whether an index of this key is there; throws when it is, and is not what is needed. */
 function isThere(db: Db, name: string, needed: IndexDescription, there: readonly IndexDescriptionInfo[]): boolean {
-  const key = JSON.stringify(fieldsOf(needed));
-  const found = there.find((index) => JSON.stringify(fieldsOf(index)) === key);
+  const found = there.find((index) => JSON.stringify(index.key) === JSON.stringify(needed.key));
   if (found === undefined) return false;
   const partial = found.partialFilterExpression !== undefined || found.sparse === true;
   if ((found.unique === true) === (needed.unique === true) && !partial) return true;
@@ -82,15 +85,11 @@ function isThere(db: Db, name: string, needed: IndexDescription, there: readonly
   );
 }
 
-function fieldsOf({ key }: { readonly key: IndexDescription["key"] }): [string, unknown][] {
-  return key instanceof Map ? [...key] : Object.entries(key);
-}
-
 /** An index that the server refuses is named in the error; other errors stay as they are. */
 function indexError(db: Db, name: string, missing: readonly IndexDescription[], error: unknown): unknown {
   if (!(error instanceof MongoServerError) || error.code === UNAUTHORIZED || mongoServiceError(error) !== undefined)
     return error;
-  const keys = missing.map((index) => JSON.stringify(Object.fromEntries(fieldsOf(index)))).join(", ");
+  const keys = missing.map((index) => JSON.stringify(index.key)).join(", ");
   return new StartError(
     `An index of ${db.databaseName}.${name} cannot be made (${keys}): documents or other indexes stand in its way`,
     { cause: error },
@@ -142,25 +141,16 @@ export function shardingError(
   const split = sharded.filter(({ dropped, unsplittable }) => !dropped && !unsplittable);
   const ofLedger = split.find(({ _id }) => _id.startsWith(`${ledger}.`));
   if (ofLedger !== undefined) return `${ofLedger._id} is sharded: the database of the ledger must stand on one shard`;
-  const ofData = split.map((one) => ({
-    ...one,
-    plan: data.plans.find(({ name }) => one._id === `${data.name}.${name}`),
-  }));
-  for (const { _id, key, plan } of ofData) {
+  for (const { _id, key } of split) {
+    const plan = data.plans.find(({ name }) => _id === `${data.name}.${name}`);
     if (plan === undefined) continue;
     const unique = plan.indexes.find((index) => index.unique === true);
     if (unique !== undefined) return `${_id} is sharded: its unique index needs it on one shard`;
-    if (!isById(key))
-      return `${_id} is sharded by ${JSON.stringify(key ?? {})}: shard it by { "_id": "hashed" } or not at all`;
+    const by = JSON.stringify(key ?? {});
+    if (by !== '{"_id":"hashed"}' && by !== '{"_id":1}')
+      return `${_id} is sharded by ${by}: shard it by { "_id": "hashed" } or not at all`;
   }
   return undefined;
-}
-
-function isById(key: ShardedCollection["key"]): boolean {
-  const fields = Object.entries(key ?? {});
-  return (
-    fields.length === 1 && fields.every(([field, order]) => field === "_id" && (order === "hashed" || order === 1))
-  );
 }
 
 function literally(text: string): string {

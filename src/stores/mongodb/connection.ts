@@ -3,6 +3,7 @@ import { retry } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { tlsError } from "../tls-errors.js";
+import type { KeyWrapping } from "./entity-keys.js";
 import { mongoServiceError } from "./errors.js";
 import { abortAbandoned, type Transact, transactions } from "./transaction.js";
 
@@ -18,6 +19,11 @@ export interface Connection {
   /** limits.store_deadline_ms. */
   readonly deadlineMs: number;
   close(): Promise<void>;
+}
+
+/** What stores over both databases are made of. */
+export interface StoreParts extends Omit<Connection, "client" | "close"> {
+  readonly wrapping: KeyWrapping;
 }
 
 export interface ConnectOptions {
@@ -51,12 +57,11 @@ export async function connect(
       await client.connect();
       const connection = await databasesOf(client, { url, deadlineMs, log });
       await prepare(connection);
-      const closed = new AbortController();
-      void abortAbandoned({ admin: client.db("admin", promised), appName: appNameOf(url), log }, closed.signal);
+      const abandoned = abortAbandoned(client.db("admin", promised), appNameOf(url), log);
       return {
         ...connection,
         close() {
-          closed.abort();
+          abandoned.stop();
           return connection.close();
         },
       };

@@ -1,7 +1,8 @@
-import { Binary, type Db } from "mongodb";
+import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import type { Binding, EntityId, Memberships, StoredEntity, Version } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
-import type { CollectionPlan } from "./collection.js";
+import type { ProfileChange } from "../../entities/ports.js";
+import { byIds, type CollectionPlan, revisionAfter } from "./collection.js";
 
 export const entityCollections: readonly CollectionPlan[] = [
   { name: "entities", indexes: [{ key: { segments: 1 } }, { key: { born: 1 } }] },
@@ -47,24 +48,47 @@ export const formerMemberOf = (segment: string) => `-${segment}`;
 
 /** What is stored of a profile at this revision. */
 export function entityDocument(entity: StoredEntity, revision: number): EntityDocument {
-  const { id, table, born, bindings, mergedIds, sealed, memberships } = entity;
+  const { id: _id, table, born, sealed, memberships } = entity;
+  const fullSince = memberships.fullSince ?? null;
+  const [identities, statements] = [identitiesIn(entity), statementsIn(memberships)];
+  return { _id, table, revision, born, ...identities, sealed: new Binary(sealed), fullSince, ...statements };
+}
+
+/** What a commit changes of a stored profile. */
+export function changedFields(change: ProfileChange): Partial<EntityDocument> {
+  const { entity, changedSegments, changedBindings, mergedFrom } = change;
+  const { revision, sealed, memberships } = entity;
   return {
-    _id: id,
-    table,
-    revision,
-    born,
-    bindings: bindings.map(({ hash, since }) => ({ hash, since })),
-    joined: mergedIds,
+    revision: revisionAfter(revision),
     sealed: new Binary(sealed),
     fullSince: memberships.fullSince ?? null,
-    statements: Array.from(
-      memberships.statements,
-      ([segment, { member, time, arrival, position }]): StatementTuple => [segment, member, time, arrival, position],
-    ),
-    segments: Array.from(memberships.statements, ([segment, { member }]) =>
-      member ? memberOf(segment) : formerMemberOf(segment),
-    ),
+    ...(changedBindings.length + mergedFrom.length > 0 ? identitiesIn(entity) : {}),
+    ...(changedSegments.size > 0 ? statementsIn(memberships) : {}),
   };
+}
+
+function identitiesIn({ bindings, mergedIds }: StoredEntity): Pick<EntityDocument, "bindings" | "joined"> {
+  return { bindings: bindings.map(({ hash, since }) => ({ hash, since })), joined: mergedIds };
+}
+
+function statementsIn({ statements }: Memberships): Pick<EntityDocument, "statements" | "segments"> {
+  const all = [...statements];
+  return {
+    statements: all.map(([segment, { member, time, arrival, position }]) => [segment, member, time, arrival, position]),
+    segments: all.map(([segment, { member }]) => (member ? memberOf(segment) : formerMemberOf(segment))),
+  };
+}
+
+/** The revision of each of these profiles that is live. */
+export async function revisionsOf(
+  entities: Collection<EntityDocument>,
+  ids: readonly EntityId[],
+  session: ClientSession,
+): Promise<Map<EntityId, number>> {
+  if (ids.length === 0) return new Map();
+  const live = { ...byIds<EntityDocument>(ids), erased: { $exists: false } };
+  const options = { session, projection: { revision: 1 }, batchSize: ids.length + 1 };
+  return new Map((await entities.find(live, options).toArray()).map(({ _id, revision }) => [_id, revision]));
 }
 
 export function entityOf(document: EntityDocument): StoredEntity {

@@ -47,12 +47,12 @@ export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpo
     async erase(ids) {
       await keys.updateMany(byIds(ids), { $set: { key: destroyedKey() } });
     },
-    held: async (ids) => (await living(keys, ids)).map(({ _id }) => _id),
+    held: async (ids) => (await stored(keys, ids)).filter(isLiving).map(({ _id }) => _id),
   });
 
   return {
     read: groupedReads(async (ids) => {
-      const found = await living(keys, ids);
+      const found = (await stored(keys, ids)).filter(isLiving);
       return new Map(found.map(({ _id, key }) => [_id, wrapping.unwrap(key.value())]));
     }, CALLS),
 
@@ -63,8 +63,7 @@ export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpo
     },
 
     async destroyed(ids) {
-      if (ids.length === 0) return new Set();
-      const found = await keys.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
+      const found = await stored(keys, ids);
       return new Set(found.filter((document) => !isLiving(document)).map(({ _id }) => _id));
     },
 
@@ -74,11 +73,8 @@ export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpo
 
 const WRAPPED_BYTES = 40;
 
-/** Those of these ids that have a key that was not destroyed. */
-async function living(keys: Collection<EntityKeyDocument>, ids: readonly EntityId[]): Promise<EntityKeyDocument[]> {
-  if (ids.length === 0) return [];
-  const found = await keys.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
-  return found.filter(isLiving);
+async function stored(keys: Collection<EntityKeyDocument>, ids: readonly EntityId[]): Promise<EntityKeyDocument[]> {
+  return ids.length === 0 ? [] : keys.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
 }
 
 /** What stands in place of a key that was destroyed. */

@@ -1,30 +1,33 @@
-import type { AnyBulkWriteOperation, ClientSession, Collection, Db } from "mongodb";
+import type { AnyBulkWriteOperation, ClientSession, Collection } from "mongodb";
 import { groupedErasure, groupedReads } from "../../async/grouped-calls.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
 import { segmentsOf } from "./catalogue-store.js";
-import { byIds, revisionAfter } from "./collection.js";
+import { byIds } from "./collection.js";
+import type { StoreParts } from "./connection.js";
 import {
+  changedFields,
   type EntityDocument,
   entityCollectionsOf,
   entityDocument,
   entityOf,
   type IdentityDocument,
+  revisionsOf,
 } from "./entity-document.js";
-import { addKeys, type KeyWrapping } from "./entity-keys.js";
+import { addKeys } from "./entity-keys.js";
 import { isOfOneCall } from "./errors.js";
 import { messageDocument, messagesOf, slotOf } from "./history.js";
 import { newestCutOffs } from "./ledger-document.js";
 import { touchedSlotsOf } from "./slot-counts.js";
-import { Conflict, type Transact, unlessConflict } from "./transaction.js";
+import { Conflict, unlessConflict } from "./transaction.js";
 
 /** Concurrent requests share their reads. */
 const READS = { most: 1_000, atOnce: 2, isOfOneCall };
 
 /** Profiles, and the identities that lead to them, a document each. */
-export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {
-  const { entities, identities } = entityCollectionsOf(db);
+export function mongoEntityStore(parts: StoreParts, slotMs: number): EntityStore {
+  const { entities, identities } = entityCollectionsOf(parts.data);
 
   const ownersOf = groupedReads(async (hashes: readonly IdentityHash[]) => {
     const found = await identities.find(byIds(hashes), { batchSize: hashes.length + 1 }).toArray();
@@ -60,7 +63,7 @@ export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {
 
     load,
 
-    commit: commitProfiles(parts),
+    commit: commitProfiles(parts, slotMs),
 
     ...groupedErasure({
       async erase(ids) {
@@ -78,21 +81,12 @@ export function mongoEntityStore(db: Db, parts: CommitParts): EntityStore {
   };
 }
 
-export interface CommitParts {
-  readonly data: Db;
-  readonly ledger: Db;
-  readonly transact: Transact;
-  readonly wrapping: KeyWrapping;
-  /** Slot of a stream, ms. */
-  readonly slotMs: number;
-}
-
 /**
  * One transaction over both databases. Profiles are changed on condition of their revision; a deletion that is accepted changes the revision of
  * the profiles that it names, or writes the identity that leads to none, so of a commit and a deletion that concern the same person the later one
  * conflicts and is planned again.
  */
-export function commitProfiles(parts: CommitParts): EntityStore["commit"] {
+function commitProfiles(parts: StoreParts, slotMs: number): EntityStore["commit"] {
   return (commit) =>
     unlessConflict(parts.transact, async (session) => {
       await expectCutOffs(parts, commit, session);
@@ -100,37 +94,31 @@ export function commitProfiles(parts: CommitParts): EntityStore["commit"] {
       await writeIdentities(parts, commit, session);
       await addKeys(parts.ledger, parts.wrapping, commit.keys, session);
       await registerSegments(parts, commit, session);
-      await writeMessages(parts, commit, session);
+      await writeMessages(parts, commit, slotMs, session);
     });
 }
 
 /** A deletion that was accepted, and is over, since the plan was made left nothing else to conflict with. */
 async function expectCutOffs(
-  { ledger }: CommitParts,
+  { ledger }: StoreParts,
   { owners, cutOffs }: Commit,
   session: ClientSession,
 ): Promise<void> {
-  const now = await newestCutOffs(ledger, [...owners.keys()], session);
+  const now = await newestCutOffs(ledger, [...owners.keys()], { session });
   for (const hash of owners.keys()) if (now.get(hash) !== cutOffs.get(hash)) throw new Conflict();
 }
 
-async function writeProfiles({ data }: CommitParts, { profiles }: Commit, session: ClientSession): Promise<void> {
+async function writeProfiles({ data }: StoreParts, { profiles }: Commit, session: ClientSession): Promise<void> {
   if (profiles.length === 0) return;
   const { entities } = entityCollectionsOf(data);
   await expectRevisions(entities, profiles, session);
   const inserts: AnyBulkWriteOperation<EntityDocument>[] = [];
   const updates: AnyBulkWriteOperation<EntityDocument>[] = [];
   const removals: AnyBulkWriteOperation<EntityDocument>[] = [];
-  for (const { entity, changedSegments, mergedFrom } of profiles) {
+  for (const change of profiles) {
+    const { entity, mergedFrom } = change;
     if (entity.revision === 0) inserts.push({ insertOne: { document: entityDocument(entity, 1) } });
-    else {
-      const { _id, table, fullSince, statements, segments, ...changed } = entityDocument(
-        entity,
-        revisionAfter(entity.revision),
-      );
-      const memberships = changedSegments.size > 0 ? { fullSince, statements, segments } : { fullSince };
-      updates.push({ updateOne: { filter: { _id }, update: { $set: { ...changed, ...memberships } } } });
-    }
+    else updates.push({ updateOne: { filter: { _id: entity.id }, update: { $set: changedFields(change) } } });
     for (const { id } of mergedFrom) removals.push({ deleteOne: { filter: { _id: id } } });
   }
   await entities.bulkWrite([...inserts, ...updates, ...removals], { session });
@@ -148,11 +136,8 @@ async function expectRevisions(
   const stored = profiles.flatMap(({ entity, mergedFrom }) =>
     entity.revision === 0 ? mergedFrom : [entity, ...mergedFrom],
   );
-  if (stored.length === 0) return;
-  const live = { ...byIds<EntityDocument>(stored.map(({ id }) => id)), erased: { $exists: false } };
-  const options = { session, projection: { revision: 1 }, batchSize: stored.length + 1 };
-  const found = await entities.find(live, options).toArray();
-  const revisions = new Map(found.map(({ _id, revision }) => [_id, revision]));
+  const ids = stored.map(({ id }) => id);
+  const revisions = await revisionsOf(entities, ids, session);
   if (!stored.every(({ id, revision }) => revisions.get(id) === revision)) throw new Conflict();
 }
 
@@ -161,7 +146,7 @@ async function expectRevisions(
  * that the server has aborted the transaction in place of why: that one is to be run again, though it would fail for ever.
  */
 async function writeIdentities(
-  { data }: CommitParts,
+  { data }: StoreParts,
   { profiles, owners }: Commit,
   session: ClientSession,
 ): Promise<void> {
@@ -187,7 +172,7 @@ async function writeIdentities(
   if (matchedCount !== moves.length) throw new Conflict();
 }
 
-async function registerSegments({ data }: CommitParts, { segments }: Commit, session: ClientSession): Promise<void> {
+async function registerSegments({ data }: StoreParts, { segments }: Commit, session: ClientSession): Promise<void> {
   if (segments.length === 0) return;
   const collection = segmentsOf(data);
   const options = { session, projection: { _id: 1 }, batchSize: segments.length + 1 };
@@ -202,8 +187,9 @@ async function registerSegments({ data }: CommitParts, { segments }: Commit, ses
 }
 
 async function writeMessages(
-  { data, slotMs }: CommitParts,
+  { data }: StoreParts,
   { messages }: Commit,
+  slotMs: number,
   session: ClientSession,
 ): Promise<void> {
   if (messages.length === 0) return;

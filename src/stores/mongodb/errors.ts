@@ -1,4 +1,4 @@
-import { MongoBulkWriteError, MongoError, MongoNetworkError, MongoServerError, MongoSystemError } from "mongodb";
+import { MongoBulkWriteError, MongoError, MongoNetworkError, MongoSystemError } from "mongodb";
 import { ServiceError } from "../../errors.js";
 
 const RETRY_AFTER_SECONDS = 2;
@@ -92,20 +92,23 @@ function isPassing(error: MongoError): boolean {
   if (error instanceof MongoNetworkError || error instanceof MongoSystemError || passingNames.has(error.name))
     return true;
   if (error.hasErrorLabel("RetryableWriteError") || error.hasErrorLabel("PoolRequestedRetry")) return true;
-  return codesOf(error).some((code) => passing.has(code)) || hasWriteConcernError(error);
+  return codesOf(error).some((code) => passing.has(code)) || isUnconfirmed(error);
 }
 
 /** Of the error, and of each part of a write of many documents. */
-function codesOf(error: MongoError): unknown[] {
-  const { writeErrors } = error as { writeErrors?: { code: unknown } | { code: unknown }[] };
-  return [error.code, ...(writeErrors === undefined ? [] : [writeErrors].flat().map(({ code }) => code))];
+function codesOf(error: Error): unknown[] {
+  return [(error as MongoError).code, ...writeErrorsOf(error).map(({ code }) => code)];
+}
+
+function writeErrorsOf(error: Error): { code: number }[] {
+  const { writeErrors = [] } = error as { writeErrors?: { code: number } | { code: number }[] };
+  return [writeErrors].flat();
 }
 
 /** Whether what was written may not be kept by a majority. */
-function hasWriteConcernError(error: MongoError): boolean {
+function isUnconfirmed(error: Error): boolean {
   const { result } = error as { result?: { getWriteConcernError?: () => unknown; writeConcernError?: unknown } };
-  const found = result?.getWriteConcernError?.() ?? result?.writeConcernError;
-  return error instanceof MongoServerError && found !== undefined;
+  return (result?.getWriteConcernError?.() ?? result?.writeConcernError) !== undefined;
 }
 
 const DUPLICATE = 11000;
@@ -114,28 +117,10 @@ const DUPLICATE = 11000;
 export function isDuplicate(error: unknown): boolean {
   if (!(error instanceof Error) || isUnconfirmed(error)) return false;
   const writeErrors = writeErrorsOf(error);
-  return writeErrors.length > 0 ? writeErrors.every(({ code }) => code === DUPLICATE) : codeOf(error) === DUPLICATE;
+  return (writeErrors.length > 0 ? writeErrors : [error as MongoError]).every(({ code }) => code === DUPLICATE);
 }
 
-/** Positions, in a write of many documents, of documents that were refused as duplicates; throws any other error. */
-export function duplicatesOf(error: unknown): Set<number> {
+/** For a write of many documents that may be there already: throws any other error. */
+export function unlessDuplicate(error: unknown): void {
   if (!isDuplicate(error)) throw error;
-  return new Set(writeErrorsOf(error as Error).map(({ index }) => index));
-}
-
-function writeErrorsOf(error: Error): { code: number; index: number }[] {
-  const { writeErrors } = error as {
-    writeErrors?: { code: number; index: number } | { code: number; index: number }[];
-  };
-  return writeErrors === undefined ? [] : [writeErrors].flat();
-}
-
-/** Whether what was written beside the writes that failed may not be kept by a majority. */
-function isUnconfirmed(error: Error): boolean {
-  const { result } = error as { result?: { getWriteConcernError?: () => unknown } };
-  return result?.getWriteConcernError?.() !== undefined;
-}
-
-function codeOf(error: Error): unknown {
-  return (error as { code?: unknown }).code;
 }

@@ -5,13 +5,15 @@ import type { History, HistoryMessage, Place } from "../../entities/ports.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { Transact } from "./transaction.js";
 
+const BY_ARRIVAL = { entity: 1, arrival: 1, position: 1, _id: 1 } as const;
+
 export const historyCollections: readonly CollectionPlan[] = [
   {
     name: "messages",
     indexes: [
       { key: { stream: 1, slot: 1 } },
       { key: { entity: 1, slot: 1 } },
-      { key: { entity: 1, arrival: 1, position: 1, _id: 1 } },
+      { key: BY_ARRIVAL },
       { key: { arrival: 1 } },
     ],
   },
@@ -122,19 +124,16 @@ export function mongoHistory(db: Db, transact: Transact): History {
     },
 
     async page(entity, after, limit) {
-      const later =
-        after === undefined
-          ? {}
-          : {
-              $or: [
-                { arrival: { $gt: after.arrival } },
-                { arrival: after.arrival, position: { $gt: after.position } },
-                { arrival: after.arrival, position: after.position, _id: { $gt: after.id } },
-              ],
-            };
-      const from = after === undefined ? {} : { arrival: { $gte: after.arrival } };
-      const found = messages.find({ $and: [{ entity, ...from }, later] }, { batchSize: limit + 1 });
-      return (await found.sort({ arrival: 1, position: 1, _id: 1 }).limit(limit).toArray()).map(messageOf);
+      const found = messages.find({ entity }, { batchSize: limit + 2 }).sort({ arrival: 1, position: 1, _id: 1 });
+      if (after !== undefined) {
+        const { arrival, position, id: _id } = after;
+        found.hint(BY_ARRIVAL).min({ entity, arrival, position, _id });
+      }
+      const page = await found.limit(limit + 1).toArray();
+      return page
+        .map(messageOf)
+        .filter(({ id }) => id !== after?.id)
+        .slice(0, limit);
     },
 
     async at(entities, places) {

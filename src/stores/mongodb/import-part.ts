@@ -1,7 +1,7 @@
 import type { Collection, Document, Filter, OptionalUnlessRequiredId } from "mongodb";
 import type { CopyRecord, PartTarget } from "../copy.js";
 import { byIds } from "./collection.js";
-import { duplicatesOf } from "./errors.js";
+import { unlessDuplicate } from "./errors.js";
 
 /** Documents that one read hands out, or one write takes. */
 export const IMPORT_BATCH = 500;
@@ -29,7 +29,7 @@ export function importPart<D extends Document & { _id: string }, R extends CopyR
     async add(records) {
       if (records.length === 0) return;
       const documents = records.map((record) => documentOf(record) as OptionalUnlessRequiredId<D>);
-      await collection.insertMany(documents, { ordered: false }).catch(duplicatesOf);
+      await collection.insertMany(documents, { ordered: false }).catch(unlessDuplicate);
     },
 
     async remove(ids) {

@@ -13,7 +13,7 @@ import {
   segmentsOf,
 } from "./catalogue-store.js";
 import { byIds, type CollectionPlan } from "./collection.js";
-import { duplicatesOf } from "./errors.js";
+import { unlessDuplicate } from "./errors.js";
 import { importPart, inBatches } from "./import-part.js";
 import { ledgerParts, profileParts, readFacts, setFacts } from "./import-profiles.js";
 import { plans } from "./index.js";
@@ -95,32 +95,21 @@ function segmentPart(db: Db): PartTarget<SegmentRecord> {
   const segments = segmentsOf(db);
   const removed = removedSegmentsOf(db);
 
-  async function* live(): AsyncGenerator<SegmentRecord[]> {
-    for await (const found of inBatches(segments.find(), segmentOf)) {
-      const gone = new Set((await removed.find(byIds(found.map(({ id }) => id))).toArray()).map(({ _id }) => _id));
-      yield found.map((segment) => ({ id: segment.id, segment, removed: gone.has(segment.id) }));
-    }
-  }
-
-  async function* onlyRemoved(): AsyncGenerator<SegmentRecord[]> {
-    for await (const ids of inBatches(removed.find(), ({ _id }) => _id)) {
-      const there = new Set((await segments.find(byIds(ids)).toArray()).map(({ _id }) => _id));
-      yield ids.filter((id) => !there.has(id)).map((id) => ({ id, segment: undefined, removed: true }));
-    }
-  }
-
   return {
     async *all() {
-      yield* live();
-      yield* onlyRemoved();
+      const gone = new Set((await removed.find().toArray()).map(({ _id }) => _id));
+      for await (const found of inBatches(segments.find(), segmentOf)) {
+        yield found.map((segment) => ({ id: segment.id, segment, removed: gone.delete(segment.id) }));
+      }
+      yield Array.from(gone, (id) => ({ id, segment: undefined, removed: true }));
     },
 
     async add(records) {
       const kept = records.flatMap(({ id, segment }) => (segment === undefined ? [] : [{ ...segment, _id: id }]));
       const documents = kept.map(({ _id, name, table }) => ({ _id, name, table }));
-      if (documents.length > 0) await segments.insertMany(documents, { ordered: false }).catch(duplicatesOf);
+      if (documents.length > 0) await segments.insertMany(documents, { ordered: false }).catch(unlessDuplicate);
       const gone = records.flatMap(({ id, removed }) => (removed ? [{ _id: id }] : []));
-      if (gone.length > 0) await removed.insertMany(gone, { ordered: false }).catch(duplicatesOf);
+      if (gone.length > 0) await removed.insertMany(gone, { ordered: false }).catch(unlessDuplicate);
     },
 
     async remove(ids) {

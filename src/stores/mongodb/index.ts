@@ -4,6 +4,7 @@ import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import { stream } from "../../metrics/dimensions/stream.js";
 import type { EntityEngine, OpenKeys, OpenParts } from "../stores.js";
+import { mongoLease, mongoSharedEpochs, processCollections } from "./between-processes.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
 import { makeCollections } from "./collection.js";
 import { connect, operationMs } from "./connection.js";
@@ -14,12 +15,10 @@ import { mongoServiceError } from "./errors.js";
 import { historyCollections, mongoHistory } from "./history.js";
 import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
 import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
-import { leaseCollections, mongoLease } from "./lease.js";
 import { ledgerCollections, mongoLedger, mongoSuppression } from "./ledger.js";
 import { marks, marksOf, mongoErasureWatermark } from "./marks.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
-import { epochs, mongoSharedEpochs } from "./shared-epochs.js";
 import { countedStreams, listEarlierStreams, mongoSlotCounts, slotCountCollections } from "./slot-counts.js";
 
 /** Every collection. */
@@ -30,8 +29,7 @@ export const plans: Plans = {
     ...slotCountCollections,
     ...idempotencyCollections,
     ...catalogueCollections,
-    ...leaseCollections,
-    epochs,
+    ...processCollections,
     marks,
   ],
   ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections],
@@ -39,7 +37,8 @@ export const plans: Plans = {
 
 /** Opens the profiles in MongoDB, and the ledger in a database of its own beside them. */
 export async function openMongo({ settings, log, failpoint }: OpenParts): Promise<EntityEngine> {
-  const { data, ledger, transact, deadlineMs, pepper, close } = await openDatabases(settings, log, plans);
+  const { pepper, close, ...databases } = await openDatabases(settings, log, plans);
+  const { data, ledger, transact, deadlineMs } = databases;
   try {
     await refuseUnfinishedCopy(ledger);
     await listEarlierStreams(data);
@@ -48,8 +47,9 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     throw error;
   }
   const wrapping = keyWrapping(pepper);
+  const parts = { ...databases, wrapping };
   return {
-    entities: mongoEntityStore(data, { data, ledger, transact, wrapping, slotMs: stream.slotMs }),
+    entities: mongoEntityStore(parts, stream.slotMs),
     memberships: mongoMembershipIndex(data),
     history: mongoHistory(data, transact),
     idempotency: mongoIdempotency(data),
@@ -59,7 +59,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     lease: mongoLease(data),
     watermark: mongoErasureWatermark(data),
     sharedEpochs: mongoSharedEpochs(data, deadlineMs),
-    ledger: mongoLedger({ data, ledger, transact, wrapping, deadlineMs }),
+    ledger: mongoLedger(parts),
     suppression: mongoSuppression(ledger),
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),
     pepper,

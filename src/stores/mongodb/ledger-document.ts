@@ -1,9 +1,9 @@
-import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
+import { Binary, type Collection, type Db } from "mongodb";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { Extension } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
-import { type CollectionPlan, revisionAfter } from "./collection.js";
+import { type CollectionPlan, type InSession, revisionAfter } from "./collection.js";
 
 /** Event, outbox and suppression: `suppressed.hash` and `entities` are what suppression asks for. */
 export const deletions: CollectionPlan = {
@@ -117,12 +117,12 @@ export function extended(kept: DeletionDocument, { cutOff: later, entities, seal
 export async function newestCutOffs(
   db: Db,
   hashes: readonly IdentityHash[],
-  session?: ClientSession,
+  inside: InSession = {},
 ): Promise<Map<IdentityHash, number>> {
   const newest = new Map<IdentityHash, number>();
   if (hashes.length === 0) return newest;
   const asked = new Set(hashes);
-  const options = { projection: { _id: 0, suppressed: 1 }, ...(session === undefined ? {} : { session }) };
+  const options = { projection: { _id: 0, suppressed: 1 }, ...inside };
   const over = deletionsOf(db).find({ "suppressed.hash": { $in: [...asked] } }, options);
   for (const { suppressed } of await over.toArray()) {
     for (const { hash, cutOff } of suppressed) {

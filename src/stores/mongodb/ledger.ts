@@ -5,8 +5,9 @@ import type { Ledger } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import type { Suppression } from "../../entities/ports.js";
-import { acceptDeletions, type LedgerParts, newestSequence } from "./accept-deletions.js";
+import { acceptDeletions, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
+import type { StoreParts } from "./connection.js";
 import { entityCollectionsOf } from "./entity-document.js";
 import { addKeys } from "./entity-keys.js";
 import {
@@ -23,7 +24,7 @@ import { Conflict, unlessConflict } from "./transaction.js";
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, marks];
 
 /** Deletion requests in the database of the ledger. Most changes are one write to one document, which says what it expects to find. */
-export function mongoLedger(parts: LedgerParts): Ledger {
+export function mongoLedger(parts: StoreParts): Ledger {
   const { data, ledger: db, transact } = parts;
   const requests = deletionsOf(db);
   const { identities } = entityCollectionsOf(data);
@@ -95,15 +96,12 @@ export function mongoLedger(parts: LedgerParts): Ledger {
 
     async open({ after, limit, due }) {
       const last = after === undefined ? null : await requests.findOne({ _id: after });
-      const open = requests
-        .find({
-          open: true,
-          ...(last === null ? {} : { sequence: { $gt: last.sequence } }),
-          ...(due === undefined ? {} : isDue(due)),
-        })
-        .sort({ sequence: 1 })
-        .limit(limit);
-      return (await open.toArray()).map(deletionOf);
+      const filter = {
+        open: true,
+        ...(last === null ? {} : { sequence: { $gt: last.sequence } }),
+        ...(due === undefined ? {} : isDue(due)),
+      };
+      return (await requests.find(filter, { sort: { sequence: 1 }, limit }).toArray()).map(deletionOf);
     },
 
     countOpen: ({ attempts } = { attempts: 0 }) =>
@@ -149,8 +147,7 @@ export function mongoLedger(parts: LedgerParts): Ledger {
         ...(state === "all" ? {} : { open: state === "open" }),
         ...(from === undefined ? {} : { sequence: { $lt: from.sequence } }),
       };
-      const newest = requests.find(filter).sort({ sequence: -1 }).limit(limit);
-      return (await newest.toArray()).map(deletionOf);
+      return (await requests.find(filter, { sort: { sequence: -1 }, limit }).toArray()).map(deletionOf);
     },
 
     receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
@@ -163,10 +160,7 @@ export function mongoLedger(parts: LedgerParts): Ledger {
     },
 
     async since(sequence, limit) {
-      const later = requests
-        .find({ sequence: { $gt: sequence } })
-        .sort({ sequence: 1 })
-        .limit(limit);
+      const later = requests.find({ sequence: { $gt: sequence } }, { sort: { sequence: 1 }, limit });
       return (await later.toArray()).map((found) => ({ sequence: found.sequence, deletion: deletionOf(found) }));
     },
 
@@ -177,7 +171,7 @@ export function mongoLedger(parts: LedgerParts): Ledger {
       if (newest === null) return;
       await note(newest.sequence);
       await transact(async (session) => {
-        await raiseTo(db, FORGOTTEN, newest.sequence, session);
+        await raiseTo(db, FORGOTTEN, newest.sequence, { session });
         await requests.deleteMany({ ...old, sequence: { $lte: newest.sequence } }, { session });
       });
     },

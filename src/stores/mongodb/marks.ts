@@ -1,6 +1,6 @@
-import type { ClientSession, Collection, Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import type { ErasureWatermark } from "../../deletions/ports.js";
-import { byIds, type CollectionPlan } from "./collection.js";
+import { byIds, type CollectionPlan, type InSession } from "./collection.js";
 import { isDuplicate } from "./errors.js";
 
 /** Single facts about a database, each a document under a name of its own. */
@@ -43,14 +43,13 @@ export async function textOnce(db: Db, name: string, text: string): Promise<stri
 }
 
 /** The number under this name, 0 at first. */
-export async function numberIn(db: Db, name: string, session?: ClientSession): Promise<number> {
-  return (await marksOf(db).findOne({ _id: name }, session === undefined ? {} : { session }))?.number ?? 0;
+export async function numberIn(db: Db, name: string, inside: InSession = {}): Promise<number> {
+  return (await marksOf(db).findOne({ _id: name }, inside))?.number ?? 0;
 }
 
 /** Brings the number under this name to at least `number`. Safe to repeat. */
-export async function raiseTo(db: Db, name: string, number: number, session?: ClientSession): Promise<void> {
-  const options = { upsert: true, ...(session === undefined ? {} : { session }) };
-  await marksOf(db).updateOne({ _id: name }, { $max: { number } }, options);
+export async function raiseTo(db: Db, name: string, number: number, inside: InSession = {}): Promise<void> {
+  await marksOf(db).updateOne({ _id: name }, { $max: { number } }, { upsert: true, ...inside });
 }
 
 const ERASED = "erased";

@@ -106,10 +106,7 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
   /** The notes and both parts of the count, as `expire` moves messages from one part to the other. Undefined: the notes are not there any more. */
   function count({ stream, slot }: Touched): Promise<SlotCount | undefined> {
     return transact(async (session) => {
-      const read = await notes
-        .find({ slot, stream }, { session, batchSize: NOTES + 1 })
-        .limit(NOTES)
-        .toArray();
+      const read = await notes.find({ slot, stream }, { session, batchSize: NOTES + 1, limit: NOTES }).toArray();
       if (read.length === 0) return undefined;
       const arrival = Math.max(...read.map((note) => note.arrival ?? slot));
       const token: Token = { notes: read.map(({ _id }) => _id), arrival };
@@ -177,10 +174,9 @@ export function countedStreams(db: Db, transact: Transact, maxTimeMS: number): P
         { $limit: limit },
       ];
       const noted = await notes.aggregate<StreamDocument>(ofNotes, { maxTimeMS }).toArray();
+      const byId = { sort: { _id: 1 }, limit, maxTimeMS } as const;
       const kept = await streamsOf(db)
-        .find({ _id: { $gt: after } }, { maxTimeMS })
-        .sort({ _id: 1 })
-        .limit(limit)
+        .find({ _id: { $gt: after } }, byId)
         .toArray();
       const newest = new Map<string, number>();
       for (const { _id, lastArrival } of [...kept, ...noted]) {

@@ -8,7 +8,7 @@ import {
   ReadConcern,
   type UUID,
 } from "mongodb";
-import { repeat, retry } from "../../async/retry.js";
+import { retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import { isDuplicate, mongoServiceError } from "./errors.js";
@@ -91,14 +91,11 @@ const LOOK_MS = 2_000;
 const ABANDONED_MS = 5_000;
 
 /**
- * Aborts transactions that were left open by a process that was killed, until `stop`. The server itself keeps each for a minute
+ * Aborts transactions that were left open by a process that was killed, until `stop` is called. The server itself keeps each for a minute
  * (`transactionLifetimeLimitSeconds`), and whatever writes to the same documents waits or fails meanwhile. They are those of clients of this name. A
  * process that only stood still runs its transaction again. Needs no right: a user may see and end sessions of its own.
  */
-export async function abortAbandoned(
-  { admin, appName, log }: { readonly admin: Db; readonly appName: string; readonly log: Pick<Log, "warn"> },
-  stop: AbortSignal,
-): Promise<void> {
+export function abortAbandoned(admin: Db, appName: string, log: Pick<Log, "warn">): { stop(): void } {
   const idle = { type: "idleSession", "transaction.timeInactiveMicros": { $gt: ABANDONED_MS * 1_000 } };
   const abandoned = [{ $currentOp: { idleSessions: true } }, { $match: { appName, ...idle } }];
   const look = async () => {
@@ -108,12 +105,6 @@ export async function abortAbandoned(
     log.warn({ transactions: found.length }, "transactions that another process had left open were aborted");
   };
   // A server that is away is reported by what needs it.
-  const lookAgain = repeat(
-    () => look().catch(() => {}),
-    () => LOOK_MS,
-    { ref: false, signal: stop },
-  );
-  await lookAgain.catch((error: unknown) => {
-    if (!stop.aborted) throw error;
-  });
+  const timer = setInterval(() => look().catch(() => {}), LOOK_MS).unref();
+  return { stop: () => clearInterval(timer) };
 }

@@ -1,8 +1,36 @@
 import type { Collection, Db } from "mongodb";
-import type { EpochNumbers, SharedEpochs } from "../../metrics/ports.js";
+import type { EpochNumbers, Lease, SharedEpochs } from "../../metrics/ports.js";
 import type { CollectionPlan } from "./collection.js";
+import { isDuplicate } from "./errors.js";
 
-export const epochs: CollectionPlan = { name: "epochs", indexes: [] };
+const leases: CollectionPlan = { name: "leases", indexes: [] };
+const epochs: CollectionPlan = { name: "epochs", indexes: [] };
+
+/** What processes over the same databases agree on. */
+export const processCollections: readonly CollectionPlan[] = [leases, epochs];
+
+interface LeaseDocument {
+  readonly _id: string;
+  readonly owner: string;
+  /** Unix ms, by the clock of the owner. */
+  readonly since: number;
+  readonly until: number;
+}
+
+/** Leases, a document each. One that another owner holds is not matched, and cannot be made a second time. */
+export function mongoLease(db: Db): Lease {
+  const documents = db.collection<LeaseDocument>(leases.name);
+  return async (name, owner, now, until) => {
+    const free = { _id: name, $or: [{ owner }, { until: { $lte: now } }, { since: { $gt: now } }] };
+    try {
+      const last = await documents.findOneAndUpdate(free, { $set: { owner, since: now, until } }, { upsert: true });
+      return last?.owner === owner ? "renewed" : "taken";
+    } catch (error) {
+      if (isDuplicate(error)) return "refused";
+      throw error;
+    }
+  };
+}
 
 /** One document: no more than 4,096 numbers of either kind. */
 interface EpochDocument {
