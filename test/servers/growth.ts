@@ -1,10 +1,11 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { MongoClient } from "mongodb";
-import { collectThrough, isCompleteIn, processSet, removeThrough } from "../support/process-set.js";
+import { collectThrough, isCompleteIn, processSet } from "../support/process-set.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
 import { mongodbUrl, onServers, redisUrl } from "../support/servers.js";
 import { sideBySide } from "../support/side-by-side.js";
@@ -47,7 +48,7 @@ interface Restarted {
   close(): Promise<void>;
 }
 
-/** What an erasure of a person may leave: so many in each of these. */
+/** What a DELETE of a person may leave: so many in each of these. */
 type Promised = Readonly<Record<string, number>>;
 
 /** Two profiles and the list of identities have a key each, which is overwritten; messages are counted in place. */
@@ -64,6 +65,7 @@ const keptOnServers: Promised = { "ledger deletions": 1, "ledger entity_keys": 3
 const AT_ONCE = 50;
 const HOUR = 3_600_000;
 const SETTLED_WITHIN_MS = 60_000;
+const MOST_TRIES = 20;
 
 /**
  * Starts the service so often, kills it every other time, and has so many people collected, merged and erased meanwhile. Hands out, in words, what has grown though
@@ -75,18 +77,18 @@ async function grownOver(
   promised: Promised,
 ): Promise<string[]> {
   let people = 0;
+  let requests = 0;
   const life = async (erased: number, end: (running: RealService) => Promise<void>) => {
     const running = await service.start();
     for (const last = people + erased; people < last; ) {
       const some = Math.min(AT_ONCE, last - people);
-      await eraseSome(running, people, some);
+      requests += await eraseSome(running, people, some);
       people += some;
     }
     await end(running);
   };
-  // What is recorded once a slot is not to be counted: the slots may not change meanwhile.
-  for (;;) {
-    const hour = Math.floor(Date.now() / HOUR);
+  /** Undefined, at the next start or end, once an hour has ended: what is recorded once a slot is not to be counted. */
+  const within = async (hour: number): Promise<string[] | undefined> => {
     await life(AT_ONCE, async (running) => {
       for (const segment of SEGMENTS)
         await until("its size is saved", () => isSaved(running, segment), SETTLED_WITHIN_MS);
@@ -94,23 +96,31 @@ async function grownOver(
     });
     await life(AT_ONCE, (running) => running.stop());
     const before = await service.sizes();
-    const from = people;
+    const [from, sentBefore] = [people, requests];
     for (let index = 0; index < starts - 1; index += 1) {
+      if (hourNow() !== hour) return undefined;
       const wanted = Math.ceil((erasures * (index + 1)) / starts) - (people - from);
       await life(wanted, (running) => (index % 2 === 0 ? running.kill() : running.stop()));
     }
     let grown: string[] = [];
     await life(erasures - (people - from), async (running) => {
       const look = async () => {
-        grown = differences(before, await service.sizes(), promised, people - from);
+        grown = differences(before, await service.sizes(), promised, requests - sentBefore);
         return grown.length === 0;
       };
       await until("nothing has grown", look, SETTLED_WITHIN_MS).catch(() => {});
       await running.stop();
     });
-    if (Math.floor(Date.now() / HOUR) === hour) return grown;
-  }
+    return hourNow() === hour ? grown : undefined;
+  };
+  // The second one begins with an hour.
+  const grown = (await within(hourNow())) ?? (await within(hourNow()));
+  if (grown === undefined)
+    throw new Error("It takes longer than an hour: only fewer starts and erasures can be counted");
+  return grown;
 }
+
+const hourNow = () => Math.floor(Date.now() / HOUR);
 
 /** On the embedded engine, in a folder of its own. */
 function restartedEmbedded(): Restarted {
@@ -147,7 +157,8 @@ async function isSaved(running: RealService, segment: string): Promise<boolean> 
   return data[0].values.length > 0;
 }
 
-async function eraseSome(running: RealService, first: number, count: number): Promise<void> {
+/** Resolves with the number of DELETEs that it took. */
+async function eraseSome(running: RealService, first: number, count: number): Promise<number> {
   const people = Array.from({ length: count }, (_, index) => first + index);
   const apart = people.flatMap((person) => [
     { email: `p${person}@example.org`, plan: "gold", segments: ["one"] },
@@ -160,17 +171,38 @@ async function eraseSome(running: RealService, first: number, count: number): Pr
     people.map((person) => ({ email: `p${person}@example.org`, user_id: `id-${person}` })),
   );
   const ids: string[] = [];
+  let requests = 0;
   await sideBySide(people, async (person) => {
-    ids.push(await removeThrough(running, person % 2 === 0 ? `email/p${person}@example.org` : `user_id/id-${person}`));
+    const path = person % 2 === 0 ? `email/p${person}@example.org` : `user_id/id-${person}`;
+    const { id, sent } = await removeWhenServed(running, path);
+    ids.push(id);
+    requests += sent;
   });
   for (const id of ids) await until("it is complete", () => isCompleteIn(running, id), SETTLED_WITHIN_MS);
+  return requests;
 }
 
-function differences(before: Sizes, after: Sizes, promised: Promised, erased: number): string[] {
+/**
+ * A DELETE that is answered with a 503, as the store is slow, is sent again after the time that the answer names. The one before may be kept all the
+ * same, with what it is promised to leave: so the requests are counted.
+ */
+async function removeWhenServed(running: RealService, path: string): Promise<{ id: string; sent: number }> {
+  for (let sent = 1; ; sent += 1) {
+    const answer = await running.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
+    const { data } = (await answer.json()) as { data: { request_id: string } | null };
+    if (answer.status === 200 && data !== null) return { id: data.request_id, sent };
+    const seconds = Number(answer.headers.get("retry-after") ?? Number.NaN);
+    if (answer.status !== 503 || Number.isNaN(seconds) || sent === MOST_TRIES)
+      throw new Error(`DELETE: ${answer.status}`);
+    await delay(1_000 * seconds);
+  }
+}
+
+function differences(before: Sizes, after: Sizes, promised: Promised, requests: number): string[] {
   return [...after].flatMap(([name, size]) => {
     const growth = size - (before.get(name) ?? 0);
-    const most = erased * (promised[name] ?? 0);
-    return growth <= most ? [] : [`${name}: ${growth} more, not ${most}, after ${erased} erasures`];
+    const most = requests * (promised[name] ?? 0);
+    return growth <= most ? [] : [`${name}: ${growth} more, not ${most}, after ${requests} DELETEs`];
   });
 }
 
