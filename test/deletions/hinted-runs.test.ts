@@ -100,7 +100,11 @@ describe("a deletion that is run because of hints alone", function () {
       }),
     });
     const requestId = await at.erasure.request("user", person(1));
-    for (let attempt = 0; attempt < 12; attempt += 1) await at.erasure.run(requestId);
+    // A hinted run that has the request at the moment keeps another one out.
+    await until("it was tried twelve times", async () => {
+      await at.erasure.run(requestId);
+      return crm.calls.length >= 12;
+    });
     const before = released;
     for (let hint = 0; hint < 3; hint += 1) {
       const runs = released;
