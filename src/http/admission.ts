@@ -12,6 +12,10 @@ export interface Admission {
   readonly serving: number;
   /** Whether there is no place for one more: all are taken, or those who have one wait for too long. */
   readonly isFull: boolean;
+  /** Whether some key has none of its places left. */
+  readonly hasFullKey: boolean;
+  /** Whether this one has none left. */
+  isKeyFull(keyId: string): boolean;
   /** When the work of a request that has a place begins. */
   readonly turns: Turns;
   /** Takes one of the service's places; hands out what gives it back. Throws `unavailable` when there is none. */
@@ -28,9 +32,11 @@ export function openAdmission(
   const rate =
     limits.rate_per_key === null ? undefined : new RateLimiterMemory({ points: limits.rate_per_key, duration: 60 });
   const turns = new Turns(connections);
+  const fullKeys = new Set<string>();
   let serving = 0;
 
   function leaveKey(keyId: string): void {
+    fullKeys.delete(keyId);
     const left = (atOnce.get(keyId) ?? 1) - 1;
     if (left > 0) atOnce.set(keyId, left);
     else atOnce.delete(keyId);
@@ -47,6 +53,12 @@ export function openAdmission(
       return serving >= limits.requests || turns.isBehind;
     },
 
+    get hasFullKey() {
+      return fullKeys.size > 0;
+    },
+
+    isKeyFull: (keyId) => fullKeys.has(keyId),
+
     enter() {
       if (this.isFull) throw noPlace();
       serving += 1;
@@ -56,11 +68,10 @@ export function openAdmission(
     },
 
     enterKey(keyId) {
-      const now = atOnce.get(keyId) ?? 0;
-      if (now >= limits.requests_per_key) {
-        throw new ServiceError("too-many-requests", "Too many requests at once with this key", { retryAfter: 1 });
-      }
-      atOnce.set(keyId, now + 1);
+      if (fullKeys.has(keyId)) throw noPlaceOfKey();
+      const now = (atOnce.get(keyId) ?? 0) + 1;
+      atOnce.set(keyId, now);
+      if (now >= limits.requests_per_key) fullKeys.add(keyId);
       const leave = () => leaveKey(keyId);
       if (rate === undefined) return leave;
       return rate.consume(keyId).then(
@@ -77,6 +88,11 @@ export function openAdmission(
 /** The error for a request that gets no place. */
 export function noPlace(): ServiceError {
   return new ServiceError("unavailable", "The service has as many requests as it can serve", { retryAfter: 1 });
+}
+
+/** The error for a request whose key has no place left. */
+export function noPlaceOfKey(): ServiceError {
+  return new ServiceError("too-many-requests", "Too many requests at once with this key", { retryAfter: 1 });
 }
 
 /** What a rate limiter rejected with, as the error for the caller; any other reason as it is. */

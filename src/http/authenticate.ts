@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { ServiceError } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
@@ -21,7 +22,7 @@ export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: Authen
 
   return async (ctx, { scopes, alsoScope }) => {
     if (scopes === "keyless") return;
-    const key = presentedKey(ctx) ?? (keyInQuery ? queryKey(ctx) : undefined);
+    const key = presentedKey(ctx.req) ?? (keyInQuery ? queryKey(ctx) : undefined);
     if (key === undefined) throw unauthenticated();
     const found = verify(key);
     const caller = found instanceof Promise ? await found : found;
@@ -40,8 +41,8 @@ export function authenticator({ verify, wrongKeysPerMinute, keyInQuery }: Authen
 }
 
 /** The key of the `Authorization` header: alone, or after `Bearer` or `Token`. */
-function presentedKey(ctx: ApiContext): string | undefined {
-  const header = ctx.req.headers.authorization;
+export function presentedKey({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
+  const header = headers.authorization;
   if (header === undefined || header === "") return undefined;
   return header.startsWith("em_") ? header : header.replace(/^(?:bearer|token) +/i, "");
 }

@@ -1,14 +1,18 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Settings } from "../config.js";
+import type { ServiceError } from "../errors.js";
+import type { VerifyKey } from "../keys/verify-key.js";
 import type { Meters } from "../meters.js";
-import { type Admission, noPlace } from "./admission.js";
+import { type Admission, noPlace, noPlaceOfKey } from "./admission.js";
+import { presentedKey } from "./authenticate.js";
 import { errorResponse } from "./errors.js";
 import type { Route } from "./route.js";
 
 export interface EarlyParts {
   readonly routes: readonly Route[];
-  readonly admission: Pick<Admission, "isFull">;
+  readonly admission: Pick<Admission, "isFull" | "hasFullKey" | "isKeyFull">;
+  readonly verify: VerifyKey;
   readonly meters: Pick<Meters, "request">;
   readonly cors: Settings["http"]["cors"];
   /** Whether the service is stopping. */
@@ -34,13 +38,13 @@ interface Prepared {
  * closes the connection if the caller waits to be asked for the body.
  */
 export function refuseEarly(
-  { routes, admission, meters, cors, stopping }: EarlyParts,
+  { routes, admission, verify, meters, cors, stopping }: EarlyParts,
   answer: RequestListener,
 ): RequestListener {
   const placed = routes.filter(({ scopes, ownPlaces }) => scopes !== "keyless" && !ownPlaces);
   const starts = new Set(placed.map(({ path }) => firstSegment(path)));
-  const other = prepare({ method: "other", path: "none" });
-  const known = new Map(placed.map((route) => [`${route.method} ${route.path}`, prepare(route)]));
+  const withoutPlace = prepareAll(noPlace(), placed);
+  const withoutPlaceOfKey = prepareAll(noPlaceOfKey(), placed);
 
   /** Whether its route needs a place, and the refusal depends on nothing but the route. */
   function isPlain({ method, url = "", headers }: IncomingMessage): boolean {
@@ -48,22 +52,49 @@ export function refuseEarly(
     return starts.has(firstSegment(url)) && method !== "OPTIONS" && !isOfBrowser && !stopping();
   }
 
+  /** Whether the key of a request is known at once, and has no place left. */
+  function isOfFullKey(req: IncomingMessage): boolean {
+    const key = presentedKey(req);
+    const caller = key === undefined ? undefined : verify(key);
+    if (!(caller instanceof Promise)) return caller !== undefined && admission.isKeyFull(caller.keyId);
+    // The application asks again, and has the error.
+    caller.catch(() => {});
+    return false;
+  }
+
+  function responseTo(req: IncomingMessage): Prepared | undefined {
+    if ((!admission.isFull && !admission.hasFullKey) || !isPlain(req)) return undefined;
+    if (admission.isFull) return withoutPlace(req);
+    return isOfFullKey(req) ? withoutPlaceOfKey(req) : undefined;
+  }
+
   return (req, res) => {
-    if (!admission.isFull || !isPlain(req)) {
+    const prepared = responseTo(req);
+    if (prepared === undefined) {
       answer(req, res);
       return;
     }
-    const { url = "" } = req;
-    const mark = url.indexOf("?");
-    const path = mark < 0 ? url : url.slice(0, mark);
-    const prepared = known.get(`${req.method} ${path}`) ?? other;
     send(res, prepared);
     meters.request(prepared.method, prepared.route, prepared.status, 0);
   };
 }
 
-function prepare(route: Pick<Route, "path" | "errorCode" | "wireNames"> & { readonly method: string }): Prepared {
-  const { status, headers, body } = errorResponse(noPlace(), route);
+/** Prepares an error for each route, and for paths with parameters; says which is due to a request. */
+function prepareAll(error: ServiceError, routes: readonly Route[]): (req: IncomingMessage) => Prepared {
+  const other = prepare(error, { method: "other", path: "none" });
+  const known = new Map(routes.map((route) => [`${route.method} ${route.path}`, prepare(error, route)]));
+  return ({ method, url = "" }) => {
+    const mark = url.indexOf("?");
+    return known.get(`${method} ${mark < 0 ? url : url.slice(0, mark)}`) ?? other;
+  };
+}
+
+interface Line extends Pick<Route, "path" | "errorCode" | "wireNames"> {
+  readonly method: string;
+}
+
+function prepare(error: ServiceError, route: Line): Prepared {
+  const { status, headers, body } = errorResponse(error, route);
   const text = JSON.stringify(body);
   const all = {
     "Content-Type": "application/json; charset=utf-8",

@@ -68,7 +68,10 @@ export function openServer({
   let stopping = false;
   const serving = { admission, authenticate, boundUnsent: boundUnsent(limits.unsent_bytes) };
   const app = createApp({ routes, log, meters, settings, ...serving, serviceErrorOf, stopping: () => stopping });
-  const answer = refuseEarly({ routes, admission, meters, cors: http.cors, stopping: () => stopping }, app.callback());
+  const answer = refuseEarly(
+    { routes, admission, verify, meters, cors: http.cors, stopping: () => stopping },
+    app.callback(),
+  );
   const server = createServer({
     maxHeaderSize: limits.header_bytes,
     requireHostHeader: false,

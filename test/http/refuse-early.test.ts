@@ -90,6 +90,21 @@ describe("a service whose places are all taken", () => {
     });
   }
 
+  it("refuses a key that has no place left in the words in which it refuses a browser of another site, and no other key", async () => {
+    await startFull({ limits: { requests_per_key: 1 }, http: { cors: { origins: ["https://a.example"] } } });
+    const lines = ["Content-Length: 2"];
+    const one = await rawRequest(service.port, post("/api/metric", lines, "[]"));
+    const browser = [...lines, "Origin: https://a.example"];
+    const other = await rawRequest(service.port, post("/api/metric", browser, "[]"));
+    expect([one.status, one.headers.get("retry-after")]).to.deep.equal([429, "1"]);
+    expect(one.body).to.deep.equal(other.body);
+    expect(one.body).to.deep.include({ status: 429, message: "Too many requests at once with this key", data: null });
+    expect((await service.fetch("/api/metric", { method: "POST", json: [], key: "em_x_1" })).status).to.equal(401);
+    expect((await service.fetch("/metrics")).status).to.equal(200);
+    await freePlace();
+    expect((await service.fetch("/api/segment")).status).to.equal(200);
+  });
+
   const hidden = `${get("/health")}`;
   const bodies: [string, string[], string][] = [
     ["of a given length", [`Content-Length: ${hidden.length}`], hidden],
