@@ -108,6 +108,42 @@ describe("CSV of InfluxDB", () => {
     expect(read(foreign)).to.deep.equal({ "a size": [2, 3, 6, null] });
   });
 
+  it("reads the same of any rows, whether the value follows the time or stands elsewhere", () => {
+    const quoted = (cell: string) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+    const text = (rows: readonly Record<string, string>[], names: readonly string[]) =>
+      `,${names.join()}\r\n${rows.map((row) => `,${names.map((name) => quoted(row[name] ?? "")).join()}\r\n`).join("")}\r\n`;
+    const ids = ["a", "a:00:00Z,1", "1", "b,c", 'd"', ""];
+    const one = fc.record({
+      id: fc.constantFrom(...ids),
+      field: fc.constantFrom("value", "recorded"),
+      ms: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constantFrom(0.5, 1.25, 1e-6)),
+      value: fc.constantFrom("1", "-2.5", "1e-7", "", "NaN", "+Inf", "1,2", "x"),
+    });
+    fc.assert(
+      fc.property(fc.array(one, { maxLength: 40 }), fc.integer({ min: 1, max: 200 }), (some, bytes) => {
+        const rows = some.map(({ id, field, ms, value }) => ({
+          table: String(2 * ids.indexOf(id) + (field === "value" ? 0 : 1)),
+          _time: new Date(from + Math.round(ms * HOUR)).toISOString().replace(".000Z", "Z"),
+          _value: value,
+          _field: field,
+          dimension_id: id,
+          dimension_type: "size",
+        }));
+        const usual = read(
+          text(rows, ["result", "table", "_time", "_value", "_field", "dimension_id", "dimension_type"]),
+          bytes,
+        );
+        for (const order of [
+          ["_value", "table", "_time", "dimension_id", "_field", "dimension_type"],
+          ["table", "_field", "dimension_id", "dimension_type", "_time", "_value"],
+          ["_time", "_value", "dimension_id", "table", "_field", "dimension_type"],
+        ]) {
+          expect(read(text(rows, order), bytes)).to.deep.equal(usual);
+        }
+      }),
+    );
+  });
+
   it("spells numbers that are read as they were written", () => {
     const read = (text: string) => slotAt(from, HOUR, row(0, "2024-02-28T22:00:00Z", text));
     fc.assert(

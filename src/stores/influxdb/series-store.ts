@@ -50,10 +50,10 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     return attempts(limits, (signal) =>
       inBucket(signal, async () => {
         let ids: string[] = [];
-        const rows = new CsvRows(
-          (positionOf) => positionOf("_value"),
-          (cells, value) => ids.push(cells[value] as string),
-        );
+        const rows = new CsvRows<number>({
+          columnsOf: (positionOf) => positionOf("_value"),
+          row: (cells, value) => ids.push(cells[value] as string),
+        });
         for await (const piece of client.query(script, signal)) {
           rows.take(piece);
           take(ids);
