@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { type Chunk, chunksOf, Epochs, joinTokens, TokenCache } from "../../src/metrics/cache/epochs.js";
+import { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
 import { HOUR } from "../../src/metrics/dimensions/dimension.js";
 import { stream } from "../../src/metrics/dimensions/stream.js";
-import type { SeriesWindow } from "../../src/metrics/ports.js";
+import type { EpochNumbers, SeriesWindow, SharedEpochs } from "../../src/metrics/ports.js";
 
 const CHUNK_SLOTS = 168;
 const windowOf = (id: string): SeriesWindow => ({
@@ -64,4 +65,37 @@ describe("read tokens", () => {
     cache.keep("answer", { value: "old", token });
     expect(cache.get("answer")?.value).to.equal("new");
   });
+
+  for (const isShared of [false, true]) {
+    it(`of a day end with a write to it, and those of 111 days before and after it stay, ${isShared ? "with epochs that processes share" : "in a process by itself"}`, async () => {
+      const others = isShared
+        ? new OtherProcesses({ shared: sharedInMemory(), writeLifeMs: 60_000, deadlineMs: 60_000 })
+        : undefined;
+      const own = new Epochs(24, others);
+      const day = (n: number): SeriesWindow => ({ ...windowOf("a"), from: n * 24 * HOUR, to: (n + 1) * 24 * HOUR });
+      const tokens = () => Array.from({ length: 223 }, (_, n) => own.token(chunksOf(day(n + 19_000), 24)[0] as Chunk));
+      const before = tokens();
+      await own.write([day(19_111)], async () => {});
+      const after = tokens();
+      const changed = before.flatMap(({ epochs: [epoch] }, n) => (after[n]?.epochs[0] === epoch ? [] : [n]));
+      expect(changed).to.deep.equal([111]);
+      others?.close();
+    });
+  }
 });
+
+/** The numbers that processes share, of one process. */
+function sharedInMemory(): SharedEpochs {
+  const all = { begun: new Map<number, number>(), ended: new Map<number, number>() };
+  let version = 0;
+  return {
+    async add(more: EpochNumbers) {
+      version += 1;
+      for (const what of ["begun", "ended"] as const) {
+        for (const [index, number] of more[what]) all[what].set(index, (all[what].get(index) ?? 0) + number);
+      }
+      return all;
+    },
+    read: async (known) => (known === version ? undefined : { version, ...all }),
+  };
+}

@@ -64,7 +64,7 @@ describe("Flux scripts", () => {
     }
   });
 
-  it("ask once for windows that lie close together, and apart for windows that do not", () => {
+  it("ask once for windows that lie close together, apart for windows that do not, and for few windows of one series", () => {
     const [dimension] = dimensions as [(typeof dimensions)[0]];
     const window = (id: string, hour: number, hours: number): SeriesWindow => ({
       series: { dimension, id, type: "size" },
@@ -76,6 +76,9 @@ describe("Flux scripts", () => {
     expect(count(window("a", 0, 10), window("b", 0, 10), window("a", 0, 10))).to.equal(1);
     expect(count(window("a", 0, 10), window("b", 5, 10), window("c", 900, 5))).to.equal(1);
     expect(count(window("a", 0, 10), window("a", 50_000, 10))).to.equal(2);
+    expect(count(window("a", 0, 10), window("a", 20, 10))).to.equal(2);
+    expect(count(window("a", 0, 10), window("b", 0, 10), window("b", 20, 10))).to.equal(2);
+    expect(count(...Array.from({ length: 50 }, (_, i) => window("a", 20 * i, 10)))).to.equal(1);
     const [query] = slotQueries([window("a", 5, 10), window("b", 0, 7)]);
     expect(query).to.include({ from, to: from + 15 * HOUR });
   });

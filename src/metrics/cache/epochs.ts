@@ -22,13 +22,13 @@ export interface ReadToken {
 }
 
 /**
- * Chunks share epochs, by their place in time and by series. A write to an open chunk raises the epoch of chunks that are a multiple of 16 older or
- * younger besides, and of no others in time.
+ * Chunks share epochs, by their place in time and by series. A write raises the epoch of chunks that are a multiple of so many slots older or younger
+ * besides, and of no others in time.
  */
-const PHASES = 16;
-/** Series are spread over so many epochs of each phase, where all processes share them and where this one has them alone. */
-const SHARED_NAMES = 256;
-const OWN_NAMES = 4_096;
+const SPAN_SLOTS = 16 * 168;
+/** How many epochs there are where this process has them alone, and where all processes share them. */
+const OWN_EPOCHS = 65_536;
+const SHARED_EPOCHS = 4_096;
 
 /** Stands for the epoch of a chunk that is being written, or was between two tokens. */
 const NEVER = -1;
@@ -52,6 +52,8 @@ export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
 export class Epochs {
   readonly #chunkSlots: number;
   readonly #others: OtherProcesses | undefined;
+  /** Chunks of one series that follow each other have so many different epochs, and series are spread over so many of each. */
+  readonly #phases: number;
   readonly #names: number;
   readonly #epochs: Float64Array;
   /** Writes of this process that are under way. */
@@ -61,9 +63,11 @@ export class Epochs {
   constructor(chunkSlots: number, others?: OtherProcesses) {
     this.#chunkSlots = chunkSlots;
     this.#others = others;
-    this.#names = others === undefined ? OWN_NAMES : SHARED_NAMES;
-    this.#epochs = new Float64Array(PHASES * this.#names);
-    this.#writes = new Uint32Array(PHASES * this.#names);
+    const most = others === undefined ? OWN_EPOCHS : SHARED_EPOCHS;
+    this.#phases = Math.ceil(SPAN_SLOTS / chunkSlots);
+    this.#names = Math.floor(most / this.#phases);
+    this.#epochs = new Float64Array(most);
+    this.#writes = new Uint32Array(most);
     others?.listen((at) => this.#raise(at));
   }
 
@@ -112,7 +116,7 @@ export class Epochs {
   }
 
   #indexOf(hash: number, chunk: number): number {
-    return (((chunk % PHASES) + PHASES) % PHASES) * this.#names + (hash % this.#names);
+    return (((chunk % this.#phases) + this.#phases) % this.#phases) * this.#names + (hash % this.#names);
   }
 }
 

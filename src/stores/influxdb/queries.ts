@@ -24,6 +24,9 @@ const MOST_CHARACTERS = 65_536;
 /** Slots that a query may read needlessly to save another query. */
 const SPARE = 20_000;
 
+/** Among so few different windows, what lies between two of one series is read needlessly by no query: it is in memory, most likely. */
+const FEW = 4;
+
 /** Few queries that read at least all of these windows. */
 export function slotQueries(windows: readonly SeriesWindow[]): SlotQuery[] {
   return [...groupBy(windows, ({ series }) => series.dimension.name).values()].flatMap((ofDimension) =>
@@ -44,9 +47,10 @@ interface Span {
 function spansOf(windows: readonly SeriesWindow[]): Span[] {
   const spans: Span[] = [];
   const same = [...groupBy(windows, ({ from, to }) => `${from} ${to}`).values()].map(spanOf);
+  const mayBridge = same.length > FEW;
   for (const span of same.filter(({ from, to }) => from < to).sort((a, b) => a.from - b.from || a.to - b.to)) {
     const last = spans.at(-1);
-    if (last === undefined || !isWorthwhile(last, span)) spans.push(span);
+    if (last === undefined || !isWorthwhile(last, span, mayBridge)) spans.push(span);
     else extend(last, span);
   }
   return spans;
@@ -60,11 +64,12 @@ function spanOf(windows: readonly SeriesWindow[]): Span {
   return { from: Math.max(FIRST, from), to: Math.min(LAST, to), dimension, series, slots };
 }
 
-/** Whether two spans together read little more than each by itself. */
-function isWorthwhile(a: Span, b: Span): boolean {
+/** Whether two spans together read little more than each by itself. Unless they `mayBridge` it, nothing between two windows of one series. */
+function isWorthwhile(a: Span, b: Span, mayBridge: boolean): boolean {
   const length = (Math.max(a.to, b.to) - Math.min(a.from, b.from)) / a.dimension.slotMs;
   let series = a.series.size;
   for (const key of b.series.keys()) if (!a.series.has(key)) series += 1;
+  if (!mayBridge && b.from > a.to && series < a.series.size + b.series.size) return false;
   return length * series <= a.slots + b.slots + SPARE;
 }
 
