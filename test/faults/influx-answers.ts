@@ -11,6 +11,9 @@ import { settingsFor } from "../support/service.js";
 /** How a request is answered: a status with headers and a body, or something worse. */
 export type Answer = number | FullAnswer | "never" | "reset" | "half a head" | "half a body";
 
+/** An answer, or what decides on it by the body of the request. */
+export type AnswerFor = Answer | ((body: string) => Answer | Promise<Answer>);
+
 interface FullAnswer {
   readonly status: number;
   readonly headers?: Record<string, string>;
@@ -29,12 +32,12 @@ export interface InfluxAnswers {
   /** What was logged: text and fields. */
   readonly logged: string[];
   /** The next reads or writes are answered so, and those after them like the last. */
-  answer(...answers: Answer[]): void;
+  answer(...answers: AnswerFor[]): void;
   close(): Promise<void>;
 }
 
 export async function influxAnswers(deadlineMs: number): Promise<InfluxAnswers> {
-  let answers: Answer[] = [204];
+  let answers: AnswerFor[] = [204];
   let open = 0;
   const bodies: string[] = [];
   const logged: string[] = [];
@@ -44,13 +47,15 @@ export async function influxAnswers(deadlineMs: number): Promise<InfluxAnswers> 
     response.on("close", () => {
       open -= 1;
     });
+    let body: string;
     try {
-      bodies.push(await bodyOf(request));
+      body = await bodyOf(request);
     } catch {
       return;
     }
-    const answer = answers.length > 1 ? answers.shift() : answers[0];
-    give(response, answer as Answer);
+    bodies.push(body);
+    const answer = (answers.length > 1 ? answers.shift() : answers[0]) as AnswerFor;
+    give(response, typeof answer === "function" ? await answer(body) : answer);
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;

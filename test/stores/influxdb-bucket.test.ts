@@ -76,6 +76,17 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await read(engine, 1, 2)).to.deep.equal([5, 6]);
   });
 
+  it("gets everything of the other calls that come at the same time", async () => {
+    const bucket = ownName();
+    await makeBucket(bucket, 7_200);
+    const engine = await openSeries({ bucket });
+    const calls = Array.from({ length: 8 }, (_, i) => write(engine, i === 5 ? 50 : 0, [i]));
+    await isRefused(calls[5] as Promise<void>);
+    await Promise.all(calls.toSpliced(5, 1));
+    expect(await read(engine, 0, 1)).to.not.deep.equal([Number.NaN]);
+    expect(await read(engine, 50, 1)).to.deep.equal([Number.NaN]);
+  });
+
   it("may come to keep less while the service runs", async () => {
     const engine = await openSeries({ settings: { metrics: { keep: "47h" } } });
     await shortenRetention(engine.bucket, 7_200);

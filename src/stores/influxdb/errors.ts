@@ -85,6 +85,11 @@ function pauseAfter(error: unknown, attempt: number): number | undefined {
   return isFinal ? undefined : wait;
 }
 
+/** Of a request that waited too long for its turn. */
+export function timedOut(): Error {
+  return new RequestTimedOutError();
+}
+
 /** The HTTP status that the server sent; undefined for any other error. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof HttpError ? error.statusCode : undefined;

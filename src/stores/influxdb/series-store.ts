@@ -1,5 +1,6 @@
+import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Clock } from "../../clock.js";
-import { invalid } from "../../errors.js";
+import { invalid, ServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
@@ -7,7 +8,7 @@ import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
 import { CsvRows } from "./csv-rows.js";
 import { CsvSlots, SlotTarget } from "./csv-slots.js";
-import { attempts, requestError, statusOf } from "./errors.js";
+import { attempts, requestError, statusOf, timedOut } from "./errors.js";
 import { halves, lineTexts } from "./lines.js";
 import { fluxScript, idsScript, slotQueries } from "./queries.js";
 import { SeriesNames } from "./series-names.js";
@@ -25,6 +26,15 @@ export interface InfluxSeriesParts {
   readonly closing: AbortSignal;
 }
 
+/** What one call writes. */
+interface Write {
+  readonly columns: readonly SlotColumn[];
+  /** Its lines. */
+  readonly texts: readonly string[];
+  /** When it was called, ms of `performance.now`. */
+  readonly since: number;
+}
+
 /** A day of hourly slots: every slot in a response costs a row, and every cached chunk an entry. */
 const CHUNK_SLOTS = 24;
 
@@ -33,6 +43,13 @@ const SHORTEST_RETENTION_MS = 3_600_000;
 
 /** How much the server's clock may be ahead of ours, ms. */
 const SKEW_MS = 60_000;
+
+/** About the most characters of lines that concurrent writes send together, and requests with such lines that are under way at once. */
+const TOGETHER = 4_000_000;
+const CONCURRENT_WRITES = 2;
+
+/** What one of several writes that are sent together can cause by its own lines. */
+const OF_ONE_WRITE = [201, 400, 422];
 
 /** Queries of one read that run at the same time. */
 const CONCURRENT_QUERIES = 4;
@@ -64,11 +81,20 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     );
   });
 
+  const writeTogether = groupedCalls((writes: readonly Write[]) => sendTogether(writes), {
+    most: TOGETHER,
+    weightOf: ({ texts }) => texts.reduce((sum, text) => sum + text.length, 0),
+    atOnce: CONCURRENT_WRITES,
+    isOfOneCall: (error) =>
+      OF_ONE_WRITE.includes(statusOf(error) ?? 0) || (error instanceof ServiceError && error.kind === "invalid"),
+    deadline: { ms: deadlineMs / 2, error: timedOut },
+  });
+
   return {
     chunkSlots: CHUNK_SLOTS,
     write: (plane, columns) =>
       reported("write", async () => {
-        await write(plane, columns);
+        await writeTogether([{ columns, texts: [...lineTexts(plane, columns)], since: performance.now() }]);
         names.written(columns);
       }),
     list: (dimension, page) => reported("read", () => names.list(dimension, page)),
@@ -79,15 +105,20 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     expire: async () => {},
   };
 
-  async function write(plane: Plane, columns: readonly SlotColumn[]): Promise<void> {
+  /** Sends the lines of concurrent writes, in one request unless a single write brings more than one text. */
+  async function sendTogether(writes: readonly Write[]): Promise<void> {
+    const columns = writes.flatMap((write) => write.columns);
+    const texts = writes.length > 1 ? [writes.flatMap((write) => write.texts).join("")] : (writes[0] as Write).texts;
+    // After it no line is kept any more: the processes that were told of a write rely on that.
+    const restMs = Math.min(...writes.map(({ since }) => since)) + deadlineMs - performance.now();
     // An attempt without a response leaves time for another: its connection may have died silently.
-    const limits = { deadlineMs, attemptMs: deadlineMs / 2, signals: [closing] };
+    const limits = { deadlineMs: restMs, attemptMs: restMs / 2, signals: [closing] };
     await attempts(limits, async (signal) => {
       await bucket.ready(signal);
       if (hasValueBefore(columns, clock() - SHORTEST_RETENTION_MS)) await bucket.checked(signal);
       refuseExpired(columns, 0);
       try {
-        for (const text of lineTexts(plane, columns)) await send(text, signal);
+        for (const text of texts) await send(text, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
         // The retention may have been shortened, or the server's clock be ahead of ours.
