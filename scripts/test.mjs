@@ -99,7 +99,11 @@ async function runFiles(files, mochaArgs, env) {
 /** Runs mocha; hands out its counts, what failed, what it did not run, and its exit code. */
 async function run(mochaArgs, env = {}) {
   const summary = join(mkdtempSync(join(folder, "run-")), "summary.json");
-  const status = await runChild([...mocha, ...mochaArgs], { env: { ...env, TEST_SUMMARY: summary } });
+  // Coverage is of the sources.
+  const isBuilt = String(!process.env.NODE_V8_COVERAGE);
+  const status = await runChild([...mocha, ...mochaArgs], {
+    env: { ...env, TEST_SUMMARY: summary, TEST_BUILT: isBuilt },
+  });
   return { ...counts(summary), status };
 }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { root } from "./source-tree.js";
 
-/** A service in a process of its own, as `node src/main.ts` starts it. */
+/** A service in a process of its own. */
 export interface ChildService {
   readonly child: ChildProcess;
   /** What it has written so far. */
@@ -14,11 +14,13 @@ export interface ChildService {
   readonly ended: Promise<number | NodeJS.Signals>;
 }
 
+/** What runs a module of `src`, named without its extension: the source, or, under `npm test`, what that has built, which starts in half the time. */
+export function runs(module: string): string[] {
+  return process.env.TEST_BUILT === "true" ? [`dist/${module}.js`] : ["--import", "tsx", `src/${module}.ts`];
+}
+
 /** Starts it on any free port, with just these settings in the environment, and `NODE_ENV=test`, as failpoints need. */
-export function startChild(
-  environment: Record<string, string>,
-  args: readonly string[] = ["--import", "tsx", "src/main.ts"],
-): ChildService {
+export function startChild(environment: Record<string, string>, args: readonly string[] = runs("main")): ChildService {
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
   const child = spawn(process.execPath, [...args], {
     cwd: root,

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { startChild } from "./child-service.js";
+import { runs, startChild } from "./child-service.js";
 import { adminKey } from "./service.js";
 
 /** How a command ended, and what it wrote. */
@@ -28,11 +28,5 @@ export function rejectionsIn(path: string): { file?: string; line: number; code:
 
 /** Starts a command of `src/commands`, with a key in its environment. */
 export function startCommand(name: string, args: readonly string[], environment: Record<string, string> = {}) {
-  const child = startChild({ ENTITY_METRICS_KEY: adminKey, ...environment }, [
-    "--import",
-    "tsx",
-    `src/commands/${name}.ts`,
-    ...args,
-  ]);
-  return child;
+  return startChild({ ENTITY_METRICS_KEY: adminKey, ...environment }, [...runs(`commands/${name}`), ...args]);
 }
