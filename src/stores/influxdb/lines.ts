@@ -40,7 +40,13 @@ export function halves(text: string): [string, string] | undefined {
   return at > 0 ? [text.slice(0, at), text.slice(at)] : undefined;
 }
 
+/** What the lines of a series begin with, for as long as its object is used. */
+const starts = new WeakMap<Series, string>();
+
 /** What the lines of a series begin with. The names of dimensions and types need no escaping. */
-function lineStart({ dimension, id, type }: Series): string {
-  return writeTags(dimension.name, { dimension_id: id, dimension_type: type });
+function lineStart(series: Series): string {
+  const { dimension, id, type } = series;
+  const start = starts.get(series) ?? writeTags(dimension.name, { dimension_id: id, dimension_type: type });
+  starts.set(series, start);
+  return start;
 }
