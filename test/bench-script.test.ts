@@ -106,6 +106,8 @@ describe("npm run bench", function () {
         "findOne",
         "insertOne",
         "one Flux query",
+        "one Flux query",
+        "the client's batches",
       ]);
       expect(lines[2]?.[1]).to.equal("50 messages, new profiles");
       expect(leftBehind()).to.deep.equal([]);

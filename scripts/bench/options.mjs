@@ -27,7 +27,7 @@ Measures the built service beside what it is compared with, in one run, checks a
   --draw             draws cost against series, days and profiles into docs/performance; needs the part scale
 
 Where TEST_MONGODB_URL, TEST_INFLUXDB_URL, TEST_INFLUXDB_TOKEN, TEST_INFLUXDB_ORG and TEST_REDIS_URL name servers, the service on them is measured too,
-beside itself embedded, one Flux query for the same points, and the driver of MongoDB alone.
+beside itself embedded, one Flux query for the same points, batches of the client of InfluxDB, and the driver of MongoDB alone.
 `;
 
 /** The options of the command line: `{ only, secs, seriesCount, days, people, overloadSecs, history, draw }`. Ends the process where there is nothing to run. */

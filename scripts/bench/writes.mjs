@@ -101,7 +101,7 @@ function prefixOf(form) {
 }
 
 /** One block of the points; null where a series has none. */
-function blockOf(batch, name) {
+export function blockOf(batch, name) {
   const indexes = [...new Set(batch.map(({ series }) => series))];
   const ts = [...new Set(batch.map((point) => point.ts))];
   const values = new Map(batch.map(({ series, ts: at, value }) => [`${series} ${at}`, value]));
