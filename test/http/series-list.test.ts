@@ -99,16 +99,20 @@ describe("the list of 200,000 series", () => {
         await series.write("clients", columns);
       }
       const cpu = async (after: string) => {
-        const began = process.cpuUsage();
-        for (let times = 0; times < 50; times += 1) {
-          const response = await service.fetch(`/api/series?after=segment.${after}`);
-          const { data } = (await response.json()) as Page;
-          expect(data).to.have.length(100);
+        const rounds: number[] = [];
+        // The lowest of some rounds: what else this process and the machine do raises the others.
+        while (rounds.length < 10) {
+          const began = process.cpuUsage();
+          for (let times = 0; times < 10; times += 1) {
+            const response = await service.fetch(`/api/series?after=segment.${after}`);
+            const { data } = (await response.json()) as Page;
+            expect(data).to.have.length(100);
+          }
+          const { user, system } = process.cpuUsage(began);
+          rounds.push((user + system) / 1000 / 10);
         }
-        const { user, system } = process.cpuUsage(began);
-        return (user + system) / 1000 / 50;
+        return Math.min(...rounds);
       };
-      await cpu(idOf(0));
       expect(await cpu(idOf(0))).to.be.below(10);
       expect(await cpu(idOf(100_000))).to.be.below(10);
       expect(await cpu(idOf(199_800))).to.be.below(10);
