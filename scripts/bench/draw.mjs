@@ -29,10 +29,12 @@ function svgOf({ name, what, unit, points }) {
   const y = (cost) => HEIGHT - BOTTOM - (cost / top) * (HEIGHT - TOP - BOTTOM);
   const at = points.map(({ size, cost }) => [x(size).toFixed(1), y(cost).toFixed(1)]);
   const ticks = Array.from({ length: TICKS + 1 }, (_, i) => (top * i) / TICKS);
+  const title = `${what}: ${unit} a request, by ${name}`;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="system-ui, sans-serif" font-size="12" fill="#333">`,
+    `<title>${title}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
-    `<text x="${LEFT}" y="20" font-size="14">${what}: ${unit} a request, by ${name}</text>`,
+    `<text x="${LEFT}" y="20" font-size="14">${title}</text>`,
     ...ticks.flatMap((cost) => [
       `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(cost).toFixed(1)}" y2="${y(cost).toFixed(1)}" stroke="#ddd"/>`,
       `<text x="${LEFT - 6}" y="${(y(cost) + 4).toFixed(1)}" text-anchor="end">${Number(cost.toPrecision(3))}</text>`,

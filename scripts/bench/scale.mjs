@@ -11,6 +11,8 @@ const TIMES = 10;
 const BATCHES = 25;
 /** Days of points where there are many series: W1 reads 7. */
 const FEW_DAYS = 14;
+/** A process compiles what it runs in its first seconds: for so many times as long as it is measured it is asked before. */
+const WARM_UP = 4;
 /** Series where there are many days. */
 const FEW_SERIES = 100;
 
@@ -86,6 +88,7 @@ async function byPeople(session) {
     session.say(`scale: ${count} profiles`);
     await addPeople(session, service, before, count);
     before = count;
+    await readLine({ ...session, secs: WARM_UP * session.secs }, service, koa, count);
     points.push({ size: count, cost: (await readLine(session, service, koa, count)).service });
   }
   service = await afresh(session, service, "people");
@@ -117,5 +120,7 @@ async function w1Cost(session, service, count, filled) {
   for (const { request, check } of batches) {
     session.checked += check((await sendFor(200, service, request, key)).body);
   }
-  return measure(service, { requests: batches.map(({ request }) => request) }, key, secs);
+  const requests = batches.map(({ request }) => request);
+  await measure(service, { requests }, key, WARM_UP * secs);
+  return measure(service, { requests }, key, secs);
 }
