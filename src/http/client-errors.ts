@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import type { Limits } from "../config.js";
 import { invalid, ServiceError } from "../errors.js";
 import { type Connections, whenOut } from "./connections.js";
-import { errorResponse } from "./errors.js";
+import { wholeErrorResponse } from "./errors.js";
 
 /** How long a caller may take to read a response that is the last of its connection, ms. */
 const LINGER_MS = 1000;
@@ -101,14 +101,7 @@ export function answerInstead(res: ServerResponse, error: ServiceError): void {
 }
 
 /** The last response of a connection. */
-function lastResponse(error: ServiceError): { status: number; headers: Record<string, string>; text: string } {
-  const { status, headers, body } = errorResponse(error);
-  const text = JSON.stringify(body);
-  const common = {
-    "Content-Type": "application/json; charset=utf-8",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Length": String(Buffer.byteLength(text)),
-    Connection: "close",
-  };
-  return { status, headers: { ...common, ...headers }, text };
+function lastResponse(error: ServiceError): ReturnType<typeof wholeErrorResponse> {
+  const { headers, ...rest } = wholeErrorResponse(error);
+  return { ...rest, headers: { ...headers, Connection: "close" } };
 }

@@ -49,6 +49,21 @@ export function errorResponse(
   return { status, headers, body: { status, message, data: null, errors, ...code } };
 }
 
+/** The same as it is sent without the application: all headers, and the body as text. */
+export function wholeErrorResponse(
+  error: ServiceError,
+  route?: Pick<Route, "errorCode" | "wireNames">,
+): { status: number; headers: Record<string, string>; text: string } {
+  const { status, headers, body } = errorResponse(error, route);
+  const text = JSON.stringify(body);
+  const common = {
+    "Content-Type": "application/json; charset=utf-8",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Length": String(Buffer.byteLength(text)),
+  };
+  return { status, headers: { ...common, ...headers }, text };
+}
+
 function codeOf(kind: ErrorKind): string {
   return kind.replaceAll("-", "_");
 }

@@ -6,7 +6,7 @@ import type { VerifyKey } from "../keys/verify-key.js";
 import type { Meters } from "../meters.js";
 import { type Admission, noPlace, noPlaceOfKey } from "./admission.js";
 import { presentedKey } from "./authenticate.js";
-import { errorResponse } from "./errors.js";
+import { wholeErrorResponse } from "./errors.js";
 import type { Route } from "./route.js";
 
 export interface EarlyParts {
@@ -94,15 +94,8 @@ interface Line extends Pick<Route, "path" | "errorCode" | "wireNames"> {
 }
 
 function prepare(error: ServiceError, route: Line): Prepared {
-  const { status, headers, body } = errorResponse(error, route);
-  const text = JSON.stringify(body);
-  const all = {
-    "Content-Type": "application/json; charset=utf-8",
-    "Content-Length": String(Buffer.byteLength(text)),
-    "X-Content-Type-Options": "nosniff",
-    ...headers,
-  };
-  return { method: route.method, route: route.path, status, headers: Object.entries(all).flat(), body: text };
+  const { status, headers, text } = wholeErrorResponse(error, route);
+  return { method: route.method, route: route.path, status, headers: Object.entries(headers).flat(), body: text };
 }
 
 function send(res: ServerResponse, { status, headers, body }: Prepared): void {
