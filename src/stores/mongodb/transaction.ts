@@ -8,7 +8,7 @@ import {
   ReadConcern,
   type UUID,
 } from "mongodb";
-import { retry } from "../../async/retry.js";
+import { repeat, retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import { isDuplicate, mongoServiceError } from "./errors.js";
@@ -105,6 +105,9 @@ export function abortAbandoned(admin: Db, appName: string, log: Pick<Log, "warn"
     log.warn({ transactions: found.length }, "transactions that another process had left open were aborted");
   };
   // A server that is away is reported by what needs it.
-  const timer = setInterval(() => look().catch(() => {}), LOOK_MS).unref();
-  return { stop: () => clearInterval(timer) };
+  const lookOnce = () => look().catch(() => {});
+  const stopping = new AbortController();
+  // It rejects when it is stopped.
+  repeat(lookOnce, () => LOOK_MS, { ref: false, signal: stopping.signal }).catch(() => {});
+  return { stop: () => stopping.abort() };
 }
