@@ -93,8 +93,8 @@ export function fetchSeries({ store, epochs, cache, budget, deadlineMs }: FetchS
     const all: Made[] = [];
     for (const [i, plan] of plans.entries()) {
       const cached = found[i];
-      const parts = cached === undefined ? read.splice(0, plan.parts.length) : [];
-      all.push(cached === undefined ? makeOne(plan, parts, now) : { ...cached, isCached: true });
+      if (cached === undefined) all.push(makeOne(plan, read.splice(0, plan.parts.length), now));
+      else all.push({ ...cached, isCached: true });
       await pause();
     }
     return all;

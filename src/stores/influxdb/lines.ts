@@ -45,8 +45,10 @@ const starts = new WeakMap<Series, string>();
 
 /** What the lines of a series begin with. The names of dimensions and types need no escaping. */
 function lineStart(series: Series): string {
+  const known = starts.get(series);
+  if (known !== undefined) return known;
   const { dimension, id, type } = series;
-  const start = starts.get(series) ?? writeTags(dimension.name, { dimension_id: id, dimension_type: type });
+  const start = writeTags(dimension.name, { dimension_id: id, dimension_type: type });
   starts.set(series, start);
   return start;
 }

@@ -65,15 +65,11 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
     new Map((findOwners.all(JSON.stringify(hashes)) as unknown as IdentityRow[]).map((row) => [row.hash, row.entity]));
 
   function isAsPlanned({ profiles, messages, owners, cutOffs }: Commit): boolean {
-    const ids = profiles.flatMap(({ entity, mergedFrom }) => [
-      entity.id,
-      ...entity.mergedIds,
-      ...mergedFrom.map(({ id }) => id),
-    ]);
-    if (suppression.erased(ids).size > 0) return false;
-    // What is not stored is at revision 0.
     const planned = profiles.flatMap(({ entity, mergedFrom }) => [entity, ...mergedFrom]);
-    const rows = findRevisions.all(JSON.stringify(planned.map(({ id }) => id))) as { id: string; revision: number }[];
+    const ids = planned.map(({ id }) => id);
+    if (suppression.erased([...ids, ...profiles.flatMap(({ entity }) => entity.mergedIds)]).size > 0) return false;
+    // What is not stored is at revision 0.
+    const rows = findRevisions.all(JSON.stringify(ids)) as { id: string; revision: number }[];
     const revisions = new Map(rows.map(({ id, revision }) => [id, revision]));
     if (!planned.every(({ id, revision }) => (revisions.get(id) ?? 0) === revision)) return false;
     const hashes = [...owners.keys()];
