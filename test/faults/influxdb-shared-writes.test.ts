@@ -19,9 +19,9 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
     ]);
   const named = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `id-${from + i}`);
   const idsIn = (body: string) => [...body.matchAll(/dimension_id=([^,]+)/g)].map(([, id]) => id);
-  /** Ids that were kept, and the kinds of the errors of the others. */
-  const outcomesOf = async (ids: readonly string[], writes: readonly Promise<void>[]) => {
-    const settled = await Promise.allSettled(writes);
+  /** Writes these ids at once; resolves with those that were kept, and the kinds of the errors of the others. */
+  const outcomesOf = async (ids: readonly string[], slots?: number) => {
+    const settled = await Promise.allSettled(ids.map((id) => write(id, slots)));
     return Object.fromEntries(
       settled.map((one, i) => [
         ids[i],
@@ -34,12 +34,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
   it("are all of those that come while two requests are under way, in one request, in their order", async () => {
     await start();
     const ids = named(0, 20);
-    expect(
-      await outcomesOf(
-        ids,
-        ids.map((id) => write(id)),
-      ),
-    ).to.deep.equal(all(ids, "kept"));
+    expect(await outcomesOf(ids)).to.deep.equal(all(ids, "kept"));
     expect(server.bodies.map(idsIn)).to.have.deep.members([["id-0"], ["id-1"], ids.slice(2)]);
   });
 
@@ -47,12 +42,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
     await start();
     const ids = named(0, 6);
     const slots = 25_000;
-    expect(
-      await outcomesOf(
-        ids,
-        ids.map((id) => write(id, slots)),
-      ),
-    ).to.deep.equal(all(ids, "kept"));
+    expect(await outcomesOf(ids, slots)).to.deep.equal(all(ids, "kept"));
     expect(server.bodies.map((body) => [...new Set(idsIn(body))])).to.have.deep.members([
       ["id-0"],
       ["id-1"],
@@ -67,10 +57,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
       await start();
       server.answer((body) => (body.includes("id-7") ? status : 204));
       const ids = named(0, 12);
-      const outcomes = await outcomesOf(
-        ids,
-        ids.map((id) => write(id)),
-      );
+      const outcomes = await outcomesOf(ids);
       const refused = status === 201 ? "unavailable" : "internal";
       expect(outcomes).to.deep.equal({ ...all(ids, "kept"), "id-7": refused });
       const alone = server.bodies.filter((body) => idsIn(body).length === 1).flatMap(idsIn);
@@ -82,20 +69,10 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
     await start();
     server.answer(503);
     const ids = named(0, 12);
-    expect(
-      await outcomesOf(
-        ids,
-        ids.map((id) => write(id)),
-      ),
-    ).to.deep.equal(all(ids, "unavailable"));
+    expect(await outcomesOf(ids)).to.deep.equal(all(ids, "unavailable"));
     expect(server.bodies).to.have.length(9);
     server.answer(204);
-    expect(
-      await outcomesOf(
-        ids,
-        ids.map((id) => write(id)),
-      ),
-    ).to.deep.equal(all(ids, "kept"));
+    expect(await outcomesOf(ids)).to.deep.equal(all(ids, "kept"));
   });
 
   it("are acknowledged only when the request that holds them is answered", async () => {
@@ -128,12 +105,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
     await start(1_000);
     server.answer("never");
     const ids = named(0, 4);
-    expect(
-      await outcomesOf(
-        ids,
-        ids.map((id) => write(id)),
-      ),
-    ).to.deep.equal(all(ids, "unavailable"));
+    expect(await outcomesOf(ids)).to.deep.equal(all(ids, "unavailable"));
     expect(new Set(server.bodies.flatMap(idsIn))).to.deep.equal(new Set(["id-0", "id-1"]));
     server.answer(204);
     await write("later");
