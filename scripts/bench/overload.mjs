@@ -2,6 +2,7 @@
 import { flood } from "./flood.mjs";
 import { closeIdle, send, sendAll, sendFor, writeBlocks } from "./load.mjs";
 import { blocks, filledTime, HOUR } from "./made-up-points.mjs";
+import { quantile } from "./quantile.mjs";
 import { costIsCpu } from "./server.mjs";
 import { line } from "./table.mjs";
 import { readWorkload, windowWorkload } from "./workloads.mjs";
@@ -70,9 +71,9 @@ export async function measureOverload(session) {
           }),
         ]
       : []),
-    ...(refusals.length > 0 ? [promised("refusal p99", "ms", percentile(refusals, 0.99), REFUSAL_MS)] : []),
+    ...(refusals.length > 0 ? [promised("refusal p99", "ms", quantile(refusals, 0.99), REFUSAL_MS)] : []),
     promised("served again after", "ms", normalMs, NORMAL_MS),
-    promised("/health p99", "ms", percentile(healthMs, 0.99), HEALTH_MS),
+    promised("/health p99", "ms", quantile(healthMs, 0.99), HEALTH_MS),
     ...(costIsCpu ? [promised("memory", "MB", memory, MEMORY_MB)] : []),
   ];
 }
@@ -131,9 +132,4 @@ function watchHealth(service, key) {
       return times;
     },
   };
-}
-
-function percentile(times, part) {
-  const sorted = times.sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
 }

@@ -2,6 +2,7 @@
 import { fluxClient } from "./direct.mjs";
 import { sendAll, sendFor, settledCost, writeBlocks } from "./load.mjs";
 import { arrivals, blocks, DAY, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
+import { quantile } from "./quantile.mjs";
 import { costIsCpu, costUnit } from "./server.mjs";
 import { line } from "./table.mjs";
 import { readWorkload, windowWorkload } from "./workloads.mjs";
@@ -135,14 +136,7 @@ function ownCost() {
 }
 
 /** The lower quartile: other work on the machine makes some rounds dearer, and none cheaper. */
-function low(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)];
-}
-
-function high(values) {
-  return -low(values.map((value) => -value));
-}
-
-function median(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-}
+const low = (costs) => quantile(costs, 0.25);
+/** The upper quartile, for the same reason. */
+const high = (rates) => quantile(rates, 0.75);
+const median = (times) => quantile(times, 0.5);
