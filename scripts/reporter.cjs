@@ -20,8 +20,13 @@ module.exports = class extends reporters.Spec {
   }
 };
 
-/** The first line of a message; of a property that failed, also its seed and what it failed with. */
+/** The message, as far as a log needs it to make the failure again; of a property that failed, its seed and what it failed with come first. */
 function reason({ message }) {
-  const lines = message.split("\n");
-  return [lines[0], ...lines.filter((line) => /^(\{ seed: |Got )/.test(line))].join(" ").slice(0, 1000);
+  const lines = message.split("\n").map((line) => line.slice(0, LONGEST_LINE));
+  const telling = lines.filter((line, index) => index === 0 || /^(\{ seed: |Got )/.test(line));
+  const rest = lines.filter((line) => !telling.includes(line)).slice(0, MOST_LINES);
+  return [telling.join(" "), ...rest].join("\n  ");
 }
+
+const MOST_LINES = 100;
+const LONGEST_LINE = 1000;

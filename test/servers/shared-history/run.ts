@@ -202,12 +202,14 @@ export class SharedHistory {
     return operation.answered;
   }
 
+  /** Asks again while the answer is to come later; the time limit of the test ends it. False: the process was killed. */
   async #read(who: number, through: number, operations: Operation[]): Promise<boolean> {
     const from = Date.now();
     const service = this.pair.service(through);
     try {
       const answer = await service.fetch(pathOfPerson(this.#canary, who));
       const body = (await answer.json()) as { data: Record<string, unknown> | null };
+      if (isLater(answer)) return this.#read(who, through, operations);
       if (answer.status !== 200 && answer.status !== 404) throw new Error(`A read was answered with ${answer.status}`);
       const shown = answer.status === 404 ? undefined : readPerson(this.#canary, body.data ?? {}, this.#times);
       const during = { from, to: Date.now() };
@@ -226,6 +228,7 @@ export class SharedHistory {
     try {
       const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
       const { data } = (await answer.json()) as { data: { completed: boolean } | null };
+      if (isLater(answer)) return this.#look(id, through);
       if (answer.status !== 200 || data === null) throw new Error(`The status of a deletion: ${answer.status}`);
       if (before === true && !data.completed) throw new Error("A deletion that was complete is open again");
       if (data.completed) this.deletions.set(id, true);
@@ -282,4 +285,11 @@ export class SharedHistory {
     const now = Date.now();
     await until("a millisecond has passed", () => Date.now() > now + 1);
   }
+}
+
+/** A server, or the machine, stood still: the caller may ask again. */
+function isLater({ status, headers }: Response): boolean {
+  if (status !== 503) return false;
+  if (headers.get("retry-after") === null) throw new Error("503 without Retry-After");
+  return true;
 }
