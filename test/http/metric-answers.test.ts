@@ -8,11 +8,12 @@ import { fetchBatch } from "../../src/metrics/query/fetch-batch.js";
 import { type MetricReader, openMetricReader, unboundReading } from "../metrics/metric-reader.js";
 import { HeldCalls } from "../support/held-calls.js";
 
-const now = Date.parse("2024-02-29T10:30:00Z");
+const start = Date.parse("2024-02-29T10:30:00Z");
 const views = { dimension: stream, id: "views", type: "size" };
 const asked = { dimension: "stream", id: "views", type: "size", interval: "1h", range: "5d", fillEmpty: true };
 
 describe("whole answers", () => {
+  let now: number;
   let reader: MetricReader;
   let reads: HeldCalls;
   let answers: Answers;
@@ -20,6 +21,7 @@ describe("whole answers", () => {
   let counted: [series: number, cached: number];
 
   beforeEach(async () => {
+    now = start;
     reads = new HeldCalls();
     reader = await openMetricReader({
       between: (store) => ({ ...store, read: (windows) => reads.around(() => store.read(windows), "read") }),
@@ -39,13 +41,16 @@ describe("whole answers", () => {
   afterEach(() => reader.close());
 
   let fetchOf: ReturnType<typeof fetchBatch>;
+  /** Of the last fetch: whether it was given plans. */
+  let wasPlanned: boolean;
   const ask = async (fail?: () => void): Promise<Answer> =>
     answers.to({
       text: "views",
       tagged: true,
-      async fetch(at) {
+      async fetch(at, plans) {
         fetches += 1;
-        const batch = await fetchOf([{ asked, at: "" }], at, unboundReading());
+        wasPlanned = plans !== undefined;
+        const batch = await fetchOf(plans ?? [{ asked, at: "" }], at, unboundReading());
         fail?.();
         return batch;
       },
@@ -65,6 +70,20 @@ describe("whole answers", () => {
     expect([fetches, reads.count, new Set(warm).size, ...counted]).to.deep.equal([1, 1, 1, 2_000, 1_000]);
     expect(seen(warm[0] as Answer)).to.deep.equal([5, true]);
     expect(warm[0]?.tag()).to.equal(cold[0]?.tag());
+  });
+
+  it("are not planned again when a series is written, until the window moves on", async () => {
+    const seenAt = async (instant: number) => {
+      now = instant;
+      return [...seen(await ask()), wasPlanned];
+    };
+    expect(await seenAt(start)).to.deep.equal([5, false, false]);
+    await reader.save(views, start - 1.5 * HOUR, 8);
+    expect(await seenAt(start)).to.deep.equal([8, false, true]);
+    await reader.save(views, start - 1.5 * HOUR, 9);
+    expect(await seenAt(start + HOUR)).to.deep.equal([9, false, false]);
+    await reader.save(views, start - 1.5 * HOUR, 10);
+    expect(await seenAt(start)).to.deep.equal([10, false, false]);
   });
 
   it("have what was acknowledged before the question, when one is under way that began before it (P18)", async () => {

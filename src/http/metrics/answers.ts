@@ -3,6 +3,7 @@ import { ServiceError } from "../../errors.js";
 import { type Epochs, TokenCache } from "../../metrics/cache/epochs.js";
 import type { FetchedBatch, Reuse } from "../../metrics/query/fetch-batch.js";
 import type { CountSeries } from "../../metrics/query/fetch-series.js";
+import type { SeriesPlan } from "../../metrics/query/series-plan.js";
 import { gzipFast, WORTH_GZIP } from "../response-body.js";
 import { metricBody, metricTag } from "./series-json.js";
 
@@ -11,8 +12,8 @@ export interface Question {
   readonly text: string;
   /** Whether its answers have an ETag. */
   readonly tagged: boolean;
-  /** Its series as of `now` (Unix ms). Rejects with `timed-out` when its caller has gone. */
-  fetch(now: number): Promise<FetchedBatch>;
+  /** Its series as of `now` (Unix ms), by these plans if it has come to them before. Rejects with `timed-out` when its caller has gone. */
+  fetch(now: number, plans?: readonly SeriesPlan[]): Promise<FetchedBatch>;
 }
 
 /** A whole answer in JSON. */
@@ -34,8 +35,8 @@ export interface AnswersParts {
 
 /** No store is read for it, which is what its `is_cached` says. In [since, until), Unix ms, the question has it again. */
 interface KeptAnswer extends Answer {
-  /** How many. */
-  readonly series: number;
+  /** One for each series, in order. */
+  readonly plans: readonly SeriesPlan[];
   readonly since: number;
   readonly until: number;
   /** What its bodies take, and its series, roughly. */
@@ -66,8 +67,8 @@ interface FetchedAnswer extends Answer {
 /** An answer with longer values is not kept, bytes. */
 const LONGEST = 1_048_576;
 
-/** What a series takes in an answer, and an answer besides, roughly, bytes. */
-const ENTRY_BYTES = 300;
+/** What a series takes in an answer besides its values, with its plan, roughly, bytes. */
+const SERIES_BYTES = 1_300;
 
 /** Whole answers, kept for as long as they are true. Equal questions at one time share one fetch. */
 export class Answers {
@@ -89,14 +90,12 @@ export class Answers {
 
   #known(text: string): Answer | undefined {
     const kept = this.#valid(text);
-    if (kept !== undefined) this.#parts.count(kept.series, kept.series);
+    if (kept !== undefined) this.#parts.count(kept.plans.length, kept.plans.length);
     return kept;
   }
 
   #valid(text: string): KeptAnswer | undefined {
-    const kept = this.#kept.get(text)?.value;
-    const now = this.#parts.clock();
-    return kept !== undefined && now >= kept.since && now < kept.until ? kept : undefined;
+    return inTime(this.#kept.get(text)?.value, this.#parts.clock());
   }
 
   /** Waits for a fetch that is under way. One that began before the question was asked counts only if what is kept of it is true by now. */
@@ -123,7 +122,7 @@ export class Answers {
   }
 
   async #make({ text, tagged, fetch }: Question, now: number): Promise<FetchedAnswer> {
-    const { series, reuse } = await fetch(now);
+    const { series, reuse } = await fetch(now, inTime(this.#kept.last(text), now)?.plans);
     const cached = series.filter((one) => "plan" in one && one.isCached).length;
     const kept = reuse && this.#keep(text, { series, tagged, since: now, reuse });
     return {
@@ -139,20 +138,30 @@ export class Answers {
   #keep(text: string, { series, tagged, since, reuse }: Found): KeptAnswer | undefined {
     const bytes = series.reduce((sum, one) => sum + ("plan" in one ? one.serialised.json.byteLength : 0), 0);
     if (bytes > Math.min(LONGEST, this.#parts.bytes)) return undefined;
-    const body = metricBody(series.map((one) => ("plan" in one ? { ...one, isCached: true } : one)));
+    const body = cachedBody(series);
     const tag = tagged ? metricTag(series, "json") : "";
-    const { token, until } = reuse;
-    const size = body.byteLength + ENTRY_BYTES * (1 + series.length);
-    const answer = { body: () => body, tag: () => tag, series: series.length, since, until, bytes: size };
+    const { token, until, plans } = reuse;
+    const size = bytes + SERIES_BYTES * (1 + series.length);
+    const answer = { body, tag: () => tag, plans, since, until, bytes: size };
     const gzip = once(async () => {
-      const small = await gzipFast(body);
+      const small = await gzipFast(body());
       this.#kept.keep(text, { value: { ...whole, bytes: size + small.byteLength }, token });
       return small;
     });
-    const whole: KeptAnswer = body.byteLength < WORTH_GZIP ? answer : { ...answer, gzip };
+    const whole: KeptAnswer = bytes < WORTH_GZIP ? answer : { ...answer, gzip };
     this.#kept.keep(text, { value: whole, token });
     return whole;
   }
+}
+
+/** The body of an answer for which no store is read, joined when it is first sent: often the next write comes before. */
+function cachedBody(series: FetchedBatch["series"]): () => Buffer {
+  return once(() => metricBody(series.map((one) => ("plan" in one ? { ...one, isCached: true } : one))));
+}
+
+/** The answer, if its plans and its schedules are still as they were. */
+function inTime(kept: KeptAnswer | undefined, now: number): KeptAnswer | undefined {
+  return kept !== undefined && now >= kept.since && now < kept.until ? kept : undefined;
 }
 
 /** A caller that has gone ends its fetch alone: those who share it ask again. */
@@ -161,10 +170,13 @@ function unlessGone(error: unknown): undefined {
   throw error;
 }
 
+/** What it is made of is let go as soon as it is made. */
 function once<T>(make: () => T): () => T {
+  let source: (() => T) | undefined = make;
   let made: { readonly value: T } | undefined;
   return () => {
-    made ??= { value: make() };
+    made ??= { value: (source as () => T)() };
+    source = undefined;
     return made.value;
   };
 }

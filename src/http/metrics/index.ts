@@ -4,6 +4,7 @@ import type { Epochs } from "../../metrics/cache/epochs.js";
 import type { FetchBatch } from "../../metrics/query/fetch-batch.js";
 import type { CountSeries } from "../../metrics/query/fetch-series.js";
 import type { ReadMemory } from "../../metrics/query/read-memory.js";
+import type { SeriesPlan } from "../../metrics/query/series-plan.js";
 import { readBytes, refuseUnlessJson, textOf } from "../body.js";
 import { whenOut } from "../connections.js";
 import { seriesNames } from "../errors.js";
@@ -72,7 +73,8 @@ export function metricRoutes({
         304: empty("Nothing has changed since the answer of `If-None-Match`."),
       },
       async handler({ ctx, query: { format, ...asked } }) {
-        const fetchAt = (now: number) => fetch([readMetricQuery(asked)], now, readingOf(ctx));
+        const fetchAt = (now: number, plans?: readonly SeriesPlan[]) =>
+          fetch(plans ?? [readMetricQuery(asked)], now, readingOf(ctx));
         if (wantsCsv(ctx, format)) {
           const { series } = await fetchAt(clock());
           setTag(ctx, metricTag(series, "csv"));
@@ -106,7 +108,8 @@ export function metricRoutes({
         varyBy(ctx, "Accept");
         refuseUnlessJson(ctx);
         const bytes = await readBytes(ctx, limits.body_bytes);
-        const fetchAt = (now: number) => fetch(readMetricBody(textOf(bytes), limits), now, readingOf(ctx));
+        const fetchAt = (now: number, plans?: readonly SeriesPlan[]) =>
+          fetch(plans ?? readMetricBody(textOf(bytes), limits), now, readingOf(ctx));
         if (wantsCsv(ctx, format)) sendCsv(ctx, (await fetchAt(clock())).series);
         // The bytes themselves are what an answer is found by: only those that are met for the first time are parsed.
         else await send(ctx, await answers.to({ text: bytes.toString("latin1"), tagged: false, fetch: fetchAt }));

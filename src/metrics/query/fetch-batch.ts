@@ -46,17 +46,23 @@ export interface FetchedBatch {
   readonly reuse: Reuse | undefined;
 }
 
-/** The same items have the same series again from now on, while the token is current, and before `until` (Unix ms). */
+/** The same items have the same series again from now on, while the token is current, and before `until` (Unix ms); the same plans also when it is not. */
 export interface Reuse {
   readonly token: ReadToken;
   readonly until: number;
+  readonly plans: readonly SeriesPlan[];
 }
 
 /**
  * The series of a batch as of `now` (Unix ms), in order; a bad item comes back in its place, and the id that stands for every
- * segment as one series for each. Throws when every item is bad, or the answer would be too large, or a store fails.
+ * segment as one series for each. An item that is planned already, by a plan that still stands, is fetched as it is. Throws when every item is bad, or the
+ * answer would be too large, or a store fails.
  */
-export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Reading) => Promise<FetchedBatch>;
+export type FetchBatch = (
+  items: readonly AskedItem[] | readonly SeriesPlan[],
+  now: number,
+  reading: Reading,
+) => Promise<FetchedBatch>;
 
 /** The most series that one item stands for. */
 const MOST_SEGMENTS = 1_000;
@@ -64,7 +70,7 @@ const MOST_SEGMENTS = 1_000;
 export function fetchBatch({ fetch, firstSegments, limits, keep, count, deadlineMs }: FetchBatchParts): FetchBatch {
   return async (items, now, reading) => {
     const kept = keep();
-    const planned = items.map((item) => plan(item, now, kept, limits));
+    const planned = items.map((item) => ("key" in item ? item : plan(item, now, kept, limits)));
     const refused = planned.filter((item): item is RefusedSeries => "issue" in item);
     if (refused.length === items.length) throw everyItemIsBad(refused);
     const expanded = await expand(planned, now, kept);
@@ -98,7 +104,7 @@ export function fetchBatch({ fetch, firstSegments, limits, keep, count, deadline
 function reuseOf(fetched: readonly FetchedSeries[], now: number): Reuse | undefined {
   const until = Math.min(...fetched.map(({ plan, scheduledUntil }) => Math.min(plan.standsUntil, scheduledUntil)));
   if (until <= now) return undefined;
-  return { token: joinTokens(fetched.map(({ token }) => token)), until };
+  return { token: joinTokens(fetched.map(({ token }) => token)), until, plans: fetched.map(({ plan }) => plan) };
 }
 
 function plan(

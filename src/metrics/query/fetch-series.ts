@@ -51,7 +51,7 @@ export function fetchSeries({ store, epochs, cache, budget, deadlineMs }: FetchS
   const kept = new TokenCache<SerialisedSeries>(
     epochs,
     cache.answers_bytes,
-    ({ json }, key) => json.byteLength + 4 * key.length + ENTRY_BYTES,
+    ({ json, values }, key) => json.byteLength + (values?.byteLength ?? 0) + 4 * key.length + ENTRY_BYTES,
   );
 
   return async (plans, now, reading) => {
@@ -105,7 +105,8 @@ export function fetchSeries({ store, epochs, cache, budget, deadlineMs }: FetchS
     const madeMeanwhile = kept.get(plan.key);
     if (madeMeanwhile !== undefined) return { ...madeMeanwhile, isCached };
     const columns = parts.map((part) => part.column());
-    const made = { value: serialise(plan, columns, now), token: joinTokens(parts.map(({ token }) => token)) };
+    const value = serialise(plan, columns, now, kept.last(plan.key));
+    const made = { value, token: joinTokens(parts.map(({ token }) => token)) };
     kept.keep(plan.key, made);
     return { ...made, isCached };
   }

@@ -12,15 +12,22 @@ export interface SerialisedSeries {
   readonly json: Buffer;
   /** Slots from the last one due on, as of `builtAt`, that are saved: Unix ms of their starts. */
   readonly saved: readonly number[];
+  /** What `json` was made of, where the window takes in a slot that may be written soon: the next JSON begins as this one does. */
+  readonly values?: Float64Array;
   /** A digest of `json`, made when it is first asked for. */
   digest?: string;
 }
 
 /**
  * Makes the values of a plan from the slots of its parts: what is saved lies in their columns, within `readFrom` and `to`. Uses up
- * the columns.
+ * the columns. What `before`, made by the same plan, says alike is not written again.
  */
-export function serialise(plan: SeriesPlan, columns: readonly Column[], now: number): SerialisedSeries {
+export function serialise(
+  plan: SeriesPlan,
+  columns: readonly Column[],
+  now: number,
+  before?: SerialisedSeries,
+): SerialisedSeries {
   const { request, from, buckets, lead, filled } = plan;
   const { slotMs } = request.dimension;
   const first = buckets.start + lead * buckets.step;
@@ -35,7 +42,9 @@ export function serialise(plan: SeriesPlan, columns: readonly Column[], now: num
   let values = denominators === undefined ? numerators : ratio(numerators, denominators);
   fillEmpty(values, filled);
   if (lead > 0) values = smooth(values);
-  return { json: pointsJson(values, buckets, lead), saved: savedSlots(plan, columns, now) };
+  const json = changedJson(values, buckets, lead, before) ?? pointsJson(values, buckets, lead);
+  const isOpen = plan.to > now - slotMs;
+  return { json, saved: savedSlots(plan, columns, now), ...(isOpen ? { values } : {}) };
 }
 
 export function digestOf(series: SerialisedSeries): string {
@@ -43,15 +52,42 @@ export function digestOf(series: SerialisedSeries): string {
   return series.digest;
 }
 
-/** Written by hand: two fields a point, numbers only, and the busiest lines of the service. */
 function pointsJson(values: Float64Array, buckets: Buckets, lead: number): Buffer {
+  return Buffer.from(`[${pointsFrom(lead, values, buckets).slice(1)}]`, "latin1");
+}
+
+/** The JSON before, with its last points written anew; undefined where that would be most of it. */
+function changedJson(
+  values: Float64Array,
+  buckets: Buckets,
+  lead: number,
+  before: SerialisedSeries | undefined,
+): Buffer | undefined {
+  if (before?.values === undefined) return undefined;
+  const known = before.values;
+  let same = lead;
+  while (same < values.length && isSame(values[same] as number, known[same] as number)) same += 1;
+  if (same - lead < values.length / 2) return undefined;
+  const stays = before.json.length - pointsFrom(same, known, buckets).length - 1;
+  // Without a point before them the new ones have no comma to follow.
+  if (stays <= 1) return undefined;
+  const changed = Buffer.from(`${pointsFrom(same, values, buckets)}]`, "latin1");
+  return Buffer.concat([before.json.subarray(0, stays), changed]);
+}
+
+function isSame(a: number, b: number): boolean {
+  return a === b || (Number.isNaN(a) && Number.isNaN(b));
+}
+
+/** The points from a bucket on, a comma before each. Written by hand: two fields a point, numbers only, and the busiest lines of the service. */
+function pointsFrom(first: number, values: Float64Array, buckets: Buckets): string {
   const ends = pointEnds(buckets);
   let json = "";
-  for (let i = lead; i < values.length; i += 1) {
+  for (let i = first; i < values.length; i += 1) {
     const value = values[i] as number;
     if (!Number.isNaN(value)) json += `,{"value":${value}${ends[i]}`;
   }
-  return Buffer.from(`[${json.slice(1)}]`, "latin1");
+  return json;
 }
 
 let lastEnds: { readonly of: Buckets; readonly ends: readonly string[] } | undefined;
