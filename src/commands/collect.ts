@@ -3,7 +3,7 @@ import { Argument, Command, Option } from "commander";
 import { retry } from "../async/retry.js";
 import { ApiError } from "../client/client.js";
 import { StartError } from "../errors.js";
-import { streamNamePattern } from "../metrics/dimensions/stream.js";
+import { streamNamePattern } from "../metrics/dimensions.js";
 import {
   formatOf,
   type Message,

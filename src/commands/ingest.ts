@@ -2,7 +2,7 @@ import { Argument, Command, Option } from "commander";
 import { systemClock } from "../clock.js";
 import { fileInstantForms } from "../formats/instant.js";
 import { precisions } from "../formats/line-protocol.js";
-import { dimensionNames } from "../metrics/dimensions/index.js";
+import { dimensionNames } from "../metrics/dimensions.js";
 import { readFiles, SeriesNumbers } from "./ingest/read-files.js";
 import type { PointOptions } from "./ingest/rows.js";
 import { batches, sendBatches } from "./ingest/send-batches.js";

@@ -1,4 +1,4 @@
-import type { Dimension } from "./dimensions/dimension.js";
+import type { Dimension } from "./dimensions.js";
 import type { Series, SlotColumn } from "./series.js";
 
 /** A window of one series. `from` and `to` are slot boundaries, Unix ms; the window is [from, to). */

@@ -1,4 +1,4 @@
-import type { Dimension } from "./dimensions/dimension.js";
+import type { Dimension } from "./dimensions.js";
 
 /** One stored time series: a dimension, an id within it, and one of the dimension's stored types. */
 export interface Series {

@@ -1,5 +1,4 @@
-import type { Dimension } from "./dimensions/dimension.js";
-import { dimensionNamed, dimensionNames } from "./dimensions/index.js";
+import { type Dimension, dimensionNamed, dimensionNames } from "./dimensions.js";
 import { dimensionIdRule, isDimensionId, KnownSeries, type Series } from "./series.js";
 
 /** Why points of a series cannot be written; `field` is the field that is wrong. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import { firstSegmentIds, segmentNames } from "../../src/catalogue/segments.js";
-import type { AudienceCounts } from "../../src/metrics/dimensions/dimension.js";
+import type { AudienceCounts } from "../../src/metrics/dimensions.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { join } from "../metrics/recorder-fixture.js";
 import { commitOf } from "../support/commits.js";

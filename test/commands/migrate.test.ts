@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { segment } from "../../src/metrics/dimensions/segment.js";
+import { segment } from "../../src/metrics/dimensions.js";
 import type { Plane } from "../../src/metrics/ports.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";

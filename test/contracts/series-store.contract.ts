@@ -1,8 +1,5 @@
 import { expect } from "chai";
-import { type Dimension, HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { experience } from "../../src/metrics/dimensions/experience.js";
-import { segment } from "../../src/metrics/dimensions/segment.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { type Dimension, experience, HOUR, segment, stream } from "../../src/metrics/dimensions.js";
 import { type Plane, planes, type SeriesStore } from "../../src/metrics/ports.js";
 import type { Series } from "../../src/metrics/series.js";
 

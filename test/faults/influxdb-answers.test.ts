@@ -1,8 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import { collectGarbage } from "../support/collect-garbage.js";
 import { until } from "../support/until.js";
 import { type Answer, type InfluxAnswers, influxAnswers } from "./influx-answers.js";

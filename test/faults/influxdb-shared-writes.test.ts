@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { stream } from "../../src/metrics/dimensions.js";
 import { until } from "../support/until.js";
 import { type InfluxAnswers, influxAnswers } from "./influx-answers.js";
 

@@ -228,7 +228,7 @@ interface ErrorBody {
 
 /** How many hours hold a value for the stream that all of these bodies are about. */
 async function valuesKept({ service }: TestService): Promise<number> {
-  const { dimensionNamed } = await import("../../src/metrics/dimensions/index.js");
+  const { dimensionNamed } = await import("../../src/metrics/dimensions.js");
   const dimension = dimensionNamed("stream");
   if (dimension === undefined) throw new Error("there is no stream");
   const window = { series: { dimension, id: "orders", type: "size" }, from: 0, to: NOW + 30 * HOUR - (NOW % HOUR) };

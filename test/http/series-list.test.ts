@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { segment } from "../../src/metrics/dimensions/segment.js";
+import { segment } from "../../src/metrics/dimensions.js";
 import { canary, refused } from "../support/bad-input.js";
 import { cpuMs } from "../support/cpu-time.js";
 import { startService, type TestService } from "../support/service.js";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { dimensionNames } from "../../src/metrics/dimensions/index.js";
+import { dimensionNames } from "../../src/metrics/dimensions.js";
 import { readme } from "../support/readme.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";

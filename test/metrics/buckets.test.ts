@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { HOUR } from "../../src/metrics/dimensions.js";
 import { seriesPlan } from "../../src/metrics/query/series-plan.js";
 import { seriesRequest } from "../../src/metrics/query/series-request.js";
 import { aggregate, fillEmpty, ratio, serialise, smooth } from "../../src/metrics/query/series-values.js";

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import fc from "fast-check";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
 import type { AskedSeries } from "../../src/metrics/query/series-request.js";
 import type { Series } from "../../src/metrics/series.js";

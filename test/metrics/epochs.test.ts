@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { type Chunk, chunksOf, Epochs, joinTokens, TokenCache } from "../../src/metrics/cache/epochs.js";
 import { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { EpochNumbers, SeriesWindow, SharedEpochs } from "../../src/metrics/ports.js";
 
 const CHUNK_SLOTS = 168;

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { Epochs } from "../../src/metrics/cache/epochs.js";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import { planes, type SeriesWindow } from "../../src/metrics/ports.js";
 import type { Series } from "../../src/metrics/series.js";
 import { type WritePointsParts, writePoints } from "../../src/metrics/write-points.js";

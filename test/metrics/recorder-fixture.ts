@@ -1,7 +1,6 @@
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { Clock } from "../../src/clock.js";
-import { type AudienceCounts, HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { dimensionNamed, dimensions } from "../../src/metrics/dimensions/index.js";
+import { type AudienceCounts, dimensionNamed, dimensions, HOUR } from "../../src/metrics/dimensions.js";
 import { createRecorder, type Recorder, type RecorderParts } from "../../src/metrics/recorder/recorder.js";
 import type { Series } from "../../src/metrics/series.js";
 import type { Stores } from "../../src/stores/stores.js";

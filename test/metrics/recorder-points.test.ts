@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { HOUR } from "../../src/metrics/dimensions.js";
 import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import type { Series } from "../../src/metrics/series.js";
 import type { Stores } from "../../src/stores/stores.js";

@@ -1,7 +1,6 @@
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { Clock } from "../../src/clock.js";
-import { type Dimension, HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { dimensions } from "../../src/metrics/dimensions/index.js";
+import { type Dimension, dimensions, HOUR } from "../../src/metrics/dimensions.js";
 import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import { type Series, type SlotColumn, seriesKey, slotStart } from "../../src/metrics/series.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";

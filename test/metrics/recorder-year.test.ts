@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { HOUR } from "../../src/metrics/dimensions.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { storesOnServers } from "../support/servers.js";
 import { temporaryStores } from "../support/temporary-stores.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { HOUR } from "../../src/metrics/dimensions.js";
 import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { onEmbedded } from "../support/servers.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
+import { HOUR } from "../../src/metrics/dimensions.js";
 import { saveSchedule, seriesPlan } from "../../src/metrics/query/series-plan.js";
 import { type AskedSeries, seriesRequest } from "../../src/metrics/query/series-request.js";
 

@@ -1,8 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { segment } from "../../src/metrics/dimensions/segment.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { HOUR, segment, stream } from "../../src/metrics/dimensions.js";
 import { type Series, type SlotColumn, seriesKey } from "../../src/metrics/series.js";
 import { layOut, PointFold, slotLayout } from "../../src/metrics/slot-columns.js";
 

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import { Epochs } from "../../src/metrics/cache/epochs.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { stream } from "../../src/metrics/dimensions.js";
 import type { Plane } from "../../src/metrics/ports.js";
-import { recordCounts } from "../../src/metrics/recorder/record-counts.js";
 import { sizeRecorder } from "../../src/metrics/recorder/record-sizes.js";
+import { recordCounts } from "../../src/metrics/recorder/recorder.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { writePoints } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import type { Log } from "../../src/log.js";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { MetricEngine } from "../../src/stores/stores.js";
 import { influxdbUrl, onServers, ownName } from "../support/servers.js";
 import {

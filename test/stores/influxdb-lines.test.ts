@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { experience } from "../../src/metrics/dimensions/experience.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { experience, stream } from "../../src/metrics/dimensions.js";
 import { planes } from "../../src/metrics/ports.js";
 import { halves, lineTexts } from "../../src/stores/influxdb/lines.js";
 

@@ -1,8 +1,7 @@
 import { is_valid_flux } from "@influxdata/flux-lsp-node";
 import { expect } from "chai";
 import fc from "fast-check";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { dimensions } from "../../src/metrics/dimensions/index.js";
+import { dimensions, HOUR } from "../../src/metrics/dimensions.js";
 import type { SeriesWindow } from "../../src/metrics/ports.js";
 import { isDimensionId } from "../../src/metrics/series.js";
 import { fluxScript, slotQueries } from "../../src/stores/influxdb/queries.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { stream } from "../../src/metrics/dimensions.js";
 import { SeriesNames } from "../../src/stores/influxdb/series-names.js";
 import { collectGarbage } from "../support/collect-garbage.js";
 

@@ -1,9 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { experience } from "../../src/metrics/dimensions/experience.js";
-import { segment } from "../../src/metrics/dimensions/segment.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { experience, HOUR, segment, stream } from "../../src/metrics/dimensions.js";
 import { planes, type SeriesStore, type SeriesWindow } from "../../src/metrics/ports.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { onServers } from "../support/servers.js";

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { type Chunk, chunksOf, Epochs } from "../../src/metrics/cache/epochs.js";
 import { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
-import { HOUR } from "../../src/metrics/dimensions/dimension.js";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { SharedEpochs } from "../../src/metrics/ports.js";
 import { mongoSharedEpochs, processCollections } from "../../src/stores/mongodb/between-processes.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { stream } from "../../src/metrics/dimensions.js";
 import { type Plane, planes } from "../../src/metrics/ports.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { CHUNK_SLOTS } from "../../src/stores/sqlite/chunks.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { stream } from "../../src/metrics/dimensions.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
 import { type SqliteSeriesStore, sqliteSeriesStore } from "../../src/stores/sqlite/series-store.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { stream } from "../../src/metrics/dimensions/stream.js";
+import { stream } from "../../src/metrics/dimensions.js";
 import { seriesStoreContract } from "../contracts/series-store.contract.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 

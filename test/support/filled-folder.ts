@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { mintKey } from "../../src/keys/verify-key.js";
-import { segment } from "../../src/metrics/dimensions/segment.js";
+import { segment } from "../../src/metrics/dimensions.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { startService } from "./service.js";
 import { until } from "./until.js";

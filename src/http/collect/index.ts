@@ -6,7 +6,7 @@ import type { MessageRules } from "../../entities/parse-message.js";
 import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { instantForms, parseInstant } from "../../formats/instant.js";
-import { streamNamePattern } from "../../metrics/dimensions/stream.js";
+import { streamNamePattern } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS } from "../../names.js";
 import { exampleNames } from "../openapi.js";

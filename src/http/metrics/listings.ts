@@ -1,10 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
-import type { Dimension } from "../../metrics/dimensions/dimension.js";
-import { dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
-import { listSeries } from "../../metrics/list-series.js";
-import { listStreams } from "../../metrics/list-streams.js";
+import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions.js";
+import { listSeries, listStreams } from "../../metrics/listings.js";
 import type { SeriesStore, SlotCounts } from "../../metrics/ports.js";
 import { fetchPage, listQuery, oneOf, PageMeta, success } from "../responses.js";
 import { type Route, route, type SchemaIssue } from "../route.js";

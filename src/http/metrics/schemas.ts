@@ -1,8 +1,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { durationPattern } from "../../formats/duration.js";
 import { instantForms } from "../../formats/instant.js";
-import { aggregations } from "../../metrics/dimensions/dimension.js";
-import { dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
+import { aggregations, dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/query/series-request.js";
 import { exampleNames } from "../openapi.js";
 import { oneOf, success, ValidationIssue } from "../responses.js";

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { dimensionNames, dimensions } from "../../metrics/dimensions/index.js";
+import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { oneOf } from "../responses.js";
 
 const series = {

@@ -1,5 +1,5 @@
 import { invalid, type ServiceError } from "../../errors.js";
-import type { Dimension } from "../dimensions/dimension.js";
+import type { Dimension } from "../dimensions.js";
 import type { SeriesWindow } from "../ports.js";
 import { type Series, slotStart } from "../series.js";
 import { bucketStart, nextBucketStart, type SeriesRequest } from "./series-request.js";

@@ -1,8 +1,7 @@
 import { invalid } from "../../errors.js";
 import { type Duration, durationRule, formatDuration, parseDuration } from "../../formats/duration.js";
 import { type Instant, instantRule, parseInstant } from "../../formats/instant.js";
-import { type Aggregation, aggregations, type Dimension } from "../dimensions/dimension.js";
-import { dimensionNamed, dimensionNames } from "../dimensions/index.js";
+import { type Aggregation, aggregations, type Dimension, dimensionNamed, dimensionNames } from "../dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../series.js";
 
 /** A series as a request names it: texts and flags that are not checked yet. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Aggregation } from "../dimensions/dimension.js";
+import type { Aggregation } from "../dimensions.js";
 import { type SlotColumn, slotStart } from "../series.js";
 import { type Buckets, type SeriesPlan, SMOOTH_LEAD } from "./series-plan.js";
 

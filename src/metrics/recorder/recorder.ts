@@ -2,12 +2,11 @@ import { backoff, repeat } from "../../async/retry.js";
 import type { Clock } from "../../clock.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
-import type { AudienceCounts, Dimension } from "../dimensions/dimension.js";
-import type { Lease, SeriesStore, SlotCounts } from "../ports.js";
-import type { SlotColumn } from "../series.js";
-import type { CountMissed } from "./missed-slots.js";
-import { recordCounts } from "./record-counts.js";
-import { sizeRecorder } from "./record-sizes.js";
+import { type AudienceCounts, type Dimension, stream } from "../dimensions.js";
+import type { Lease, LeaseResult, SeriesStore, SlotCount, SlotCounts } from "../ports.js";
+import { type Series, type SlotColumn, slotStart } from "../series.js";
+import { PointFold } from "../slot-columns.js";
+import { type CountMissed, sizeRecorder } from "./record-sizes.js";
 
 /** A recorder that works keeps the others off for this long, ms; one that died, too. */
 const LEASE_MS = 5_000;
@@ -68,6 +67,38 @@ export function createRecorder(parts: RecorderParts): Recorder {
       return more;
     },
   };
+}
+
+/** Slots are written in batches of this many. */
+const BATCH = 500;
+
+export interface CountParts extends Pick<RecorderParts, "clock" | "counts" | "write"> {
+  /** Takes or renews the lease of the recorder that works. */
+  lease(): Promise<LeaseResult>;
+}
+
+/**
+ * Saves stream counts of slots that have ended and were never saved, or have grown since, however long no recorder ran. One
+ * batch; true when more may be left.
+ */
+export async function recordCounts({ clock, counts, lease, write }: CountParts): Promise<boolean> {
+  const ended = slotStart(stream, clock());
+  if ((await counts.unsaved(ended, 1)).length === 0 || (await lease()) === "refused") return false;
+  // Under the lease, so that they are not older than what another recorder has saved.
+  const unsaved = await counts.unsaved(ended, BATCH);
+  if ((await lease()) !== "renewed") return false;
+  await write(columnsOf(unsaved));
+  await counts.saved(unsaved);
+  return unsaved.length === BATCH;
+}
+
+function columnsOf(counts: readonly SlotCount[]): SlotColumn[] {
+  const series = new Map<string, Series>(
+    counts.map(({ stream: id }) => [id, { dimension: stream, id, type: "size" }] as const),
+  );
+  const fold = new PointFold();
+  for (const { stream: id, slot, count } of counts) fold.add(series.get(id) as Series, slot, count);
+  return fold.columns();
 }
 
 /** Has the store forget what is older than is kept. */

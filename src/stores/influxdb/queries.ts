@@ -1,5 +1,5 @@
 import { type FluxParameterLike, flux, fluxDateTime, fluxExpression } from "@influxdata/influxdb-client";
-import type { Dimension } from "../../metrics/dimensions/dimension.js";
+import type { Dimension } from "../../metrics/dimensions.js";
 import { type Plane, planes, type SeriesWindow } from "../../metrics/ports.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
 import { fieldOf } from "./lines.js";

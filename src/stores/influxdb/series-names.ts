@@ -1,4 +1,4 @@
-import type { Dimension } from "../../metrics/dimensions/dimension.js";
+import type { Dimension } from "../../metrics/dimensions.js";
 import type { SeriesStore } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
 

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Experience } from "../../catalogue/ports.js";
 import { StartError } from "../../errors.js";
-import { stream } from "../../metrics/dimensions/stream.js";
+import { stream } from "../../metrics/dimensions.js";
 import type { CopyRecords, PartTarget, ProfileTarget, SegmentRecord } from "../copy.js";
 import type { OpenParts } from "../stores.js";
 import {

@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import { stream } from "../../metrics/dimensions/stream.js";
+import { stream } from "../../metrics/dimensions.js";
 import type { EntityEngine, OpenKeys, OpenParts } from "../stores.js";
 import { mongoLease, mongoSharedEpochs, processCollections } from "./between-processes.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";

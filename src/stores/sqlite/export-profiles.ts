@@ -1,6 +1,6 @@
 import type { Experience } from "../../catalogue/ports.js";
 import type { HistoryMessage } from "../../entities/ports.js";
-import { stream } from "../../metrics/dimensions/stream.js";
+import { stream } from "../../metrics/dimensions.js";
 import {
   type CopyFacts,
   type CopyRecord,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { StartError } from "../../errors.js";
-import { dimensionNamed } from "../../metrics/dimensions/index.js";
+import { dimensionNamed } from "../../metrics/dimensions.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";

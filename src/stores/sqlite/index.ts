@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import { stream } from "../../metrics/dimensions/stream.js";
+import { stream } from "../../metrics/dimensions.js";
 import type { EntityEngine, MetricEngine, OpenKeys, OpenParts } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue-store.js";
 import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";
