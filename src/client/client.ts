@@ -1,17 +1,16 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type * as catalogue from "../http/catalogue/schemas.js";
 import type { CollectTally as CollectTallySchema } from "../http/collect/index.js";
-import type { PublicKeys as PublicKeysSchema } from "../http/deletions/receipts.js";
+import type { DeletionRequest as DeletionRequestSchema } from "../http/deletions/index.js";
 import type {
-  DeletionRequest as DeletionRequestSchema,
   DeletionState as DeletionStateSchema,
   ListedDeletion as ListedDeletionSchema,
-} from "../http/deletions/schemas.js";
+} from "../http/deletions/list.js";
+import type { PublicKeys as PublicKeysSchema } from "../http/deletions/receipts.js";
 import type { entityAnswer } from "../http/entities/index.js";
 import type { ListedSeries as ListedSeriesSchema, Stream as StreamSchema } from "../http/metrics/listings.js";
 import type { metricBatchAnswer, SeriesField, seriesFields } from "../http/metrics/schemas.js";
-import type { Readiness as ReadinessSchema } from "../http/operations/index.js";
-import type { Key } from "../http/operations/key.js";
+import type { Key, Readiness as ReadinessSchema } from "../http/operations/index.js";
 import type { Block, Point, PointTally as PointTallySchema } from "../http/points/schemas.js";
 import type { ResponseSpec } from "../http/route.js";
 import { linesOf, readLines } from "./lines.js";

@@ -2,6 +2,9 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import type Koa from "koa";
+import bodyParser from "koa-bodyparser";
+import type { Limits } from "../config.js";
 import { invalid, ServiceError } from "../errors.js";
 import { type Line, LineSplitter } from "../formats/line-splitter.js";
 import type { ApiContext } from "./route.js";
@@ -93,7 +96,7 @@ export async function* readLines(
 }
 
 /** The error for a body of more than `limit` bytes. */
-export function tooLarge(limit: number): ServiceError {
+function tooLarge(limit: number): ServiceError {
   return new ServiceError("too-large", `The body is larger than ${limit} bytes`);
 }
 
@@ -108,7 +111,7 @@ const SMALL_BYTES = 65_536;
  * caller is busy with a chunk. The caller may stop early and still answer. A body that inflates to more than `inflation` times
  * what was read of it so far is refused as too large.
  */
-export async function* bodyChunks(ctx: ApiContext, inflation = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
+async function* bodyChunks(ctx: ApiContext, inflation = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
   const { req } = ctx;
   const source = encodingOf(ctx) === "gzip" ? inflated(req) : req;
   try {
@@ -137,7 +140,7 @@ function readOf(source: Readable, bytes: number): number {
 }
 
 /** How the body is encoded; another encoding is refused. */
-export function encodingOf(ctx: ApiContext): "identity" | "gzip" {
+function encodingOf(ctx: ApiContext): "identity" | "gzip" {
   const name = ctx.get("Content-Encoding").trim().toLowerCase();
   if (name === "" || name === "identity") return "identity";
   if (name === "gzip" || name === "x-gzip") return "gzip";
@@ -153,7 +156,7 @@ function inflated(req: IncomingMessage): Readable {
 const BROKEN_OFF = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
 /** The sender's mistakes in words; what is none of them as it is. */
-export function bodyError(error: unknown): unknown {
+function bodyError(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code.startsWith("Z_")) return invalid("not_gzip", "", "The body is not whole, valid gzip");
   if (BROKEN_OFF.includes(code)) {
@@ -163,7 +166,7 @@ export function bodyError(error: unknown): unknown {
 }
 
 /** Reads and throws away the rest of a body, up to a bound. */
-export function discard(req: IncomingMessage): void {
+function discard(req: IncomingMessage): void {
   let left = DISCARDED_BYTES;
   req.on("error", () => {});
   req.on("data", (chunk: Buffer) => {
@@ -171,4 +174,88 @@ export function discard(req: IncomingMessage): void {
     if (left < 0) req.destroy();
   });
   req.resume();
+}
+
+export type JsonLimits = Pick<Limits, "body_bytes" | "nesting">;
+
+/**
+ * Middleware that reads a small body of JSON into `ctx.request.body`: UTF-8, plain or gzip, of at most `body_bytes` after inflation,
+ * nested at most `nesting` deep.
+ */
+export function jsonBody({ body_bytes, nesting }: JsonLimits): (ctx: ApiContext, next: Koa.Next) => Promise<void> {
+  // As bytes: the parser itself would put other characters in the place of bytes that are not UTF-8.
+  const parser = bodyParser({
+    enableTypes: ["text"],
+    extendTypes: { text: ["application/json"] },
+    textLimit: body_bytes,
+    encoding: null,
+    onerror: (error: unknown, ctx: ApiContext) => refuse(error, ctx, body_bytes),
+  } as unknown as bodyParser.Options) as unknown as (ctx: ApiContext, next: Koa.Next) => Promise<void>;
+
+  return (ctx, next) => {
+    writeHeadersPlainly(ctx);
+    const read = parser(ctx, () => {
+      const { request } = ctx;
+      request.body = parseJson(Buffer.isBuffer(request.body) ? textOf(request.body) : "", nesting) as object;
+      return next();
+    });
+    return Promise.race([read, brokenOff(ctx)]);
+  };
+}
+
+/** Refuses what is neither JSON nor plain or gzip, and writes its headers in the one way that the parser knows. */
+function writeHeadersPlainly(ctx: ApiContext): void {
+  refuseUnlessJson(ctx);
+  const { headers } = ctx.req;
+  headers["content-type"] = "application/json";
+  headers["content-encoding"] = encodingOf(ctx);
+}
+
+function refuse(error: unknown, { req }: ApiContext, limit: number): never {
+  req.unpipe();
+  discard(req);
+  if (error instanceof Error && "type" in error && error.type === "entity.too.large") throw tooLarge(limit);
+  throw bodyError(error);
+}
+
+/** Rejects when the sender breaks off: inflation would wait for the rest. */
+function brokenOff({ req }: ApiContext): Promise<never> {
+  return new Promise((_, reject) => {
+    req.once("error", (error) => reject(bodyError(error)));
+  });
+}
+
+/** What the text of a body says, nested at most `nesting` deep where that is given. */
+export function parseJson(text: string, nesting?: number): unknown {
+  const body = parse(text);
+  if (nesting !== undefined && depthOf(body, nesting) > nesting)
+    throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
+  return body;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid("not_json", "", "The body is not JSON");
+  }
+}
+
+/** Depth of a JSON value, counted to `limit` + 1 at most; without recursion, as the sender chooses the depth. */
+function depthOf(value: unknown, limit: number): number {
+  let level = [value].filter(isNested);
+  let depth = 0;
+  while (level.length > 0 && depth <= limit) {
+    depth += 1;
+    const next: object[] = [];
+    for (const item of level) {
+      for (const child of Array.isArray(item) ? item : Object.values(item)) if (isNested(child)) next.push(child);
+    }
+    level = next;
+  }
+  return depth;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

@@ -1,8 +1,8 @@
 import type { Limits } from "../config.js";
 import type { Admission, BoundUnsent } from "./admission.js";
 import type { Authenticate } from "./authenticate.js";
+import { jsonBody } from "./body.js";
 import { letBodyCome, whenOut } from "./connections.js";
-import { jsonBody } from "./json-body.js";
 import { queryReader } from "./query.js";
 import type { ApiContext, Reply, Route } from "./route.js";
 import type { Turns } from "./turns.js";

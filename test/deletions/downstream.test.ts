@@ -1,7 +1,6 @@
 import { expect } from "chai";
-import { downstreamTargets } from "../../src/downstream/index.js";
+import { downstreamTargets, storeTarget } from "../../src/downstream/index.js";
 import { remoteTarget } from "../../src/downstream/remote-target.js";
-import { storeTarget } from "../../src/downstream/store-target.js";
 import { StartError } from "../../src/errors.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { downstreamTargetContract, subjectOf } from "../contracts/downstream-target.contract.js";

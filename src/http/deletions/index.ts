@@ -1,12 +1,20 @@
+import { Type } from "@sinclair/typebox";
+import type { DeletionPreview } from "../../deletions/preview-deletion.js";
 import type { Identity } from "../../entities/identity.js";
+import type { Tables } from "../../entities/tables.js";
+import { ServiceError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
-import { entityPath, namedIdentity } from "../entities/named-entity.js";
+import {
+  entityPath,
+  IdentityInput,
+  identityExamples,
+  identityInBody,
+  namedIdentity,
+} from "../entities/named-entity.js";
 import { errorEnvelope, success } from "../responses.js";
 import { type Route, route } from "../route.js";
-import { type DeletionListParts, deletionListRoutes, foundDeletion } from "./list.js";
-import { type PreviewParts, previewRoute } from "./preview.js";
+import { type DeletionListParts, deletionListRoutes, foundDeletion, RequestId } from "./list.js";
 import { type ReceiptRouteParts, receiptRoutes } from "./receipts.js";
-import { DeletionRequest, RequestId } from "./schemas.js";
 
 export interface DeletionRouteParts extends DeletionListParts, PreviewParts, ReceiptRouteParts {
   readonly ledger: DeletionListParts["ledger"];
@@ -14,6 +22,20 @@ export interface DeletionRouteParts extends DeletionListParts, PreviewParts, Rec
   requestDeletion(table: string, identity: Identity): Promise<string>;
   readonly failpoint: Failpoint;
 }
+
+/** `data` of the answers to DELETE of an entity and to its status. */
+export const DeletionRequest = Type.Object(
+  {
+    request_id: RequestId,
+    completed: Type.Boolean({ description: "Whether nothing of the profile is left anywhere." }),
+  },
+  {
+    title: "DeletionRequest",
+    description:
+      "A deletion request. `completed` covers the live profile and every place downstream, and never goes back.",
+    additionalProperties: false,
+  },
+);
 
 /** The same for every entity, whether or not it exists, and however far its deletion is. */
 const message = "Delete request received";
@@ -65,4 +87,59 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
     ...receiptRoutes(parts),
     previewRoute(parts),
   ];
+}
+
+export interface PreviewParts {
+  readonly tables: Tables;
+  /** `limits.identity_bytes`. */
+  readonly identityBytes: number;
+  /** What a deletion would remove; undefined when the identity leads to no live profile. */
+  preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
+}
+
+const Count = Type.Integer({ minimum: 0 });
+const counts = (title: string, description: string) => Type.Record(Type.String(), Count, { title, description });
+
+const Preview = Type.Object(
+  {
+    profiles: Type.Integer({ minimum: 1, description: "Live profiles." }),
+    identities: counts("IdentityCounts", "By identity field."),
+    messages: counts("MessageCounts", "By stream."),
+    segments: Type.Integer({ minimum: 0, description: "Segments that they belong to." }),
+    targets: Type.Array(Type.String(), { description: "What is erased besides the profile, by name." }),
+  },
+  { title: "DeletionPreview", additionalProperties: false },
+);
+
+/** What an erasure would remove. */
+function previewRoute({ tables, identityBytes, preview }: PreviewParts): Route {
+  return route({
+    method: "POST",
+    path: "/api/deletion/preview",
+    scopes: ["entity:delete"],
+    alsoScope: "entity:read",
+    docs: {
+      id: "previewDeletion",
+      tag: "deletion",
+      summary: "What an erasure would remove, in counts",
+      description: "Changes nothing.",
+    },
+    body: { schema: IdentityInput, examples: identityExamples },
+    responses: { 200: success("DeletionPreviewAnswer", Preview) },
+    async handler({ body }) {
+      const { table, identity } = identityInBody(body, tables, identityBytes);
+      const found = await preview(table.name, identity);
+      if (found === undefined) throw new ServiceError("not-found", "Not Found");
+      const { profiles, identities, messages, segments, targets } = found;
+      return {
+        data: {
+          profiles,
+          identities: Object.fromEntries(identities),
+          messages: Object.fromEntries(messages),
+          segments,
+          targets: [...targets],
+        },
+      };
+    },
+  });
 }

@@ -3,11 +3,19 @@ import type { Clock } from "../../clock.js";
 import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { invalid, ServiceError } from "../../errors.js";
-import { errorEnvelope, fetchPage, listQuery, oneOf, PageMeta, success } from "../responses.js";
+import {
+  errorEnvelope,
+  fetchPage,
+  listQuery,
+  oneOf,
+  PageMeta,
+  success,
+  Time,
+  TimeOrNull,
+  timeText,
+} from "../responses.js";
 import { type Route, route } from "../route.js";
-import { timeText } from "../time.js";
 import { compile } from "../validation.js";
-import { DeletionState, ListedDeletion, RequestId, requestIdShape } from "./schemas.js";
 
 export interface DeletionListParts {
   readonly ledger: Pick<Ledger, "find" | "list" | "wake">;
@@ -15,6 +23,51 @@ export interface DeletionListParts {
   /** Says that a request can be run; may be lost. */
   hint(requestId: string): void;
 }
+
+/** 20 hex characters, a hyphen, epoch seconds. */
+const requestIdShape = { pattern: "^[0-9a-f]{20}-[0-9]{1,12}$" };
+
+export const RequestId = Type.String({ ...requestIdShape, description: "Identifier of the deletion request." });
+
+const properties = {
+  request_id: Type.String(requestIdShape),
+  accepted_at: Time("When it was accepted."),
+  cut_off: Time("Messages that are not newer are dropped."),
+  completed_at: TimeOrNull("When it was completed; null while it is open."),
+  stage: Type.String({
+    description:
+      "What is being done or waited for: `profile`, the name of a downstream target, `verified`, `key`; or `complete`.",
+  }),
+  attempts: Type.Integer({ minimum: 0, description: "Failed attempts since the last progress." }),
+  stuck: Type.Boolean({ description: "Whether it failed so often that an operator should look at it." }),
+  problem: Type.Unsafe<string | null>({
+    type: ["string", "null"],
+    description: "What the last attempt failed at and why, such as `crm answered 500`; null when nothing failed.",
+  }),
+  next_try_at: TimeOrNull("When it is tried again; null when it is completed, or no attempt has failed."),
+};
+
+/** An item of the list of requests. Nothing in it says whom it is about. */
+export const ListedDeletion = Type.Object(properties, { title: "ListedDeletion", additionalProperties: false });
+
+const TargetTimes = Type.Object(
+  {
+    name: Type.String(),
+    erased_at: TimeOrNull(
+      "When it had last erased; null when it has not yet, or an earlier version did not keep when.",
+    ),
+    verified_at: TimeOrNull(
+      "When it was last verified after all had erased; null when it was not yet, or an earlier version did not keep when.",
+    ),
+  },
+  { title: "TargetTimes", additionalProperties: false },
+);
+
+/** One request, with its targets. */
+export const DeletionState = Type.Object(
+  { ...properties, targets: Type.Array(TargetTimes) },
+  { title: "DeletionState", additionalProperties: false },
+);
 
 const states = ["open", "completed", "all"] as const;
 

@@ -3,11 +3,9 @@ import type { Deletion } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import type { Receipts } from "../../deletions/receipt.js";
 import { ServiceError } from "../../errors.js";
-import { done, errorEnvelope } from "../responses.js";
+import { done, errorEnvelope, timeText } from "../responses.js";
 import { type Route, route } from "../route.js";
-import { timeText } from "../time.js";
-import { foundDeletion } from "./list.js";
-import { RequestId } from "./schemas.js";
+import { foundDeletion, RequestId } from "./list.js";
 
 export interface ReceiptRouteParts {
   readonly ledger: Pick<Ledger, "find">;

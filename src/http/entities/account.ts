@@ -4,9 +4,8 @@ import { type ExplainParts, explainSegments } from "../../entities/explain-segme
 import { type Exported, type ExportParts, exportEntity } from "../../entities/export-entity.js";
 import type { Tables } from "../../entities/tables.js";
 import { ServiceError } from "../../errors.js";
-import { done, success } from "../responses.js";
+import { done, success, Time, timeText } from "../responses.js";
 import { type Route, route } from "../route.js";
-import { Time, timeText } from "../time.js";
 import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
 
 export type AccountRouteParts = ExplainParts &

@@ -1,8 +1,11 @@
+import { Readable } from "node:stream";
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
+import { ServiceError, type ValidationIssue } from "../../errors.js";
+import { csvRecord } from "../../formats/csv.js";
 import type { Epochs } from "../../metrics/cache/epochs.js";
-import type { FetchBatch } from "../../metrics/query/fetch-batch.js";
-import type { CountSeries } from "../../metrics/query/fetch-series.js";
+import type { FetchBatch, RefusedSeries } from "../../metrics/query/fetch-batch.js";
+import type { CountSeries, FetchedSeries } from "../../metrics/query/fetch-series.js";
 import type { ReadMemory } from "../../metrics/query/read-memory.js";
 import type { SeriesPlan } from "../../metrics/query/series-plan.js";
 import { readBytes, refuseUnlessJson, textOf } from "../body.js";
@@ -10,7 +13,7 @@ import { whenOut } from "../connections.js";
 import { seriesNames } from "../errors.js";
 import { exampleNames } from "../openapi.js";
 import { isNotModified, takesGzip, varyBy } from "../response-body.js";
-import { empty } from "../responses.js";
+import { empty, timeText } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
 import { type Answer, Answers } from "./answers.js";
 import {
@@ -23,8 +26,7 @@ import {
   seriesQuery,
   whichSeries,
 } from "./schemas.js";
-import { sendCsv, wantsCsv } from "./series-csv.js";
-import { type MetricReadLimits, metricTag, readMetricBody, readMetricQuery } from "./series-json.js";
+import { type MetricReadLimits, metricTag, readMetricBody, readMetricQuery, seriesLabel } from "./series-json.js";
 
 export interface MetricParts {
   readonly fetch: FetchBatch;
@@ -152,3 +154,47 @@ const requestExamples = {
     },
   ],
 };
+
+/** Whether a request asks for CSV: `format` wins over `Accept`. */
+function wantsCsv(ctx: ApiContext, format: "json" | "csv" | undefined): boolean {
+  // What most send, and what nothing has to be weighed for.
+  const { accept = "*/*" } = ctx.req.headers;
+  if (format === undefined && (accept === "*/*" || accept === "application/json")) return false;
+  return (format ?? ctx.accepts("json", "csv")) === "csv";
+}
+
+/** What is made at once, in characters. */
+const PART = 65_536;
+
+/** Sends the values of series as CSV. Throws when an item was refused: CSV has no place for what is wrong with it. */
+function sendCsv(ctx: ApiContext, answers: readonly (FetchedSeries | RefusedSeries)[]): void {
+  const issues = answers.flatMap((answer) => ("issue" in answer ? answer.issue : []));
+  if (issues.length > 0) throw invalidItems(issues);
+  ctx.status = 200;
+  ctx.type = "text/csv; charset=utf-8";
+  ctx.body = Readable.from(csvParts(answers as readonly FetchedSeries[]), { objectMode: false, highWaterMark: PART });
+}
+
+function invalidItems(issues: readonly ValidationIssue[]): ServiceError {
+  const message = issues.length === 1 ? (issues[0] as ValidationIssue).message : "Some items cannot be answered";
+  return new ServiceError("invalid", message, { issues });
+}
+
+const COLUMNS = ["name", "dimension", "dimension_id", "dimension_type", "ts", "value"];
+
+/** The text in parts: the next one is made when the caller has taken the one before. */
+function* csvParts(answers: readonly FetchedSeries[]): Generator<string> {
+  let text = csvRecord(COLUMNS);
+  for (const { plan, serialised } of answers) {
+    const { asked, id, type } = plan.request;
+    const names = csvRecord([seriesLabel(plan), asked.dimension, id, type]).trimEnd();
+    const values: readonly { value: number; ts: string }[] = JSON.parse(serialised.json.toString("latin1"));
+    for (const { value, ts } of values) {
+      text += `${names},${timeText(Number(ts))},${value}\r\n`;
+      if (text.length < PART) continue;
+      yield text;
+      text = "";
+    }
+  }
+  yield text;
+}

@@ -4,9 +4,8 @@ import { invalid } from "../../errors.js";
 import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { listSeries, listStreams } from "../../metrics/listings.js";
 import type { SeriesStore, SlotCounts } from "../../metrics/ports.js";
-import { fetchPage, listQuery, oneOf, PageMeta, success } from "../responses.js";
+import { fetchPage, listQuery, oneOf, PageMeta, success, Time, timeText } from "../responses.js";
 import { type Route, route, type SchemaIssue } from "../route.js";
-import { Time, timeText } from "../time.js";
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 

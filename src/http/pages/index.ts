@@ -9,10 +9,7 @@ import { ServiceError } from "../../errors.js";
 import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
 import { done } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
-import { dashboardPage } from "./dashboard-page.js";
-import { docsPage, docsScript, docsStyle } from "./docs-page.js";
-import { homePage } from "./home-page.js";
-import { pageStyle } from "./page-style.js";
+import { dashboardPage, docsPage, docsScript, docsStyle, homePage, pageStyle } from "./page-texts.js";
 
 /** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
 export function pageRoutes(): readonly Route[] {

@@ -8,8 +8,7 @@ import {
   type WritableSeries,
   type WriteWindow,
 } from "../../metrics/writable-points.js";
-import { mediaType, readText } from "../body.js";
-import { parseJson } from "../json-body.js";
+import { mediaType, parseJson, readText } from "../body.js";
 import type { ApiContext } from "../route.js";
 import { compile, type Issues, unknownFields } from "../validation.js";
 import { NOTHING_WRITTEN, type PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
