@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
-import { NewConnections } from "./async/new-connections.js";
 import { retry } from "./async/retry.js";
-import { YieldBudget } from "./async/yielding.js";
+import { NewConnections, YieldBudget } from "./async/yielding.js";
 import { audienceCounts } from "./catalogue/audience-counts.js";
 import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
 import { arrivals, type Clock } from "./clock.js";

@@ -1,7 +1,6 @@
 import { systemClock } from "./clock.js";
 import { compose, type Service } from "./compose.js";
-import { similarNames } from "./config/environment.js";
-import { readSettings, type Settings } from "./config.js";
+import { readSettings, type Settings, similarNames } from "./config.js";
 import { failpointFrom } from "./failpoint.js";
 import { scopes } from "./keys/api-key.js";
 import { mintKey } from "./keys/verify-key.js";

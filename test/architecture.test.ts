@@ -23,7 +23,12 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   { who: /^async\//, may: (to) => to.startsWith("async/"), words: "async imports nothing of ours" },
   { who: /^failpoint$/, may: (to) => to === "errors", words: "failpoint imports errors alone" },
   { who: leaves, may: () => false, words: "a leaf imports nothing of ours" },
-  { who: /^config(\/|$)/, may: (to) => /^config\//.test(to) || leaves.test(to), words: "config imports leaves alone" },
+  { who: /^setting-schema$/, may: () => false, words: "the list of settings imports nothing of ours" },
+  {
+    who: /^config$/,
+    may: (to) => to === "setting-schema" || leaves.test(to),
+    words: "config imports leaves and the list of settings",
+  },
   { who: /^compose(\/|$)/, may: (to) => !/^(main|commands\/)/.test(to), words: "compose knows every part" },
   {
     who: /^(main|start-output)$/,
@@ -220,6 +225,16 @@ describe("the architecture", () => {
     expect(files.filter(({ lines }) => lines > 300).map(({ path, lines }) => `${path} ${lines}`)).to.deep.equal([]);
     const sorted = files.map(({ lines }) => lines).sort((a, b) => a - b);
     expect(sorted[Math.floor(sorted.length / 2)]).to.be.at.most(120);
+  });
+
+  it("is made of few files: at most 220 of the server, and at most 10 under 30 lines that one file alone imports", () => {
+    const server = files.filter(({ path }) => !/^(client|dashboard)\//.test(path));
+    expect(server.length).to.be.within(100, 220);
+    const crumbs = server.filter(
+      ({ path, lines }) =>
+        lines < 30 && new Set(imports.filter(({ to }) => to === path).map(({ from }) => from)).size === 1,
+    );
+    expect(crumbs.map(({ path }) => path)).to.have.length.at.most(10);
   });
 
   it("calls what is wrong with input an issue and what is thrown an error, with no third word", () => {

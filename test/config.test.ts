@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import { similarNames } from "../src/config/environment.js";
-import { type SettingSchema, settingList, settingsSchema } from "../src/config/setting-schema.js";
-import { readSettings, roles } from "../src/config.js";
+import { readSettings, roles, similarNames } from "../src/config.js";
 import { StartError } from "../src/errors.js";
 import { keepMs } from "../src/formats/duration.js";
+import { type SettingSchema, settingList, settingsSchema } from "../src/setting-schema.js";
 
 type Environment = Record<string, string>;
 

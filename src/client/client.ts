@@ -11,7 +11,7 @@ import type { entityAnswer } from "../http/entities/index.js";
 import type { ListedSeries as ListedSeriesSchema, Stream as StreamSchema } from "../http/metrics/listings.js";
 import type { metricBatchAnswer, SeriesField, seriesFields } from "../http/metrics/schemas.js";
 import type { Key, Readiness as ReadinessSchema } from "../http/operations/index.js";
-import type { Block, Point, PointTally as PointTallySchema } from "../http/points/schemas.js";
+import type { Block, Point, PointTally as PointTallySchema } from "../http/points/json-points.js";
 import type { ResponseSpec } from "../http/route.js";
 import { linesOf, readLines } from "./lines.js";
 import { ApiError, type CallOptions, type ClientOptions, NotReached, type Send, type Sent, sender } from "./request.js";

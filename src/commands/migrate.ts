@@ -10,8 +10,7 @@ import { pepperBytes, pepperFingerprint } from "../stores/pepper.js";
 import { lockSource } from "../stores/sqlite/export.js";
 import type { OpenTarget } from "../stores/stores.js";
 import { type Comparison, comparisonTable, isEqual } from "./migrate/comparison.js";
-import { compareProfiles, copyProfiles } from "./migrate/copy-profiles.js";
-import { compareSeries, copySeries } from "./migrate/copy-series.js";
+import { compareProfiles, compareSeries, copyProfiles, copySeries } from "./migrate/copy.js";
 import { runCommand, UsageError } from "./run-command.js";
 
 const command = new Command("npm run migrate --")

@@ -1,9 +1,9 @@
+import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import type { Client } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { inputBytes } from "./input-file.js";
 import { type Progress, type ProgressOptions, withProgress } from "./progress.js";
-import { Rejections } from "./rejections.js";
-import { InterruptedError, inWords, onInterrupt, REJECTED } from "./run-command.js";
+import { InterruptedError, inWords, onInterrupt, REJECTED, UsageError } from "./run-command.js";
 import { requireKey, serviceClient, serviceUrl } from "./running-service.js";
 
 /** What a command that sends files to a service works with. */
@@ -54,4 +54,104 @@ export function endedAt(place: string, error: unknown, signal: AbortSignal): unk
   if (signal.aborted) return new InterruptedError(`Stopped. ${place}`, { cause: error });
   const said = inWords(error);
   return said instanceof StartError ? new StartError(`${said.message}. ${place}`, { cause: error }) : said;
+}
+
+/** Why something is not taken: a code for programs, a sentence for people. */
+export interface LineIssue {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** As many rejections are named one by one. */
+const NAMED = 20;
+
+/** Lines of one file are fewer than this. */
+const LINES = 2 ** 40;
+
+/** Where something came from, as one number: which file, and which line of it. */
+export function origin(file: number, line: number): number {
+  return file * LINES + line;
+}
+
+/**
+ * What was rejected, by file and line, in the order in which it is met: the first are named on stderr, all of them in the file
+ * that `--rejects` names, a line of JSON `{ line, code, message }` each (`file` too, when several were read).
+ */
+export class Rejections {
+  readonly #files: readonly string[];
+  readonly #list: RejectsFile | undefined;
+  readonly #listName: string | undefined;
+  readonly #say: (line: string) => void;
+  #count = 0;
+
+  /** Empties the file that `rejects` names; `say` gets a line for each of the first rejections. */
+  constructor(files: readonly string[], rejects: string | undefined, say: (line: string) => void) {
+    this.#files = files;
+    this.#say = say;
+    this.#listName = rejects;
+    if (rejects === undefined) return;
+    if (files.some((file) => isSameFile(file, rejects))) {
+      throw new UsageError("--rejects names a file that is read: it would be overwritten");
+    }
+    this.#list = new RejectsFile(rejects);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(at: number, { code, message }: LineIssue): void {
+    this.#count += 1;
+    const file = this.#files[Math.floor(at / LINES)];
+    const line = at % LINES;
+    this.#list?.add({ ...(this.#files.length > 1 ? { file } : {}), line, code, message });
+    if (this.#count <= NAMED) this.#say(`${file}:${line}: rejected: ${message}`);
+    else if (this.#count === NAMED + 1) {
+      const all = this.#listName ?? "--rejects FILE";
+      this.#say(`more than ${NAMED} rejections; ${all} ${this.#listName === undefined ? "lists" : "has"} all of them`);
+    }
+  }
+
+  /** Call it once, at the end. */
+  close(): void {
+    this.#list?.close();
+  }
+}
+
+/** Bytes that are gathered before they are written. */
+const BUFFER = 65_536;
+
+/** Lines of JSON in a file. */
+class RejectsFile {
+  readonly #handle: number;
+  #buffer = "";
+
+  constructor(path: string) {
+    try {
+      this.#handle = openSync(path, "w");
+    } catch (error) {
+      throw new StartError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code})`, { cause: error });
+    }
+  }
+
+  add(rejection: object): void {
+    this.#buffer += `${JSON.stringify(rejection)}\n`;
+    if (this.#buffer.length >= BUFFER) this.#flush();
+  }
+
+  close(): void {
+    this.#flush();
+    closeSync(this.#handle);
+  }
+
+  #flush(): void {
+    const bytes = Buffer.from(this.#buffer);
+    for (let at = 0; at < bytes.length; ) at += writeSync(this.#handle, bytes, at);
+    this.#buffer = "";
+  }
+}
+
+function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
 }

@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
-import type { NewConnections } from "../async/new-connections.js";
+import type { NewConnections } from "../async/yielding.js";
 import type { Limits } from "../config.js";
 import { ServiceError } from "../errors.js";
 import { whenOut } from "./connections.js";

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import type { NewConnections } from "../async/new-connections.js";
+import type { NewConnections } from "../async/yielding.js";
 import type { Settings } from "../config.js";
 import type { ServiceErrorOf } from "../errors.js";
 import type { VerifyKey } from "../keys/verify-key.js";

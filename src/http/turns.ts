@@ -1,4 +1,4 @@
-import type { NewConnections } from "../async/new-connections.js";
+import type { NewConnections } from "../async/yielding.js";
 import { ServiceError } from "../errors.js";
 
 /** Requests that work at once in any case: more share a commit, a read or a round trip, and a process that is busy does not gain by more. */

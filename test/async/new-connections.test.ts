@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { NewConnections } from "../../src/async/new-connections.js";
-import { YieldBudget } from "../../src/async/yielding.js";
+import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
 
 describe("long work while connections come", () => {
   it("waits for the rounds that accept one, so that none of many connections waits for a part of it", async () => {

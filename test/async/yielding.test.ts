@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { NewConnections } from "../../src/async/new-connections.js";
-import { YieldBudget } from "../../src/async/yielding.js";
+import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
 
 describe("a yield budget for long work", () => {
   it("lets one part go on in each round of the event loop, however many wait, in the order in which they came", async () => {

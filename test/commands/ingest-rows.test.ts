@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { csvRows, isCsvHeader, type Row, type RowReader } from "../../src/commands/ingest/rows.js";
-import type { LineIssue } from "../../src/commands/rejections.js";
+import type { LineIssue } from "../../src/commands/send-files.js";
 import { type CsvRecord, csvCells } from "../../src/formats/csv.js";
 
 const nothingNamed = {};

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { messagePages } from "../../src/entities/message-pages.js";
+import { messagePages } from "../../src/entities/export-entity.js";
 import type { HistoryMessage } from "../../src/entities/ports.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
 import { pino } from "pino";
-import { NewConnections } from "../../src/async/new-connections.js";
+import { NewConnections } from "../../src/async/yielding.js";
 import { openAdmission } from "../../src/http/admission.js";
 import { createApp } from "../../src/http/app.js";
 import { success } from "../../src/http/responses.js";

@@ -1,12 +1,11 @@
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
-import { NewConnections } from "../../src/async/new-connections.js";
+import { NewConnections } from "../../src/async/yielding.js";
 import { openAdmission } from "../../src/http/admission.js";
 import { createApp } from "../../src/http/app.js";
 import { operationRoutes } from "../../src/http/operations/index.js";
-import type { Probe } from "../../src/meters.js";
-import { openMeters } from "../../src/meters.js";
+import { openMeters, type Probe } from "../../src/meters.js";
 import { settingsFor, startService, type TestService } from "../support/service.js";
 
 describe("what an operator asks", () => {

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
-import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
-import { sqliteServiceError } from "../../src/stores/sqlite/errors.js";
+import { DatabaseSync, sqliteServiceError } from "../../src/stores/sqlite/connection.js";
 import { onEmbedded } from "../support/servers.js";
 import { startService } from "../support/service.js";
 

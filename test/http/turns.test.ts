@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { NewConnections } from "../../src/async/new-connections.js";
+import { NewConnections } from "../../src/async/yielding.js";
 import { Turns } from "../../src/http/turns.js";
 import { until } from "../support/until.js";
 

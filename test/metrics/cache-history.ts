@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { NewConnections } from "../../src/async/new-connections.js";
-import { YieldBudget } from "../../src/async/yielding.js";
+import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
 import { Answers } from "../../src/http/metrics/answers.js";
 import { experience, HOUR, segment, stream } from "../../src/metrics/dimensions.js";
 import { planes } from "../../src/metrics/ports.js";

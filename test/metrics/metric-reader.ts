@@ -1,5 +1,4 @@
-import { NewConnections } from "../../src/async/new-connections.js";
-import { YieldBudget } from "../../src/async/yielding.js";
+import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
 import { Epochs } from "../../src/metrics/cache/epochs.js";
 import type { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
 import type { Plane, SeriesStore } from "../../src/metrics/ports.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { CsvSlots, SlotTarget } from "../../src/stores/influxdb/csv-slots.js";
 import { BrokenResponse } from "../../src/stores/influxdb/errors.js";
+import { CsvSlots, SlotTarget } from "../../src/stores/influxdb/response-csv.js";
 
 const HOUR = 3_600_000;
 const from = Date.UTC(2024, 1, 28, 22);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { settingList } from "../../src/config/setting-schema.js";
+import { settingList } from "../../src/setting-schema.js";
 import { root } from "./source-tree.js";
 
 /** A command block of README.md. */

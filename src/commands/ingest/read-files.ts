@@ -10,9 +10,8 @@ import {
 } from "../../metrics/writable-points.js";
 import { fileLines } from "../input-file.js";
 import { megabytes } from "../progress.js";
-import { origin, type Rejections } from "../rejections.js";
 import { InterruptedError, UsageError } from "../run-command.js";
-import type { Sending } from "../send-files.js";
+import { origin, type Rejections, type Sending } from "../send-files.js";
 import {
   csvRows,
   isCsvHeader,

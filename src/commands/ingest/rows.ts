@@ -1,7 +1,7 @@
 import { type CsvRecord, csvCells } from "../../formats/csv.js";
 import { instantReader } from "../../formats/instant.js";
 import { decimal, metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
-import type { LineIssue } from "../rejections.js";
+import type { LineIssue } from "../send-files.js";
 
 /** One point as a line of a file names it; a reader writes each line into the same object. */
 export interface Row {

@@ -1,7 +1,6 @@
 import { ApiError, type Points } from "../../client/client.js";
 import type { Series } from "../../metrics/series.js";
-import type { LineIssue, Rejections } from "../rejections.js";
-import { endedAt, type Sending } from "../send-files.js";
+import { endedAt, type LineIssue, type Rejections, type Sending } from "../send-files.js";
 import { type Slot, seriesOfKey, slotOfKey } from "./slot-table.js";
 
 /** Points of one request, by series, then by time. */

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { Type } from "@sinclair/typebox";
-import { type ExplainParts, explainSegments } from "../../entities/explain-segments.js";
 import { type Exported, type ExportParts, exportEntity } from "../../entities/export-entity.js";
+import { type ExplainParts, explainSegments } from "../../entities/read-entity.js";
 import type { Tables } from "../../entities/tables.js";
 import { ServiceError } from "../../errors.js";
 import { done, success, Time, timeText } from "../responses.js";

@@ -8,10 +8,9 @@ import { seriesNames } from "../errors.js";
 import { exampleNames } from "../openapi.js";
 import { empty, oneOf, success } from "../responses.js";
 import { type Route, route } from "../route.js";
-import { readJsonPoints } from "./json-points.js";
+import { PointsBody, PointTally, readJsonPoints } from "./json-points.js";
 import { readLinePoints } from "./line-points.js";
 import { pointReaders, type WriteLimits } from "./point-reader.js";
-import { PointsBody, PointTally } from "./schemas.js";
 
 export interface PointParts {
   /** Of this package. */

@@ -1,8 +1,9 @@
-import type { Redis } from "ioredis";
+import { Redis, type RedisOptions, ReplyError } from "ioredis";
 import { withTimeLimit } from "../../async/time-limit.js";
+import { ServiceError, StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { JobEngine, OpenParts } from "../stores.js";
-import { connectionError, connections, redisServiceError } from "./connection.js";
+import { tlsError } from "../tls-errors.js";
 import { bullmqWakeUp } from "./wake-up.js";
 
 /** How long opening waits for Redis, which may be unreachable, ms. */
@@ -80,4 +81,105 @@ function redisProbe(client: Redis, reason: () => string | undefined): Probe {
       return undefined;
     },
   };
+}
+
+/** Connections to the Redis that JOBS_URL names. It may be unreachable when they are opened, and at any time after. */
+interface Connections {
+  /** What all our keys and channels begin with. */
+  readonly prefix: string;
+  /** Host and port of the server. */
+  readonly host: string;
+  /** A connection that reconnects by itself. These options override those of the URL. */
+  open(options: RedisOptions): Redis;
+  /** Ends them all at once, with the duplicates that BullMQ made of them. */
+  close(): void;
+}
+
+const DEFAULT_PREFIX = "entity-metrics";
+
+/** The longest pause before the next try to connect, ms. */
+const LONGEST_PAUSE_MS = 1_000;
+
+const common = {
+  connectTimeout: 3_000,
+  retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times - 1, 10), LONGEST_PAUSE_MS),
+} satisfies RedisOptions;
+
+/** `redis://user:password@host:port/database?prefix=…`; other parameters are options of the client. */
+function connections(jobsUrl: string): Connections {
+  const url = checkedUrl(jobsUrl);
+  const prefix = url.searchParams.get("prefix") || DEFAULT_PREFIX;
+  url.searchParams.delete("prefix");
+  const all: Redis[] = [];
+
+  function keep(client: Redis): Redis {
+    // The requests that fail say why a connection was lost. Without a listener Node would throw the event.
+    client.on("error", () => {});
+    const duplicate = client.duplicate.bind(client);
+    client.duplicate = (options) => keep(duplicate(options ?? {}));
+    all.push(client);
+    return client;
+  }
+
+  return {
+    prefix,
+    host: url.host,
+    open(options) {
+      const ours = { ...common, ...options, replyMapping: "legacy" as const };
+      const address = new URL(url);
+      for (const name of Object.keys(ours)) address.searchParams.delete(name);
+      return keep(new Redis(address.href, ours));
+    },
+    close() {
+      for (const client of all.splice(0)) end(client);
+    },
+  };
+}
+
+/** Ends a connection and the calls that wait for it. One that waits to reconnect would never emit `end` by itself. */
+function end(client: Redis): void {
+  client.options.retryStrategy = () => null;
+  client.disconnect();
+  if (client.status !== "reconnecting") return;
+  client.connect().then(
+    () => client.disconnect(),
+    () => {},
+  );
+}
+
+function checkedUrl(jobsUrl: string): URL {
+  let url: URL;
+  try {
+    url = new URL(jobsUrl);
+    for (const part of [url.username, url.password]) decodeURIComponent(part);
+  } catch {
+    throw new StartError("JOBS_URL is not a URL. Expected: redis://host:port/database?prefix=name");
+  }
+  if (!/^\/?\d*$/.test(url.pathname)) {
+    throw new StartError("JOBS_URL names a database that is not a number. Expected: redis://host:port/0");
+  }
+  if (url.searchParams.has("keyPrefix")) {
+    throw new StartError("JOBS_URL has a keyPrefix, which the jobs cannot have. Use prefix instead");
+  }
+  return url;
+}
+
+/** Names and messages of the errors of ioredis, which has no class for most of them. */
+const clientErrors = /^(MaxRetriesPerRequestError|AbortError|ConnectionClosedError|ClusterAllFailedError)$/;
+const clientMessages =
+  /^(Connection is closed|Stream isn't writeable and enableOfflineQueue options is false|Command timed out)/;
+
+/** The `ServiceError` that an error of Redis or of its client stands for; undefined for any other error. */
+function redisServiceError(error: unknown): ServiceError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (!(error instanceof ReplyError) && !clientErrors.test(error.name) && !clientMessages.test(error.message))
+    return undefined;
+  return new ServiceError("unavailable", "Redis is away", { retryAfter: 1, cause: error });
+}
+
+/** Why Redis refuses the connection, as a sentence about "it" for the operator. Undefined for what may pass by itself. */
+function connectionError(error: unknown): string | undefined {
+  const isRefused =
+    error instanceof ReplyError && /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test((error as Error).message);
+  return isRefused ? "it refuses the user or the password" : tlsError(error);
 }

@@ -1,8 +1,8 @@
-import { Queue } from "bullmq";
+import { type Job, Queue, WaitingError, Worker } from "bullmq";
 import type { Redis } from "ioredis";
+import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import type { WakeUp } from "../../deletions/ports.js";
-import { jobWorker } from "./job-worker.js";
 
 const QUEUE = "deletions";
 
@@ -33,7 +33,7 @@ export interface WakeUpParts {
  * was lost; so nothing is buffered here until Redis is back.
  */
 export function bullmqWakeUp({ prefix, producer, consumer, clock }: WakeUpParts): WakeUp {
-  const queue = new JobQueue(QUEUE, prefix, producer);
+  const queue = new JobQueue(prefix, producer);
   let worker: { close(): Promise<void> } | undefined;
 
   return {
@@ -46,15 +46,9 @@ export function bullmqWakeUp({ prefix, producer, consumer, clock }: WakeUpParts)
     },
 
     listen(run) {
-      worker = jobWorker({
-        queue: QUEUE,
-        prefix,
-        client: consumer(),
-        concurrency: RUNS_AT_ONCE,
-        work: async ({ id }) => {
-          const [requestId] = id?.split(AT) ?? [];
-          if (requestId !== undefined) await run(requestId);
-        },
+      worker = jobWorker(prefix, consumer(), async ({ id }) => {
+        const [requestId] = id?.split(AT) ?? [];
+        if (requestId !== undefined) await run(requestId);
       });
     },
 
@@ -74,14 +68,12 @@ function optionsForLater(requestId: string, delayMs: number, now: number): { job
  * opened only while Redis is connected, and once more when that failed.
  */
 class JobQueue {
-  readonly #name: string;
   readonly #prefix: string;
   readonly #client: Redis;
   #queue: Queue | undefined;
 
   /** The caller closes `client`. */
-  constructor(name: string, prefix: string, client: Redis) {
-    this.#name = name;
+  constructor(prefix: string, client: Redis) {
     this.#prefix = prefix;
     this.#client = client;
   }
@@ -94,7 +86,7 @@ class JobQueue {
   }
 
   #open(): Queue {
-    const queue = new Queue(this.#name, {
+    const queue = new Queue(QUEUE, {
       connection: this.#client,
       prefix: this.#prefix,
       // Nothing reads the stream of events.
@@ -107,4 +99,63 @@ class JobQueue {
     });
     return queue;
   }
+}
+
+/** Jobs that stalled are run again, however often. */
+const NO_LIMIT = 1_000_000;
+
+/**
+ * A job whose worker does not renew its lock for `LOCK_MS` has stalled. Each worker checks every `CHECK_MS`; the second check that finds the job
+ * stalled gives it to another worker: within 10 s after its worker was killed. A worker that was only too busy runs on; `work` can be run twice.
+ */
+const LOCK_MS = 6_000;
+const CHECK_MS = 2_000;
+
+/** Pause of a worker after an error of Redis (one that loads its data, say), ms. */
+const RETRY_MS = 1_000;
+
+/** Time limit of closing a worker, ms. Without it closing would wait for an unreachable Redis. */
+const CLOSE_MS = 1_000;
+
+/**
+ * Takes jobs. `client` waits for Redis however long it is unreachable, and the caller closes it. `work` may reject: a job is never tried again, nor
+ * kept. `close` resolves within about a second after the last running job ended; a job that arrives meanwhile goes to another worker.
+ */
+function jobWorker(prefix: string, client: Redis, work: (job: Job) => Promise<void>): { close(): Promise<void> } {
+  const running = new Set<Promise<void>>();
+  let closing = false;
+
+  const worker = new Worker(
+    QUEUE,
+    async (job, token) => {
+      if (closing) {
+        await job.moveToWait(token);
+        throw new WaitingError();
+      }
+      const run = work(job).catch(() => {});
+      running.add(run);
+      await run;
+      running.delete(run);
+    },
+    {
+      connection: client,
+      prefix,
+      concurrency: RUNS_AT_ONCE,
+      maxStalledCount: NO_LIMIT,
+      lockDuration: LOCK_MS,
+      stalledInterval: CHECK_MS,
+      runRetryDelay: RETRY_MS,
+    },
+  );
+  worker.on("error", () => {});
+
+  return {
+    async close() {
+      closing = true;
+      const closed = worker.close();
+      closed.catch(() => {});
+      await Promise.all(running);
+      await withTimeLimit(CLOSE_MS, [], () => closed).catch(() => {});
+    },
+  };
 }

@@ -6,11 +6,10 @@ import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
-import { CsvRows } from "./csv-rows.js";
-import { CsvSlots, SlotTarget } from "./csv-slots.js";
 import { attempts, requestError, statusOf, timedOut } from "./errors.js";
 import { halves, lineTexts } from "./lines.js";
 import { fluxScript, idsScript, slotQueries } from "./queries.js";
+import { CsvRows, CsvSlots, SlotTarget } from "./response-csv.js";
 import { SeriesNames } from "./series-names.js";
 
 export interface InfluxSeriesParts {

@@ -32,7 +32,7 @@ export interface Setting {
 
 /** `config/schema.json`. */
 export const settingsSchema = JSON.parse(
-  readFileSync(new URL("../../config/schema.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../config/schema.json", import.meta.url), "utf8"),
 ) as SettingSchema;
 
 /** Every setting, in the order of the schema. */
