@@ -94,7 +94,7 @@ export function openErasure(parts: ErasureParts): Erasure {
         // Of two requests at once for the same identity the second is a repeat.
         mutex.run([parts.hashIdentity(table, identity)], async () => {
           late.throwIfAborted();
-          return requestDeletion(common, table, identity, parts.arrivals());
+          return requestDeletion(common, table, identity, parts.arrivals(), late);
         }),
       ).catch((error: unknown) => {
         throw error instanceof DOMException ? tookTooLong(error) : error;

@@ -18,13 +18,14 @@ export interface RequestParts extends ScopeParts {
  * Accepts the deletion of the profile that has this identity, and resolves with its request id. When it resolves the request survives
  * a crash, no read returns the profile by any of its identities, and no write that is not newer than `now` (Unix ms,
  * later than every arrival so far) brings it back. An identity that leads to no profile goes the same way. Rejects with `unavailable` when writers
- * change the profile without end.
+ * change the profile without end. Begins no other attempt once `late` has aborted.
  */
 export async function requestDeletion(
   parts: RequestParts,
   table: string,
   identity: Identity,
   now: number,
+  late?: AbortSignal,
 ): Promise<string> {
   const hash = parts.hashIdentity(table, identity);
   return againstWriters(async () => {
@@ -33,7 +34,7 @@ export async function requestDeletion(
     return open === undefined
       ? accept(parts, { table, identity, hash, now }, scope)
       : repeat(parts, { identity, hash, now }, open, scope);
-  });
+  }, late);
 }
 
 /** The open request of this identity, unless a profile has been built since under one of the identities that it names. */

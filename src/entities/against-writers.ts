@@ -8,14 +8,14 @@ const LONGEST_PAUSE_MS = 100;
 
 /**
  * Repeats work whose result is undefined because another writer changed the same profiles meanwhile. Rejects with `unavailable`
- * when other writers do so without end.
+ * when other writers do so without end, and with an `AbortError` instead of another attempt once `late` has aborted.
  */
-export async function againstWriters<T>(work: () => Promise<T | undefined>): Promise<T> {
-  const result = await repeat(work, (done, attempt) =>
+export async function againstWriters<T>(work: () => Promise<T | undefined>, late?: AbortSignal): Promise<T> {
+  const pauseAfter = (done: T | undefined, attempt: number) =>
     done !== undefined || attempt === ATTEMPTS
       ? undefined
-      : jittered(backoff(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)),
-  );
+      : jittered(backoff(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS));
+  const result = await repeat(work, pauseAfter, late === undefined ? {} : { signal: late });
   if (result !== undefined) return result;
   throw new ServiceError("unavailable", "Too much is written to the same entities at once", { retryAfter: 1 });
 }

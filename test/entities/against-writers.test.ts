@@ -29,4 +29,15 @@ describe("work on profiles that other writers change meanwhile", () => {
     expect(error).to.equal(failed);
     expect(attempts).to.equal(1);
   });
+
+  it("begins no attempt once its caller was told that it took too long", async () => {
+    const late = new AbortController();
+    let attempts = 0;
+    const error = await againstWriters(async () => {
+      attempts += 1;
+      if (attempts === 2) late.abort();
+      return undefined;
+    }, late.signal).catch((reason: Error) => reason);
+    expect([attempts, (error as Error).name]).to.deep.equal([2, "AbortError"]);
+  });
 });

@@ -74,6 +74,30 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
     expect(await things().countDocuments({ _id: "cut" })).to.equal(1);
   });
 
+  it("keeps nothing when its work is done after the deadline", async () => {
+    let goOn = () => {};
+    const ended = await outcome(
+      transactions(
+        client,
+        DEADLINE_MS,
+      )(async (session) => {
+        await things().insertOne({ _id: "late" }, { session });
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+      }),
+    );
+    expect(ended).to.equal("unavailable");
+    goOn();
+    // Runs again for as long as the transaction before is open, and would find what it kept.
+    await transactions(
+      direct,
+      30_000,
+    )(async (session) => {
+      await direct.db(name).collection<{ _id: string }>("things").insertOne({ _id: "late" }, { session });
+    });
+  });
+
   it("ends with the deadline when the server is silent at its commit", async () => {
     const transact = transactions(client, DEADLINE_MS);
     const ended = await outcome(

@@ -24,15 +24,18 @@ export class Conflict extends Error {
 /**
  * Transactions that read a snapshot of a majority and are kept by a majority, on disk. One that meets another writer at a document is run
  * again from its start, as is one whose server went away; a commit whose answer was lost is sent again. All of it ends for the caller with the
- * deadline (ms), which the driver itself does not know: then it rejects, and whether the transaction is kept is not known. Operations of one session
- * must follow each other.
+ * deadline (ms), which the driver itself does not know: then it rejects, no commit is sent any more, and whether one that was sent is kept is not
+ * known. Operations of one session must follow each other.
  * https://www.mongodb.com/docs/manual/core/transactions-in-applications/
  */
 export function transactions(client: MongoClient, deadlineMs: number): Transact {
   async function once<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
     const session = client.startSession();
     const commit = session.commitTransaction.bind(session);
-    session.commitTransaction = () => commit().catch(unknownIfCut);
+    session.commitTransaction = async () => {
+      deadline.throwIfAborted();
+      await commit().catch(unknownIfCut);
+    };
     const unlessLate = async () => {
       deadline.throwIfAborted();
       return work(session);
