@@ -60,6 +60,12 @@ export function invalid(code: string, path: string, message: string): ServiceErr
   return new ServiceError("invalid", message, { issues: [{ code, path, message }] });
 }
 
+/** What was looked for; throws `not-found` when it is undefined. */
+export function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new ServiceError("not-found", "Not Found");
+  return value;
+}
+
 /** Why the service cannot start or a command cannot run, in one line for the person who started it. Holds no secret. */
 export class StartError extends Error {
   override readonly name = "StartError";

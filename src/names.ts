@@ -10,6 +10,14 @@ export const RESERVED_TABLES: readonly string[] = ["deletestatus", "export", "se
 /** Names that no identity field has: one is another part of a message, the other is no name that an object can safely have. */
 export const RESERVED_IDENTITY_FIELDS: readonly string[] = ["segments", "__proto__"];
 
+/** The order of UTF-8 bytes, which lists of ids are in. It differs from the order of code units only where a surrogate stands. */
+export function compareBytes(a: string, b: string): number {
+  if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const SURROGATE = /[\ud800-\udfff]/;
+
 /** The word that takes the fewest edits to reach, whatever the case, and how many they are. */
 export function nearestWord(name: string, words: readonly string[]): { readonly word: string; readonly edits: number } {
   const short = name.slice(0, 64).toLowerCase();

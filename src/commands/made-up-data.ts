@@ -27,7 +27,7 @@ function chance(seed: string, index: number): number {
 }
 
 /** Messages about made-up people, in the form that `/collect/json` takes. */
-export function madeUpPeople(): Record<string, unknown>[] {
+function madeUpPeople(): Record<string, unknown>[] {
   const cities = ["Lisbon", "Oslo", "Vienna", "Porto", "Ghent", "Turin"];
   return Array.from({ length: PEOPLE }, (_, index) => ({
     _uid: `visitor-${index + 1}`,

@@ -30,11 +30,7 @@ export function onInterrupt(stop: () => void): void {
  * Runs a command on the arguments of this process and sets its exit code: what its action returns (0 done, `REJECTED`), 1 when
  * it failed, 2 for wrong usage, `INTERRUPTED`. What went wrong is one line on stderr.
  */
-export async function runCommand(
-  command: Command,
-  action: () => Promise<number>,
-  argv: readonly string[] = process.argv,
-): Promise<void> {
+export async function runCommand(command: Command, action: () => Promise<number>): Promise<void> {
   command
     .exitOverride()
     .version(version, "--version", "version of entity-metrics")
@@ -45,7 +41,7 @@ export async function runCommand(
       .action(async () => {
         code = await action();
       })
-      .parseAsync(argv);
+      .parseAsync();
     process.exitCode = code;
   } catch (thrown) {
     const error = inWords(thrown);

@@ -103,7 +103,7 @@ export interface RunQueues {
 export const OWN_STORES = "";
 
 /** The queue in which an open request is run next, given the names of all remote targets. */
-export function queueOf(deletion: Pick<Deletion, "targets" | "done">, remote: ReadonlySet<string>): string {
+function queueOf(deletion: Pick<Deletion, "targets" | "done">, remote: ReadonlySet<string>): string {
   const stage = stageOf(deletion);
   if (remote.has(stage)) return stage;
   if (stage === PROFILE || deletion.targets.includes(stage)) return OWN_STORES;

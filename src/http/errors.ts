@@ -86,6 +86,6 @@ export function inWireNames({ code, path, message }: ValidationIssue, names: Wir
   };
 }
 
-export function messageInWireNames(message: string, names: WireNames): string {
+function messageInWireNames(message: string, names: WireNames): string {
   return message.replaceAll(/\{(\w+)\}/g, (braces, field) => names[field] ?? braces);
 }

@@ -78,7 +78,7 @@ function valueReader(name: string, schema: TSchema): (text: string) => unknown {
 }
 
 /** A flag in a query: exactly `true` or `false`. */
-export function readFlag(text: string, name: string): boolean {
+function readFlag(text: string, name: string): boolean {
   if (text === "true" || text === "false") return text === "true";
   throw invalid("bad_flag", name, `${name} is either true or false`);
 }

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Experience as CatalogueExperience, CatalogueStore } from "../../catalogue/ports.js";
-import { ServiceError } from "../../errors.js";
+import { found, ServiceError } from "../../errors.js";
 import { exampleNames } from "../openapi.js";
 import { errorEnvelope, fetchPage, listQuery, PageMeta, success } from "../responses.js";
 import { type Route, route } from "../route.js";
@@ -34,9 +34,7 @@ export function experienceRoutes(catalogue: CatalogueStore): readonly Route[] {
       params: { id: idIn(exampleId) },
       responses: { 200: experienceAnswer },
       async handler({ params: { id } }) {
-        const experience = await catalogue.experience(id);
-        if (experience === undefined) throw new ServiceError("not-found", "Not Found");
-        return { data: toWire(experience) };
+        return { data: toWire(found(await catalogue.experience(id))) };
       },
     }),
     route({

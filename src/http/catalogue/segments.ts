@@ -2,8 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { sizesOf } from "../../catalogue/audience-counts.js";
 import type { Segment as CatalogueSegment, CatalogueStore, SegmentMembers } from "../../catalogue/ports.js";
 import { deleteSegment } from "../../catalogue/segments.js";
-import { invalid, ServiceError } from "../../errors.js";
-import { RESERVED_SEGMENT_IDS } from "../../names.js";
+import { found, invalid } from "../../errors.js";
+import { compareBytes, RESERVED_SEGMENT_IDS } from "../../names.js";
 import { exampleNames } from "../openapi.js";
 import { errorEnvelope, fetchPage, listQuery, PageMeta, pageQuery, success } from "../responses.js";
 import { type Route, route } from "../route.js";
@@ -83,9 +83,7 @@ export function segmentRoutes({ catalogue, members, tables }: SegmentParts): rea
       params: { id: idIn(exampleNames.audience) },
       responses: { 200: segmentAnswer },
       async handler({ params: { id } }) {
-        const segment = await catalogue.segment(id);
-        if (segment === undefined) throw new ServiceError("not-found", "Not Found");
-        return { data: await withSize(segment) };
+        return { data: await withSize(found(await catalogue.segment(id))) };
       },
     }),
     route({
@@ -146,10 +144,6 @@ async function namedSegments(
   limit: number,
 ): Promise<CatalogueSegment[]> {
   const found = [...(await catalogue.segmentsById([...new Set(ids)])).values()];
-  const inOrder = found.sort((a, b) => compareIds(a.id, b.id));
-  return inOrder.filter(({ id }) => after === undefined || compareIds(id, after) > 0).slice(0, limit);
-}
-
-function compareIds(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const inOrder = found.sort((a, b) => compareBytes(a.id, b.id));
+  return inOrder.filter(({ id }) => after === undefined || compareBytes(id, after) > 0).slice(0, limit);
 }

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { DeletionPreview } from "../../deletions/preview-deletion.js";
 import type { Identity } from "../../entities/identity.js";
 import type { Tables } from "../../entities/tables.js";
-import { ServiceError } from "../../errors.js";
+import { found } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import {
   entityPath,
@@ -16,10 +16,15 @@ import { type Route, route } from "../route.js";
 import { type DeletionListParts, deletionListRoutes, foundDeletion, RequestId } from "./list.js";
 import { type ReceiptRouteParts, receiptRoutes } from "./receipts.js";
 
-export interface DeletionRouteParts extends DeletionListParts, PreviewParts, ReceiptRouteParts {
+export interface DeletionRouteParts extends DeletionListParts, ReceiptRouteParts {
   readonly ledger: DeletionListParts["ledger"];
+  readonly tables: Tables;
+  /** `limits.identity_bytes`. */
+  readonly identityBytes: number;
   /** Accepts the deletion of the entity with this identity, and returns its request id. */
   requestDeletion(table: string, identity: Identity): Promise<string>;
+  /** What a deletion would remove; undefined when the identity leads to no live profile. */
+  preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
   readonly failpoint: Failpoint;
 }
 
@@ -89,14 +94,6 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
   ];
 }
 
-export interface PreviewParts {
-  readonly tables: Tables;
-  /** `limits.identity_bytes`. */
-  readonly identityBytes: number;
-  /** What a deletion would remove; undefined when the identity leads to no live profile. */
-  preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
-}
-
 const Count = Type.Integer({ minimum: 0 });
 const counts = (title: string, description: string) => Type.Record(Type.String(), Count, { title, description });
 
@@ -112,7 +109,7 @@ const Preview = Type.Object(
 );
 
 /** What an erasure would remove. */
-function previewRoute({ tables, identityBytes, preview }: PreviewParts): Route {
+function previewRoute({ tables, identityBytes, preview }: DeletionRouteParts): Route {
   return route({
     method: "POST",
     path: "/api/deletion/preview",
@@ -128,9 +125,8 @@ function previewRoute({ tables, identityBytes, preview }: PreviewParts): Route {
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
     async handler({ body }) {
       const { table, identity } = identityInBody(body, tables, identityBytes);
-      const found = await preview(table.name, identity);
-      if (found === undefined) throw new ServiceError("not-found", "Not Found");
-      const { profiles, identities, messages, segments, targets } = found;
+      const counted = found(await preview(table.name, identity));
+      const { profiles, identities, messages, segments, targets } = counted;
       return {
         data: {
           profiles,

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
-import { invalid, ServiceError } from "../../errors.js";
+import { found, invalid, ServiceError } from "../../errors.js";
 import {
   errorEnvelope,
   fetchPage,
@@ -164,9 +164,7 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): 
 
 /** The request of this id; throws `not-found` when there is none. */
 export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: string): Promise<Deletion> {
-  const deletion = isRequestId(requestId) ? await ledger.find(requestId) : undefined;
-  if (deletion === undefined) throw new ServiceError("not-found", "Not Found");
-  return deletion;
+  return found(isRequestId(requestId) ? await ledger.find(requestId) : undefined);
 }
 
 function listed(deletion: Deletion, now: number) {

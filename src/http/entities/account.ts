@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { type Exported, type ExportParts, exportEntity } from "../../entities/export-entity.js";
 import { type ExplainParts, explainSegments } from "../../entities/read-entity.js";
 import type { Tables } from "../../entities/tables.js";
-import { ServiceError } from "../../errors.js";
+import { found } from "../../errors.js";
 import { done, success, Time, timeText } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
@@ -52,8 +52,7 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
       async handler({ params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
-        const segments = await explain(table, identity);
-        if (segments === undefined) throw new ServiceError("not-found", "Not Found");
+        const segments = found(await explain(table, identity));
         return {
           data: segments.map(({ id, name, since, arrival, stream = null }) => ({
             id,
@@ -78,8 +77,7 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
       async handler({ ctx, body }) {
         const { table, identity } = identityInBody(body, tables, identityBytes);
-        const pages = await exportAll(table, identity);
-        if (pages === undefined) throw new ServiceError("not-found", "Not Found");
+        const pages = found(await exportAll(table, identity));
         ctx.status = 200;
         ctx.set({ "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" });
         ctx.body = Readable.from(texts(pages), { objectMode: false });

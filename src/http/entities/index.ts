@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Profile, type ReadEntity, type ReadParts, readEntity } from "../../entities/read-entity.js";
 import type { Table } from "../../entities/tables.js";
-import { ServiceError } from "../../errors.js";
+import { found } from "../../errors.js";
 import { exampleNames } from "../openapi.js";
 import { success } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
@@ -54,47 +54,44 @@ export const entityAnswer = success("EntityAnswer", Entity, { meta: Type.Optiona
 
 const { table, fieldname, fieldval } = entityPath;
 
+/** What is the same of every route that reads an entity. */
+const reading = {
+  method: "GET",
+  scopes: ["entity:read"],
+  query: entityQuery,
+  openQuery: true,
+  responses: { 200: entityAnswer },
+} as const;
+
 /** Reading one entity. */
 export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
-  const reading = { ...parts, read: readEntity(parts) };
+  const readers = { ...parts, read: readEntity(parts) };
   return [
     ...accountRoutes(parts),
     route({
-      method: "GET",
+      ...reading,
       path: "/api/entity/:table/:fieldname/:fieldval",
-      scopes: ["entity:read"],
       docs: { id: "readEntity", tag: "entities", summary: "Read an entity" },
       params: { table, fieldname, fieldval },
-      query: entityQuery,
-      openQuery: true,
-      responses: { 200: entityAnswer },
-      handler: ({ ctx, params, query }) => readOne(ctx, reading, params, query),
+      handler: ({ ctx, params, query }) => readOne(ctx, readers, params, query),
     }),
     route({
-      method: "GET",
+      ...reading,
       path: "/api/entity/:table/:fieldval",
-      scopes: ["entity:read"],
       docs: {
         id: "readEntityByDefaultIdentity",
         tag: "entities",
         summary: "Read an entity by the table's default identity",
       },
       params: { table, fieldval: { ...fieldval, examples: [exampleNames.defaultValue] } },
-      query: entityQuery,
-      openQuery: true,
-      responses: { 200: entityAnswer },
-      handler: ({ ctx, params, query }) => readOne(ctx, reading, params, query),
+      handler: ({ ctx, params, query }) => readOne(ctx, readers, params, query),
     }),
     route({
-      method: "GET",
+      ...reading,
       path: "/api/me/:fieldname/:fieldval",
-      scopes: ["entity:read"],
       docs: { id: "readUser", tag: "entities", summary: "Read a user" },
       params: { fieldname, fieldval },
-      query: entityQuery,
-      openQuery: true,
-      responses: { 200: entityAnswer },
-      handler: ({ ctx, params, query }) => readOne(ctx, reading, { table: "user", ...params }, query),
+      handler: ({ ctx, params, query }) => readOne(ctx, readers, { table: "user", ...params }, query),
     }),
   ];
 }
@@ -108,8 +105,7 @@ async function readOne(
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {
   const { table, identity } = namedIdentity(named, tables, identityBytes);
-  const profile = await read(table, identity, { segments });
-  if (profile === undefined) throw new ServiceError("not-found", "Not Found");
+  const profile = found(await read(table, identity, { segments }));
   if (download) {
     ctx.attachment(`${table.name}.json`);
     ctx.type = "application/json";

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Identity, identityField, identityOf } from "../../entities/identity.js";
-import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
+import { type IdentityField, type Table, type Tables, tableNamed } from "../../entities/tables.js";
 import { invalid } from "../../errors.js";
 import { exampleNames } from "../openapi.js";
 
@@ -29,12 +29,16 @@ export function namedIdentity(
   identityBytes: number,
 ): { table: Table; identity: Identity } {
   const table = tableNamed(tables, tableName);
-  const field = identityField(table, fieldname ?? table.defaultIdentity);
-  if (field === undefined) {
-    const known = table.identities.map(({ name }) => name).join(", ");
-    throw invalid("not_an_identity", "fieldname", `Must be an identity field of the table: ${known}`);
-  }
+  const field = fieldOf(table, fieldname ?? table.defaultIdentity, "fieldname");
   return { table, identity: identityOf(table, field, fieldval, identityBytes) };
+}
+
+/** The identity field of this name; refused, as what stands at `path`, when the table has none. */
+function fieldOf(table: Table, name: string, path: string): IdentityField {
+  const field = identityField(table, name);
+  if (field !== undefined) return field;
+  const known = table.identities.map((one) => one.name).join(", ");
+  throw invalid("not_an_identity", path, `Must be an identity field of the table: ${known}`);
 }
 
 /** What a body says of the entity that is meant. */
@@ -63,10 +67,5 @@ export function identityInBody(
 ): { table: Table; identity: Identity } {
   const table = tables.get(tableName);
   if (table === undefined) throw invalid("unknown_table", "table", "There is no such table");
-  const field = identityField(table, fieldName);
-  if (field === undefined) {
-    const known = table.identities.map(({ name }) => name).join(", ");
-    throw invalid("not_an_identity", "field", `Must be an identity field of the table: ${known}`);
-  }
-  return { table, identity: identityOf(table, field, value, identityBytes) };
+  return { table, identity: identityOf(table, fieldOf(table, fieldName, "field"), value, identityBytes) };
 }

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import helmet from "helmet";
-import { ServiceError } from "../../errors.js";
+import { found } from "../../errors.js";
 import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
 import { done } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
@@ -100,8 +100,7 @@ function page(
 type Files = ReadonlyMap<string, () => Promise<KeptBody>>;
 
 async function answerFile(ctx: ApiContext, files: Files, name: string): Promise<void> {
-  const file = files.get(name);
-  if (file === undefined) throw new ServiceError("not-found", "Not Found");
+  const file = found(files.get(name));
   answerKept(ctx, await file());
 }
 
@@ -162,11 +161,11 @@ const STYLE = "text/css; charset=utf-8";
 /** What the build made: this file lies in it, or (when a test runs the source) beside it. */
 const built = new URL(import.meta.url.endsWith(".ts") ? "../../../dist/" : "../../", import.meta.url);
 
-let found: Files | undefined;
+let listed: Files | undefined;
 
 /** The scripts of the dashboard and of the client that it uses, its style, and the drawing of charts. */
 function dashboardFiles(): Files {
-  found ??= new Map([
+  listed ??= new Map([
     ...filesIn("page", "dashboard/"),
     ...filesIn("client", "client/"),
     [
@@ -178,7 +177,7 @@ function dashboardFiles(): Files {
       madeOnce(async () => keepBody(STYLE, await readFile(join(folderOf("uplot"), "dist/uPlot.min.css")))),
     ],
   ]);
-  return found;
+  return listed;
 }
 
 function filesIn(name: string, folder: string): [string, () => Promise<KeptBody>][] {

@@ -2,27 +2,22 @@ import { backoff, repeat } from "../../async/retry.js";
 import type { Clock } from "../../clock.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
-import { type AudienceCounts, type Dimension, stream } from "../dimensions.js";
+import { type Dimension, stream } from "../dimensions.js";
 import type { Lease, LeaseResult, SeriesStore, SlotCount, SlotCounts } from "../ports.js";
 import { type Series, type SlotColumn, slotStart } from "../series.js";
 import { PointFold } from "../slot-columns.js";
-import { type CountMissed, sizeRecorder } from "./record-sizes.js";
+import { type SizeParts, sizeRecorder } from "./record-sizes.js";
 
 /** A recorder that works keeps the others off for this long, ms; one that died, too. */
 const LEASE_MS = 5_000;
 
 const EXPIRE_EVERY_MS = 3_600_000;
 
-export interface RecorderParts {
-  readonly clock: Clock;
+export interface RecorderParts extends Pick<SizeParts, "clock" | "audiences" | "missed" | "write"> {
   readonly dimensions: readonly Dimension[];
-  readonly audiences: AudienceCounts;
   readonly counts: Pick<SlotCounts, "unsaved" | "saved">;
   readonly lease: Lease;
   readonly series: Pick<SeriesStore, "read" | "expire">;
-  readonly missed: CountMissed;
-  /** Writes the recorder's plane. */
-  write(columns: readonly SlotColumn[]): Promise<void>;
   /** Tells this recorder from others over the same stores. */
   readonly owner: string;
   /** How long series are kept, ms; undefined for ever. */

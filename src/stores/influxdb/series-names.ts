@@ -1,6 +1,7 @@
 import type { Dimension } from "../../metrics/dimensions.js";
 import type { SeriesStore } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
+import { compareBytes } from "../../names.js";
 
 /** Reads the ids of all series of a dimension and type from the server, in pieces. */
 export type LoadIds = (dimension: Dimension, type: string, take: (ids: readonly string[]) => void) => Promise<void>;
@@ -169,11 +170,3 @@ function merged(a: readonly string[], b: readonly string[]): string[] {
   }
   return [...all, ...b.slice(next)];
 }
-
-/** Order by UTF-8 bytes. It differs from the order of code units only where a surrogate stands. */
-function compareBytes(a: string, b: string): number {
-  if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-const SURROGATE = /[\ud800-\udfff]/;

@@ -5,7 +5,7 @@ import { StartError } from "../../errors.js";
 import { pepperBytes, pepperFingerprint } from "../pepper.js";
 import type { Database } from "./connection.js";
 
-/** In `ledger.db`: which pepper the identity hashes were made with. A keyed hash of a fixed text tells nothing of the key. */
+/** In `ledger.db`: which pepper the identity hashes were made with. */
 export const pepperSchema =
   "CREATE TABLE IF NOT EXISTS pepper (one INTEGER PRIMARY KEY CHECK (one = 1), fingerprint TEXT NOT NULL)";
 

@@ -1,5 +1,6 @@
 import type { SeriesStore } from "../../metrics/ports.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
+import { compareBytes } from "../../names.js";
 import type { Database } from "./connection.js";
 
 /** Every series that was ever written, with a number of its own and the length of its slots, ms. */
@@ -70,7 +71,7 @@ export function seriesList(db: Database): SeriesStore["list"] {
     ORDER BY dimension_id, type LIMIT ?4`);
 
   return async (dimension, { prefix, after = "", limit }) => {
-    const start = Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0 ? after : prefix;
+    const start = compareBytes(after, prefix) > 0 ? after : prefix;
     const most = limit * dimension.storedTypes.length;
     const found = new Map<string, Set<string>>();
     for (const { id, type } of select.all(dimension.name, start, after, most) as unknown as Row[]) {
