@@ -41,6 +41,27 @@ export async function repeat<T>(
   }
 }
 
+/** Work that goes on in the background. */
+export interface Background {
+  /** Resolves when none of it is under way and none will follow. */
+  stop(): Promise<void>;
+}
+
+/** Does work now, and again after each pause (ms) that it resolves with, until it is stopped. It must not reject. */
+export function inBackground(work: () => Promise<number>, options: Pick<RetryOptions, "ref"> = {}): Background {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const pauseAfter = (pauseMs: number) => (signal.aborted ? undefined : pauseMs);
+  // Its only error is that it was stopped in a pause.
+  const running = repeat(work, pauseAfter, { ...options, signal }).catch(() => {});
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
 /** Pauses that double from one attempt to the next, ms: `firstMs` after the first attempt, never more than `longestMs`. */
 export function backoff(attempt: number, firstMs: number, longestMs: number): number {
   return Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30));

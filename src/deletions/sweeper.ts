@@ -1,3 +1,4 @@
+import { type Background, inBackground } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { type Deletion, PROFILE, stageOf } from "./deletion.js";
@@ -38,8 +39,7 @@ const SOON_MS = 1_000;
 export function sweeper(parts: SweeperParts): Sweeper {
   const { ledger, clock, log, queues, sweepEveryMs } = parts;
   const expireEvery = Math.ceil(EXPIRE_EVERY_MS / sweepEveryMs);
-  let timer: NodeJS.Timeout | undefined;
-  let underWay: Promise<void> = Promise.resolve();
+  let running: Background | undefined;
   let stopped = false;
   let after: string | undefined;
   let looks = 0;
@@ -59,17 +59,16 @@ export function sweeper(parts: SweeperParts): Sweeper {
     }
   }
 
-  function tick(): void {
-    underWay = look()
-      .catch((error: unknown) => log.warn({ err: error }, "looking for open deletions failed"))
-      .finally(() => {
-        const pauseMs = after === undefined ? sweepEveryMs : Math.min(sweepEveryMs, SOON_MS);
-        if (!stopped) timer = setTimeout(tick, pauseMs).unref();
-      });
+  /** Resolves with the pause until the next look, ms. */
+  async function tick(): Promise<number> {
+    await look().catch((error: unknown) => log.warn({ err: error }, "looking for open deletions failed"));
+    return after === undefined ? sweepEveryMs : Math.min(sweepEveryMs, SOON_MS);
   }
 
   return {
-    start: tick,
+    start() {
+      running = inBackground(tick, { ref: false });
+    },
     async sweep() {
       await look();
       await queues.idle();
@@ -77,8 +76,7 @@ export function sweeper(parts: SweeperParts): Sweeper {
     },
     async stop() {
       stopped = true;
-      clearTimeout(timer);
-      await underWay;
+      await running?.stop();
     },
   };
 }

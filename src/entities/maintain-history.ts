@@ -1,3 +1,4 @@
+import { type Background, inBackground } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import type { History, Idempotency } from "./ports.js";
@@ -20,13 +21,10 @@ export interface HistoryMaintenanceParts {
  * Removes messages that are older than the retention, requests that can be repeated no more, and memberships of deleted segments, now and 20 s after
  * each round. `stop` resolves when no round is under way.
  */
-export function maintainHistory(parts: HistoryMaintenanceParts): { stop(): Promise<void> } {
+export function maintainHistory(parts: HistoryMaintenanceParts): Background {
   const { history, idempotency, catalogue, arrivals, keepMs, log } = parts;
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  let running = round();
 
-  async function round(): Promise<void> {
+  async function round(): Promise<number> {
     try {
       if (keepMs !== undefined) await history.expire(arrivals() - keepMs);
       await idempotency.forget(arrivals());
@@ -34,18 +32,8 @@ export function maintainHistory(parts: HistoryMaintenanceParts): { stop(): Promi
     } catch (err) {
       log.error({ err }, "removing what is too old from the history failed and will be tried again");
     }
-    if (!stopped) timer = setTimeout(next, EVERY_MS).unref();
+    return EVERY_MS;
   }
 
-  function next(): void {
-    running = round();
-  }
-
-  return {
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
-    },
-  };
+  return inBackground(round, { ref: false });
 }

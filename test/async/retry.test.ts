@@ -1,5 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { backoff, jittered, repeat, retry } from "../../src/async/retry.js";
+import { backoff, inBackground, jittered, repeat, retry } from "../../src/async/retry.js";
 
 describe("work that can be repeated", () => {
   it("is done again while it fails and a pause is given, and its last error stands", async () => {
@@ -52,6 +53,42 @@ describe("work that can be repeated", () => {
       return 60_000;
     }
     for (const each of pausing) expect(await reasonOf(each)).to.have.property("name", "AbortError");
+  });
+
+  it("goes on in the background until it is stopped, and a stop waits for what is under way", async () => {
+    let done = 0;
+    let finish = () => {};
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const third = new Promise<() => Promise<void>>((resolve) => {
+      const background = inBackground(async () => {
+        if (++done < 3) return 0;
+        resolve(() => background.stop());
+        await held;
+        return 0;
+      });
+    });
+    let isStopped = false;
+    const stopping = (await third)().then(() => {
+      isStopped = true;
+    });
+    await setImmediate();
+    expect(isStopped).to.equal(false);
+    finish();
+    await stopping;
+    expect(done).to.equal(3);
+  });
+
+  it("ends in its pause in the background when it is stopped", async () => {
+    let done = 0;
+    const background = inBackground(async () => {
+      done += 1;
+      return 60_000;
+    });
+    await setImmediate();
+    await background.stop();
+    expect(done).to.equal(1);
   });
 
   it("waits twice as long each time, up to a longest pause, and a random part of it", () => {

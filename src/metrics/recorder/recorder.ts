@@ -1,4 +1,4 @@
-import { backoff, repeat } from "../../async/retry.js";
+import { type Background, backoff, inBackground } from "../../async/retry.js";
 import type { Clock } from "../../clock.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
@@ -111,15 +111,8 @@ function expireSeries({ clock, series, keep }: RecorderParts): () => Promise<boo
 /** After ticks that failed it waits longer, up to this, ms. */
 const LONGEST_WAIT_MS = 5_000;
 
-/** A recorder at work. */
-export interface RunningRecorder {
-  /** Resolves when no tick is under way and none will follow. */
-  stop(): Promise<void>;
-}
-
 /** Ticks the recorder every `tickMs`, never two at once, at once again while more is left, until it is stopped. */
-export function runRecorder(recorder: Recorder, tickMs: number, log: Log): RunningRecorder {
-  const stopping = new AbortController();
+export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Background {
   let failedTicks = 0;
 
   /** Resolves with the pause after the tick, ms. */
@@ -135,15 +128,7 @@ export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Runni
     }
   }
 
-  const { signal } = stopping;
-  // Its only error is that it was stopped in a pause.
-  const running = repeat(tick, (pauseMs) => (signal.aborted ? undefined : pauseMs), { signal }).catch(() => {});
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
+  return inBackground(tick);
 }
 
 /** The same recorder, with its lag for `/metrics`: seconds since it last had nothing left to do. */
