@@ -18,7 +18,7 @@ export interface RequestParts extends ScopeParts {
  * Accepts the deletion of the profile that has this identity, and resolves with its request id. When it resolves the request survives
  * a crash, no read returns the profile by any of its identities, and no write that is not newer than `now` (Unix ms,
  * later than every arrival so far) brings it back. An identity that leads to no profile goes the same way. Rejects with `unavailable` when writers
- * change the profile without end. Begins no other attempt once `late` has aborted.
+ * change the profile without end. Once `late` has aborted nothing is sent to the ledger any more; what was sent may still be accepted.
  */
 export async function requestDeletion(
   parts: RequestParts,
@@ -31,6 +31,7 @@ export async function requestDeletion(
   return againstWriters(async () => {
     const scope = await expandScope(parts, hash, now);
     const open = scope.profiles.length > 0 ? undefined : await repeatable(parts, hash);
+    late?.throwIfAborted();
     return open === undefined
       ? accept(parts, { table, identity, hash, now }, scope)
       : repeat(parts, { identity, hash, now }, open, scope);

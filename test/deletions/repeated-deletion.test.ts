@@ -133,4 +133,43 @@ describe("DELETEs of one identity that the store keeps waiting", () => {
     expect(accepts).to.equal(1);
     await stage.close();
   });
+
+  it("is not accepted once its caller was told that it took too long, though its profile is found later", async () => {
+    let release = () => {};
+    let hold: Promise<void> | undefined = new Promise((resolve) => {
+      release = resolve;
+    });
+    const calls: string[] = [];
+    const wrap = ({ entities, ledger }: Stores): Partial<Stores> => ({
+      entities: {
+        ...entities,
+        async find(...args) {
+          calls.push("find");
+          await hold;
+          return entities.find(...args);
+        },
+      },
+      ledger: {
+        ...ledger,
+        accept: (...args) => {
+          calls.push("accept");
+          return ledger.accept(...args);
+        },
+      },
+    });
+    const stage = await erasureStage({ wrap, deadlineMs: 200 });
+    const late = await stage.erasure.request("user", ann).catch((error: ServiceError) => error.kind);
+    expect(late).to.equal("unavailable");
+    hold = undefined;
+    release();
+    // Begins when the one before has ended.
+    await until("another is answered", () =>
+      stage.erasure.request("user", ann).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(calls.slice(0, 2)).to.deep.equal(["find", "find"]);
+    await stage.close();
+  });
 });

@@ -32,13 +32,12 @@ export function transactions(client: MongoClient, deadlineMs: number): Transact 
   async function once<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
     const session = client.startSession();
     const commit = session.commitTransaction.bind(session);
-    session.commitTransaction = async () => {
-      deadline.throwIfAborted();
-      await commit().catch(unknownIfCut);
-    };
+    session.commitTransaction = () => commit().catch(unknownIfCut);
     const unlessLate = async () => {
       deadline.throwIfAborted();
-      return work(session);
+      const result = await work(session);
+      deadline.throwIfAborted();
+      return result;
     };
     try {
       return await session.withTransaction(unlessLate, {
