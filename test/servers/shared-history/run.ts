@@ -7,6 +7,8 @@ import type { ProcessPair } from "./process-pair.js";
 import type { Operation, Request, SentMessage, Span } from "./worlds.js";
 
 const HOUR = 3_600_000;
+/** What `limits.store_deadline_ms` is where nothing else is said. */
+const DEADLINE_MS = 10_000;
 export const STREAM = "history";
 
 /** A collect request as it was sent. */
@@ -30,7 +32,7 @@ export class SharedHistory {
   readonly #times = new Map<number, Span[]>();
   /** Without an answer, to be repeated under their key. */
   readonly #unsure: { readonly operation: Operation; readonly sent: Sent }[] = [];
-  /** Operations without an answer, and the process that was asked: they are over a turn after it said so, or has ended. */
+  /** Operations without an answer, and the process that was asked: they are over a turn after it has ended, or cannot do anything about them any more. */
   readonly #lost = new Map<Operation, RealService>();
   #numbers = 0;
   #ids = 0;
@@ -47,7 +49,7 @@ export class SharedHistory {
     const operations: Operation[] = [];
     // What a process that had ended before this turn had sent to the servers is over by the end of the turn.
     const settled = [...this.#lost].flatMap(([lost, service]) =>
-      this.pair.isSettled(service) && !this.#unsure.some(({ operation }) => operation === lost) ? [lost] : [],
+      this.#isOver(lost, service) && !this.#unsure.some(({ operation }) => operation === lost) ? [lost] : [],
     );
     let left = kill?.after ?? 0;
     const afterAnswer = () => {
@@ -274,6 +276,12 @@ export class SharedHistory {
     operations.push(operation);
     if (status !== 200) this.#lost.set(operation, service);
     return operation;
+  }
+
+  /** A process that runs may still send what it has refused, until the wait for a transaction and the transaction itself have reached their deadlines. */
+  #isOver({ during }: Operation, service: RealService): boolean {
+    const mayBeSent = this.pair.indexOf(service) >= 0 && Date.now() < during.to + 2 * DEADLINE_MS;
+    return this.pair.isSettled(service) && !mayBeSent;
   }
 
   #wasKilled(service: RealService, error: unknown): boolean {

@@ -187,7 +187,8 @@ function outcomes(world: World, operation: Operation): World[] {
   const marks = [...(answered ? [] : [id]), ...(repeats === undefined ? [] : [repeats.id])];
   const marked = marks.length === 0 ? world : { ...world, happened: new Set([...world.happened, ...marks]) };
   if (request.kind === "delete") return [erased(marked, request.who, during)];
-  const arrival = { from: repeats?.during.from ?? during.from, to: during.to };
+  // Processes tell arrivals apart within a millisecond.
+  const arrival = { from: repeats?.during.from ?? during.from, to: during.to + 1 };
   return request.messages.reduce<World[]>(
     (worlds, message) => worlds.flatMap((one) => collected(one, message, arrival)),
     [marked],
