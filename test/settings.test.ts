@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { syncBuiltinESMExports } from "node:module";
 import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import timers from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { compose } from "../src/compose.js";
@@ -367,14 +369,17 @@ const effects: Readonly<Record<string, Effect>> = {
     expect(await status(path)(first)).to.equal(200);
     await first.stop({ keep: true });
     // The service looks once a second what is open, and at every 60th look what is to be forgotten.
-    const { setTimeout: timer } = globalThis;
-    globalThis.setTimeout = ((work: () => void, ms: number, ...rest: []) =>
-      timer(work, ms === 1_000 ? 1 : ms, ...rest)) as typeof timer;
+    const { setTimeout: pause } = timers;
+    const pausesOf = (setTimeout: typeof pause) => {
+      timers.setTimeout = setTimeout;
+      syncBuiltinESMExports();
+    };
+    pausesOf((ms, ...rest) => pause(ms === 1_000 ? 1 : ms, ...rest));
     try {
       const second = await start("1h", own, options);
       await until("the request is forgotten", async () => (await status(path)(second)) === 404);
     } finally {
-      globalThis.setTimeout = timer;
+      pausesOf(pause);
     }
   },
   "deletions.targets": async ({ start }) => {
