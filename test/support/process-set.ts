@@ -2,6 +2,7 @@ import type { ChildService } from "./child-service.js";
 import { dropFromServers } from "./drop-from-servers.js";
 import { type RealService, startReal, temporaryFolder } from "./real-service.js";
 import { environmentOnServers, ownName } from "./servers.js";
+import { until } from "./until.js";
 
 /** Several processes of the service over the same three servers. */
 export interface ProcessSet {
@@ -44,12 +45,18 @@ export async function collectThrough(service: RealService, messages: readonly ob
   if (answer.status !== 200 || data?.message_count !== messages.length) throw new Error(`collect: ${answer.status}`);
 }
 
-/** The request id of a DELETE through this process; rejects unless it is acknowledged. */
+/** The request id of a DELETE through this process, asked for again while a busy machine makes it too late; rejects unless it is acknowledged. */
 export async function removeThrough(service: RealService, path: string): Promise<string> {
-  const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
-  const { data } = (await answer.json()) as { data: { request_id: string } | null };
-  if (answer.status !== 200 || data === null) throw new Error(`DELETE: ${answer.status}`);
-  return data.request_id;
+  let requestId = "";
+  await until("the DELETE is acknowledged", async () => {
+    const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
+    const { data } = (await answer.json()) as { data: { request_id: string } | null };
+    if (answer.status === 503 && answer.headers.has("retry-after")) return false;
+    if (answer.status !== 200 || data === null) throw new Error(`DELETE: ${answer.status}`);
+    requestId = data.request_id;
+    return true;
+  });
+  return requestId;
 }
 
 /** Whether a deletion is complete, as this process says; rejects when it does not know it. */
