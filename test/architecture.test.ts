@@ -250,7 +250,9 @@ describe("the architecture", () => {
     ).to.deep.equal([]);
   });
 
-  it("starts on the embedded engine without loading a driver of a server", () => {
+  it("starts on the embedded engine without loading a driver of a server", function () {
+    // A process of its own compiles every source.
+    this.timeout(120_000);
     const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
     const script = `
       const { readSettings } = await import("./src/config.ts");
