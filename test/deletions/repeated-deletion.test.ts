@@ -135,18 +135,14 @@ describe("DELETEs of one identity that the store keeps waiting", () => {
   });
 
   it("is not accepted once its caller was told that it took too long, though its profile is found later", async () => {
-    let release = () => {};
-    let hold: Promise<void> | undefined = new Promise((resolve) => {
-      release = resolve;
-    });
+    const finds = new HeldCalls();
     const calls: string[] = [];
     const wrap = ({ entities, ledger }: Stores): Partial<Stores> => ({
       entities: {
         ...entities,
-        async find(...args) {
+        find: (...args) => {
           calls.push("find");
-          await hold;
-          return entities.find(...args);
+          return finds.around(() => entities.find(...args), "find");
         },
       },
       ledger: {
@@ -158,10 +154,10 @@ describe("DELETEs of one identity that the store keeps waiting", () => {
       },
     });
     const stage = await erasureStage({ wrap, deadlineMs: 200 });
+    finds.hold();
     const late = await stage.erasure.request("user", ann).catch((error: ServiceError) => error.kind);
     expect(late).to.equal("unavailable");
-    hold = undefined;
-    release();
+    finds.release();
     // Begins when the one before has ended.
     await until("another is answered", () =>
       stage.erasure.request("user", ann).then(

@@ -143,7 +143,7 @@ async function namedSegments(
   after: string | undefined,
   limit: number,
 ): Promise<CatalogueSegment[]> {
-  const found = [...(await catalogue.segmentsById([...new Set(ids)])).values()];
-  const inOrder = found.sort((a, b) => compareBytes(a.id, b.id));
+  const named = [...(await catalogue.segmentsById([...new Set(ids)])).values()];
+  const inOrder = named.sort((a, b) => compareBytes(a.id, b.id));
   return inOrder.filter(({ id }) => after === undefined || compareBytes(id, after) > 0).slice(0, limit);
 }

@@ -61,7 +61,7 @@ export async function connect(
       return {
         ...connection,
         close() {
-          abandoned.stop();
+          void abandoned.stop();
           return connection.close();
         },
       };

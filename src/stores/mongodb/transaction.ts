@@ -8,7 +8,7 @@ import {
   ReadConcern,
   type UUID,
 } from "mongodb";
-import { repeat, retry } from "../../async/retry.js";
+import { type Background, inBackground, retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import { isDuplicate, mongoServiceError } from "./errors.js";
@@ -97,7 +97,7 @@ const ABANDONED_MS = 5_000;
  * (`transactionLifetimeLimitSeconds`), and whatever writes to the same documents waits or fails meanwhile. They are those of clients of this name. A
  * process that only stood still runs its transaction again. Needs no right: a user may see and end sessions of its own.
  */
-export function abortAbandoned(admin: Db, appName: string, log: Pick<Log, "warn">): { stop(): void } {
+export function abortAbandoned(admin: Db, appName: string, log: Pick<Log, "warn">): Background {
   const idle = { type: "idleSession", "transaction.timeInactiveMicros": { $gt: ABANDONED_MS * 1_000 } };
   const abandoned = [{ $currentOp: { idleSessions: true } }, { $match: { appName, ...idle } }];
   const look = async () => {
@@ -106,10 +106,10 @@ export function abortAbandoned(admin: Db, appName: string, log: Pick<Log, "warn"
     await admin.command({ killSessions: found.map(({ lsid }) => ({ id: lsid.id })) });
     log.warn({ transactions: found.length }, "transactions that another process had left open were aborted");
   };
-  // A server that is away is reported by what needs it.
-  const lookOnce = () => look().catch(() => {});
-  const stopping = new AbortController();
-  // It rejects when it is stopped.
-  repeat(lookOnce, () => LOOK_MS, { ref: false, signal: stopping.signal }).catch(() => {});
-  return { stop: () => stopping.abort() };
+  const tick = async () => {
+    // A server that is away is reported by what needs it.
+    await look().catch(() => {});
+    return LOOK_MS;
+  };
+  return inBackground(tick, { ref: false });
 }

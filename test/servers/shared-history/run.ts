@@ -1,3 +1,4 @@
+import { readSettings } from "../../../src/config.js";
 import type { RealService } from "../../support/real-service.js";
 import { until } from "../../support/until.js";
 import { peopleOf, SharedHistoryModel } from "./model.js";
@@ -7,8 +8,6 @@ import type { ProcessPair } from "./process-pair.js";
 import type { Operation, Request, SentMessage, Span } from "./worlds.js";
 
 const HOUR = 3_600_000;
-/** What `limits.store_deadline_ms` is where nothing else is said. */
-const DEADLINE_MS = 10_000;
 export const STREAM = "history";
 
 /** A collect request as it was sent. */
@@ -27,6 +26,8 @@ export class SharedHistory {
   readonly oldSlot = Math.floor(Date.now() / HOUR) * HOUR - 5 * HOUR;
   readonly #canary: string;
   readonly #people: number;
+  /** `limits.store_deadline_ms` of the processes. */
+  readonly #deadlineMs: number;
   readonly #sent: Sent[] = [];
   readonly #erased: number[] = [];
   readonly #times = new Map<number, Span[]>();
@@ -40,6 +41,7 @@ export class SharedHistory {
 
   constructor(pair: ProcessPair, canary: string, people: number) {
     this.pair = pair;
+    this.#deadlineMs = readSettings(pair.set.environment).limits.store_deadline_ms;
     this.#canary = canary;
     this.#people = people;
   }
@@ -175,7 +177,7 @@ export class SharedHistory {
       });
       const { data } = (await answer.json()) as { data: { message_count: number } | null };
       const isWhole = answer.status !== 200 || data?.message_count === messages.length;
-      return { status: isWhole ? answer.status : -1, later: answer.headers.get("retry-after") };
+      return isWhole ? statusOf(answer) : -1;
     });
     if (operation.answered)
       for (const span of sending) if (span.to === Number.POSITIVE_INFINITY) span.to = operation.during.to;
@@ -197,7 +199,7 @@ export class SharedHistory {
     const operation = await this.#ask(request, through, operations, undefined, async (service) => {
       const answer = await service.fetch(pathOfPerson(this.#canary, who), { method: "DELETE" });
       id = ((await answer.json()) as { data: { request_id: string } | null }).data?.request_id;
-      return { status: answer.status, later: answer.headers.get("retry-after") };
+      return statusOf(answer);
     });
     this.#erased.push(who);
     if (operation.answered && id !== undefined) this.deletions.set(id, this.deletions.get(id) ?? false);
@@ -211,7 +213,7 @@ export class SharedHistory {
     try {
       const answer = await service.fetch(pathOfPerson(this.#canary, who));
       const body = (await answer.json()) as { data: Record<string, unknown> | null };
-      if (isLater(answer)) return this.#read(who, through, operations);
+      if (statusOf(answer) === 503) return this.#read(who, through, operations);
       if (answer.status !== 200 && answer.status !== 404) throw new Error(`A read was answered with ${answer.status}`);
       const shown = answer.status === 404 ? undefined : readPerson(this.#canary, body.data ?? {}, this.#times);
       const during = { from, to: Date.now() };
@@ -230,7 +232,7 @@ export class SharedHistory {
     try {
       const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
       const { data } = (await answer.json()) as { data: { completed: boolean } | null };
-      if (isLater(answer)) return this.#look(id, through);
+      if (statusOf(answer) === 503) return this.#look(id, through);
       if (answer.status !== 200 || data === null) throw new Error(`The status of a deletion: ${answer.status}`);
       if (before === true && !data.completed) throw new Error("A deletion that was complete is open again");
       if (data.completed) this.deletions.set(id, true);
@@ -249,15 +251,13 @@ export class SharedHistory {
     through: number,
     operations: Operation[],
     repeats: Operation | undefined,
-    send: (service: RealService) => Promise<{ status: number; later: string | null }>,
+    send: (service: RealService) => Promise<number>,
   ): Promise<Operation> {
     const from = Date.now();
     const service = this.pair.service(through);
     let status = 0;
     try {
-      const answer = await send(service);
-      status = answer.status;
-      if (status === 503 && answer.later === null) throw new Error("503 without Retry-After");
+      status = await send(service);
     } catch (error) {
       if (!this.#wasKilled(service, error)) throw error;
     }
@@ -280,7 +280,7 @@ export class SharedHistory {
 
   /** A process that runs may still send what it has refused, until the wait for a transaction and the transaction itself have reached their deadlines. */
   #isOver({ during }: Operation, service: RealService): boolean {
-    const mayBeSent = this.pair.indexOf(service) >= 0 && Date.now() < during.to + 2 * DEADLINE_MS;
+    const mayBeSent = this.pair.indexOf(service) >= 0 && Date.now() < during.to + 2 * this.#deadlineMs;
     return this.pair.isSettled(service) && !mayBeSent;
   }
 
@@ -295,9 +295,8 @@ export class SharedHistory {
   }
 }
 
-/** A server, or the machine, stood still: the caller may ask again. */
-function isLater({ status, headers }: Response): boolean {
-  if (status !== 503) return false;
-  if (headers.get("retry-after") === null) throw new Error("503 without Retry-After");
-  return true;
+/** 503 is for now alone, and says so: a server, or the machine, stood still. */
+function statusOf({ status, headers }: Response): number {
+  if (status === 503 && headers.get("retry-after") === null) throw new Error("503 without Retry-After");
+  return status;
 }
