@@ -29,17 +29,45 @@ export function chunkOf(row: number, series: number): number {
   return Math.floor(row / PLANES) - series * CHUNKS;
 }
 
-/** Slots of a chunk as a row keeps them: from the slot `first` of the chunk on. */
+/** Which series (its id) and plane a row is of, and the first slot of its chunk, counted from 1970. */
+export function placeOfRow(row: number): { readonly series: number; readonly plane: number; readonly slot: number } {
+  const series = Math.floor(row / PLANES / CHUNKS);
+  return { series, plane: row % PLANES, slot: chunkOf(row, series) * CHUNK_SLOTS };
+}
+
+/** A row of `chunk` as it is stored. */
 export interface SlotRow {
+  readonly row: number;
   readonly first: number;
   readonly slots: Uint8Array;
 }
 
-/** A copy of the row's doubles (a blob need not be aligned to 8 bytes). */
-export function slotsOf({ slots }: SlotRow): Float64Array {
-  const copy = new Uint8Array(slots.byteLength);
-  copy.set(slots);
-  return new Float64Array(copy.buffer);
+/** Slots of one row of `chunk`, or such as are to be laid over it: from the slot `first` of the chunk on, NaN where nothing is said. */
+export interface RowSlots {
+  readonly row: number;
+  readonly first: number;
+  readonly slots: Float64Array;
+}
+
+/** A row of `chunk` that cannot be read. */
+export class DamagedRow extends Error {
+  override readonly name = "DamagedRow";
+  /** Its id. */
+  readonly row: number;
+
+  constructor(row: number) {
+    super(
+      `Row ${row} of the table chunk in metrics.db is damaged: stop the service, and put back a backup of the file or remove the row (DELETE FROM chunk WHERE id = ${row}), which loses up to ${CHUNK_SLOTS} slots of one series`,
+    );
+    this.row = row;
+  }
+}
+
+/** The row with a copy of its doubles (a blob need not be aligned to 8 bytes). Throws `DamagedRow`. */
+export function slotsOf({ row, first, slots }: SlotRow): RowSlots {
+  const end = first + slots.byteLength / 8;
+  if (!(first >= 0 && Number.isInteger(end) && end <= CHUNK_SLOTS)) throw new DamagedRow(row);
+  return { row, first, slots: new Float64Array(new Uint8Array(slots).buffer) };
 }
 
 /** Lays values [start, end) over those of a column, from `at` on; NaN leaves a slot as it is. */
@@ -58,32 +86,41 @@ export function layValues(
 
 /**
  * Lays values over a row of `chunk`, from the slot `at` of the chunk on, inside the caller's transaction; NaN leaves a slot as it is. The kept row is
- * read only when it can matter.
+ * read only when it can matter. Throws `DamagedRow` when it cannot be read; nothing is written then.
  */
 export function chunkWriter(db: Database): (row: number, values: Float64Array, at: number) => void {
-  const readChunk = db.prepare("SELECT first, slots FROM chunk WHERE id = ?");
+  const readChunk = db.prepare("SELECT id AS row, first, slots FROM chunk WHERE id = ?");
   const writeChunk = db.prepare(
     "INSERT INTO chunk VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET first = excluded.first, slots = excluded.slots",
   );
 
+  function kept(row: number): RowSlots | undefined {
+    const found = readChunk.get(row) as SlotRow | undefined;
+    return found && slotsOf(found);
+  }
+
   return (row, values, at) => {
-    const laid = layOver(() => readChunk.get(row) as SlotRow | undefined, values, at);
-    if (laid !== undefined) writeChunk.run(row, laid.first, laid.slots);
+    const laid = layOver(() => kept(row), values, at);
+    if (laid !== undefined) writeChunk.run(row, laid.first, new Uint8Array(laid.slots.buffer));
   };
 }
 
 /** What a row holds when `values`, which begin at the slot `at` of the chunk, are laid over it. Undefined when the values say nothing. */
-function layOver(kept: () => SlotRow | undefined, values: Float64Array, at: number): SlotRow | undefined {
+function layOver(
+  kept: () => RowSlots | undefined,
+  values: Float64Array,
+  at: number,
+): Pick<RowSlots, "first" | "slots"> | undefined {
   const { start, end } = saidSlots(values);
   if (start === end) return undefined;
   const isWhole = end - start === CHUNK_SLOTS && !values.some(Number.isNaN);
   const row = isWhole ? undefined : kept();
   const first = Math.min(at + start, row?.first ?? CHUNK_SLOTS);
-  const last = Math.max(at + end, row === undefined ? 0 : row.first + row.slots.byteLength / 8);
+  const last = Math.max(at + end, row === undefined ? 0 : row.first + row.slots.length);
   const slots = new Float64Array(last - first).fill(Number.NaN);
-  if (row !== undefined) slots.set(slotsOf(row), row.first - first);
+  if (row !== undefined) slots.set(row.slots, row.first - first);
   layValues(values, slots, at + start - first, start, end);
-  return { first, slots: new Uint8Array(slots.buffer) };
+  return { first, slots };
 }
 
 /** Where the values begin and end that are not NaN; `start` is `end` when there are none. */

@@ -65,7 +65,8 @@ export async function openSqliteMetrics({ settings, log, failpoint }: OpenParts)
     const db = files.open(metrics, metricsFile);
     const foldFailed = (err: unknown) =>
       log.error({ err }, "The journal of metrics.db could not be folded; it is tried again");
-    const series = sqliteSeriesStore(db, { failpoint, foldFailed });
+    const damaged = ({ message }: Error) => log.error(`${message}. What was written to it stays in the journal`);
+    const series = sqliteSeriesStore(db, { failpoint, foldFailed, damaged });
     return {
       series,
       retentionMs: () => undefined,

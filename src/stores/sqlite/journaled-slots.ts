@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
-import { chunkWriter } from "./chunks.js";
+import { CHUNK_SLOTS, chunkWriter, DamagedRow, layValues, placeOfRow, type RowSlots } from "./chunks.js";
 import { type Database, inTransaction } from "./connection.js";
-import { type PointRecord, pointJournal } from "./point-journal.js";
-import { type UnfoldedRow, UnfoldedSlots } from "./unfolded-slots.js";
+import { type PlacedSlots, PointRecord, pointJournal } from "./point-journal.js";
+import { UnfoldedSlots } from "./unfolded-slots.js";
 
 /** The journal is folded when it takes so many bytes in the file, or a multiple of that in memory. */
 const FOLD_BYTES = 16 * 1024 * 1024;
@@ -17,12 +17,17 @@ const FOLD_AFTER_MS = 60_000;
 /** Rows of `chunk` that are written in one transaction: other requests run in between. */
 const FOLDED_AT_ONCE = 200;
 
+/** Damaged rows without which a fold goes on, at most: their slots stay in the journal. */
+const MOST_DAMAGED = 1_000;
+
 export interface JournalOptions {
   readonly failpoint?: Failpoint | undefined;
   /** How much the journal holds before it is folded, bytes. */
   readonly foldBytes?: number;
   /** Is given what a fold in the background failed with. It is tried again. */
   foldFailed?(error: unknown): void;
+  /** Is told once of each damaged row that slots were to be folded into. */
+  damaged?(error: DamagedRow): void;
 }
 
 /** Records of the journal that belong together: in memory what they say, and how many bytes they take. */
@@ -46,6 +51,9 @@ export class JournaledSlots {
   readonly #failpoint: Failpoint;
   readonly #foldBytes: number;
   readonly #foldFailed: (error: unknown) => void;
+  readonly #damaged: (error: DamagedRow) => void;
+  /** Damaged rows that `damaged` was told of. */
+  readonly #told = new Set<number>();
   readonly #journal;
   readonly #writeChunk;
   /** What new records go to, and what is being folded. */
@@ -59,12 +67,13 @@ export class JournaledSlots {
   /** Reads the whole journal into memory: a second or two where it holds as much as it may. */
   constructor(
     db: Database,
-    { failpoint = noFailpoint, foldBytes = FOLD_BYTES, foldFailed = () => {} }: JournalOptions,
+    { failpoint = noFailpoint, foldBytes = FOLD_BYTES, foldFailed = () => {}, damaged = () => {} }: JournalOptions,
   ) {
     this.#db = db;
     this.#failpoint = failpoint;
     this.#foldBytes = foldBytes;
     this.#foldFailed = foldFailed;
+    this.#damaged = damaged;
     this.#journal = pointJournal(db);
     this.#writeChunk = chunkWriter(db);
     this.#open = emptyGeneration();
@@ -92,7 +101,7 @@ export class JournaledSlots {
   }
 
   /** What there is of a series (its id): of two values of a slot the one of the later row holds. */
-  rows(series: number): readonly UnfoldedRow[] {
+  rows(series: number): readonly RowSlots[] {
     const newer = this.#open.slots.rows(series);
     const older = this.#folding?.slots.rows(series) ?? [];
     return older.length === 0 ? newer : [...older, ...newer];
@@ -153,7 +162,7 @@ export class JournaledSlots {
   }
 
   /**
-   * Each transaction folds a few rows; the records are removed after the last. A process that dies in between folds all of them again, to the same end:
+   * Each transaction folds a few rows; the records are removed after the last. What is said of damaged rows is appended anew before that. A process that dies in between folds all of them again, to the same end:
    * a record overwrites slots, and nothing else writes to these series past the journal as long as `has` says so.
    */
   async #foldGeneration(): Promise<void> {
@@ -162,19 +171,45 @@ export class JournaledSlots {
       this.#open = emptyGeneration();
     }
     const { slots, last } = this.#folding;
+    const damaged: RowSlots[] = [];
     for (const rows of slots.inBatches(FOLDED_AT_ONCE)) {
       inTransaction(this.#db, () => {
-        for (const { row, first, slots: values } of rows) this.#writeChunk(row, values, first);
+        for (const row of rows) if (!this.#foldRow(row, damaged.length < MOST_DAMAGED)) damaged.push(row);
       });
       this.#failpoint("journal-folded-some");
       await this.#pause();
     }
+    this.append(() => PointRecord.of(damaged.map((row) => this.#newest(row))));
     this.#failpoint("journal-folded");
     while (this.#journal.removeSome(last)) {
       this.#failpoint("journal-removed-some");
       await this.#pause();
     }
     this.#folding = undefined;
+  }
+
+  /** False when the row of `chunk` is damaged, which is thrown unless `mayBeDamaged`. */
+  #foldRow({ row, first, slots }: RowSlots, mayBeDamaged: boolean): boolean {
+    try {
+      this.#writeChunk(row, slots, first);
+      return true;
+    } catch (error) {
+      if (!(error instanceof DamagedRow) || !mayBeDamaged) throw error;
+      if (!this.#told.has(row)) this.#damaged(error);
+      this.#told.add(row);
+      return false;
+    }
+  }
+
+  /** All that the journal says of a row that is being folded, newer records included: as one of the newest it is read after them at the next start. */
+  #newest({ row, first, slots }: RowSlots): PlacedSlots {
+    const place = placeOfRow(row);
+    const values = new Float64Array(CHUNK_SLOTS).fill(Number.NaN);
+    layValues(slots, values, first);
+    for (const newer of this.#open.slots.rows(place.series)) {
+      if (newer.row === row) layValues(newer.slots, values, newer.first);
+    }
+    return { ...place, values };
   }
 
   /** Lets other requests run. Rejects when the store was closed meanwhile, which ends the fold. */

@@ -1,8 +1,5 @@
-import type { Plane } from "../../metrics/ports.js";
-import type { SlotColumn } from "../../metrics/series.js";
-import { CHUNK_SLOTS, CHUNKS, PLANES, planeNumber, saidSlots } from "./chunks.js";
+import { CHUNK_SLOTS, CHUNKS, PLANES } from "./chunks.js";
 import type { Database } from "./connection.js";
-import type { SeriesIds } from "./series-ids.js";
 
 /** Slots as they were written, a row for each commit, until they are folded into `chunk`. */
 export const journalSchema =
@@ -59,19 +56,16 @@ export function pointJournal(db: Database): PointJournal {
   };
 }
 
-/** A column, and the plane that it is written to. */
-export interface PlaneColumn {
-  readonly plane: Plane;
-  readonly column: SlotColumn;
+/** Slots of one plane of a series (its id), from `slot` on, counted from 1970. NaN says nothing. */
+export interface PlacedSlots {
+  readonly series: number;
+  readonly plane: number;
+  readonly slot: number;
+  readonly values: Float64Array;
 }
 
-/** Takes values [start, end) of a record: slots of one plane of a series (its id), from `slot` on, counted from 1970. NaN says nothing. */
-export type TakeSlots = (
-  place: { readonly series: number; readonly plane: number; readonly slot: number },
-  values: Float64Array,
-  start: number,
-  end: number,
-) => void;
+/** Takes values [start, end) of a record. */
+export type TakeSlots = (place: Omit<PlacedSlots, "values">, values: Float64Array, start: number, end: number) => void;
 
 /** Numbers that a record has for each column, besides its values. */
 const HEAD = 2;
@@ -91,27 +85,20 @@ export class PointRecord {
     this.#doubles = doubles;
   }
 
-  /**
-   * The record of what columns say, in their order; undefined when they say nothing. Adds series that are new, inside the caller's
-   * transaction.
-   */
-  static of(columns: readonly PlaneColumn[], ids: SeriesIds): PointRecord | undefined {
-    const said = columns.map(({ column }) => saidSlots(column.values));
-    const slots = said.reduce((sum, { start, end }) => sum + end - start, 0);
-    const count = said.reduce((sum, { start, end }) => sum + (start < end ? 1 : 0), 0);
-    if (count === 0) return undefined;
-    const doubles = new Float64Array(1 + count * HEAD + slots);
-    doubles[0] = count;
+  /** The record of these slots, in their order; undefined when there are none. */
+  static of(columns: readonly PlacedSlots[]): PointRecord | undefined {
+    if (columns.length === 0) return undefined;
+    const slots = columns.reduce((sum, { values }) => sum + values.length, 0);
     let head = 1;
-    let at = 1 + count * HEAD;
-    for (const [i, { start, end }] of said.entries()) {
-      if (start === end) continue;
-      const { plane, column } = columns[i] as PlaneColumn;
-      const { series, from, values } = column;
-      doubles[head] = placeOf(ids.findOrAdd(series), from / series.dimension.slotMs + start);
-      doubles[head + 1] = (end - start) * PLANES + planeNumber[plane];
+    let at = 1 + columns.length * HEAD;
+    const doubles = new Float64Array(at + slots);
+    doubles[0] = columns.length;
+    for (const { series, plane, slot, values } of columns) {
+      doubles[head] = placeOf(series, slot);
+      doubles[head + 1] = values.length * PLANES + plane;
+      doubles.set(values, at);
       head += HEAD;
-      for (let k = start; k < end; k += 1) doubles[at++] = values[k] as number;
+      at += values.length;
     }
     return new PointRecord(doubles);
   }

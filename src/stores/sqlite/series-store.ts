@@ -8,9 +8,11 @@ import {
   chunkOf,
   chunkSchema,
   chunkWriter,
+  DamagedRow,
   layValues,
   PLANES,
   planeNumber,
+  type RowSlots,
   rowOf,
   type SlotRow,
   saidSlots,
@@ -18,7 +20,7 @@ import {
 } from "./chunks.js";
 import { type Database, inTransaction } from "./connection.js";
 import { JournaledSlots, type JournalOptions } from "./journaled-slots.js";
-import { journalSchema, type PlaneColumn, PointRecord } from "./point-journal.js";
+import { journalSchema, type PlacedSlots, PointRecord } from "./point-journal.js";
 import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
 
 export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
@@ -45,6 +47,12 @@ export interface SqliteSeriesStore extends SeriesStore {
   close(): Promise<void>;
 }
 
+/** A column, and the plane that it is written to. */
+interface PlaneColumn {
+  readonly plane: Plane;
+  readonly column: SlotColumn;
+}
+
 /** Reads the journal into memory. */
 export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): SqliteSeriesStore {
   const ids = seriesIds(db);
@@ -61,7 +69,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   const append = groupedCalls<PlaneColumn, void>(
     async (columns) => {
       await journaled.room();
-      forgettingIds(() => journaled.append(() => PointRecord.of(columns, ids)));
+      forgettingIds(() => journaled.append(() => PointRecord.of(columns.flatMap(placed))));
     },
     {
       most: COMMIT_SLOTS,
@@ -70,6 +78,14 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
       afterRound: true,
     },
   );
+
+  /** What a column says, under its series' number, which a new series gets here. */
+  function placed({ plane, column: { series, from, values } }: PlaneColumn): PlacedSlots[] {
+    const { start, end } = saidSlots(values);
+    if (start === end) return [];
+    const slot = from / series.dimension.slotMs + start;
+    return [{ series: ids.findOrAdd(series), plane: planeNumber[plane], slot, values: values.subarray(start, end) }];
+  }
 
   /** Forgets the numbers of series that a transaction added, when it fails. */
   function forgettingIds(work: () => void): void {
@@ -91,16 +107,27 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     });
   }
 
-  return {
-    chunkSlots: CHUNK_SLOTS,
-
-    async write(plane, columns) {
-      if (!areForChunks(columns)) return append(columns.map((column) => ({ plane, column })));
+  /** False, with nothing written, when one of the chunks is damaged: the journal takes what is written to it. */
+  function writeChunks(plane: Plane, columns: readonly SlotColumn[]): boolean {
+    try {
       forgettingIds(() =>
         inTransaction(db, () => {
           for (const column of columns) writeColumn(plane, column);
         }),
       );
+      return true;
+    } catch (error) {
+      if (error instanceof DamagedRow) return false;
+      throw error;
+    }
+  }
+
+  return {
+    chunkSlots: CHUNK_SLOTS,
+
+    async write(plane, columns) {
+      if (!areForChunks(columns) || !writeChunks(plane, columns))
+        await append(columns.map((column) => ({ plane, column })));
     },
 
     async read(windows, plane) {
@@ -143,13 +170,6 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   };
 }
 
-/** Slots of one row of `chunk`, or of the journal over it. */
-interface Layer {
-  readonly row: number;
-  readonly first: number;
-  readonly slots: Float64Array;
-}
-
 /** Reads the slots of one window into a column: of one plane, or of both. */
 function windowReader(
   db: Database,
@@ -159,9 +179,8 @@ function windowReader(
   const readChunks = db.prepare("SELECT id AS row, first, slots FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id");
 
   /** Later layers hold over earlier ones. */
-  function layersOf(series: number, from: number, to: number): Layer[] {
-    const kept = readChunks.all(from, to) as (SlotRow & { row: number })[];
-    const layers: Layer[] = kept.map((row) => ({ row: row.row, first: row.first, slots: slotsOf(row) }));
+  function layersOf(series: number, from: number, to: number): RowSlots[] {
+    const layers = (readChunks.all(from, to) as unknown as SlotRow[]).map(slotsOf);
     const newer = journaled.rows(series);
     if (newer.length === 0) return layers;
     layers.push(...newer.filter(({ row }) => row >= from && row <= to));

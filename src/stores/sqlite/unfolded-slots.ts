@@ -1,12 +1,5 @@
-import { CHUNK_SLOTS, layValues, PLANES, rowOf } from "./chunks.js";
+import { CHUNK_SLOTS, layValues, PLANES, type RowSlots, rowOf } from "./chunks.js";
 import type { PointRecord, TakeSlots } from "./point-journal.js";
-
-/** Slots of the journal that belong to one row of `chunk`: `slots` begin at the slot `first` of the chunk, NaN where nothing is said. */
-export interface UnfoldedRow {
-  readonly row: number;
-  readonly first: number;
-  readonly slots: Float64Array;
-}
 
 /** Slots of room that a row begins with; it doubles when it is full. */
 const ROOM = 8;
@@ -52,16 +45,16 @@ export class UnfoldedSlots {
   }
 
   /** Rows of a series, in no order, as they are now. */
-  rows(series: number): UnfoldedRow[] {
-    const rows: UnfoldedRow[] = [];
+  rows(series: number): RowSlots[] {
+    const rows: RowSlots[] = [];
     for (let at = this.#newest.get(series) ?? NONE; at !== NONE; at = this.#before[at] as number)
       rows.push(this.#at(at));
     return rows;
   }
 
   /** All rows, about `most` at once; those of a series together. */
-  *inBatches(most: number): Iterable<readonly UnfoldedRow[]> {
-    let batch: UnfoldedRow[] = [];
+  *inBatches(most: number): Iterable<readonly RowSlots[]> {
+    let batch: RowSlots[] = [];
     for (const series of this.#newest.keys()) {
       batch.push(...this.rows(series));
       if (batch.length < most) continue;
@@ -111,7 +104,7 @@ export class UnfoldedSlots {
     return at;
   }
 
-  #at(at: number): UnfoldedRow {
+  #at(at: number): RowSlots {
     const start = this.#starts[at] as number;
     const begin = start % PIECE;
     const piece = this.#pieces[Math.floor(start / PIECE)] as Float64Array;
