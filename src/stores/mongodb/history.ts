@@ -1,4 +1,4 @@
-import { Binary, type Collection, type Db } from "mongodb";
+import { Binary, type Collection, type Db, MaxKey } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage, Place } from "../../entities/ports.js";
@@ -127,7 +127,12 @@ export function mongoHistory(db: Db, transact: Transact): History {
       const found = messages.find({ entity }, { batchSize: limit + 2 }).sort({ arrival: 1, position: 1, _id: 1 });
       if (after !== undefined) {
         const { arrival, position, id: _id } = after;
-        found.hint(BY_ARRIVAL).min({ entity, arrival, position, _id });
+        const last = new MaxKey();
+        // Without a `max` the server reads on to the end of the index.
+        found
+          .hint(BY_ARRIVAL)
+          .min({ entity, arrival, position, _id })
+          .max({ entity, arrival: last, position: last, _id: last });
       }
       const page = await found.limit(limit + 1).toArray();
       return page
