@@ -1,3 +1,10 @@
+import { randomUUID } from "node:crypto";
+
+/** A new id of 32 lower-case hex characters. */
+export function randomId(): string {
+  return randomUUID().replaceAll("-", "");
+}
+
 /** The id that stands for every segment, where series are read. */
 export const EVERY_SEGMENT = "all_segments";
 

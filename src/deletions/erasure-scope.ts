@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import type { EntityId, StoredEntity } from "../entities/entity.js";
 import { decodeDocument } from "../entities/entity-document.js";
 import type { HashIdentity, Identity, IdentityHash } from "../entities/identity.js";
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
 import { batchSealing, type Sealing } from "../entities/sealed.js";
+import { randomId } from "../names.js";
 import type { Deletion, SealedList } from "./deletion.js";
 
 export interface ScopeParts {
@@ -84,7 +84,7 @@ export interface SealedIdentities {
 export function sealedIdentities(sealing: Sealing, keys: Pick<EntityKeys, "read">): SealedIdentities {
   return {
     async seal(identities) {
-      const sealer = randomBytes(16).toString("hex");
+      const sealer = randomId();
       const { seal, newKeys } = batchSealing(keys);
       const sealerKey = newKeys([sealer]).get(sealer) as Uint8Array;
       const plain = Buffer.from(JSON.stringify(united(identities).map(({ field, value }) => [field, value])));

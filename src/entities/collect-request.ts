@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { pacer } from "../async/yielding.js";
 import type { Clock } from "../clock.js";
 import { invalid, ServiceError, type ValidationIssue } from "../errors.js";
+import { randomId } from "../names.js";
 import type { CollectMessages, NewMessage } from "./collect-messages.js";
 import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
 import type { ParsedMessage } from "./parse-message.js";
@@ -85,7 +86,7 @@ async function collectItems(
       if (run?.meet(item.text)) continue;
       try {
         const message = item.parse(now);
-        const id = run?.messageId() ?? randomUUID().replaceAll("-", "");
+        const id = run?.messageId() ?? randomId();
         const version = { time: message.time ?? arrival, arrival, position: at };
         const mayBeKept = run !== undefined && !run.isFirst;
         messages.set({ id, mayBeKept, version, bytes: item.bytes, message }, { item, position: at });

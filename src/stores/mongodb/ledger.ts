@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
 import { Binary, type ClientSession, type Db, type Filter, type UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
 import type { Ledger } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import type { Suppression } from "../../entities/ports.js";
+import { randomId } from "../../names.js";
 import { acceptDeletions, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { StoreParts } from "./connection.js";
@@ -132,7 +132,7 @@ export function mongoLedger(parts: StoreParts): Ledger {
     async complete(requestId, revision, at, times) {
       const filter = { _id: requestId, revision, open: true };
       // Of two calls at once that complete it, the mark of one stays.
-      const mark = randomUUID();
+      const mark = randomId();
       const ended = { open: false, completedAt: at, problem: null, sealed: NOTHING, runner: mark, runnerUntil: 0 };
       const update = { $set: { ...ended, ...(times === undefined ? {} : { times }) } };
       const kept = (await updated([{ updateOne: { filter, update } }])).get(requestId);

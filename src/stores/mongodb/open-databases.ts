@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import type { Db } from "mongodb";
 import type { Settings } from "../../config.js";
 import type { EntityId } from "../../entities/entity.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
+import { randomId } from "../../names.js";
 import { pepperBytes, pepperFingerprint } from "../pepper.js";
 import { newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
@@ -88,7 +88,7 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
     throw new StartError(`${kept} is missing or another one's: put back the newest one that ${of} was used with`);
   }
   const gone = await numberIn(ledger, FORGOTTEN);
-  const mark = known ?? (await textOnce(ledger, NAME, randomBytes(16).toString("hex")));
+  const mark = known ?? (await textOnce(ledger, NAME, randomId()));
   // New data: nothing in it was to be erased.
   if (known === undefined) await mongoErasureWatermark(data).noteForgotten(gone);
   if ((await textOnce(data, NAME, mark)) !== mark) {

@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { StartError } from "../../errors.js";
 import { dimensionNamed } from "../../metrics/dimensions.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
+import { randomId } from "../../names.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
 import { CHUNK_SLOTS, chunkOf, rowOf } from "./chunks.js";
 import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";
@@ -87,7 +87,7 @@ export function lockSource(dir: string): LockedFolder {
 /** A random text that names `metrics.db`, made when it is first asked for. */
 function seriesMark(db: Database): string {
   db.exec("CREATE TABLE IF NOT EXISTS series_mark (one INTEGER PRIMARY KEY CHECK (one = 1), mark TEXT NOT NULL)");
-  db.prepare("INSERT OR IGNORE INTO series_mark VALUES (1, ?)").run(randomBytes(16).toString("hex"));
+  db.prepare("INSERT OR IGNORE INTO series_mark VALUES (1, ?)").run(randomId());
   return (db.prepare("SELECT mark FROM series_mark").get() as { mark: string }).mark;
 }
 

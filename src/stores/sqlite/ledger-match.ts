@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import type { ErasureWatermark } from "../../deletions/ports.js";
 import { StartError } from "../../errors.js";
+import { randomId } from "../../names.js";
 import type { Database } from "./connection.js";
 
 /** In `ledger.db` and in `entities.db`: a random mark of the ledger that the data was made with. */
@@ -41,7 +41,7 @@ function markOf(db: Database): string | undefined {
 }
 
 function makeMark(db: Database): string {
-  const mark = randomBytes(16).toString("hex");
+  const mark = randomId();
   keepMark(db, mark);
   return mark;
 }
