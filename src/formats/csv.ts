@@ -1,4 +1,4 @@
-import { CsvError, parse } from "csv-parse/sync";
+import { parse } from "csv-parse/sync";
 import type { Line } from "./line-splitter.js";
 
 /** One record of CSV (RFC 4180), with the number of the line on which it begins. */
@@ -13,33 +13,31 @@ export interface CsvRecord {
 /** A record longer than this, in characters, ends with its line: a quote was never closed. */
 const LONGEST_RECORD = 1024 * 1024;
 
-/** Cells that begin with a quote. In other cells a quote is a character like any other. */
+/** Where a quoted cell begins. In other cells a quote is a character like any other. */
 const QUOTED = /(?:^|,)"/;
+const NEXT_QUOTED = /(?:^|,)"/g;
+
+/** The lines of a record whose quoted cell has not ended. */
+interface OpenRecord {
+  /** Of its first line. */
+  readonly number: number;
+  readonly texts: string[];
+  /** Of the texts together. */
+  length: number;
+  isBroken: boolean;
+}
 
 /** Puts records together that a quoted cell spreads over several lines, and cuts them into cells. */
 export class CsvReader {
-  /** The lines of a record that has not ended: the number of the first, their texts, and the length of these together. */
-  #open: { readonly number: number; readonly texts: string[]; length: number } | undefined;
+  #open: OpenRecord | undefined;
 
   /** The records that end in these lines. A blank line is none; in a quoted cell it counts. */
   push(lines: readonly Line[]): CsvRecord[] {
     const records: (Line | CsvRecord)[] = [];
-    for (const line of lines) {
-      if (line.issue !== undefined) {
-        records.push(...this.end(), { number: line.number, cells: undefined, issue: line.issue });
-      } else if (this.#open === undefined) {
-        if (line.text.trim() === "") continue;
-        if (!(QUOTED.test(line.text) && hasOddQuotes(line.text))) records.push(line);
-        else this.#open = { number: line.number, texts: [line.text], length: line.text.length };
-      } else {
-        this.#open.texts.push(line.text);
-        this.#open.length += line.text.length + 1;
-        if (hasOddQuotes(line.text)) {
-          records.push({ number: this.#open.number, text: this.#open.texts.join("\n") });
-          this.#open = undefined;
-        }
-      }
-      if (this.#open !== undefined && this.#open.length >= LONGEST_RECORD) records.push(...this.end());
+    for (const { number, text, issue } of lines) {
+      if (issue !== undefined) records.push(...this.end(), { number, cells: undefined, issue });
+      else if (this.#open !== undefined || QUOTED.test(text)) records.push(...this.#add(number, text));
+      else if (text.trim() !== "") records.push({ number, text });
     }
     return withCells(records);
   }
@@ -51,11 +49,25 @@ export class CsvReader {
     this.#open = undefined;
     return [{ number, cells: undefined }];
   }
+
+  /** Adds a line in which a quoted cell begins or goes on; returns the record that ends in it, if one does. */
+  #add(number: number, text: string): (Line | CsvRecord)[] {
+    const { isOpen, isBroken } = quotesOf(text, this.#open !== undefined);
+    const record = this.#open ?? { number, texts: [], length: 0, isBroken };
+    record.texts.push(text);
+    record.length += text.length + 1;
+    record.isBroken ||= isBroken;
+    this.#open = record;
+    if (isOpen && record.length < LONGEST_RECORD) return [];
+    if (isOpen || record.isBroken) return this.end();
+    this.#open = undefined;
+    return [{ number: record.number, text: record.texts.join("\n") }];
+  }
 }
 
 /** The cells of one record; undefined when a quote does not end, or does not end its cell. */
 export function csvCells(text: string): readonly string[] | undefined {
-  return QUOTED.test(text) ? parsed([text])[0] : text.split(",");
+  return new CsvReader().push([{ number: 1, text }])[0]?.cells;
 }
 
 /** One record with its line end (RFC 4180): a cell that holds a comma, a quote or a line end is quoted. */
@@ -73,20 +85,25 @@ function withCells(records: readonly (Line | CsvRecord)[]): CsvRecord[] {
   });
 }
 
-/** The cells of records, read together, as each by itself takes ten times as long; undefined for one that is broken. */
-function parsed(texts: readonly string[]): (readonly string[] | undefined)[] {
+/** The cells of records whose quotes are in order: read together, as each by itself takes ten times as long. */
+function parsed(texts: readonly string[]): string[][] {
   if (texts.length === 0) return [];
-  try {
-    return parse(texts.join("\n"), { relax_column_count: true, record_delimiter: "\n" });
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    const middle = texts.length >> 1;
-    return middle === 0 ? [undefined] : [...parsed(texts.slice(0, middle)), ...parsed(texts.slice(middle))];
-  }
+  return parse(texts.join("\n"), { relax_quotes: true, relax_column_count: true, record_delimiter: "\n" });
 }
 
-function hasOddQuotes(text: string): boolean {
-  let quotes = 0;
-  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) quotes += 1;
-  return quotes % 2 === 1;
+/** Whether a quoted cell is open at the end of a line, and whether one does not end with its quote. `wasOpen`: one is open at its start. */
+function quotesOf(line: string, wasOpen: boolean): { readonly isOpen: boolean; readonly isBroken: boolean } {
+  let isBroken = false;
+  for (let at = 0, isOpen = wasOpen; ; isOpen = false) {
+    if (!isOpen) {
+      NEXT_QUOTED.lastIndex = at;
+      if (!NEXT_QUOTED.test(line)) return { isOpen: false, isBroken };
+      at = NEXT_QUOTED.lastIndex;
+    }
+    at = line.indexOf('"', at);
+    while (at >= 0 && line[at + 1] === '"') at = line.indexOf('"', at + 2);
+    if (at < 0) return { isOpen: true, isBroken };
+    at += 1;
+    isBroken ||= at < line.length && line[at] !== ",";
+  }
 }

@@ -10,6 +10,8 @@ describe("records of CSV", () => {
     ['a,"say ""hi""",""', ["a", 'say "hi"', ""]],
     ['a,5" pipe', ["a", '5" pipe']],
     ['a,5" by 6", "b"', ["a", '5" by 6"', ' "b"']],
+    ['5" pipe,"say ""hi"""', ['5" pipe', 'say "hi"']],
+    ['"a, b",5", "c"', ["a, b", '5"', ' "c"']],
     ['a,"b', undefined],
     ['"a"b,c', undefined],
     ['"a" ,c', undefined],
@@ -39,6 +41,15 @@ describe("records of CSV", () => {
       { number: 2, cells: undefined },
       { number: 4, cells: ['c"', "1"] },
       { number: 5, cells: ["d"] },
+    ]);
+  });
+
+  it("end with their line when a quote in a cell without quotes around it has no partner", () => {
+    expect(read(['5" pipe,"a"\n', 'b,c\n"d\n', '",6" pipe\ne,f\n'])).to.deep.equal([
+      { number: 1, cells: ['5" pipe', "a"] },
+      { number: 2, cells: ["b", "c"] },
+      { number: 3, cells: ["d\n", '6" pipe'] },
+      { number: 5, cells: ["e", "f"] },
     ]);
   });
 
