@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { invalid, ServiceError } from "../../errors.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
-import { layOut, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
+import { layOut, PointFold, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
 import {
   instantIssue,
   isInWindow,
@@ -181,12 +181,17 @@ function readBlock({ body, list, known }: ParsedBody, reader: PointReader): Poin
   const series = known ?? readSeries(body.series, reader);
   const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
   const times = ts.map((instant, i) => readInstant(instant, { window, slotMs }, `ts[${i}]`, issues));
+  const counts: number[] = [];
   if (values.length === series.length) {
-    for (const [i, row] of values.entries()) reader.count(countValues(row, ts.length, i, issues));
+    for (const [i, row] of values.entries()) {
+      const given = countValues(row, ts.length, i, issues);
+      counts.push(given);
+      reader.count(given);
+    }
   } else issues.add("bad_length", "values", "One list of values for each series is expected");
   const { count } = reader.finish();
   if (list !== undefined && known === undefined) reader.series.nameList(list, series as Series[]);
-  return { count, columns: columnsOf(series, times, values as (number | null)[][]) };
+  return { count, columns: columnsOf(series, times, values as (number | null)[][], counts) };
 }
 
 function readSeries(list: readonly unknown[], { series: known, issues }: PointReader): (Series | undefined)[] {
@@ -219,21 +224,45 @@ function countValues(row: unknown, length: number, index: number, issues: Issues
   return count;
 }
 
+/** Slots that a row may take in the layout of all rows for each of its values; one that would take more is laid out by itself. */
+const SLOTS_OF_VALUE = 32;
+
+/** `counts` are the values of each row. */
 function columnsOf(
   series: readonly (Series | undefined)[],
   times: readonly number[],
   rows: readonly (number | null)[][],
+  counts: readonly number[],
 ): SlotColumn[] {
-  const layouts = new Map<number, SlotLayout>();
+  const layouts = new Map<number, SizedLayout>();
   const columns: SlotColumn[] = [];
   for (const [i, one] of series.entries()) {
     if (one === undefined) continue;
     const { slotMs } = one.dimension;
-    const layout = layouts.get(slotMs) ?? slotLayout(times, slotMs);
-    layouts.set(slotMs, layout);
-    columns.push(...layOut(layout, one, rows[i] as (number | null)[]));
+    const sized = layouts.get(slotMs) ?? sizedLayout(times, slotMs);
+    layouts.set(slotMs, sized);
+    const row = rows[i] as (number | null)[];
+    const isSparse = sized.slots > SLOTS_OF_VALUE * (counts[i] as number);
+    columns.push(...(isSparse ? sparseColumns(one, times, row) : layOut(sized.layout, one, row)));
   }
   return columns;
+}
+
+interface SizedLayout {
+  readonly layout: SlotLayout;
+  /** What a row takes in it. */
+  readonly slots: number;
+}
+
+function sizedLayout(times: readonly number[], slotMs: number): SizedLayout {
+  const layout = slotLayout(times, slotMs);
+  return { layout, slots: layout.columns.reduce((sum, { length }) => sum + length, 0) };
+}
+
+function sparseColumns(series: Series, times: readonly number[], row: readonly (number | null)[]): SlotColumn[] {
+  const fold = new PointFold();
+  for (const [i, value] of row.entries()) if (value !== null) fold.add(series, times[i] as number, value);
+  return fold.columns();
 }
 
 /** What an instant has to be: in the window, of a series whose slots are `slotMs` long. */
