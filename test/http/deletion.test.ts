@@ -1,4 +1,12 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect } from "chai";
+import { noFailpoint } from "../../src/failpoint.js";
+import { type DeletionRouteParts, deletionRoutes } from "../../src/http/deletions/index.js";
+import type { Asked } from "../../src/http/route.js";
+import { shippedTables } from "../support/entity-stage.js";
+import { openSocket } from "../support/raw-request.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -276,5 +284,33 @@ describe("deletions that are completed", () => {
     } finally {
       await service.stop();
     }
+  });
+});
+
+describe("a DELETE whose caller has gone before it is accepted", () => {
+  it("is run at once all the same: its hint is given", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const caller = await openSocket((server.address() as AddressInfo).port);
+    caller.write("DELETE /api/entity/user/email/a@example.org HTTP/1.1\r\nHost: a\r\n\r\n");
+    const [, res] = (await once(server, "request")) as [unknown, ServerResponse];
+    const hinted: string[] = [];
+    const routes = deletionRoutes({
+      tables: shippedTables,
+      identityBytes: 1024,
+      failpoint: noFailpoint,
+      async requestDeletion() {
+        const gone = once(res, "close");
+        caller.destroy();
+        await gone;
+        return "a request";
+      },
+      hint: (id: string) => void hinted.push(id),
+    } as unknown as DeletionRouteParts);
+    const params = { table: "user", fieldname: "email", fieldval: "a@example.org" };
+    const request = { ctx: { res }, params, query: {}, body: undefined } as unknown as Asked;
+    await routes.find(({ method }) => method === "DELETE")?.handler(request);
+    server.close();
+    expect(hinted).to.deep.equal(["a request"]);
   });
 });
