@@ -62,6 +62,10 @@ describe("what a collected body says", () => {
       ['"9007199254740993"', true],
       ['"\\"9007199254740993"', true],
       ['[{"y":9007199254740993}]', false],
+      ['["\\\\",9007199254740993]', false],
+      ['["\\\\\\"9007199254740993",1]', true],
+      ["0.12345678901234567", true],
+      ["-1.5e00000000000000002", true],
     ] as const) {
       const named = written.length > 40 ? "a number of 401 digits" : written;
       it(`${kept ? "keeps" : "rejects, and does not round,"} ${named} (${type})`, async () => {
@@ -77,6 +81,14 @@ describe("what a collected body says", () => {
       });
     }
   }
+
+  it("is read to its end when it holds a long integer beside a text of 15 MB", async () => {
+    const long = `{"_uid":"${own("a")}","text":"${"x".repeat(15_500_000)}","x":9007199254740993}`;
+    const { data } = await post(`[${long},{"_uid":"${own("b")}"}]`, { type: "application/json" });
+    expect(data).to.include({ message_count: 1, rejected_count: 1 });
+    expect(data?.errors[0]).to.include({ code: "invalid_number", path: "[0]" });
+    expect(await read(own("b"))).to.not.equal(undefined);
+  });
 
   it("inflates to at most a hundred times what was sent, in lines", async () => {
     const line = `{"_uid":"${own("a")}"}\n`;

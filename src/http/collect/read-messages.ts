@@ -88,26 +88,46 @@ function parseJson(text: string, message: string): unknown {
  */
 function parseExactly(json: string): unknown {
   const value: unknown = JSON.parse(json);
-  if (!LONG_INTEGER.test(json)) return value;
-  const marked = json.replace(STRING_OR_NUMBER, (token) => (isRounded(token) ? NO_NUMBER : token));
+  const isInString = stringsOf(json);
+  const marked = json.replace(LONG_NUMBER, (number, place: number) =>
+    isInString(place) || !isRounded(number) ? number : NO_NUMBER,
+  );
   return marked === json ? value : JSON.parse(marked);
 }
 
 /** A number that JSON allows and no double holds: what reads it as a value refuses it. */
 const NO_NUMBER = "1e999";
 
-/** Integers of fewer digits are held exactly by a double. */
-const LONG_INTEGER = /\d{16}/;
+/** A number that begins with 16 digits or more: integers of fewer are held exactly by a double. */
+const LONG_NUMBER = /(?<![\d.eE]|[eE][+-])-?\d{16,}(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** In valid JSON. Strings are matched so that digits in them are left alone. */
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Says of places in valid JSON, in ascending order, whether they are in a string. */
+function stringsOf(json: string): (place: number) => boolean {
+  let isOpen = false;
+  let quote = json.indexOf('"');
+  return (place) => {
+    while (quote >= 0 && quote < place) {
+      if (!isOpen || !isEscaped(json, quote)) isOpen = !isOpen;
+      quote = json.indexOf('"', quote + 1);
+    }
+    return isOpen;
+  };
+}
+
+/** Whether an odd number of backslashes stands before this place. */
+function isEscaped(json: string, place: number): boolean {
+  let before = place;
+  while (json[before - 1] === "\\") before -= 1;
+  return (place - before) % 2 === 1;
+}
 
 /** Digits of the largest integers that a double can hold. */
 const MOST_DIGITS = 309;
 
-function isRounded(token: string): boolean {
-  if (token.length < 16 || !/^-?\d+$/.test(token)) return false;
-  const value = Number(token);
+/** Whether the number is an integer that no double is. */
+function isRounded(number: string): boolean {
+  if (!/^-?\d+$/.test(number)) return false;
+  const value = Number(number);
   if (Number.isSafeInteger(value)) return false;
-  return token.length > MOST_DIGITS + 1 || BigInt(token) !== BigInt(value);
+  return number.length > MOST_DIGITS + 1 || BigInt(number) !== BigInt(value);
 }
