@@ -113,7 +113,7 @@ async function* elementsOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGe
 
 /**
  * Cuts a JSON array into its elements, as its text comes in, in memory of one element. Each comes as one line of JSON, with
- * the number of the line on which it begins. Elements are separated, not checked.
+ * the number of the line on which it begins; one of more than `LINE_BYTES` characters is an issue. Elements are separated, not checked.
  */
 export class ArraySplitter {
   #line = 1;
@@ -122,8 +122,8 @@ export class ArraySplitter {
   #ended = false;
   #inString = false;
   #escaped = false;
-  /** The beginning of an element, and its line, while one is under way. */
-  #element: { text: string; readonly line: number } | undefined;
+  /** The element that is under way: its text so far (of one that is too long nothing), the length of it all, its line. */
+  #element: { text: string; length: number; readonly line: number } | undefined;
 
   /** The elements that end in this text. Throws when there is something beside the array. */
   push(text: string): Line[] {
@@ -143,7 +143,7 @@ export class ArraySplitter {
         }
       } else {
         if (this.#element === undefined) {
-          this.#element = { text: "", line: this.#line };
+          this.#element = { text: "", length: 0, line: this.#line };
           start = i;
         }
         if (char === '"') this.#inString = true;
@@ -151,7 +151,7 @@ export class ArraySplitter {
         else if (char === "]" || char === "}") this.#depth -= 1;
       }
     }
-    if (this.#element !== undefined) this.#element.text += text.slice(start);
+    this.#keep(text.slice(start));
     return elements;
   }
 
@@ -171,10 +171,19 @@ export class ArraySplitter {
     else if (char === '"') this.#inString = false;
   }
 
+  #keep(text: string): void {
+    const element = this.#element;
+    if (element === undefined) return;
+    element.length += text.length;
+    element.text = element.length > LINE_BYTES ? "" : element.text + text;
+  }
+
   #take(rest: string, elements: Line[]): void {
+    this.#keep(rest);
     if (this.#element === undefined) return;
-    const text = `${this.#element.text}${rest}`.replace(/[\r\n]+/g, " ").trim();
-    elements.push({ number: this.#element.line, text });
+    const { text, length, line: number } = this.#element;
+    if (length > LINE_BYTES) elements.push({ number, text: "", issue: "too_long" });
+    else elements.push({ number, text: text.replace(/[\r\n]+/g, " ").trim() });
     this.#element = undefined;
   }
 }

@@ -220,4 +220,16 @@ describe("the elements of an array", () => {
       expect(splitter.ended).to.equal(true);
     }
   });
+
+  it("are issues, and not kept, where they are longer than a line may be", () => {
+    const splitter = new ArraySplitter();
+    const found = splitter.push('[1,\n{"a":"');
+    for (let pieces = 0; pieces < 9; pieces += 1) found.push(...splitter.push("x".repeat(131_072)));
+    found.push(...splitter.push('"},\n2]'));
+    expect(found).to.deep.equal([
+      { number: 1, text: "1" },
+      { number: 2, text: "", issue: "too_long" },
+      { number: 3, text: "2" },
+    ]);
+  });
 });
