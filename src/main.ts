@@ -25,10 +25,14 @@ async function serve(settings: Settings): Promise<void> {
     log.warn({ name, nearest }, "a name in the environment is not known, and nearly one that is");
   }
   const asked = stopAsked();
+  let isServing = false;
+  // Before the port is open there is no request to finish, and another start repeats what this one has begun.
+  void asked.then(() => isServing || process.exit(0));
   const service = await compose(settings, systemClock, log, failpointFrom(process.env));
   const terminal = process.stdout.isTTY === true;
   const inFile = terminal ? undefined : await firstKey(service, settings, (key) => keepInFile(settings.data_dir, key));
   const address = await service.listen();
+  isServing = true;
   const first = terminal ? await firstKey(service, settings, (key) => ({ shown: key })) : inFile;
   process.stdout.write(
     `entity-metrics listens on ${address}\n${first === undefined ? "" : firstLines(address, first)}`,

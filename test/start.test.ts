@@ -7,6 +7,7 @@ import { expect } from "chai";
 import { firstLines } from "../src/start-output.js";
 import { openDatabase } from "../src/stores/sqlite/connection.js";
 import { type ChildService, startChild } from "./support/child-service.js";
+import { until } from "./support/until.js";
 
 const adminKey = "em_bench_0123456789abcdef0123456789abcdef";
 
@@ -104,6 +105,18 @@ describe("starting the service", () => {
       }
     });
   }
+
+  it("ends with exit code 0 when it is asked to while it waits for a server", async function () {
+    this.timeout(100_000);
+    const service = start({
+      LIMITS_STORE_DEADLINE_MS: "1000",
+      ENTITIES_URL: "mongodb://127.0.0.1:9/entities",
+      PEPPER: "a pepper of more than 32 bytes, for a test",
+      LOG_LEVEL: "warn",
+    });
+    await until("it waits", () => service.err().includes("MongoDB is away"), 90_000);
+    expect(await stop(service)).to.equal(0);
+  });
 
   it("starts again on the folder of one that was killed", async () => {
     const first = start();
