@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../src/deletions/ports.js";
@@ -289,6 +290,27 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect([...(await at.suppression.cutOffs(["other-a", "other-b"])).keys()]).to.deep.equal(["other-a"]);
       await ledger.accept(someDeletion("c"), noScope);
       expect((await ledger.since(0, 10)).at(-1)?.sequence).to.be.greaterThan(last);
+    });
+
+    it("forgets any number of requests, and lets other requests run meanwhile", async function () {
+      this.timeout(60_000);
+      const names = Array.from({ length: 1_100 }, (_, n) => `n${n}`);
+      const accepted = await Promise.all(names.map((name) => ledger.accept(someDeletion(name), noScope)));
+      await Promise.all(names.map((name) => ledger.complete(`${name}-1700000000`, 1, 2000)));
+      await ledger.accept(someDeletion("open"), noScope);
+      let isDone = false;
+      let turns = 0;
+      const expired = ledger.expire(2001, async () => {}).then(() => (isDone = true));
+      for (; !isDone; turns += 1) await setImmediate();
+      await expired;
+      expect(turns).to.be.at.least(2);
+      expect(await ledger.list({ state: "completed", limit: 9 })).to.deep.equal([]);
+      expect(await at.suppression.erased(names.map((name) => `entity-${name}`))).to.deep.equal(new Set());
+      expect(await at.suppression.cutOffs(names.flatMap((name) => [`hash-${name}`, `other-${name}`]))).to.deep.equal(
+        new Map(),
+      );
+      expect(await at.suppression.erased(["entity-open"])).to.deep.equal(new Set(["entity-open"]));
+      expect(await ledger.settledSequence()).to.equal(Math.max(...accepted.map(Number)));
     });
 
     it("lists requests of a state, the newest first, in pages", async () => {

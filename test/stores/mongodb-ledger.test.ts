@@ -50,6 +50,18 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await engine.empty();
   });
 
+  it("forgets more requests than a transaction could hold", async () => {
+    const data = engine.client.db(engine.name);
+    const ledger = engine.client.db(`${engine.name}_ledger`);
+    const wrapping = keyWrapping(Buffer.alloc(32));
+    await one.accept(someDeletion("a"), noScope);
+    await one.complete("a-1700000000", 1, 2000);
+    const transact: Transact = () => Promise.reject(new Error("the transaction took too long"));
+    await mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 50 }).expire(2001, async () => {});
+    expect(await one.find("a-1700000000")).to.equal(undefined);
+    await engine.empty();
+  });
+
   it("keeps one key of receipts for processes that start at once", async () => {
     const marks = engine.client.db(`${engine.name}_ledger`).collection<{ _id: string }>("marks");
     await marks.deleteOne({ _id: "receipt key" });

@@ -23,6 +23,9 @@ import { Conflict, unlessConflict } from "./transaction.js";
 
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, marks];
 
+/** Requests that one write of `expire` removes. */
+const AT_ONCE = 1_000;
+
 /** Deletion requests in the database of the ledger. Most changes are one write to one document, which says what it expects to find. */
 export function mongoLedger(parts: StoreParts): Ledger {
   const { data, ledger: db, transact } = parts;
@@ -164,16 +167,19 @@ export function mongoLedger(parts: StoreParts): Ledger {
       return (await later.toArray()).map((found) => ({ sequence: found.sequence, deletion: deletionOf(found) }));
     },
 
-    /** The newest number is noted with the removal, so that it is never given again. */
+    /** The newest number is noted before the removal, so that it is never given again. */
     async expire(before, note) {
       const old = { open: false, completedAt: { $lt: before } };
       const newest = await requests.findOne(old, { sort: { sequence: -1 } });
       if (newest === null) return;
       await note(newest.sequence);
-      await transact(async (session) => {
-        await raiseTo(db, FORGOTTEN, newest.sequence, { session });
-        await requests.deleteMany({ ...old, sequence: { $lte: newest.sequence } }, { session });
-      });
+      await raiseTo(db, FORGOTTEN, newest.sequence);
+      for (;;) {
+        const some = { projection: { _id: 1 }, limit: AT_ONCE } as const;
+        const gone = await requests.find({ ...old, sequence: { $lte: newest.sequence } }, some).toArray();
+        if (gone.length === 0) return;
+        await requests.deleteMany(byIds(gone.map(({ _id }) => _id)));
+      }
     },
   };
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
@@ -19,6 +20,9 @@ export const ledgerSchema = `
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS receipt_key (one INTEGER PRIMARY KEY CHECK (one = 1), wrapped TEXT NOT NULL);`;
+
+/** Requests that one step of `expire` removes: other requests run in between. */
+const AT_ONCE = 100;
 
 /** From layout 5 to 6: when stages were done, and why one failed. */
 export const addTimes = `
@@ -87,6 +91,18 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     if (sequences.size > 0) noteInData(Math.max(...sequences.values()), 0);
     return sequences;
   });
+
+  /** Removes completed requests with what they suppress; how many. */
+  function forgetSome(before: number, newest: number): number {
+    const rows = sql.expired.all(before, newest) as { sequence: number }[];
+    const gone = JSON.stringify(rows.map(({ sequence }) => sequence));
+    inTransaction(db, () => {
+      sql.expireEntities.run(gone);
+      sql.expireIdentities.run(gone);
+      sql.expire.run(gone);
+    });
+    return rows.length;
+  }
 
   return {
     async accept(deletion, scope) {
@@ -190,12 +206,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       const { newest } = sql.newestCompleted.get(before) as { newest: number | null };
       if (newest === null) return;
       await note(newest);
-      inTransaction(db, () => {
-        sql.forget.run(newest);
-        sql.expireEntities.run(before, newest);
-        sql.expireIdentities.run(before, newest);
-        sql.expire.run(before, newest);
-      });
+      sql.forget.run(newest);
+      while (forgetSome(before, newest) === AT_ONCE) await setImmediate();
     },
   };
 }
@@ -222,7 +234,7 @@ function newestFirst(state: string): string {
 }
 
 function statements(db: Database) {
-  const completedBefore = "(SELECT sequence FROM deletion WHERE completed_at < ? AND sequence <= ?)";
+  const gone = "sequence IN (SELECT value FROM json_each(?))";
   return {
     insert:
       db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, sealer, sealed,
@@ -267,10 +279,15 @@ function statements(db: Database) {
     settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
       (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
     since: db.prepare("SELECT * FROM deletion WHERE sequence > ? ORDER BY sequence LIMIT ?"),
-    expireEntities: db.prepare(`DELETE FROM erased_entity WHERE sequence IN ${completedBefore}`),
-    expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE sequence IN ${completedBefore}`),
-    expire: db.prepare("DELETE FROM deletion WHERE completed_at < ? AND sequence <= ?"),
-    newestCompleted: db.prepare("SELECT max(sequence) AS newest FROM deletion WHERE completed_at < ?"),
+    expired: db.prepare(`SELECT sequence FROM deletion WHERE completed_at < ? AND sequence <= ? LIMIT ${AT_ONCE}`),
+    // By their keys, which the requests have: there is no index of sequences.
+    expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN
+      (SELECT value, sequence FROM deletion, json_each(entities) WHERE ${gone})`),
+    expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE (hash, sequence) IN
+      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE ${gone})`),
+    expire: db.prepare(`DELETE FROM deletion WHERE ${gone}`),
+    // The plus sign: for the greatest number itself SQLite looks through the table from its end, and not into the index of the time.
+    newestCompleted: db.prepare("SELECT max(+sequence) AS newest FROM deletion WHERE completed_at < ?"),
     forget: db.prepare(`INSERT INTO forgotten_deletion (one, sequence) VALUES (1, ?)
       ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`),
   };
