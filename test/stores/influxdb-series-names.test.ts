@@ -17,11 +17,11 @@ describe("the list of series that InfluxDB holds", () => {
     onServer = [];
     loads = 0;
     failure = undefined;
-    const load = async (_: unknown, __: string, take: (ids: readonly string[]) => void) => {
+    const load = async (_: unknown, __: string, take: (id: string) => void) => {
       loads += 1;
       time += SECOND;
       if (failure !== undefined) throw failure;
-      take([...onServer].sort());
+      for (const id of [...onServer].sort()) take(id);
     };
     names = new SeriesNames(load, () => time);
   });

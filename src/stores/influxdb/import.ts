@@ -5,6 +5,7 @@ import type { SeriesTarget } from "../copy.js";
 import type { OpenParts } from "../stores.js";
 import { type InfluxClient, influxAddress, influxClient } from "./connection.js";
 import { openInflux } from "./index.js";
+import { CsvRows, readWhole } from "./response-csv.js";
 
 /** Time limit of a write or a read of many points, ms: no request waits for it. */
 const DEADLINE_MS = 120_000;
@@ -70,20 +71,20 @@ export async function beginCopy(
   source: string,
   now: number,
 ): Promise<{ readonly anew: boolean }> {
-  const mark = (await rowsOf(client, marksScript(bucket))).at(-1);
-  if (mark?._value === "finished") {
+  const [begunFrom, state] = (await rowsOf(client, marksScript(bucket), ["source", "_value"])).at(-1) ?? [];
+  if (state === "finished") {
     throw new StartError(`The bucket ${bucket} was filled by npm run migrate before, and is in use: name another one`);
   }
-  if (mark !== undefined && mark.source !== source) {
+  if (begunFrom !== undefined && begunFrom !== source) {
     throw new StartError(`The bucket ${bucket} is being filled from another folder: name another one`);
   }
-  if (mark === undefined) {
-    if ((await rowsOf(client, measurementsScript(bucket))).length > 0) {
+  if (begunFrom === undefined) {
+    if ((await rowsOf(client, measurementsScript(bucket), ["_value"])).length > 0) {
       throw new StartError(`The bucket ${bucket} holds points already: name an empty one`);
     }
     await note(client, source, "copying", now);
   }
-  return { anew: mark === undefined };
+  return { anew: begunFrom === undefined };
 }
 
 /** Idempotent. */
@@ -95,11 +96,17 @@ function note(client: InfluxClient, source: string, state: string, now: number):
   return client.write(`${MEASUREMENT},source=${source} state="${state}" ${now}`, AbortSignal.timeout(REQUEST_MS));
 }
 
-/** The rows of a response whose values hold no comma, by column. */
-async function rowsOf(client: InfluxClient, script: string): Promise<Record<string, string>[]> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of client.query(script, AbortSignal.timeout(REQUEST_MS))) chunks.push(chunk);
-  const lines = Buffer.concat(chunks).toString().trim().split(/\r?\n/);
-  const names = (lines.shift() ?? "").split(",");
-  return lines.map((line) => Object.fromEntries(line.split(",").map((value, i) => [names[i] ?? "", value])));
+/** These columns of the rows of a whole response. */
+async function rowsOf(
+  client: InfluxClient,
+  script: string,
+  columns: readonly string[],
+): Promise<(string | undefined)[][]> {
+  const found: (string | undefined)[][] = [];
+  const rows = new CsvRows<number[]>({
+    columnsOf: (positionOf) => columns.map(positionOf),
+    row: (cells, positions) => found.push(positions.map((position) => cells[position])),
+  });
+  await readWhole(client.query(script, AbortSignal.timeout(REQUEST_MS)), rows);
+  return found;
 }

@@ -182,6 +182,15 @@ export interface RowReader<Columns> {
   quickRow?(text: string, from: number, to: number): boolean;
 }
 
+/** Has the pieces of a response taken. Rejects when it was cut, or the server failed in its middle. */
+export async function readWhole(
+  pieces: AsyncIterable<Uint8Array>,
+  csv: Pick<CsvRows<unknown>, "take" | "end">,
+): Promise<void> {
+  for await (const piece of pieces) csv.take(piece);
+  csv.end();
+}
+
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
 

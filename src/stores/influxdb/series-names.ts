@@ -3,8 +3,8 @@ import type { SeriesStore } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { compareBytes } from "../../names.js";
 
-/** Reads the ids of all series of a dimension and type from the server, in pieces. */
-export type LoadIds = (dimension: Dimension, type: string, take: (ids: readonly string[]) => void) => Promise<void>;
+/** Hands out the ids of all series of a dimension and type, as the server lists them. */
+export type LoadIds = (dimension: Dimension, type: string, take: (id: string) => void) => Promise<void>;
 
 /** What the server has listed is read again once it is this old, ms, and so many times as old as reading it took. */
 const FRESH_MS = 5_000;
@@ -64,7 +64,7 @@ function keyOf(dimension: Dimension, type: string): string {
 
 /** The ids of one dimension and type. */
 class IdList {
-  readonly #load: (take: (ids: readonly string[]) => void) => Promise<void>;
+  readonly #load: (take: (id: string) => void) => Promise<void>;
   readonly #time: () => number;
   #sorted: readonly string[] = [];
   /** Written by this process since `#sorted` was asked for, and perhaps not in it. */
@@ -74,7 +74,7 @@ class IdList {
   /** Why the ids could not be read, which is not tried again so soon. */
   #failed: { readonly error: unknown; readonly until: number } | undefined;
 
-  constructor(load: (take: (ids: readonly string[]) => void) => Promise<void>, time: () => number) {
+  constructor(load: (take: (id: string) => void) => Promise<void>, time: () => number) {
     this.#load = load;
     this.#time = time;
   }
@@ -126,11 +126,9 @@ class IdList {
     this.#added = new Set();
     const ids: string[] = [];
     let isSorted = true;
-    await this.#load((some) => {
-      for (const id of some) {
-        isSorted &&= ids.length === 0 || compareBytes(ids.at(-1) as string, id) < 0;
-        ids.push(id);
-      }
+    await this.#load((id) => {
+      isSorted &&= ids.length === 0 || compareBytes(ids.at(-1) as string, id) < 0;
+      ids.push(id);
     });
     this.#sorted = isSorted ? ids : [...new Set(ids)].sort(compareBytes);
   }

@@ -9,7 +9,7 @@ import type { InfluxClient } from "./connection.js";
 import { attempts, requestError, statusOf, timedOut } from "./errors.js";
 import { halves, lineTexts } from "./lines.js";
 import { fluxScript, idsScript, slotQueries } from "./queries.js";
-import { CsvRows, CsvSlots, SlotTarget } from "./response-csv.js";
+import { CsvRows, CsvSlots, readWhole, SlotTarget } from "./response-csv.js";
 import { SeriesNames } from "./series-names.js";
 
 export interface InfluxSeriesParts {
@@ -65,17 +65,11 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     const script = idsScript(bucketName, dimension.name, type);
     return attempts(limits, (signal) =>
       inBucket(signal, async () => {
-        let ids: string[] = [];
         const rows = new CsvRows<number>({
           columnsOf: (positionOf) => positionOf("_value"),
-          row: (cells, value) => ids.push(cells[value] as string),
+          row: (cells, value) => take(cells[value] as string),
         });
-        for await (const piece of client.query(script, signal)) {
-          rows.take(piece);
-          take(ids);
-          ids = [];
-        }
-        rows.end();
+        await readWhole(client.query(script, signal), rows);
       }),
     );
   });
@@ -166,8 +160,9 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       for (let query = queries.shift(); query !== undefined; query = queries.shift()) {
         const { dimension } = query;
         const targetsOf = (id: string, type: string) => targets.get(`${dimension.name}\0${id}\0${type}`) ?? [];
+        const script = fluxScript(bucketName, query, plane);
         await attempts(limits, (signal) =>
-          inBucket(signal, () => readInto(fluxScript(bucketName, query, plane), targetsOf, signal)),
+          inBucket(signal, () => readWhole(client.query(script, signal), new CsvSlots(targetsOf))),
         );
       }
     };
@@ -179,16 +174,6 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     }
     const empty = new Map<number, Float64Array>();
     return filled.map((target) => target.merged() ?? emptyColumn(target.length, empty));
-  }
-
-  async function readInto(
-    script: string,
-    targetsOf: (id: string, type: string) => readonly SlotTarget[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const slots = new CsvSlots(targetsOf);
-    for await (const piece of client.query(script, signal)) slots.take(piece);
-    slots.end();
   }
 
   /** Runs work on the bucket; once more after a check when the server no longer finds the bucket or the token. */
