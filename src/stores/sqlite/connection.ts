@@ -24,6 +24,9 @@ export type Migration = string | ((db: Database) => void);
 /** `PRAGMA user_version` of the first layout that later versions bring up. */
 export const FIRST_VERSION = 5;
 
+/** How long a statement waits while another process writes to the file, ms. */
+const BUSY_MS = 2_000;
+
 /**
  * Opens a file in WAL mode, in which a commit that returned survives a power cut, and brings it up to its newest layout.
  * Throws a `StartError` when the file cannot be used.
@@ -35,7 +38,7 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
     const opened = new DatabaseSync(path);
     db = opened;
     opened.exec(
-      "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+      `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;`,
     );
     inTransaction(opened, () => bringUp(opened, path, layout));
     return opened;
@@ -80,6 +83,16 @@ export function withoutSync<T>(db: Database, work: () => T): T {
     return work();
   } finally {
     db.exec("PRAGMA synchronous = FULL");
+  }
+}
+
+/** Does work that fails at once while another process uses the file: a wait for it would hold up every request. */
+export function withoutWaiting<T>(db: Database, work: () => T): T {
+  db.exec("PRAGMA busy_timeout = 0");
+  try {
+    return work();
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
   }
 }
 

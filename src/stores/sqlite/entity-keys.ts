@@ -1,7 +1,7 @@
 import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/ports.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
-import { type Database, inTransaction, sharingCommits } from "./connection.js";
+import { type Database, inTransaction, sharingCommits, withoutWaiting } from "./connection.js";
 
 /**
  * Rows of one size that are only ever appended, and overwritten where they are, so that no page of the file keeps a stale
@@ -18,6 +18,13 @@ export function addKeys(db: Database): (keys: ReadonlyMap<EntityId, Uint8Array>)
   return (keys) => {
     for (const [id, key] of keys) insert.run(id, key);
   };
+}
+
+/** What SQLite says of a checkpoint: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint */
+interface Checkpoint {
+  readonly busy: number;
+  readonly log: number;
+  readonly checkpointed: number;
 }
 
 /** Keys of entities in `ledger.db`. */
@@ -41,7 +48,7 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
         for (const id of ids) overwrite.run(id);
       });
       failpoint("K15");
-      const { busy, log, checkpointed } = checkpoint.get() as { busy: number; log: number; checkpointed: number };
+      const { busy, log, checkpointed } = withoutWaiting(db, () => checkpoint.get()) as Checkpoint;
       if (busy !== 0 || log !== checkpointed) throw new Error("The journal of the ledger could not be emptied yet");
       if (keysOf(ids).length > 0) throw new Error("A key was not overwritten");
     }),
