@@ -26,7 +26,7 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
       for (const probe of engine.probes) await requireUsable(probe, url);
       return beginCopy(client, bucket, mark, clock());
     },
-    finish: () => finishCopy(client, source, clock()),
+    finish: () => note(client, source, "finished", clock()),
     async close() {
       client.close();
       await engine.close();
@@ -87,25 +87,16 @@ export async function beginCopy(
   return { anew: begunFrom === undefined };
 }
 
-/** Idempotent. */
-export function finishCopy(client: InfluxClient, source: string, now: number): Promise<void> {
-  return note(client, source, "finished", now);
-}
-
 function note(client: InfluxClient, source: string, state: string, now: number): Promise<void> {
   return client.write(`${MEASUREMENT},source=${source} state="${state}" ${now}`, AbortSignal.timeout(REQUEST_MS));
 }
 
 /** These columns of the rows of a whole response. */
-async function rowsOf(
-  client: InfluxClient,
-  script: string,
-  columns: readonly string[],
-): Promise<(string | undefined)[][]> {
-  const found: (string | undefined)[][] = [];
+async function rowsOf(client: InfluxClient, script: string, columns: readonly string[]): Promise<string[][]> {
+  const found: string[][] = [];
   const rows = new CsvRows<number[]>({
     columnsOf: (positionOf) => columns.map(positionOf),
-    row: (cells, positions) => found.push(positions.map((position) => cells[position])),
+    row: (cells, positions) => found.push(positions.map((position) => cells[position] as string)),
   });
   await readWhole(client.query(script, AbortSignal.timeout(REQUEST_MS)), rows);
   return found;
