@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import type { HistoryMessage } from "../../src/entities/ports.js";
 import type { EntityStores } from "../../src/stores/stores.js";
@@ -53,6 +54,20 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(await opened.stores.history.holds([gone.id])).to.equal(false);
       expect(await opened.stores.history.holds([gone.id, stays.id])).to.equal(true);
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 3 }]);
+    });
+
+    it("erases any number of messages of an entity, and lets other requests run meanwhile", async () => {
+      const { id } = await kept(...Array.from({ length: 2_500 }, () => ({})));
+      const stays = await kept({});
+      let isDone = false;
+      let turns = 0;
+      const erased = opened.stores.history.erase([id]).then(() => (isDone = true));
+      for (; !isDone; turns += 1) await setImmediate();
+      await erased;
+      expect(turns).to.be.at.least(3);
+      expect(await opened.stores.history.holds([id])).to.equal(false);
+      expect(await opened.stores.history.holds([stays.id])).to.equal(true);
+      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 2_501 }]);
     });
 
     it("removes messages that arrived before the retention, and no count", async () => {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage } from "../../entities/ports.js";
-import { type Database, inTransaction, sharingCommits } from "./connection.js";
+import { type Database, sharingCommits } from "./connection.js";
 
 export const historySchema = `
   CREATE TABLE IF NOT EXISTS message (
@@ -16,13 +16,14 @@ export const orderMessages = `
   DROP INDEX IF EXISTS message_entity;
   CREATE INDEX IF NOT EXISTS message_entity_arrival ON message (entity, arrival, position);`;
 
-/** Rows that one step of `expire` removes: other requests run in between. */
+/** Rows that one step of `erase` or `expire` removes: other requests run in between. */
 const AT_ONCE = 1_000;
 
 /** The archive in `entities.db`; `sqliteEntityStore` adds to it. */
 export function sqliteHistory(db: Database): History {
   const findKept = db.prepare("SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))");
-  const removeAll = db.prepare("DELETE FROM message WHERE entity = ?");
+  const remove = db.prepare(`DELETE FROM message WHERE rowid IN (
+    SELECT rowid FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ${AT_ONCE})`);
   const kept = db.prepare("SELECT 1 FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
   const forget = db.prepare(`DELETE FROM message WHERE rowid IN (
     SELECT rowid FROM message WHERE arrival < ? ORDER BY arrival LIMIT ${AT_ONCE})`);
@@ -33,8 +34,12 @@ export function sqliteHistory(db: Database): History {
   const page = db.prepare(`SELECT * FROM message WHERE entity = ? AND (arrival, position, id) > (?, ?, ?)
     ORDER BY arrival, position, id LIMIT ?`);
   const at = db.prepare(`SELECT stream, time, arrival, position FROM message
-    WHERE entity IN (SELECT value FROM json_each(?)) 
+    WHERE entity IN (SELECT value FROM json_each(?))
       AND (arrival, position) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`);
+
+  const eraseSome = sharingCommits((entities: readonly EntityId[]) =>
+    Number(remove.run(JSON.stringify(entities)).changes),
+  );
 
   return {
     async countByStream(entities) {
@@ -59,11 +64,9 @@ export function sqliteHistory(db: Database): History {
 
     kept: async (ids) => new Set((findKept.all(JSON.stringify(ids)) as { id: string }[]).map(({ id }) => id)),
 
-    erase: sharingCommits((entities: readonly EntityId[]) => {
-      inTransaction(db, () => {
-        for (const entity of entities) removeAll.run(entity);
-      });
-    }),
+    async erase(entities) {
+      while ((await eraseSome(entities)) === AT_ONCE);
+    },
 
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
 
