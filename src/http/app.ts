@@ -62,7 +62,10 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
     ctx.res.setHeader("X-Content-Type-Options", "nosniff");
     ctx.res.once("finish", () => noteAnswer(context, began, parts));
     ctx.onerror = (error) => {
-      if (error) answerLateError(context, error, parts);
+      if (!error) return;
+      // An error of a stream is told of twice: by the stream, and by the response that ends with it.
+      ctx.onerror = () => {};
+      answerLateError(context, error, parts);
     };
     try {
       await next();
@@ -77,11 +80,11 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
 const OF_SUCCESS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
 
 function answerError(ctx: ApiContext, error: unknown, { log, serviceErrorOf }: AppParts): void {
-  const { requestId, route } = ctx.state;
+  const { route } = ctx.state;
   const known = error instanceof ServiceError ? error : (serviceErrorOf(error) ?? error);
   const { status, headers, body } = errorResponse(known, route);
   if (status >= 500 && !isOverload(known)) {
-    log.error({ requestId, route: route?.path, status, ...describeError(error) }, "a request failed");
+    log.error(describeError(ctx, error, status), "a request failed");
   }
   for (const name of OF_SUCCESS) ctx.remove(name);
   ctx.status = status;
@@ -94,9 +97,14 @@ function isOverload(error: unknown): boolean {
   return error instanceof ServiceError && error.retryAfter !== undefined && error.cause === undefined;
 }
 
+/** How an error says that the caller closed the connection. */
+const CALLER_GONE: readonly unknown[] = ["ECONNRESET", "ECONNABORTED", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE"];
+
 /** An error that comes when Koa is already sending: the error answer if nothing is out yet, else the connection ends. */
-function answerLateError(ctx: ApiContext, error: unknown, parts: AppParts): void {
+function answerLateError(ctx: ApiContext, error: Error, parts: AppParts): void {
   if (ctx.headerSent || !ctx.writable) {
+    const isGone = "code" in error && CALLER_GONE.includes(error.code);
+    if (!isGone) parts.log.error(describeError(ctx, error, ctx.status), "a response is cut off");
     ctx.res.destroy();
     return;
   }
@@ -120,12 +128,13 @@ function noteAnswer(
   );
 }
 
-/** What may be said of an unexpected error: kind and place. Its message could quote what a caller sent. */
-function describeError(error: unknown): { name: string; code: string | undefined; at: string[] } {
-  if (!(error instanceof Error)) return { name: typeof error, code: undefined, at: [] };
+/** What a log may say of an unexpected error: its request, kind and place. Its message could quote what a caller sent. */
+function describeError({ state: { requestId, route } }: ApiContext, error: unknown, status: number): object {
+  const request = { requestId, route: route?.path, status };
+  if (!(error instanceof Error)) return { ...request, name: typeof error, at: [] };
   const at = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
   const code = "code" in error ? String(error.code) : undefined;
-  return { name: error.name, code, at: at.slice(0, 8).map((line) => line.trim()) };
+  return { ...request, name: error.name, code, at: at.slice(0, 8).map((line) => line.trim()) };
 }
 
 /** Lets browsers of these origins call; `*` is every origin. Keys travel in a header, so no cookie is ever wanted. */

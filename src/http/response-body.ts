@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import type Koa from "koa";
@@ -19,6 +20,16 @@ const gzipResponse = compress({ threshold: WORTH_GZIP, gzip: FAST, br: false, de
 export async function compressed(ctx: Koa.Context, next: Koa.Next): Promise<void> {
   await next();
   if (ctx.body && takesGzip(ctx)) await gzipResponse(ctx, async () => {});
+}
+
+/** Answers with pieces as they come. Rejects with what fails before the first one: then nothing is out yet. */
+export async function streamPieces(ctx: ApiContext, pieces: AsyncGenerator<string>): Promise<void> {
+  ctx.body = Readable.from(allFrom(await pieces.next(), pieces), { objectMode: false });
+}
+
+async function* allFrom(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  if (!first.done) yield first.value;
+  yield* rest;
 }
 
 /** The same compression, of a body that several responses share. */

@@ -1,9 +1,9 @@
-import { Readable } from "node:stream";
 import { Type } from "@sinclair/typebox";
 import { type Exported, type ExportParts, exportEntity } from "../../entities/export-entity.js";
 import { type ExplainParts, explainSegments } from "../../entities/read-entity.js";
 import type { Tables } from "../../entities/tables.js";
 import { found } from "../../errors.js";
+import { streamPieces } from "../response-body.js";
 import { done, success, Time, timeText } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
@@ -80,7 +80,7 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
         const pages = found(await exportAll(table, identity));
         ctx.status = 200;
         ctx.set({ "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" });
-        ctx.body = Readable.from(texts(pages), { objectMode: false });
+        await streamPieces(ctx, texts(pages));
         return undefined;
       },
     }),

@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { Type } from "@sinclair/typebox";
+import { expect } from "chai";
+import { NewConnections } from "../../src/async/yielding.js";
+import { ServiceError } from "../../src/errors.js";
+import { openAdmission } from "../../src/http/admission.js";
+import { createApp } from "../../src/http/app.js";
+import { streamPieces } from "../../src/http/response-body.js";
+import { done } from "../../src/http/responses.js";
+import { route } from "../../src/http/route.js";
+import type { Log } from "../../src/log.js";
+import { openMeters } from "../../src/meters.js";
+import { openSocket, rawRequest } from "../support/raw-request.js";
+import { settingsFor } from "../support/service.js";
+import { until } from "../support/until.js";
+
+/** Serves one route whose answer is this stream; `logged` has the fields of each line of error that it writes. */
+async function serving(stream: Readable | AsyncGenerator<string>) {
+  const logged: object[] = [];
+  const settings = settingsFor("unused");
+  const lines = route({
+    method: "GET",
+    path: "/lines",
+    scopes: ["metric:read"],
+    docs: { id: "readLines", tag: "operations", summary: "Lines" },
+    responses: { 200: done({ "text/plain": Type.String() }) },
+    async handler({ ctx }) {
+      ctx.status = 200;
+      if (stream instanceof Readable) ctx.body = stream;
+      else await streamPieces(ctx, stream);
+      return undefined;
+    },
+  });
+  const app = createApp({
+    routes: [lines],
+    meters: openMeters(),
+    settings,
+    log: {
+      debug: () => {},
+      info: () => {},
+      warn: () => {},
+      error: (fields: object) => logged.push(fields),
+    } as unknown as Log,
+    admission: openAdmission(settings.limits, new NewConnections()),
+    authenticate: async () => {},
+    boundUnsent: () => {},
+    stopping: () => false,
+    serviceErrorOf: () => undefined,
+  });
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { server, port: (server.address() as AddressInfo).port, logged };
+}
+
+const HEAD = "GET /lines HTTP/1.1\r\nHost: a\r\n";
+
+describe("an answer that is streamed", () => {
+  it("is cut off, and its error logged, when its source fails half-way", async () => {
+    const stream = new Readable({ read() {} });
+    stream.push("first\n".repeat(1000));
+    const { server, port, logged } = await serving(stream);
+    const socket = await openSocket(port);
+    socket.write(`${HEAD}\r\n`);
+    await once(socket, "data");
+    stream.destroy(new TypeError("what a store said"));
+    await once(socket, "close");
+    server.close();
+    expect(logged).to.have.length(1);
+    expect(logged[0]).to.include({ route: "/lines", name: "TypeError" });
+    expect(JSON.stringify(logged)).to.not.include("what a store said");
+  });
+
+  it("writes no line of the log when its caller goes", async () => {
+    const stream = new Readable({ read() {} });
+    stream.push("first\n");
+    const { server, port, logged } = await serving(stream);
+    const socket = await openSocket(port);
+    socket.write(`${HEAD}\r\n`);
+    await once(socket, "data");
+    socket.resetAndDestroy();
+    await until("its source is closed", () => stream.destroyed);
+    await new Promise((resolve) => server.close(resolve));
+    expect(logged).to.deep.equal([]);
+  });
+
+  it("is an error when its source fails before the first piece", async () => {
+    const { server, port } = await serving(piecesOf(new ServiceError("unavailable", "The store is away")));
+    const { status, body } = await rawRequest(port, `${HEAD}\r\n`);
+    server.close();
+    expect(status).to.equal(503);
+    expect(body).to.include({ message: "The store is away", data: null });
+  });
+});
+
+async function* piecesOf(error: Error | undefined): AsyncGenerator<string> {
+  if (error !== undefined) throw error;
+  yield "a piece";
+}
