@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+
 /**
  * Runs `work` with a signal that aborts after `ms`, or as soon as one of `signals` does. Settles as `work` does, but rejects
  * with the reason as soon as the signal aborts. A response that has come by then counts, also when this process was too busy to
@@ -18,6 +20,8 @@ export async function withTimeLimit<T>(
     late = setImmediate(expire);
   }, ms);
   const forward = ({ target }: Event) => limit.abort((target as AbortSignal).reason);
+  // Any number of calls may share a signal; none stays after its end.
+  setMaxListeners(0, ...signals);
   for (const signal of signals) signal.addEventListener("abort", forward);
   try {
     return await new Promise<T>((resolve, reject) => {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { withTimeLimit } from "../../src/async/time-limit.js";
 
@@ -23,6 +24,19 @@ describe("a time limit", () => {
     expect(await reasonOf(limited)).to.equal("stopped");
     const late = withTimeLimit(60_000, [one.signal, other.signal], () => expect.fail("the work began"));
     expect(await reasonOf(late)).to.equal("stopped");
+  });
+
+  it("lets any number of calls share a signal, without a warning", async () => {
+    const { signal } = new AbortController();
+    const warnings: Error[] = [];
+    const warned = (warning: Error) => warnings.push(warning);
+    process.on("warning", warned);
+    try {
+      await Promise.all(Array.from({ length: 50 }, () => withTimeLimit(60_000, [signal], () => setImmediate())));
+      expect(warnings).to.deep.equal([]);
+    } finally {
+      process.off("warning", warned);
+    }
   });
 
   it("counts a response that came while this process was too busy to read it", async () => {

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { withTimeLimit } from "../../async/time-limit.js";
 import { keepMs } from "../../formats/duration.js";
 import type { Probe } from "../../meters.js";
@@ -30,8 +29,6 @@ export async function openInflux({ settings, log, clock }: OpenParts): Promise<M
     checkMs: Math.min(CHECK_MS, deadlineMs / 2),
   });
   const closing = new AbortController();
-  // Every call under way adds a listener.
-  setMaxListeners(0, closing.signal);
   await withTimeLimit(FIRST_CHECK_MS, [], () => bucket.check()).catch(() => {});
 
   return {
