@@ -19,31 +19,23 @@ export class MembershipDraft {
     this.#statements = new Map(statements);
   }
 
-  /** Takes in what one message says. */
-  apply({ add, remove, full }: SegmentStatement, version: Version): void {
-    if (full && (this.#fullSince === undefined || compareVersions(this.#fullSince, version) < 0)) {
+  /** Takes in what one message says. A segment that a full list newer than the message does not name is left since then. */
+  apply({ add, remove, full }: SegmentStatement, { time, arrival, position }: Version): void {
+    const version = { time, arrival, position };
+    if (full) {
       for (const [segment, kept] of this.#statements) {
-        if (compareVersions(kept, version) < 0) this.#set(segment, { ...versionOf(version), member: false });
+        if (compareVersions(kept, version) < 0) this.#set(segment, { ...version, member: false });
       }
-      this.#fullSince = versionOf(version);
+      this.#raiseFull(version);
     }
-    const since = this.#fullSince;
-    if (since !== undefined && compareVersions(version, since) < 0) {
-      for (const segment of [...remove, ...add]) {
-        if (!this.#statements.has(segment)) this.#set(segment, { ...versionOf(since), member: false });
-      }
-      return;
-    }
-    for (const segment of remove) this.#state(segment, { ...versionOf(version), member: false });
-    for (const segment of add) this.#state(segment, { ...versionOf(version), member: true });
+    for (const segment of remove) this.#say(segment, { ...version, member: false });
+    for (const segment of add) this.#say(segment, { ...version, member: true });
   }
 
   /** Unites these with the statements about an entity that is merged into this one. */
   merge({ fullSince, statements }: Memberships): void {
     for (const [segment, statement] of statements) this.#state(segment, statement);
-    if (fullSince !== undefined && (this.#fullSince === undefined || compareVersions(this.#fullSince, fullSince) < 0)) {
-      this.#fullSince = fullSince;
-    }
+    if (fullSince !== undefined) this.#raiseFull(fullSince);
   }
 
   /** Segments that were ever named. */
@@ -67,22 +59,25 @@ export class MembershipDraft {
     return { fullSince: this.#fullSince, statements: this.#statements };
   }
 
+  #raiseFull(version: Version): void {
+    if (this.#fullSince === undefined || compareVersions(this.#fullSince, version) < 0) this.#fullSince = version;
+  }
+
+  #say(segment: string, statement: MembershipStatement): void {
+    const since = this.#fullSince;
+    const isVoid = since !== undefined && compareVersions(statement, since) < 0 && !this.#statements.has(segment);
+    this.#state(segment, isVoid ? { ...since, member: false } : statement);
+  }
+
   /** Of two statements with one version the one that the entity is a member stands. */
   #state(segment: string, statement: MembershipStatement): void {
     const kept = this.#statements.get(segment);
-    if (kept !== undefined) {
-      const order = compareVersions(kept, statement);
-      if (order > 0 || (order === 0 && (kept.member || !statement.member))) return;
-    }
-    this.#set(segment, statement);
+    const order = kept === undefined ? -1 : compareVersions(kept, statement);
+    if (order < 0 || (order === 0 && statement.member && !kept?.member)) this.#set(segment, statement);
   }
 
   #set(segment: string, statement: MembershipStatement): void {
     this.#statements.set(segment, statement);
     this.#changed.add(segment);
   }
-}
-
-function versionOf({ time, arrival, position }: Version): Version {
-  return { time, arrival, position };
 }

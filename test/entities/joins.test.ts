@@ -130,6 +130,24 @@ describe("messages about entities", () => {
     );
   });
 
+  for (const { what, segments } of [
+    { what: "a leave", segments: { remove: ["s"] } },
+    { what: "a full list", segments: [] },
+  ]) {
+    it(`that come after their entity was joined count as if they had come before: ${what}`, async () => {
+      for (const isLate of [false, true]) {
+        serial += 1;
+        const old = [{ ...name("a"), at: LONG_AGO + 2, segments }];
+        await stage.collect([{ ...name("a"), at: LONG_AGO + 1, segments: { add: ["s"] } }]);
+        await stage.collect([{ ...name("b"), at: LONG_AGO + 3, segments: ["t"] }]);
+        if (!isLate) await stage.collect(old);
+        await stage.collect([{ _uid: [own("a"), own("b")], at: LONG_AGO + 4 }]);
+        if (isLate) await stage.collect(old);
+        expect((await stage.read("_uid", own("a")))?.segments, `late: ${isLate}`).to.deep.equal(["t"]);
+      }
+    });
+  }
+
   it("give a tie to the later arrival, and in one request to the later position", async () => {
     await stage.collect([
       { ...name("a"), at: LONG_AGO, x: 1 },
