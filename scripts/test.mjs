@@ -33,7 +33,7 @@ const plain = [
   "--node-option",
   "import=tsx/esm",
   "--require",
-  "test/support/properties.ts",
+  "test/support/every-test.ts",
 ];
 /** How the paths of tests begin that run once more with every store on a server. */
 const ON_SERVERS = [

@@ -5,6 +5,7 @@ import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
 import type { AskedSeries } from "../../src/metrics/query/series-request.js";
 import { HeldCalls } from "../support/held-calls.js";
+import { until } from "../support/until.js";
 import { type MetricReader, openMetricReader, type ReaderOptions, valuesOf } from "./metric-reader.js";
 
 const now = Date.parse("2024-02-29T10:30:00Z");
@@ -112,6 +113,26 @@ describe("fetching series", () => {
       expect(answer?.isCached).to.equal(false);
     });
   }
+
+  it("hears of every read that fails, also after another one has failed: an error that is not handled ends the process", async () => {
+    const fail: ((error: Error) => void)[] = [];
+    const between = (store: SeriesStore): SeriesStore => ({
+      ...store,
+      read: () => new Promise((_, reject) => fail.push(reject)),
+    });
+    const reader = await openReader({ between });
+    await reader.save({ ...views, id: "other" }, now - 1.5 * HOUR, 5);
+    const first = reader.fetch([asked], now).catch(kindOf);
+    // It waits for the first read, and begins one of its own.
+    const both = reader.fetch([asked, { ...asked, id: "other" }], now).catch(kindOf);
+    await until("both reads are under way", () => fail.length === 2);
+    for (const reject of fail) {
+      reject(new Error("away"));
+      // An error that is not handled by now fails this test.
+      await setImmediate();
+    }
+    expect([await first, await both]).to.deep.equal(["unavailable", "unavailable"]);
+  });
 
   it("keeps nothing that was read while a write of the series was under way", async () => {
     const reader = await openReader();

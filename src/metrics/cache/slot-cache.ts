@@ -76,8 +76,9 @@ export class SlotCache {
       }
     }
     if (missing.size > 0) for (const [key, load] of this.#load([...missing.values()])) loads.set(key, load);
-    const loaded = new Map<Load, Map<string, Float64Array>>();
-    for (const load of new Set(Array.from(loads.values(), ({ value }) => value))) loaded.set(load, await load);
+    // All at once: an error of one that came after the error of another would be handled by no one, and end the process.
+    const underWay = [...new Set(Array.from(loads.values(), ({ value }) => value))];
+    const loaded = new Map(await Promise.all(underWay.map(async (load) => [load, await load] as const)));
     const slotsOf = ({ key }: Chunk) =>
       (found.get(key)?.value ?? loaded.get(loads.get(key)?.value as Load)?.get(key)) as Float64Array;
     return wanted.map(({ window, chunks, exists }) => ({

@@ -1,0 +1,19 @@
+import fc from "fast-check";
+import type { RootHookObject } from "mocha";
+
+// The message of a property that failed holds what it failed with: a worker of mocha hands on messages, not causes.
+fc.configureGlobal({ includeErrorInReport: true });
+
+/** A rejection that nothing handles ends the process of the service. Mocha passes over it unless it is thrown: then it fails the test that runs. */
+function fail(error: unknown): never {
+  throw error;
+}
+
+export const mochaHooks: RootHookObject = {
+  beforeAll() {
+    process.on("unhandledRejection", fail);
+  },
+  afterAll() {
+    process.off("unhandledRejection", fail);
+  },
+};
