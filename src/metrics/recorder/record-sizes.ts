@@ -25,11 +25,13 @@ export interface SizeParts {
   write(columns: readonly SlotColumn[]): Promise<void>;
 }
 
-/** What this process knows to be done of the slot that holds now. */
+/** What this process knows of the slot that holds now. */
 interface Progress {
   readonly slot: number;
   readonly sampled: Set<string>;
   askedAt: number;
+  /** Whether the slot was sampled, or another recorder works on it. */
+  isSettled: boolean;
 }
 
 /** A value taken in the slot that starts at `slot`, Unix ms. */
@@ -42,10 +44,8 @@ interface SlotSample {
 /**
  * Takes the values of one dimension once for the slot that holds now, as soon as there is something to take, and writes them
  * where the slot is still empty. Samples that cannot be written wait for a later call, also past the end of their slot.
- * Resolves with false: nothing is left that could not wait.
  */
-export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: Sampling): () => Promise<boolean> {
-  const watch = new SlotWatch(dimension, parts.missed);
+export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: Sampling): () => Promise<void> {
   let progress: Progress | undefined;
   let unwritten: readonly SlotSample[] = [];
 
@@ -54,35 +54,40 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
     unwritten = [...unwritten, ...fresh].slice(-MOST_UNWRITTEN);
     while (unwritten.length > 0) {
       const batch = unwritten.slice(0, BATCH);
-      if (!(await writeEmpty(parts, batch))) return false;
+      if (!(await writeEmpty(parts, batch))) return;
       unwritten = unwritten.slice(BATCH);
       await setImmediate();
     }
-    return false;
   };
 
   /** Samples of the ids that have none in this slot. */
   async function sample(): Promise<SlotSample[]> {
     const now = parts.clock();
     const slot = slotStart(dimension, now);
-    if (progress?.slot !== slot) {
-      watch.enter(slot);
-      progress = { slot, sampled: new Set(), askedAt: Number.NEGATIVE_INFINITY };
-    }
-    const { sampled, askedAt } = progress;
-    if (Math.abs(now - askedAt) < ASK_EVERY_MS) return [];
+    const current = progress?.slot === slot ? progress : enter(slot);
+    if (Math.abs(now - current.askedAt) < ASK_EVERY_MS) return [];
 
-    const missing = new Set((await sampling.ids(parts.audiences)).filter((id) => !sampled.has(id)));
+    const missing = new Set((await sampling.ids(parts.audiences)).filter((id) => !current.sampled.has(id)));
     if (missing.size > 0 && (await parts.lease()) === "refused") {
-      watch.settle();
+      current.isSettled = true;
       return [];
     }
     const samples = missing.size === 0 ? [] : await sampling.sample(parts.audiences, missing);
     if (slotStart(dimension, parts.clock()) !== slot) return [];
-    for (const { id } of samples) sampled.add(id);
-    progress.askedAt = now;
-    watch.settle();
+    for (const { id } of samples) current.sampled.add(id);
+    current.askedAt = now;
+    current.isSettled = true;
     return samples.map(({ id, type, value }) => ({ series: { dimension, id, type }, slot, value }));
+  }
+
+  /** A slot has begun: those before it that were not settled were missed. None when the clock was set back. */
+  function enter(slot: number): Progress {
+    if (progress !== undefined) {
+      const passed = (slot - progress.slot) / dimension.slotMs;
+      parts.missed(dimension, Math.max(0, passed - (progress.isSettled ? 1 : 0)));
+    }
+    progress = { slot, sampled: new Set(), askedAt: Number.NEGATIVE_INFINITY, isSettled: false };
+    return progress;
   }
 }
 
@@ -117,32 +122,4 @@ export function countMissed(dimensions: readonly Dimension[], meters: Pick<Meter
   // Shown from the start, so that a rule sees the first one that is missed.
   for (const { name, sampling } of dimensions) if (sampling !== undefined) missed(0, name);
   return ({ name }, slots) => missed(slots, name);
-}
-
-/** Watches the slots of one dimension go by. */
-class SlotWatch {
-  readonly #dimension: Dimension;
-  readonly #missed: CountMissed;
-  #slot: number | undefined;
-  #settled = false;
-
-  constructor(dimension: Dimension, missed: CountMissed) {
-    this.#dimension = dimension;
-    this.#missed = missed;
-  }
-
-  /** A slot has begun, Unix ms: those before it that were not settled were missed. None when the clock was set back. */
-  enter(slot: number): void {
-    if (this.#slot !== undefined) {
-      const passed = (slot - this.#slot) / this.#dimension.slotMs;
-      this.#missed(this.#dimension, Math.max(0, passed - (this.#settled ? 1 : 0)));
-    }
-    this.#slot = slot;
-    this.#settled = false;
-  }
-
-  /** The slot was sampled, or another recorder works on it. */
-  settle(): void {
-    this.#settled = true;
-  }
 }

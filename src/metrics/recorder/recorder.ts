@@ -41,23 +41,16 @@ export function createRecorder(parts: RecorderParts): Recorder {
   const sizes = parts.dimensions.flatMap((dimension) =>
     dimension.sampling === undefined ? [] : [sizeRecorder({ ...parts, lease }, dimension, dimension.sampling)],
   );
-  const steps: readonly (() => Promise<boolean>)[] = [
-    ...sizes,
-    () => recordCounts({ ...parts, lease }),
-    expireSeries(parts),
-  ];
+  const expire = expireSeries(parts);
 
   return {
     async tick() {
       let more = false;
+      const counts = async () => {
+        more = await recordCounts({ ...parts, lease });
+      };
       const errors: unknown[] = [];
-      for (const step of steps) {
-        try {
-          more = (await step()) || more;
-        } catch (error) {
-          errors.push(error);
-        }
-      }
+      for (const step of [...sizes, counts, expire]) await step().catch((error: unknown) => errors.push(error));
       if (errors.length > 0) throw errors[0];
       return more;
     },
@@ -97,14 +90,13 @@ function columnsOf(counts: readonly SlotCount[]): SlotColumn[] {
 }
 
 /** Has the store forget what is older than is kept. */
-function expireSeries({ clock, series, keep }: RecorderParts): () => Promise<boolean> {
+function expireSeries({ clock, series, keep }: RecorderParts): () => Promise<void> {
   let expiredAt = Number.NEGATIVE_INFINITY;
   return async () => {
     const now = clock();
-    if (keep === undefined || Math.abs(now - expiredAt) < EXPIRE_EVERY_MS) return false;
+    if (keep === undefined || Math.abs(now - expiredAt) < EXPIRE_EVERY_MS) return;
     await series.expire(now - keep);
     expiredAt = now;
-    return false;
   };
 }
 
