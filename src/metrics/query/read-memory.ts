@@ -1,8 +1,15 @@
 import { ServiceError } from "../../errors.js";
 import { costOf, type SeriesPlan } from "./series-plan.js";
 
-/** Calls `then` once, when the response is out or the caller has gone. */
-export type WhenOver = (then: () => void) => void;
+/** What one read takes of the memory, until its response is out or its caller has gone. */
+export interface Reading {
+  /** Takes bytes. Throws when there is not enough, or the caller has gone. */
+  take(bytes: number): void;
+  /** Gives some of them back before the read is over. */
+  give(bytes: number): void;
+  /** Throws when the caller has gone. */
+  refuseIfOver(): void;
+}
 
 /** The memory that reads under way may take, all of them together. */
 export class ReadMemory {
@@ -19,64 +26,46 @@ export class ReadMemory {
     return this.#taken;
   }
 
-  /** Opens the account of one read. */
-  open(whenOver: WhenOver): Reading {
-    return new Reading(this, whenOver);
-  }
+  /** The account of one read. `whenOver` calls back once, when the response is out or the caller has gone. */
+  open(whenOver: (then: () => void) => void): Reading {
+    let own = 0;
+    // Undefined until something is taken: most answers come from memory and take nothing.
+    let isOver: boolean | undefined;
 
-  /** Adds to what a read that has `own` bytes takes. Throws `unavailable` when there is not enough. */
-  change(bytes: number, own: number): void {
-    const others = this.#taken - own;
-    if (bytes > 0 && others > 0 && this.#taken + bytes > this.#most) {
-      throw new ServiceError("unavailable", "The reads under way take all the memory that they may; try again", {
-        retryAfter: 1,
-      });
-    }
-    this.#taken += bytes;
+    const add = (bytes: number) => {
+      own += bytes;
+      this.#taken += bytes;
+    };
+    const refuseIfOver = () => {
+      if (isOver) throw new ServiceError("timed-out", "The caller has gone");
+    };
+    const end = () => {
+      isOver = true;
+      add(-own);
+    };
+
+    return {
+      take: (bytes) => {
+        if (isOver === undefined) {
+          isOver = false;
+          whenOver(end);
+        }
+        refuseIfOver();
+        if (bytes > 0 && this.#taken > own && this.#taken + bytes > this.#most) throw noRoom();
+        add(bytes);
+      },
+      give: (bytes) => {
+        if (!isOver) add(-bytes);
+      },
+      refuseIfOver,
+    };
   }
 }
 
-/** What one read takes, until its response is out or its caller has gone. */
-export class Reading {
-  readonly #memory: ReadMemory;
-  readonly #whenOver: WhenOver;
-  #taken = 0;
-  /** Undefined until something is taken: most answers come from memory and take nothing. */
-  #isOver: boolean | undefined;
-
-  constructor(memory: ReadMemory, whenOver: WhenOver) {
-    this.#memory = memory;
-    this.#whenOver = whenOver;
-  }
-
-  /** Takes bytes. Throws when there is not enough, or the caller has gone. */
-  take(bytes: number): void {
-    if (this.#isOver === undefined) this.#watch();
-    this.refuseIfOver();
-    this.#memory.change(bytes, this.#taken);
-    this.#taken += bytes;
-  }
-
-  /** Gives some of them back before the read is over. */
-  give(bytes: number): void {
-    if (this.#isOver) return;
-    this.#memory.change(-bytes, this.#taken);
-    this.#taken -= bytes;
-  }
-
-  /** Throws when the caller has gone. */
-  refuseIfOver(): void {
-    if (this.#isOver) throw new ServiceError("timed-out", "The caller has gone");
-  }
-
-  #watch(): void {
-    this.#isOver = false;
-    this.#whenOver(() => {
-      this.#isOver = true;
-      this.#memory.change(-this.#taken, this.#taken);
-      this.#taken = 0;
-    });
-  }
+function noRoom(): ServiceError {
+  return new ServiceError("unavailable", "The reads under way take all the memory that they may; try again", {
+    retryAfter: 1,
+  });
 }
 
 /** Plans that are read and answered together. */
