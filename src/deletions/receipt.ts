@@ -1,12 +1,5 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createPrivateKey,
-  generateKeyPairSync,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-} from "node:crypto";
+import { createPrivateKey, generateKeyPairSync, hkdfSync, type KeyObject } from "node:crypto";
+import { decrypt, encrypt } from "../entities/sealed.js";
 import { type PublicKey, publicKeyOf, signJws } from "../formats/jws.js";
 import type { Ledger } from "./ports.js";
 
@@ -48,29 +41,12 @@ export function receipts({ ledger, pepper, version }: ReceiptParts): Receipts {
 
 /** The key pair that the ledger keeps; when it has none, a new one, unless another process adds one first. */
 async function readKey(ledger: ReceiptParts["ledger"], pepper: Uint8Array): Promise<KeyObject> {
+  const wrapping = wrappingKey(pepper);
   const fresh = generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" });
-  const kept = await ledger.receiptKey(wrapped(fresh, pepper));
-  return createPrivateKey({ key: unwrapped(kept, pepper), format: "der", type: "pkcs8" });
+  const kept = await ledger.receiptKey(encrypt(wrapping, fresh).toString("base64"));
+  return createPrivateKey({ key: decrypt(wrapping, Buffer.from(kept, "base64")), format: "der", type: "pkcs8" });
 }
 
-/** A wrapped key is a random nonce, AES-256-GCM ciphertext and its tag, in base64. */
-const CIPHER = "aes-256-gcm";
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-
-function wrapped(key: Buffer, pepper: Uint8Array): string {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, wrappingKey(pepper), nonce);
-  return Buffer.concat([nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()]).toString("base64");
-}
-
-function unwrapped(text: string, pepper: Uint8Array): Buffer {
-  const bytes = Buffer.from(text, "base64");
-  const decipher = createDecipheriv(CIPHER, wrappingKey(pepper), bytes.subarray(0, NONCE_BYTES));
-  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-  return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
-}
-
-function wrappingKey(pepper: Uint8Array): Buffer {
-  return Buffer.from(hkdfSync("sha256", pepper, "", "receipts of deletions", 32));
+function wrappingKey(pepper: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", pepper, "", "receipts of deletions", 32));
 }

@@ -4,7 +4,7 @@ import type { EntityKeys } from "./ports.js";
 
 /** Seals personal bytes under the key of an entity: once the key is destroyed, no copy of them can be read anywhere. */
 export interface Sealing {
-  /** The sealed form of each item, in order. Rejects with `KeyGone` when an entity has no key. */
+  /** The sealed form of each item, in order. Rejects when an entity has no key: it was never made, or it was destroyed. */
   seal(items: readonly { readonly entity: EntityId; readonly plain: Uint8Array }[]): Promise<Uint8Array[]>;
   /** The plain form of each item, in order; undefined where the key is gone. Rejects when bytes were tampered with. */
   open(
@@ -13,17 +13,9 @@ export interface Sealing {
   forBatch(): BatchSealing;
 }
 
-/** An entity has no key: it was never made, or it was destroyed. */
-export class KeyGone extends Error {
-  override readonly name = "KeyGone";
-}
-
-/** Sealed bytes are: VERSION, a random nonce, AES-256-GCM ciphertext, its tag; the entity's id is authenticated with them. */
+/** Sealed bytes begin with it; what `encrypt` made under the entity's key follows, with the entity's id as context. */
 const VERSION = 1;
-const CIPHER = "aes-256-gcm";
 const KEY_BYTES = 32;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 
 /** Sealing with the keys of this store. */
 export function sealing(keys: Pick<EntityKeys, "read">): Sealing {
@@ -33,8 +25,9 @@ export function sealing(keys: Pick<EntityKeys, "read">): Sealing {
       const nonces = randomBytes(NONCE_BYTES * items.length);
       return items.map(({ entity, plain }, index) => {
         const key = found.get(entity);
-        if (key === undefined) throw new KeyGone("An entity has no key to seal under");
-        return sealOne(key, entity, plain, nonces.subarray(index * NONCE_BYTES, (index + 1) * NONCE_BYTES));
+        if (key === undefined) throw new Error("An entity has no key to seal under");
+        const nonce = nonces.subarray(index * NONCE_BYTES, (index + 1) * NONCE_BYTES);
+        return Buffer.concat([Uint8Array.of(VERSION), encrypt(key, plain, nonce, entity)]);
       });
     },
 
@@ -87,16 +80,30 @@ export function batchSealing(keys: Pick<EntityKeys, "read">): BatchSealing {
   };
 }
 
-function sealOne(key: Uint8Array, entity: EntityId, plain: Uint8Array, nonce: Uint8Array): Uint8Array {
-  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(entity));
-  return Buffer.concat([Uint8Array.of(VERSION), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
-}
-
 function openOne(key: Uint8Array, entity: EntityId, sealed: Uint8Array): Uint8Array {
   if (sealed[0] !== VERSION) throw new Error("Sealed bytes have an unknown version");
-  const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
-  const end = sealed.length - TAG_BYTES;
-  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
-  decipher.setAAD(Buffer.from(entity)).setAuthTag(sealed.subarray(end));
-  return Buffer.concat([decipher.update(sealed.subarray(1 + NONCE_BYTES, end)), decipher.final()]);
+  return decrypt(key, sealed.subarray(1), entity);
+}
+
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** The nonce, AES-256-GCM ciphertext, and its tag. `context` is authenticated with them. */
+export function encrypt(
+  key: Uint8Array,
+  plain: Uint8Array,
+  nonce: Uint8Array = randomBytes(NONCE_BYTES),
+  context = "",
+): Buffer {
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(context));
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** What `encrypt` was given. Throws when the bytes, or the context, are not the same. */
+export function decrypt(key: Uint8Array, encrypted: Uint8Array, context = ""): Buffer {
+  const end = encrypted.length - TAG_BYTES;
+  const decipher = createDecipheriv(CIPHER, key, encrypted.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(context)).setAuthTag(encrypted.subarray(end));
+  return Buffer.concat([decipher.update(encrypted.subarray(NONCE_BYTES, end)), decipher.final()]);
 }

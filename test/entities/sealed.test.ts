@@ -25,7 +25,7 @@ describe("sealed bytes", () => {
   const failure = (work: Promise<unknown>) =>
     work.then(
       () => "nothing",
-      (error: Error) => error.name,
+      (error: Error) => error.message,
     );
 
   it("open again to what they were", async () => {
@@ -87,8 +87,8 @@ describe("sealed bytes", () => {
     const sealed = await sealFor(gone);
     await stores.entityKeys.destroy([gone]);
     expect(await seals.open([{ entity: gone, sealed }])).to.deep.equal([undefined]);
-    expect(await failure(sealFor(gone))).to.equal("KeyGone");
-    expect(await failure(sealFor("d".repeat(32)))).to.equal("KeyGone");
+    expect(await failure(sealFor(gone))).to.equal("An entity has no key to seal under");
+    expect(await failure(sealFor("d".repeat(32)))).to.equal("An entity has no key to seal under");
   });
 });
 
