@@ -1,6 +1,6 @@
 import type { EntityId, StoredEntity } from "../entities/entity.js";
 import { decodeDocument } from "../entities/entity-document.js";
-import type { HashIdentity, Identity, IdentityHash } from "../entities/identity.js";
+import { type HashIdentity, type Identity, type IdentityHash, identityKey } from "../entities/identity.js";
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
 import { batchSealing, type Sealing } from "../entities/sealed.js";
 import { randomId } from "../names.js";
@@ -17,7 +17,7 @@ export interface ErasureScope {
   readonly profiles: readonly StoredEntity[];
   /** Every identity of the profiles, and the one that was asked for. */
   readonly hashes: readonly IdentityHash[];
-  /** The same as written, as far as profiles say. */
+  /** The same as written, as far as profiles say, each once. */
   readonly identities: readonly Identity[];
   /** The `hashes` that lead to no live profile, each with the id that holds it: one that is being erased, or none. */
   readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
@@ -51,7 +51,7 @@ export async function expandScope(parts: ScopeParts, hash: IdentityHash, now: nu
     next = known.hashes.filter((one) => !hashes.has(one));
     for (const one of next) hashes.add(one);
   }
-  return { profiles: [...profiles.values()], hashes: [...hashes], identities, free };
+  return { profiles: [...profiles.values()], hashes: [...hashes], identities: united(identities), free };
 }
 
 function isSince({ bindings }: StoredEntity, hash: IdentityHash, now: number): boolean {
@@ -111,7 +111,5 @@ export function sealedIdentities(sealing: Sealing, keys: Pick<EntityKeys, "read"
 
 /** Each identity once. */
 function united(identities: readonly Identity[]): Identity[] {
-  return [
-    ...new Map(identities.map((identity) => [JSON.stringify([identity.field, identity.value]), identity])).values(),
-  ];
+  return [...new Map(identities.map((identity) => [identityKey(identity), identity])).values()];
 }

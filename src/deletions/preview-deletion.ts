@@ -32,8 +32,7 @@ export async function previewDeletion(
   const scope = await expandScope(parts, parts.hashIdentity(table, identity), now);
   if (scope.profiles.length === 0) return undefined;
   const identities = new Map<string, number>();
-  const written = new Map(scope.identities.map(({ field, value }) => [JSON.stringify([field, value]), field]));
-  for (const field of written.values()) identities.set(field, (identities.get(field) ?? 0) + 1);
+  for (const { field } of scope.identities) identities.set(field, (identities.get(field) ?? 0) + 1);
   return {
     profiles: scope.profiles.length,
     identities,

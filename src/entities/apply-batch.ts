@@ -102,14 +102,9 @@ function segmentsOf({ messages }: BatchPlan): Commit["segments"] {
   return Array.from(segments, ([id, table]) => ({ id, table }));
 }
 
-export interface ProfileSources {
-  readonly entities: Pick<EntityStore, "find">;
-  readonly suppression: Suppression;
-}
-
 /** Looks up what identities lead to, and what was asked to be erased of them. */
-export async function findProfiles(
-  { entities, suppression }: ProfileSources,
+async function findProfiles(
+  { entities, suppression }: BatchParts,
   sealing: BatchSealing,
   hashes: readonly IdentityHash[],
 ): Promise<FoundProfiles> {
@@ -128,19 +123,14 @@ export async function findProfiles(
   return { owners: new Map(hashes.map((hash) => [hash, found.owners.get(hash)])), profiles, unreadable, cutOffs };
 }
 
-export interface EraseUnreadableParts {
-  readonly entities: EntityStore;
-  readonly memberships: MembershipIndex;
-  readonly history: History;
-  readonly entityKeys: EntityKeys;
-}
-
 /**
  * Erases live profiles that could not be opened because their keys are destroyed: an erasure meant them, and its record may be
  * forgotten. When the ledger never had a key of one, it may be the wrong ledger: nothing is erased, and this rejects. Safe to repeat.
  */
-export async function eraseUnreadable(parts: EraseUnreadableParts, profiles: readonly StoredEntity[]): Promise<void> {
-  const { entities, memberships, history, entityKeys } = parts;
+async function eraseUnreadable(
+  { entities, memberships, history, entityKeys }: BatchParts,
+  profiles: readonly StoredEntity[],
+): Promise<void> {
   const destroyed = await entityKeys.destroyed(profiles.map(({ id }) => id));
   if (profiles.some(({ id }) => !destroyed.has(id))) {
     throw new ServiceError("unavailable", "The ledger has no key of a profile");

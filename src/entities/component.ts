@@ -1,7 +1,7 @@
 import type { Binding, EntityId, StoredEntity } from "./entity.js";
 import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
-import { MembershipDraft } from "./memberships.js";
+import { MembershipDraft, noMemberships } from "./memberships.js";
 import { Draft } from "./merge-attributes.js";
 import type { BatchMessage } from "./message.js";
 import type { ProfileChange } from "./ports.js";
@@ -53,8 +53,8 @@ export class Component {
   }
 
   static fresh(id: EntityId, table: string, born: number, order: number): Component {
-    const memberships = new MembershipDraft().memberships();
-    return new Component({ id, table, born, revision: 0, bindings: [], mergedIds: [], memberships }, order);
+    const nothing = { revision: 0, bindings: [], mergedIds: [], memberships: noMemberships };
+    return new Component({ id, table, born, ...nothing }, order);
   }
 
   /** The drafts that merging these would lead to; they stay as they are. */

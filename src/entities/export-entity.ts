@@ -1,6 +1,6 @@
-import type { EntityId, StoredEntity } from "./entity.js";
+import { type EntityId, idsOf, type StoredEntity } from "./entity.js";
 import { decodeDocument, type Json } from "./entity-document.js";
-import type { HashIdentity, Identity } from "./identity.js";
+import { type HashIdentity, type Identity, valuesByField } from "./identity.js";
 import { segmentsIn } from "./memberships.js";
 import { decodeMessage } from "./message.js";
 import type { EntityStore, History, HistoryMessage, SegmentNames } from "./ports.js";
@@ -65,7 +65,7 @@ async function* piecesOf(
   let messages = 0;
   if (!(await isStill(parts, entity))) return;
   yield [profile];
-  for await (const page of messagePages(parts.history, [entity.id, ...entity.mergedIds])) {
+  for await (const page of messagePages(parts.history, idsOf(entity))) {
     const plain = await parts.sealing.open(page);
     if (!(await isStill(parts, entity))) return;
     // The key of an entity goes last: what it sealed cannot be opened any more.
@@ -91,12 +91,10 @@ async function profileLine(
   const [[plain], names] = await Promise.all([sealing.open([{ entity: id, sealed }]), segments.names(ids)]);
   if (plain === undefined) return undefined;
   const { attributes, identities } = decodeDocument(plain);
-  const values = new Map<string, string[]>();
-  for (const { field, value } of identities) values.set(field, [...(values.get(field) ?? []), value]);
   return {
     type: "profile",
     table,
-    identities: Object.fromEntries(values),
+    identities: Object.fromEntries(valuesByField(identities)),
     attributes: [...attributes].flatMap(([name, { version, value }]) =>
       value === undefined ? [] : [{ name, value, at: version.time }],
     ),

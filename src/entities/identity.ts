@@ -11,6 +11,18 @@ export interface Identity {
   readonly value: string;
 }
 
+/** A name that no other identity has. */
+export function identityKey({ field, value }: Identity): string {
+  return `${field}\0${value}`;
+}
+
+/** The values of each field, in order. */
+export function valuesByField(identities: readonly Identity[]): Map<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (const { field, value } of identities) values.set(field, [...(values.get(field) ?? []), value]);
+  return values;
+}
+
 export type HashIdentity = (table: string, identity: Identity) => IdentityHash;
 
 /** The identity field of that name; undefined when the table has none. */

@@ -1,6 +1,6 @@
 import { compareVersions } from "./entity.js";
 import { type AttributeState, type EntityDocument, encodedBytes } from "./entity-document.js";
-import type { Identity } from "./identity.js";
+import { type Identity, identityKey } from "./identity.js";
 
 /**
  * A document in the making: of each attribute the newest statement, and every identity. The order in which documents are
@@ -14,7 +14,7 @@ export class Draft {
   /** Begins empty, or with a document whose encoded size is known. */
   constructor(document?: EntityDocument, bytes = 0) {
     this.#attributes = new Map(document?.attributes);
-    this.#identities = new Map(document?.identities.map((identity) => [keyOf(identity), identity]));
+    this.#identities = new Map(document?.identities.map((identity) => [identityKey(identity), identity]));
     this.#bytes = bytes;
   }
 
@@ -35,7 +35,7 @@ export class Draft {
       this.#bytes += growth;
     }
     for (const identity of document.identities) {
-      const key = keyOf(identity);
+      const key = identityKey(identity);
       if (this.#identities.has(key)) continue;
       this.#identities.set(key, identity);
       this.#bytes += Buffer.byteLength(key) + 6;
@@ -58,13 +58,13 @@ export class Draft {
 
   /** Whether one of these identities is not known. */
   lacks(identities: readonly Identity[]): boolean {
-    return identities.some((identity) => !this.#identities.has(keyOf(identity)));
+    return identities.some((identity) => !this.#identities.has(identityKey(identity)));
   }
 
   /** Values that the fullest identity field would hold once these were added. */
   valuesWith(added: readonly Identity[]): number {
     const counts = new Map<string, number>();
-    const all = new Map([...this.#identities, ...added.map((identity) => [keyOf(identity), identity] as const)]);
+    const all = new Map([...this.#identities, ...added.map((identity) => [identityKey(identity), identity] as const)]);
     for (const { field } of all.values()) counts.set(field, (counts.get(field) ?? 0) + 1);
     return Math.max(0, ...counts.values());
   }
@@ -96,8 +96,4 @@ function isNewer(a: AttributeState, b: AttributeState): boolean {
 
 function textOf({ value }: AttributeState): string {
   return value === undefined ? "" : JSON.stringify(value);
-}
-
-function keyOf({ field, value }: Identity): string {
-  return `${field}\0${value}`;
 }

@@ -1,6 +1,6 @@
 import type { Version } from "./entity.js";
 import type { EntityDocument, Json } from "./entity-document.js";
-import type { Identity, IdentityHash } from "./identity.js";
+import { type Identity, type IdentityHash, valuesByField } from "./identity.js";
 import type { Table } from "./tables.js";
 
 /** What a message says of segments: the full list (`full`, in `add`), or the ones entered and left. */
@@ -46,15 +46,15 @@ export function decodeMessage(bytes: Uint8Array): object {
 }
 
 function bodyOf({ identities, attributes, segments }: Message): { readonly [name: string]: Json } {
-  const values = new Map<string, Json[]>();
-  for (const { field, value } of identities) values.set(field, [...(values.get(field) ?? []), value]);
-  const named = Array.from(values, ([field, all]): [string, Json] => [
-    field,
-    all.length === 1 ? (all[0] as Json) : all,
-  ]);
+  const named = Array.from(valuesByField(identities), ([field, values]): [string, Json] => [field, oneOrAll(values)]);
   const said = segments && (segments.full ? segments.add : { add: segments.add, remove: segments.remove });
   const entries: (readonly [string, Json])[] = [...named, ...attributes];
   return Object.fromEntries(said === undefined ? entries : [...entries, ["segments", said]]);
+}
+
+/** A text, or an array of them when there are several: how an identity field is written. */
+export function oneOrAll(values: readonly string[]): Json {
+  return values.length === 1 ? (values[0] as string) : values;
 }
 
 /** A message on its way into the profiles. */

@@ -1,7 +1,7 @@
 import { invalid, type ValidationIssue } from "../errors.js";
 import { instantForms } from "../formats/instant.js";
 import type { Json } from "./entity-document.js";
-import { type Identity, identityOf } from "./identity.js";
+import { type Identity, identityKey, identityOf } from "./identity.js";
 import type { Message, SegmentStatement } from "./message.js";
 import type { Table } from "./tables.js";
 
@@ -59,7 +59,7 @@ export function parseMessage(json: unknown, rules: MessageRules, now: number): P
     }
     for (const raw of values) {
       const identity = identityOf(table, field, raw, rules.identityBytes);
-      identities.set(`${field.name}\0${identity.value}`, identity);
+      identities.set(identityKey(identity), identity);
     }
   }
   if (identities.size === 0) {

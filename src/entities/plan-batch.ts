@@ -42,7 +42,7 @@ export async function planBatch(
   newId: () => EntityId,
 ): Promise<BatchPlan> {
   const pace = pacer();
-  const check = new LimitCheck(limits);
+  const limitReached = limitCheck(limits);
   const components = new Map<EntityId, Component>();
   const holders = new Map<IdentityHash, Component>();
   const messages: { message: BatchMessage; at: Component }[] = [];
@@ -74,7 +74,7 @@ export async function planBatch(
     await pace();
     const named = holdersOf(message.hashes);
     const document = documentOf(message.message, message.version);
-    const reason = check.reached(named, message, document);
+    const reason = limitReached(named, message, document);
     if (reason !== undefined) {
       refused.push({ message, reason });
       continue;
@@ -105,24 +105,27 @@ export interface PlanLimits {
   readonly segments: number;
 }
 
-/** Looks whether messages of a batch would pass a limit. What a profile has already, and what makes it smaller, is never forbidden. */
-export class LimitCheck {
-  readonly #limits: PlanLimits;
-  /** The union made last, and of what: many messages in a row may ask for the same merge. */
-  #united: { readonly of: string; readonly drafts: United } | undefined;
+/**
+ * Looks what forbids a message that names these profiles; undefined: nothing. What a profile has already, and what makes it smaller, is never
+ * forbidden.
+ */
+function limitCheck({ entityBytes, segments }: PlanLimits) {
+  // The union made last, and of what: many messages in a row may ask for the same merge.
+  let last: { readonly of: string; readonly drafts: United } | undefined;
 
-  constructor(limits: PlanLimits) {
-    this.#limits = limits;
+  function unionOf(named: readonly Component[]): United {
+    if (named.length < 2) return Component.united(named);
+    const of = named.map(({ state }) => state).join();
+    if (last?.of !== of) last = { of, drafts: Component.united(named) };
+    return last.drafts;
   }
 
-  /** What forbids a message that names these profiles; undefined: nothing. */
-  reached(
+  return (
     named: readonly Component[],
     { table, message }: BatchMessage,
     document: EntityDocument,
-  ): LimitReason | undefined {
-    const { entityBytes, segments } = this.#limits;
-    const { draft, memberships } = this.#drafts(named);
+  ): LimitReason | undefined => {
+    const { draft, memberships } = unionOf(named);
     const merges = named.length > 1;
     if ((merges || draft.lacks(document.identities)) && draft.valuesWith(document.identities) > table.maxValues) {
       return "too_many_values";
@@ -132,12 +135,5 @@ export class LimitCheck {
     const size = memberships.sizeWith(segmentsNamedIn(message));
     const before = Math.max(0, ...named.map((one) => one.segments));
     return size > segments && size > before ? "too_many_segments" : undefined;
-  }
-
-  #drafts(named: readonly Component[]): United {
-    if (named.length < 2) return Component.united(named);
-    const of = named.map(({ state }) => state).join();
-    if (this.#united?.of !== of) this.#united = { of, drafts: Component.united(named) };
-    return this.#united.drafts;
-  }
+  };
 }

@@ -1,7 +1,8 @@
-import type { EntityId, Memberships, StoredEntity } from "./entity.js";
+import { type EntityId, idsOf, type Memberships, type StoredEntity } from "./entity.js";
 import { decodeDocument, type EntityDocument, type Json } from "./entity-document.js";
-import type { HashIdentity, Identity, IdentityHash } from "./identity.js";
+import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "./identity.js";
 import { segmentsIn } from "./memberships.js";
+import { oneOrAll } from "./message.js";
 import type { EntityStore, History, SegmentNames } from "./ports.js";
 import type { Sealing } from "./sealed.js";
 import type { Table } from "./tables.js";
@@ -69,9 +70,10 @@ async function segmentNames(segments: SegmentNames, memberships: Memberships): P
 
 function attributesOf({ attributes, identities }: EntityDocument, table: Table): Map<string, Json> {
   const read = new Map<string, Json>();
+  const values = valuesByField(identities);
   for (const { name } of table.identities) {
-    const values = identities.filter(({ field }) => field === name).map(({ value }) => value);
-    if (values.length > 0) read.set(name, values.length === 1 ? (values[0] as string) : values);
+    const own = values.get(name);
+    if (own !== undefined) read.set(name, oneOrAll(own));
   }
   for (const [name, { value }] of attributes) if (value !== undefined) read.set(name, value);
   return read;
@@ -108,10 +110,7 @@ export function explainSegments({ entities, history, segments, hashIdentity }: E
     const said = new Map(
       ids.flatMap((id) => statements.get(id) ?? []).map((one) => [`${one.arrival} ${one.position}`, one]),
     );
-    const [names, messages] = await Promise.all([
-      segments.names(ids),
-      history.at([entity.id, ...entity.mergedIds], [...said.values()]),
-    ]);
+    const [names, messages] = await Promise.all([segments.names(ids), history.at(idsOf(entity), [...said.values()])]);
     const streams = new Map(messages.map(({ arrival, position, stream }) => [`${arrival} ${position}`, stream]));
     return ids.flatMap((id) => {
       const statement = statements.get(id);
