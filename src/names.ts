@@ -17,6 +17,12 @@ export const RESERVED_TABLES: readonly string[] = ["deletestatus", "export", "se
 /** Names that no identity field has: one is another part of a message, the other is no name that an object can safely have. */
 export const RESERVED_IDENTITY_FIELDS: readonly string[] = ["segments", "__proto__"];
 
+/** Whether a text has at most so many characters; one outside of the Basic Multilingual Plane is one character. */
+export function hasAtMost(characters: number, text: string): boolean {
+  if (text.length <= characters) return true;
+  return text.length <= 2 * characters && [...text].length <= characters;
+}
+
 /** The order of UTF-8 bytes, which lists of ids are in. It differs from the order of code units only where a surrogate stands. */
 export function compareBytes(a: string, b: string): number {
   if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));

@@ -1,5 +1,6 @@
 import { invalid, type ValidationIssue } from "../errors.js";
 import { instantForms } from "../formats/instant.js";
+import { hasAtMost } from "../names.js";
 import type { Json } from "./entity-document.js";
 import { type Identity, identityKey, identityOf } from "./identity.js";
 import type { Message, SegmentStatement } from "./message.js";
@@ -75,7 +76,7 @@ export function parseMessage(json: unknown, rules: MessageRules, now: number): P
 }
 
 function checkedName(name: string): string {
-  if (name === "" || (name.length > LONGEST_NAME && [...name].length > LONGEST_NAME)) {
+  if (name === "" || !hasAtMost(LONGEST_NAME, name)) {
     throw invalid("invalid_name", "", `The name of an attribute has 1 to ${LONGEST_NAME} characters`);
   }
   return name;

@@ -1,3 +1,4 @@
+import { hasAtMost } from "../names.js";
 import type { Dimension } from "./dimensions.js";
 
 /** One stored time series: a dimension, an id within it, and one of the dimension's stored types. */
@@ -68,8 +69,7 @@ const UNFIT = /[\p{Cc}\p{Cs}]/u;
 
 /** Whether a series may have this id: 1 to 256 characters, none of them a control character, not ending in `\`. */
 export function isDimensionId(id: string): boolean {
-  if (id === "" || id.endsWith("\\") || UNFIT.test(id)) return false;
-  return id.length <= LONGEST || [...id.slice(0, 2 * LONGEST + 1)].length <= LONGEST;
+  return id !== "" && !id.endsWith("\\") && hasAtMost(LONGEST, id) && !UNFIT.test(id);
 }
 
 /** The rule in words. */

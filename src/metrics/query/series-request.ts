@@ -1,6 +1,7 @@
 import { invalid } from "../../errors.js";
 import { type Duration, durationRule, formatDuration, parseDuration } from "../../formats/duration.js";
 import { type Instant, instantRule, parseInstant } from "../../formats/instant.js";
+import { hasAtMost } from "../../names.js";
 import { type Aggregation, aggregations, type Dimension, dimensionNamed, dimensionNames } from "../dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../series.js";
 
@@ -103,9 +104,7 @@ function readAggregation(name: string | undefined, dimension: Dimension): Aggreg
 }
 
 function isName(name: string | undefined): boolean {
-  return (
-    name === undefined || name.length <= NAME_LENGTH || [...name.slice(0, 2 * NAME_LENGTH + 1)].length <= NAME_LENGTH
-  );
+  return name === undefined || hasAtMost(NAME_LENGTH, name);
 }
 
 function required(field: string): Error {
