@@ -29,7 +29,7 @@ export class Component {
   readonly #bindings: Map<IdentityHash, number>;
   readonly #changedHashes = new Set<IdentityHash>();
   readonly #mergedIds: Set<EntityId>;
-  readonly #merged: Component[] = [];
+  readonly #mergedFrom: { readonly id: EntityId; readonly revision: number }[] = [];
   readonly #memberships: MembershipDraft;
   #draft = new Draft();
   #changes = 0;
@@ -97,12 +97,15 @@ export class Component {
 
   merge(other: Component): void {
     other.#parent = this;
-    this.#merged.push(other);
     this.#draft.merge(other.#draft.document());
     this.#memberships.merge(other.#memberships.memberships());
     for (const [hash, since] of other.#bindings) this.#bind(hash, since);
     for (const id of other.#mergedIds) this.#mergedIds.add(id);
-    if (!other.isNew) this.#mergedIds.add(other.id);
+    this.#mergedFrom.push(...other.#mergedFrom);
+    if (!other.isNew) {
+      this.#mergedIds.add(other.id);
+      this.#mergedFrom.push({ id: other.id, revision: other.revision });
+    }
     this.#changes += 1;
   }
 
@@ -121,14 +124,7 @@ export class Component {
     const changedBindings = bindings.filter(({ hash }) => this.#changedHashes.has(hash));
     const memberships = this.#memberships.memberships();
     const entity = { id, table, revision, born, bindings, mergedIds: [...this.#mergedIds], memberships, sealed };
-    const mergedFrom = this.#allMerged().flatMap((other) =>
-      other.isNew ? [] : [{ id: other.id, revision: other.revision }],
-    );
-    return { entity, changedSegments: this.#memberships.changed, changedBindings, mergedFrom };
-  }
-
-  #allMerged(): Component[] {
-    return this.#merged.flatMap((component) => [...component.#allMerged(), component]);
+    return { entity, changedSegments: this.#memberships.changed, changedBindings, mergedFrom: this.#mergedFrom };
   }
 
   #bind(hash: IdentityHash, since: number): void {
