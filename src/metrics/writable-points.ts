@@ -64,23 +64,12 @@ export class WritableSeries {
 
   #meet(dimensionName: unknown, id: unknown, type: unknown): Series | SeriesIssue {
     const dimension = typeof dimensionName === "string" ? dimensionNamed(dimensionName) : undefined;
-    if (dimension === undefined) {
-      const message = `One of ${dimensionNames.join(", ")} is expected`;
-      return { field: "dimension", code: codeFor(dimensionName, "unknown_dimension"), message };
-    }
+    if (dimension === undefined) return issueOf("dimension", dimensionName, "unknown_dimension", oneOf(dimensionNames));
     if (typeof id !== "string" || !isDimensionId(id)) {
-      return {
-        field: "id",
-        code: codeFor(id, "bad_dimension_id"),
-        message: `${dimensionIdRule} is expected`,
-      };
+      return issueOf("id", id, "bad_dimension_id", `${dimensionIdRule} is expected`);
     }
     if (id === dimension.everyId) {
-      return {
-        field: "id",
-        code: "reserved_id",
-        message: "This id stands for every one when series are read",
-      };
+      return issueOf("id", id, "reserved_id", "This id stands for every one when series are read");
     }
     const stored = dimension.storedTypes.find((one) => one === type);
     if (stored === undefined) return typeIssue(dimension, type);
@@ -104,20 +93,20 @@ export function isSeries(found: Series | SeriesIssue): found is Series {
   return "id" in found;
 }
 
-function typeIssue(dimension: Dimension, type: unknown): SeriesIssue {
-  if (typeof type === "string" && Object.hasOwn(dimension.ratios, type)) {
-    return {
-      field: "type",
-      code: "computed_type",
-      message: "This type is computed from others, never written",
-    };
+function typeIssue({ ratios, storedTypes }: Dimension, type: unknown): SeriesIssue {
+  if (typeof type === "string" && Object.hasOwn(ratios, type)) {
+    return issueOf("type", type, "computed_type", "This type is computed from others, never written");
   }
-  const message = `One of ${dimension.storedTypes.join(", ")} is expected`;
-  return { field: "type", code: codeFor(type, "unknown_type"), message };
+  return issueOf("type", type, "unknown_type", oneOf(storedTypes));
 }
 
-function codeFor(value: unknown, code: string): string {
-  return value === undefined || value === null ? "required" : code;
+function oneOf(names: readonly string[]): string {
+  return `One of ${names.join(", ")} is expected`;
+}
+
+/** The code is `required` where there is no value. */
+function issueOf(field: SeriesIssue["field"], value: unknown, code: string, message: string): SeriesIssue {
+  return { field, code: value === undefined || value === null ? "required" : code, message };
 }
 
 /** A point may be this much ahead of our clock. */
