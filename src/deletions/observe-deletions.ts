@@ -3,7 +3,7 @@ import type { Meters } from "../meters.js";
 import { STUCK_ATTEMPTS } from "./deletion.js";
 import type { Ledger } from "./ports.js";
 
-/** Hears what happens to deletions, for `/metrics`. */
+/** Is told what happens to deletions, for `/metrics`. */
 export interface DeletionObserver {
   /** A request is complete, this many ms after it was accepted. */
   completed(tookMs: number): void;

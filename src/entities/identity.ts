@@ -32,7 +32,7 @@ export function identityField(table: Table, name: string): IdentityField | undef
 
 /**
  * The identity that a value stands for, in its field's normal form, at most `maxBytes` long. A number counts as its
- * canonical text. Refused is what is not a text or a safe integer, what is empty, and what identifies no one.
+ * canonical text. Throws `invalid` for anything else, for an empty value, and for one that no entity can be identified by.
  */
 export function identityOf(table: Table, field: IdentityField, raw: unknown, maxBytes: number): Identity {
   const refuse = (code: string, message: string) => invalid(code, field.name, message);

@@ -18,7 +18,7 @@ export interface Table {
   readonly defaultIdentity: string;
   /** Most values of one identity field that an entity may hold. */
   readonly maxValues: number;
-  /** Values, lower-case, that identify no one, such as `anonymous`. */
+  /** Values, lower-case, that are never an identity, such as `anonymous`. */
   readonly nobody: ReadonlySet<string>;
 }
 

@@ -20,7 +20,7 @@ const BELIEVED_MS = 3000;
 const REMEMBERED = 10_000;
 
 /**
- * Says who holds a key, undefined where no one does: unknown, wrong secret and revoked alike. Keys are found by id and compared
+ * Resolves with the holder of a key; undefined for a key that is unknown, has a wrong secret, or is revoked. Keys are found by id and compared
  * by digest in constant time. `adminKey` is valid with every scope.
  */
 export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock): VerifyKey {

@@ -76,7 +76,7 @@ export class SlotCache {
       }
     }
     if (missing.size > 0) for (const [key, load] of this.#load([...missing.values()])) loads.set(key, load);
-    // All at once: an error of one that came after the error of another would be handled by no one, and end the process.
+    // All at once: a load that rejected after another one had would be an unhandled rejection, which ends the process.
     const underWay = [...new Set(Array.from(loads.values(), ({ value }) => value))];
     const loaded = new Map(await Promise.all(underWay.map(async (load) => [load, await load] as const)));
     const slotsOf = ({ key }: Chunk) =>

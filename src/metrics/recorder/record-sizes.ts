@@ -109,7 +109,7 @@ async function writeEmpty(
   return true;
 }
 
-/** Hears of slots that have passed without a sample of the dimension, though a recorder was there. */
+/** Is told how many slots have passed without a sample of the dimension, though a recorder was there. */
 export type CountMissed = (dimension: Dimension, slots: number) => void;
 
 /** Counts the slots that recorders of these dimensions miss, for `/metrics`. */
