@@ -33,14 +33,13 @@ export interface WakeUpParts {
  * was lost; so nothing is buffered here until Redis is back.
  */
 export function bullmqWakeUp({ prefix, producer, consumer, clock }: WakeUpParts): WakeUp {
-  const queue = new JobQueue(prefix, producer);
+  const queue = jobQueue(prefix, producer);
   let worker: { close(): Promise<void> } | undefined;
 
   return {
     hint(requestId, delayMs = 0) {
       const options = delayMs > 0 ? optionsForLater(requestId, delayMs, clock()) : { jobId: requestId };
-      queue
-        .get()
+      queue()
         ?.add("deletion", {}, options)
         .catch(() => {});
     },
@@ -64,41 +63,28 @@ function optionsForLater(requestId: string, delayMs: number, now: number): { job
 }
 
 /**
- * Adds jobs to a queue. A BullMQ `Queue` whose connection breaks while it is being opened never works again, so it is
- * opened only while Redis is connected, and once more when that failed.
+ * The queue; undefined while Redis is known to be unreachable. A BullMQ `Queue` whose connection breaks while it is being opened never works again,
+ * so it is opened only while Redis is connected, and once more when that failed. The caller closes `client`.
  */
-class JobQueue {
-  readonly #prefix: string;
-  readonly #client: Redis;
-  #queue: Queue | undefined;
-
-  /** The caller closes `client`. */
-  constructor(prefix: string, client: Redis) {
-    this.#prefix = prefix;
-    this.#client = client;
-  }
-
-  /** The queue; undefined while Redis is known to be unreachable. */
-  get(): Queue | undefined {
-    if (this.#client.status !== "ready") return undefined;
-    this.#queue ??= this.#open();
-    return this.#queue;
-  }
-
-  #open(): Queue {
+function jobQueue(prefix: string, client: Redis): () => Queue | undefined {
+  let open: Queue | undefined;
+  return () => {
+    if (client.status !== "ready") return undefined;
+    if (open !== undefined) return open;
     const queue = new Queue(QUEUE, {
-      connection: this.#client,
-      prefix: this.#prefix,
+      connection: client,
+      prefix,
       // Nothing reads the stream of events.
       streams: { events: { maxLen: 10 } },
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
     queue.on("error", () => {});
     queue.waitUntilReady().catch(() => {
-      if (this.#queue === queue) this.#queue = undefined;
+      if (open === queue) open = undefined;
     });
+    open = queue;
     return queue;
-  }
+  };
 }
 
 /** Jobs that stalled are run again, however often. */
