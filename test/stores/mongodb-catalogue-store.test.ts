@@ -80,7 +80,7 @@ onServers(["mongodb"], "mongodb", () => {
           return result;
         });
       const wrapping = keyWrapping(Buffer.alloc(32));
-      const entities = mongoEntityStore({ ...own, deadlineMs: 10_000, wrapping, transact: held }, 3_600_000);
+      const entities = mongoEntityStore({ ...own, deadlineMs: 10_000, wrapping, transact: held });
       const kept = entities.commit(member());
       await reached;
       await deleteSegment("late", engine.stores.catalogue);

@@ -3,6 +3,8 @@ import { groupedErasure, groupedReads } from "../../async/grouped-calls.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
+import { stream as streamDimension } from "../../metrics/dimensions.js";
+import { slotStart } from "../../metrics/series.js";
 import { segmentsOf } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
 import type { StoreParts } from "./connection.js";
@@ -17,7 +19,7 @@ import {
 } from "./entity-document.js";
 import { addKeys } from "./entity-keys.js";
 import { isOfOneCall } from "./errors.js";
-import { messageDocument, messagesOf, slotOf } from "./history.js";
+import { messageDocument, messagesOf } from "./history.js";
 import { newestCutOffs } from "./ledger-document.js";
 import { touchedSlotsOf } from "./slot-counts.js";
 import { Conflict, unlessConflict } from "./transaction.js";
@@ -26,7 +28,7 @@ import { Conflict, unlessConflict } from "./transaction.js";
 const READS = { most: 1_000, atOnce: 2, isOfOneCall };
 
 /** Profiles, and the identities that lead to them, a document each. */
-export function mongoEntityStore(parts: StoreParts, slotMs: number): EntityStore {
+export function mongoEntityStore(parts: StoreParts): EntityStore {
   const { entities, identities } = entityCollectionsOf(parts.data);
 
   const ownersOf = groupedReads(async (hashes: readonly IdentityHash[]) => {
@@ -63,7 +65,7 @@ export function mongoEntityStore(parts: StoreParts, slotMs: number): EntityStore
 
     load,
 
-    commit: commitProfiles(parts, slotMs),
+    commit: commitProfiles(parts),
 
     ...groupedErasure({
       async erase(ids) {
@@ -86,7 +88,7 @@ export function mongoEntityStore(parts: StoreParts, slotMs: number): EntityStore
  * the profiles that it names, or writes the identity that leads to none, so of a commit and a deletion that concern the same person the later one
  * conflicts and is planned again.
  */
-function commitProfiles(parts: StoreParts, slotMs: number): EntityStore["commit"] {
+function commitProfiles(parts: StoreParts): EntityStore["commit"] {
   return (commit) =>
     unlessConflict(parts.transact, async (session) => {
       await expectCutOffs(parts, commit, session);
@@ -94,7 +96,7 @@ function commitProfiles(parts: StoreParts, slotMs: number): EntityStore["commit"
       await writeIdentities(parts, commit, session);
       await addKeys(parts.ledger, parts.wrapping, commit.keys, session);
       await registerSegments(parts, commit, session);
-      await writeMessages(parts, commit, slotMs, session);
+      await writeMessages(parts, commit, session);
     });
 }
 
@@ -186,20 +188,12 @@ async function registerSegments({ data }: StoreParts, { segments }: Commit, sess
   );
 }
 
-async function writeMessages(
-  { data }: StoreParts,
-  { messages }: Commit,
-  slotMs: number,
-  session: ClientSession,
-): Promise<void> {
+async function writeMessages({ data }: StoreParts, { messages }: Commit, session: ClientSession): Promise<void> {
   if (messages.length === 0) return;
-  await messagesOf(data).insertMany(
-    messages.map((message) => messageDocument(message, slotMs)),
-    { session },
-  );
+  await messagesOf(data).insertMany(messages.map(messageDocument), { session });
   const touched = new Map<string, { stream: string; slot: number; messages: number; arrival: number }>();
   for (const { stream, time, arrival } of messages) {
-    const slot = slotOf(time, slotMs);
+    const slot = slotStart(streamDimension, time);
     const note = touched.get(`${slot}/${stream}`) ?? { stream, slot, messages: 0, arrival };
     note.messages += 1;
     note.arrival = Math.max(note.arrival, arrival);

@@ -2,6 +2,8 @@ import { Binary, type Collection, type Db, MaxKey } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage, Place } from "../../entities/ports.js";
+import { stream as streamDimension } from "../../metrics/dimensions.js";
+import { slotStart } from "../../metrics/series.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { Transact } from "./transaction.js";
 
@@ -38,13 +40,9 @@ export function messagesOf(db: Db): Collection<MessageDocument> {
   return db.collection<MessageDocument>("messages");
 }
 
-export function slotOf(time: number, slotMs: number): number {
-  return Math.floor(time / slotMs) * slotMs;
-}
-
-export function messageDocument(message: HistoryMessage, slotMs: number): MessageDocument {
+export function messageDocument(message: HistoryMessage): MessageDocument {
   const { id, stream, entity, table, time, arrival, position, sealed } = message;
-  const slot = slotOf(time, slotMs);
+  const slot = slotStart(streamDimension, time);
   return { _id: id, stream, slot, entity, table, time, arrival, position, sealed: new Binary(sealed) };
 }
 

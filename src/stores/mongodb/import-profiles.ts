@@ -32,10 +32,7 @@ import { ACCEPTED, FORGOTTEN, mongoErasureWatermark, RECEIPT_KEY, raiseTo, textO
 import { type StreamDocument, streamsOf, touchedSlotsOf } from "./slot-counts.js";
 
 /** Profiles, the identities that lead to them, their messages, what was counted of these, and the requests that brought them. */
-export function profileParts(
-  db: Db,
-  slotMs: number,
-): {
+export function profileParts(db: Db): {
   readonly [P in
     | "entities"
     | "identities"
@@ -58,7 +55,7 @@ export function profileParts(
     }),
     history: importPart<MessageDocument, CopyRecords["history"]>({
       collection: messagesOf(db),
-      documentOf: (message) => messageDocument(message, slotMs),
+      documentOf: messageDocument,
       recordOf: messageOf,
       only: { entity: { $ne: null } },
     }),

@@ -1,7 +1,6 @@
 import type { Db } from "mongodb";
 import type { Experience } from "../../catalogue/ports.js";
 import { StartError } from "../../errors.js";
-import { stream } from "../../metrics/dimensions.js";
 import type { CopyRecords, PartTarget, ProfileTarget, SegmentRecord } from "../copy.js";
 import type { OpenParts } from "../stores.js";
 import {
@@ -31,7 +30,7 @@ export async function openMongoImport({ settings, log }: OpenParts): Promise<Pro
   return {
     parts: {
       ...ledgerParts(ledger, pepper),
-      ...profileParts(data, stream.slotMs),
+      ...profileParts(data),
       ...catalogueParts(data),
     },
     begin: (mark) => beginCopy(databases, plans, mark),

@@ -2,7 +2,6 @@ import type { Db } from "mongodb";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import { stream } from "../../metrics/dimensions.js";
 import type { EntityEngine, OpenKeys, OpenParts } from "../stores.js";
 import { mongoLease, mongoSharedEpochs, processCollections } from "./between-processes.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
@@ -49,7 +48,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
   const wrapping = keyWrapping(pepper);
   const parts = { ...databases, wrapping };
   return {
-    entities: mongoEntityStore(parts, stream.slotMs),
+    entities: mongoEntityStore(parts),
     memberships: mongoMembershipIndex(data),
     history: mongoHistory(data, transact),
     idempotency: mongoIdempotency(data),

@@ -1,5 +1,7 @@
 import { type Binding, type EntityId, idsOf, type Memberships, type StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
+import { stream as streamDimension } from "../../metrics/dimensions.js";
+import { slotStart } from "../../metrics/series.js";
 import { type Database, inTransaction, sharingCommits } from "./connection.js";
 import { addKeys } from "./entity-keys.js";
 import { membershipRows } from "./membership-index.js";
@@ -33,7 +35,7 @@ interface IdentityRow extends Binding {
  * change. What was asked to be erased stands in `ledger.db`. Between the questions to the two files and the end of the transaction
  * nothing else runs, as this process alone has them and every step is synchronous.
  */
-export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number): EntityStore {
+export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
   const findWeights = db.prepare(`SELECT hash, entity, length(sealed)
     + ${STATEMENT_BYTES} * (SELECT count(*) FROM membership WHERE membership.entity = identity.entity) AS bytes
@@ -93,7 +95,7 @@ export function sqliteEntityStore(db: Database, ledger: Database, slotMs: number
     for (const { stream, time, arrival } of messages) {
       arrivals.set(stream, Math.max(arrival, arrivals.get(stream) ?? arrival));
       const slots = counts.get(stream) ?? new Map<number, number>();
-      const slot = Math.floor(time / slotMs) * slotMs;
+      const slot = slotStart(streamDimension, time);
       counts.set(stream, slots.set(slot, (slots.get(slot) ?? 0) + 1));
     }
     for (const [stream, slots] of counts) for (const [slot, more] of slots) count.run(stream, slot, more);

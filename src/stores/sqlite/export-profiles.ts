@@ -1,6 +1,5 @@
 import type { Experience } from "../../catalogue/ports.js";
 import type { HistoryMessage } from "../../entities/ports.js";
-import { stream } from "../../metrics/dimensions.js";
 import {
   type CopyFacts,
   type CopyRecord,
@@ -85,7 +84,7 @@ function segments(db: Database): PartSource<SegmentRecord> {
 }
 
 function entities(db: Database, ledger: Database): PartSource<EntityRecord> {
-  const { load } = sqliteEntityStore(db, ledger, stream.slotMs);
+  const { load } = sqliteEntityStore(db, ledger);
   return exportTable<{ id: string }, EntityRecord>(db, {
     from: "(SELECT id FROM entity)",
     keys: ["id"],

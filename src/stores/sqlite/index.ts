@@ -3,7 +3,6 @@ import { join } from "node:path";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import { stream } from "../../metrics/dimensions.js";
 import type { EntityEngine, MetricEngine, OpenKeys, OpenParts } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue-store.js";
 import { closeDatabase, type Database, type FileLayout, openDatabase, sqliteServiceError } from "./connection.js";
@@ -33,7 +32,7 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
     matchLedger(ledgerDb, entitiesDb, entities);
     const pepper = openPepper(data, ledgerDb, settings.pepper);
     return {
-      entities: sqliteEntityStore(entitiesDb, ledgerDb, stream.slotMs),
+      entities: sqliteEntityStore(entitiesDb, ledgerDb),
       memberships: sqliteMembershipIndex(entitiesDb),
       history: sqliteHistory(entitiesDb),
       idempotency: sqliteIdempotency(entitiesDb),
