@@ -20,9 +20,11 @@ export async function withTimeLimit<T>(
     late = setImmediate(expire);
   }, ms);
   const forward = ({ target }: Event) => limit.abort((target as AbortSignal).reason);
-  // Any number of calls may share a signal; none stays after its end.
-  setMaxListeners(0, ...signals);
-  for (const signal of signals) signal.addEventListener("abort", forward);
+  for (const signal of signals) {
+    // Any number of calls may share a signal. Without a signal this would change the limit of every emitter of the process.
+    setMaxListeners(0, signal);
+    signal.addEventListener("abort", forward);
+  }
   try {
     return await new Promise<T>((resolve, reject) => {
       limit.signal.addEventListener("abort", () => reject(limit.signal.reason));

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
@@ -37,6 +37,12 @@ describe("a time limit", () => {
     } finally {
       process.off("warning", warned);
     }
+  });
+
+  it("leaves the warning about listeners as it is for everything else", async () => {
+    await withTimeLimit(60_000, [], async () => {});
+    await withTimeLimit(60_000, [new AbortController().signal], async () => {});
+    expect(EventEmitter.defaultMaxListeners).to.equal(10);
   });
 
   it("counts a response that came while this process was too busy to read it", async () => {
