@@ -12,7 +12,7 @@ export const catalogueSchema = `
   CREATE INDEX IF NOT EXISTS experience_audience ON experience (audience);
   CREATE INDEX IF NOT EXISTS experience_goal ON experience (goal);`;
 
-interface ExperienceRow extends Omit<Experience, "group"> {
+export interface ExperienceRow extends Omit<Experience, "group"> {
   readonly group: string | null;
 }
 
@@ -121,6 +121,6 @@ function segmentOf(row: unknown): Segment | undefined {
   return row === undefined ? undefined : { ...(row as Segment) };
 }
 
-function experienceOf({ id, name, group, audience, goal }: ExperienceRow): Experience {
+export function experienceOf({ id, name, group, audience, goal }: ExperienceRow): Experience {
   return { id, name, ...(group === null ? {} : { group }), audience, goal };
 }

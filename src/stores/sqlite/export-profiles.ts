@@ -1,21 +1,19 @@
 import type { Experience } from "../../catalogue/ports.js";
-import type { HistoryMessage } from "../../entities/ports.js";
+import type { IdempotentRequest } from "../../entities/ports.js";
 import {
   type CopyFacts,
   type CopyRecord,
   type CopyRecords,
   compositeId,
   type DeletionRecord,
-  type EntityKeyRecord,
   type EntityRecord,
   entityRecord,
-  type IdentityRecord,
   type Part,
   type PartSource,
   type SegmentRecord,
   type StreamCountRecord,
-  type StreamRecord,
 } from "../copy.js";
+import { type ExperienceRow, experienceOf } from "./catalogue-store.js";
 import type { Database } from "./connection.js";
 import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { sqliteEntityStore } from "./entity-store.js";
@@ -29,80 +27,49 @@ export function entityParts(
   db: Database,
   ledger: Database,
 ): { readonly [P in EntityPart]: PartSource<CopyRecords[P]> } {
+  const { load } = sqliteEntityStore(db, ledger);
   return {
-    entities: entities(db, ledger),
-    identities: exportTable<{ id: string; entity: string }, IdentityRecord>(db, {
-      from: "(SELECT hash AS id, entity FROM identity)",
-      keys: ["id"],
-      records: (rows) => rows.map((row) => ({ ...row })),
+    entities: exportTable<EntityRecord>(db, {
+      from: "(SELECT id FROM entity)",
+      records: async (rows: CopyRecord[]) => [...(await load(rows.map(({ id }) => id))).values()].map(entityRecord),
     }),
-    history: exportTable<HistoryMessage, HistoryMessage>(db, {
-      from: "message",
-      keys: ["id"],
-      records: (rows) => rows.map((row) => ({ ...row, sealed: new Uint8Array(row.sealed) })),
-    }),
-    "stream counts": streamCounts(db),
-    streams: exportTable<StreamRecord, StreamRecord>(db, {
-      from: "(SELECT name AS id, last_arrival AS lastArrival FROM stream)",
-      keys: ["id"],
-      records: (rows) => rows.map((row) => ({ ...row })),
-    }),
-    segments: segments(db),
-    experiences: exportTable<Omit<Experience, "group"> & { group: string | null }, Experience>(db, {
-      from: "experience",
-      keys: ["id"],
-      records: (rows) =>
-        rows.map(({ id, name, group, audience, goal }) => ({
-          id,
-          name,
-          ...(group === null ? {} : { group }),
-          audience,
-          goal,
+    identities: exportTable(db, { from: "(SELECT hash AS id, entity FROM identity)" }),
+    history: exportTable(db, { from: "message" }),
+    "stream counts": exportTable<StreamCountRecord>(db, {
+      from: "stream_count",
+      keys: ["stream", "slot"],
+      records: (rows: (StreamCountRecord & { saved: number | null })[]) =>
+        rows.map(({ stream, slot, count, saved }) => ({
+          id: compositeId(stream, slot),
+          stream,
+          slot,
+          count,
+          unsaved: saved !== count,
         })),
+    }),
+    streams: exportTable(db, { from: "(SELECT name AS id, last_arrival AS lastArrival FROM stream)" }),
+    segments: segments(db),
+    experiences: exportTable<Experience>(db, {
+      from: "experience",
+      records: (rows: ExperienceRow[]) => rows.map(experienceOf),
     }),
     "repeatable requests": exportTable(db, {
       from: "(SELECT id, arrival, done, digest, finished, tally FROM idempotent_request)",
-      keys: ["id"],
-      records: (rows: (Omit<CopyRecords["repeatable requests"], "finished"> & { finished: number })[]) =>
+      records: (rows: (Omit<IdempotentRequest, "finished"> & { finished: number })[]) =>
         rows.map((row) => ({ ...row, finished: row.finished === 1 })),
     }),
   };
 }
 
 function segments(db: Database): PartSource<SegmentRecord> {
-  return exportTable<{ id: string; name: string | null; table: string | null; removed: number }, SegmentRecord>(db, {
+  return exportTable(db, {
     from: `(SELECT coalesce(kept.id, gone.id) AS id, name, "table", gone.id IS NOT NULL AS removed
       FROM segment AS kept FULL JOIN segment_removed AS gone ON gone.id = kept.id)`,
-    keys: ["id"],
-    records: (rows) =>
+    records: (rows: { id: string; name: string | null; table: string | null; removed: number }[]) =>
       rows.map(({ id, name, table, removed }) => ({
         id,
         segment: name === null || table === null ? undefined : { id, name, table },
         removed: removed === 1,
-      })),
-  });
-}
-
-function entities(db: Database, ledger: Database): PartSource<EntityRecord> {
-  const { load } = sqliteEntityStore(db, ledger);
-  return exportTable<{ id: string }, EntityRecord>(db, {
-    from: "(SELECT id FROM entity)",
-    keys: ["id"],
-    records: async (rows) => [...(await load(rows.map(({ id }) => id))).values()].map(entityRecord),
-  });
-}
-
-function streamCounts(db: Database): PartSource<StreamCountRecord> {
-  return exportTable<Omit<StreamCountRecord, "unsaved" | "id"> & { saved: number | null }, StreamCountRecord>(db, {
-    from: "stream_count",
-    keys: ["stream", "slot"],
-    records: (rows) =>
-      rows.map(({ stream, slot, count, saved }) => ({
-        id: compositeId(stream, slot),
-        stream,
-        slot,
-        count,
-        unsaved: saved !== count,
       })),
   });
 }
@@ -113,10 +80,10 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
   const isDestroyed = (key: Uint8Array) => key.every((byte) => byte === 0);
 
   return {
-    deletions: exportTable<DeletionRow, DeletionRecord>(db, {
+    deletions: exportTable<DeletionRecord>(db, {
       from: "deletion",
       keys: ["request_id"],
-      records: (rows) =>
+      records: (rows: DeletionRow[]) =>
         rows.map((row) => ({
           id: row.request_id,
           sequence: row.sequence,
@@ -126,13 +93,12 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
           ),
         })),
     }),
-    "entity keys": exportTable<{ entity: string; key: Uint8Array }, EntityKeyRecord>(db, {
-      from: "entity_key",
-      keys: ["entity"],
-      records: (rows) =>
-        rows.map(({ entity, key }) => ({ id: entity, key: isDestroyed(key) ? undefined : new Uint8Array(key) })),
+    "entity keys": exportTable(db, {
+      from: "(SELECT entity AS id, key FROM entity_key)",
+      records: (rows: { id: string; key: Uint8Array }[]) =>
+        rows.map(({ id, key }) => ({ id, key: isDestroyed(key) ? undefined : key })),
     }),
-    "API keys": exportTable(db, { from: "api_key", keys: ["id"], records: (rows) => rows.map(keyOf) }),
+    "API keys": exportTable(db, { from: "api_key", records: (rows: unknown[]) => rows.map(keyOf) }),
   };
 }
 
@@ -152,17 +118,17 @@ export function copyFacts(ledger: Database, entities: Database): CopyFacts {
 const BATCH = 500;
 
 /** A table (or a query in its place) whose rows become records. */
-interface ExportedTable<Row, R extends CopyRecord> {
+interface ExportedTable<R extends CopyRecord, Row> {
   readonly from: string;
-  /** Columns that tell rows apart; more than one make a composite id. */
-  readonly keys: readonly string[];
-  /** The records of some rows, in any order. */
-  readonly records: (rows: Row[]) => R[] | Promise<R[]>;
+  /** Columns that tell rows apart, `id` when absent; more than one make a composite id. */
+  readonly keys?: readonly string[];
+  /** The records of some rows, in any order; the rows as they are when absent. */
+  readonly records?: (rows: Row[]) => R[] | Promise<R[]>;
 }
 
 /** Reads a table of a locked folder. */
-function exportTable<Row, R extends CopyRecord>(db: Database, table: ExportedTable<Row, R>): PartSource<R> {
-  const { from, keys, records } = table;
+function exportTable<R extends CopyRecord, Row = never>(db: Database, table: ExportedTable<R, Row>): PartSource<R> {
+  const { from, keys = ["id"], records = (rows: Row[]) => rows.map((row) => ({ ...(row as unknown as R) })) } = table;
   const counted = db.prepare(`SELECT count(*) AS count FROM ${from}`);
   const everything = db.prepare(`SELECT * FROM ${from} ORDER BY ${keys.join(", ")}`);
   const wanted =
