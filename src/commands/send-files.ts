@@ -1,4 +1,4 @@
-import { closeSync, openSync, statSync, writeSync } from "node:fs";
+import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import type { Client } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { inputBytes } from "./input-file.js";
@@ -145,8 +145,7 @@ class RejectsFile {
   }
 
   #flush(): void {
-    const bytes = Buffer.from(this.#buffer);
-    for (let at = 0; at < bytes.length; ) at += writeSync(this.#handle, bytes, at);
+    writeFileSync(this.#handle, this.#buffer);
     this.#buffer = "";
   }
 }

@@ -176,13 +176,14 @@ function discard(req: IncomingMessage): void {
   req.resume();
 }
 
-export type JsonLimits = Pick<Limits, "body_bytes" | "nesting">;
-
 /**
  * Middleware that reads a small body of JSON into `ctx.request.body`: UTF-8, plain or gzip, of at most `body_bytes` after inflation,
  * nested at most `nesting` deep.
  */
-export function jsonBody({ body_bytes, nesting }: JsonLimits): (ctx: ApiContext, next: Koa.Next) => Promise<void> {
+export function jsonBody({
+  body_bytes,
+  nesting,
+}: Pick<Limits, "body_bytes" | "nesting">): (ctx: ApiContext, next: Koa.Next) => Promise<void> {
   // As bytes: the parser itself would put other characters in the place of bytes that are not UTF-8.
   const parser = bodyParser({
     enableTypes: ["text"],

@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Folding, folded, type Slot, SlotTable, seriesOfKey, slotKey } from "./slot-table.js";
@@ -163,11 +163,8 @@ class SlotRuns {
 
   #write(numbers: Float64Array): void {
     this.#file ??= openHidden();
-    const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
-    for (let done = 0; done < bytes.length; ) {
-      done += writeSync(this.#file, bytes, done, bytes.length - done, this.#bytes + done);
-    }
-    this.#bytes += bytes.length;
+    writeFileSync(this.#file, numbers);
+    this.#bytes += numbers.byteLength;
   }
 
   *#read(from: number, to: number): Generator<Slot> {

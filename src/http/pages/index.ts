@@ -138,25 +138,22 @@ function protection(allowed: Record<string, string[]>): Protection {
   });
 }
 
-const docsFiles: Files = new Map([
-  ["docs.css", madeOnce(() => keepBody("text/css; charset=utf-8", docsStyle))],
-  ["docs.js", madeOnce(() => keepBody("text/javascript; charset=utf-8", docsScript))],
-  ["swagger-ui.css", ofSwagger("swagger-ui.css", "text/css; charset=utf-8")],
-  ["swagger-ui-bundle.js", ofSwagger("swagger-ui-bundle.js", "text/javascript; charset=utf-8")],
-  ["favicon-32x32.png", ofSwagger("favicon-32x32.png", "image/png")],
-]);
-
-/** A file of Swagger UI, read when it is first asked for. */
-function ofSwagger(name: string, type: string): () => Promise<KeptBody> {
-  return madeOnce(async () => keepBody(type, await readFile(join(folderOf("swagger-ui-dist"), name))));
-}
-
-function folderOf(name: string): string {
-  return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
-}
-
 const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
+
+const docsFiles: Files = new Map([
+  ["docs.css", madeOnce(() => keepBody(STYLE, docsStyle))],
+  ["docs.js", madeOnce(() => keepBody(SCRIPT, docsScript))],
+  ["swagger-ui.css", ofPackage("swagger-ui-dist", "swagger-ui.css", STYLE)],
+  ["swagger-ui-bundle.js", ofPackage("swagger-ui-dist", "swagger-ui-bundle.js", SCRIPT)],
+  ["favicon-32x32.png", ofPackage("swagger-ui-dist", "favicon-32x32.png", "image/png")],
+]);
+
+/** A file of a package that we depend on, read when it is first asked for. */
+function ofPackage(name: string, file: string, type: string): () => Promise<KeptBody> {
+  const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+  return madeOnce(async () => keepBody(type, await readFile(join(folder, file))));
+}
 
 /** What the build made: this file lies in it, or (when a test runs the source) beside it. */
 const built = new URL(import.meta.url.endsWith(".ts") ? "../../../dist/" : "../../", import.meta.url);
@@ -168,14 +165,8 @@ function dashboardFiles(): Files {
   listed ??= new Map([
     ...filesIn("page", "dashboard/"),
     ...filesIn("client", "client/"),
-    [
-      "page/uplot.js",
-      madeOnce(async () => keepBody(SCRIPT, await readFile(join(folderOf("uplot"), "dist/uPlot.iife.min.js")))),
-    ],
-    [
-      "page/uplot.css",
-      madeOnce(async () => keepBody(STYLE, await readFile(join(folderOf("uplot"), "dist/uPlot.min.css")))),
-    ],
+    ["page/uplot.js", ofPackage("uplot", "dist/uPlot.iife.min.js", SCRIPT)],
+    ["page/uplot.css", ofPackage("uplot", "dist/uPlot.min.css", STYLE)],
   ]);
   return listed;
 }
