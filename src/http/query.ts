@@ -4,9 +4,6 @@ import { nearestWord } from "../names.js";
 import type { Route, Schemas } from "./route.js";
 import { parameterCheck } from "./validation.js";
 
-/** The parameter that may carry the API key, on every route. */
-const KEY = "key";
-
 /**
  * Refuses a query of more than `most` parameters, one that gives a parameter twice, and, on a route that does not ignore
  * them, parameters that are not known: a typing error would otherwise be answered with the default in silence.
@@ -28,8 +25,9 @@ export function queryCheck(
     if (pairs.length > most) throw invalid("too_many_parameters", "", `A query has at most ${most} parameters`);
     const seen = new Set<string>();
     for (const pair of pairs) {
-      const name = nameOf(pair);
-      const known = name === KEY || names.includes(name);
+      const { name } = partsOf(pair);
+      // On every route `key` may carry the API key.
+      const known = name === "key" || names.includes(name);
       if (!known && !openQuery) throw unknownParameter(name, names);
       if (seen.has(name)) {
         throw invalid("given_twice", known ? name : "", `${known ? name : "A parameter"} is given more than once`);
@@ -58,9 +56,12 @@ export function queryReader(schemas: Schemas): (querystring: string) => Record<s
     const values: Record<string, unknown> = { ...defaults };
     if (querystring === "" || readers.size === 0) return values;
     for (const pair of querystring.split("&")) {
-      const name = nameOf(pair);
+      const { name, encoded } = partsOf(pair);
       const read = readers.get(name);
-      if (read !== undefined) values[name] = read(valueIn(pair, name));
+      if (read === undefined) continue;
+      const value = decode(encoded);
+      if (value === undefined) throw invalid("bad_encoding", name, `${name} is not percent-encoded UTF-8`);
+      values[name] = read(value);
     }
     return values;
   };
@@ -88,18 +89,11 @@ function wholeNumber(text: string): number | string {
   return /^[0-9]{1,6}$/.test(text) ? Number(text) : text;
 }
 
-/** The name of a parameter; one that cannot be decoded stands as it came. */
-function nameOf(pair: string): string {
+/** A parameter's name, as it came where it cannot be decoded, and its value, still encoded. */
+function partsOf(pair: string): { readonly name: string; readonly encoded: string } {
   const equals = pair.indexOf("=");
   const name = equals < 0 ? pair : pair.slice(0, equals);
-  return decode(name) ?? name;
-}
-
-function valueIn(pair: string, name: string): string {
-  const equals = pair.indexOf("=");
-  const value = decode(equals < 0 ? "" : pair.slice(equals + 1));
-  if (value === undefined) throw invalid("bad_encoding", name, `${name} is not percent-encoded UTF-8`);
-  return value;
+  return { name: decode(name) ?? name, encoded: equals < 0 ? "" : pair.slice(equals + 1) };
 }
 
 function decode(text: string): string | undefined {

@@ -3,8 +3,7 @@ import { invalid, ServiceError } from "../../errors.js";
 import { lineIssues } from "../../formats/line-splitter.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { PointFold } from "../../metrics/slot-columns.js";
-import type { WriteWindow } from "../../metrics/writable-points.js";
-import { WritableSeries } from "../../metrics/writable-points.js";
+import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
 import { readLines } from "../body.js";
 import type { ApiContext } from "../route.js";
 import { Issues } from "../validation.js";
@@ -73,4 +72,26 @@ export async function readEachLine(
       else take(text, number);
     }
   }
+}
+
+/** What an instant has to be: in the window, of a series whose slots are `slotMs` long. */
+interface InstantRule {
+  readonly window: WriteWindow;
+  readonly slotMs: number;
+}
+
+const DIGITS = /^\d{1,16}$/;
+
+/** The Unix ms that `ts` says, as a number or as the string that responses carry; NaN with an issue otherwise. */
+export function readInstant(ts: unknown, { window, slotMs }: InstantRule, path: string, issues: Issues): number {
+  const ms = typeof ts === "string" && DIGITS.test(ts) ? Number(ts) : ts;
+  if (typeof ms !== "number" || !Number.isSafeInteger(ms)) {
+    const code = ts === undefined || ts === null ? "required" : "bad_time";
+    issues.add(code, path, "A whole number of Unix milliseconds is expected");
+    return Number.NaN;
+  }
+  if (isInWindow(ms, slotMs, window)) return ms;
+  const { code, message } = instantIssue(ms, window);
+  issues.add(code, path, message);
+  return Number.NaN;
 }

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { expect } from "chai";
 import fc from "fast-check";
+import { ServiceError } from "../../src/errors.js";
 import { readJsonPoints } from "../../src/http/points/json-points.js";
 import { pointReaders } from "../../src/http/points/point-reader.js";
 import type { ApiContext } from "../../src/http/route.js";
@@ -11,13 +12,21 @@ const FROM = Date.UTC(2020, 0, 1);
 
 const { limits } = settingsFor("unused");
 
-/** The columns that the body of a block comes to; `rows` hold a value or null for each of the times. */
+/** A request with this body. */
+function requestOf(body: object): ApiContext {
+  const bytes = Readable.from([Buffer.from(JSON.stringify(body))]);
+  const req = Object.assign(bytes, { headers: { "content-type": "application/json" } });
+  return { req, get: () => "" } as unknown as ApiContext;
+}
+
+const newReader = () => pointReaders(limits)({ from: FROM, to: Number.MAX_SAFE_INTEGER });
+
+const seriesNamed = (id: string) => ({ dimension: "stream", dimension_id: id, dimension_type: "size" });
+
+/** The columns that a block comes to; `rows` hold a value or null for each of the times. */
 async function columnsOf(ts: readonly number[], rows: readonly (readonly (number | null)[])[]) {
-  const series = rows.map((_, i) => ({ dimension: "stream", dimension_id: `s${i}`, dimension_type: "size" }));
-  const body = Readable.from([Buffer.from(JSON.stringify({ series, ts, values: rows }))]);
-  const req = Object.assign(body, { headers: { "content-type": "application/json" } });
-  const reader = pointReaders(limits)({ from: 0, to: Number.MAX_SAFE_INTEGER });
-  const { columns } = await readJsonPoints({ req, get: () => "" } as unknown as ApiContext, reader, limits);
+  const series = rows.map((_, i) => seriesNamed(`s${i}`));
+  const { columns } = await readJsonPoints(requestOf({ series, ts, values: rows }), newReader(), limits);
   return columns;
 }
 
@@ -63,4 +72,22 @@ describe("a block of few values for many times", () => {
       }),
     );
   });
+});
+
+describe("a block of nothing but mistakes", () => {
+  const many = Array<number>(5_000).fill(1);
+  for (const [what, block] of [
+    ["times", { series: [seriesNamed("a")], ts: many, values: [[1]] }],
+    ["series", { series: many, ts: [FROM], values: [[1]] }],
+    ["values", { series: [seriesNamed("a")], ts: many.map((_, i) => FROM + i * HOUR), values: [many.map(String)] }],
+    ["rows", { series: many.map((_, i) => seriesNamed(`s${i}`)), ts: [FROM], values: many }],
+  ] as const) {
+    it(`is read no further than its issues are named (${what})`, async () => {
+      const reader = newReader();
+      const error = await readJsonPoints(requestOf(block), reader, limits).catch((reason) => reason);
+      expect(error).to.be.instanceOf(ServiceError);
+      expect(error.issues).to.have.length(100);
+      expect(reader.issues.count).to.be.at.most(101);
+    });
+  }
 });
