@@ -7,10 +7,22 @@ export const CHUNK_SLOTS = 168;
 /**
  * A row of `chunk` holds those of CHUNK_SLOTS slots of one plane that lie between the first and the last saved one: `first` says where
  * they begin, `slots` are little-endian doubles, NaN where nothing is saved. Its id is (the series' id × CHUNKS + the number of the chunk,
- * counted from 1970) × PLANES + the number of the plane, so that the chunks of a series lie together, and both planes of a chunk.
+ * counted from 1970) × PLANES + the number of the plane: in the index on it the chunks of a series lie together, and both planes of a chunk. The rows
+ * themselves lie in the order in which they were first written. What is written at one time lies side by side then, and a fold, or a week of many series,
+ * writes few pages.
  */
 export const chunkSchema =
-  "CREATE TABLE IF NOT EXISTS chunk (id INTEGER PRIMARY KEY, first INTEGER NOT NULL, slots BLOB NOT NULL)";
+  "CREATE TABLE IF NOT EXISTS chunk (id INTEGER NOT NULL UNIQUE, first INTEGER NOT NULL, slots BLOB NOT NULL)";
+
+/** Six rows of a whole chunk fill a page of this size. In one of 4 KiB there is room for two, and a third of it is empty. */
+export const CHUNK_PAGE_BYTES = 8_192;
+
+/** Until layout 7 the rows lay in the order of their ids. */
+export const chunksAsWritten = `
+  ALTER TABLE chunk RENAME TO chunk_by_id;
+  ${chunkSchema};
+  INSERT INTO chunk SELECT id, first, slots FROM chunk_by_id ORDER BY id;
+  DROP TABLE chunk_by_id`;
 
 /** Room for the chunks of one series: a thousand years of them at the least. */
 export const CHUNKS = 2 ** 20;

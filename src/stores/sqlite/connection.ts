@@ -12,6 +12,8 @@ export type Database = InstanceType<Driver["DatabaseSync"]>;
 /** A file of the embedded engine. */
 export interface FileLayout {
   readonly name: string;
+  /** Size of the pages of a new file; SQLite's own (4 KiB) where nothing is said. */
+  readonly pageBytes?: number;
   /** Repeatable DDL, the newest. */
   readonly schema: readonly string[];
   /** Each leads to the next version; the first one from `FIRST_VERSION`. Runs inside a transaction. */
@@ -37,6 +39,7 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
   try {
     const opened = new DatabaseSync(path);
     db = opened;
+    if (layout.pageBytes !== undefined) opened.exec(`PRAGMA page_size = ${layout.pageBytes}`);
     opened.exec(
       `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;`,
     );

@@ -1,4 +1,5 @@
 import { catalogueSchema } from "./catalogue-store.js";
+import { CHUNK_PAGE_BYTES, chunksAsWritten } from "./chunks.js";
 import type { FileLayout } from "./connection.js";
 import { entityKeysSchema } from "./entity-keys.js";
 import { entitySchema } from "./entity-store.js";
@@ -39,4 +40,9 @@ export const entitiesFile: FileLayout = {
 };
 
 /** Series of both planes. */
-export const metricsFile: FileLayout = { name: "metrics.db", schema: seriesSchema, migrations: [journalSchema] };
+export const metricsFile: FileLayout = {
+  name: "metrics.db",
+  pageBytes: CHUNK_PAGE_BYTES,
+  schema: seriesSchema,
+  migrations: [journalSchema, chunksAsWritten],
+};
