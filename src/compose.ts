@@ -45,7 +45,7 @@ import { countMissed } from "./metrics/recorder/record-sizes.js";
 import { createRecorder, runRecorder, watchRecorder } from "./metrics/recorder/recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
 import { writePoints } from "./metrics/write-points.js";
-import { randomId } from "./names.js";
+import { nearbyIds } from "./names.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
 
@@ -200,7 +200,7 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     suppression: stores.suppression,
     memberships: stores.memberships,
     entityKeys: stores.entityKeys,
-    newId: randomId,
+    newId: nearbyIds(),
     hashIdentity,
     serviceErrorOf: stores.serviceErrorOf,
   };

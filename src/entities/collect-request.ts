@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { pacer } from "../async/yielding.js";
 import type { Clock } from "../clock.js";
 import { invalid, ServiceError, type ValidationIssue } from "../errors.js";
-import { randomId } from "../names.js";
+import { nearbyIds } from "../names.js";
 import type { CollectMessages, NewMessage } from "./collect-messages.js";
 import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
 import type { ParsedMessage } from "./parse-message.js";
@@ -52,6 +52,8 @@ const BATCH_MESSAGES = 500;
 const BATCH_BYTES = 1_048_576;
 const NAMED_ERRORS = 100;
 
+const newMessageId = nearbyIds();
+
 /** Takes in a request of any length, batch by batch. Each batch is durable, applied and counted before the next one is read. */
 export async function collectRequest(parts: CollectRequestParts, request: CollectRequest): Promise<CollectTally> {
   const { repeatName, dryRun } = request;
@@ -86,7 +88,7 @@ async function collectItems(
       if (run?.meet(item.text)) continue;
       try {
         const message = item.parse(now);
-        const id = run?.messageId() ?? randomId();
+        const id = run?.messageId() ?? newMessageId();
         const version = { time: message.time ?? arrival, arrival, position: at };
         const mayBeKept = run !== undefined && !run.isFirst;
         messages.set({ id, mayBeKept, version, bytes: item.bytes, message }, { item, position: at });

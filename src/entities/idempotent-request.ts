@@ -2,6 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import { retry } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import { ServiceError } from "../errors.js";
+import { NEARBY_DIGITS } from "../names.js";
 import type { Idempotency, IdempotentRequest } from "./ports.js";
 
 /** How long a request has its key for itself after each sign of progress, ms. */
@@ -79,13 +80,13 @@ export class RepeatableRun {
     return this.#seen <= done;
   }
 
-  /** An id for the message met last: the same in each run, and for no other message. */
+  /** An id for the message met last: the same in each run, and for no other message. Those of one request begin alike, as `nearbyIds` has them. */
   messageId(): string {
     const { id, arrival } = this.#before;
-    return createHash("sha256")
+    const own = createHash("sha256")
       .update(JSON.stringify([id, arrival, this.#seen, this.#digest]))
-      .digest("hex")
-      .slice(0, 32);
+      .digest("hex");
+    return id.slice(0, NEARBY_DIGITS) + own.slice(0, 32 - NEARBY_DIGITS);
   }
 
   /** Notes that all messages met so far are done with. What is not noted may be done again, to the same end. */
