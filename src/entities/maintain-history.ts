@@ -19,18 +19,21 @@ export interface HistoryMaintenanceParts {
 
 /**
  * Removes messages that are older than the retention, requests that can be repeated no more, and memberships of deleted segments, now and 20 s after
- * each round. `stop` resolves when no round is under way.
+ * each round. What fails does not keep the rest from being removed. `stop` resolves when no round is under way.
  */
 export function maintainHistory(parts: HistoryMaintenanceParts): Background {
   const { history, idempotency, catalogue, arrivals, keepMs, log } = parts;
 
   async function round(): Promise<number> {
-    try {
-      if (keepMs !== undefined) await history.expire(arrivals() - keepMs);
-      await idempotency.forget(arrivals());
-      await catalogue.endMemberships();
-    } catch (err) {
-      log.error({ err }, "removing what is too old from the history failed and will be tried again");
+    const removals = await Promise.allSettled([
+      keepMs === undefined ? undefined : history.expire(arrivals() - keepMs),
+      idempotency.forget(arrivals()),
+      catalogue.endMemberships(),
+    ]);
+    for (const removal of removals) {
+      if (removal.status === "rejected") {
+        log.error({ err: removal.reason }, "removing what is too old from the history failed and will be tried again");
+      }
     }
     return EVERY_MS;
   }

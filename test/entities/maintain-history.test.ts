@@ -43,4 +43,26 @@ onEmbedded("history maintenance", () => {
     await maintenance.stop();
     expect(requests()).to.deep.equal(["later"]);
   });
+
+  it("does the rest when messages cannot be removed", async () => {
+    const { idempotency } = open.stores;
+    await idempotency.begin("old", "owner", 1_000, 1_001);
+    await idempotency.release("old", "owner");
+    let ended = 0;
+    const maintenance = maintainHistory({
+      history: { expire: () => Promise.reject(new Error("The removal takes too long")) },
+      idempotency,
+      catalogue: {
+        async endMemberships() {
+          ended += 1;
+        },
+      },
+      arrivals: () => DAY_MS + 1_000,
+      keepMs: 1,
+      log: openLog("silent"),
+    });
+    await maintenance.stop();
+    expect(requests()).to.deep.equal([]);
+    expect(ended).to.equal(1);
+  });
 });
