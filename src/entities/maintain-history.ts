@@ -19,7 +19,7 @@ export interface HistoryMaintenanceParts {
 
 /**
  * Removes messages that are older than the retention, requests that can be repeated no more, and memberships of deleted segments, now and 20 s after
- * each round. What fails does not keep the rest from being removed. `stop` resolves when no round is under way.
+ * each round, or at once while more messages are left. What fails does not keep the rest from being removed. `stop` resolves when no round is under way.
  */
 export function maintainHistory(parts: HistoryMaintenanceParts): Background {
   const { history, idempotency, catalogue, arrivals, keepMs, log } = parts;
@@ -35,7 +35,8 @@ export function maintainHistory(parts: HistoryMaintenanceParts): Background {
         log.error({ err: removal.reason }, "removing what is too old from the history failed and will be tried again");
       }
     }
-    return EVERY_MS;
+    const [expired] = removals;
+    return expired.status === "fulfilled" && expired.value ? 0 : EVERY_MS;
   }
 
   return inBackground(round, { ref: false });

@@ -134,8 +134,11 @@ export interface History {
     entities: readonly EntityId[],
     places: readonly Place[],
   ): Promise<(Place & Pick<HistoryMessage, "stream" | "time">)[]>;
-  /** Removes messages that arrived before `before` (Unix ms; retention). A call that rejects may have removed a part. Safe to repeat. */
-  expire(before: number): Promise<void>;
+  /**
+   * Removes messages that arrived before `before` (Unix ms; retention), about a thousand in one call, so that a stop need not wait for all of them. True
+   * when more may be left. A call that rejects may have removed a part. Safe to repeat.
+   */
+  expire(before: number): Promise<boolean>;
 }
 
 /** PORT. Who is in which segment, as the profiles say. Holds ids and times only, nothing personal. Rejects as every store does: see `ServiceErrorOf`. */

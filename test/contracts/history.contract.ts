@@ -79,6 +79,18 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 3 }]);
     });
 
+    it("removes a part of many messages that arrived before the retention, and says that more may be left", async () => {
+      const { history } = opened.stores;
+      const old = await kept(...Array.from({ length: 1_500 }, () => ({ arrival: 5 })));
+      const young = await kept({ arrival: 10 });
+      expect(await history.expire(10)).to.equal(true);
+      expect([...(await history.countByStream([old.id])).values()]).to.deep.equal([500]);
+      expect(await history.expire(10)).to.equal(false);
+      expect(await history.holds([old.id])).to.equal(false);
+      expect(await history.holds([young.id])).to.equal(true);
+      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 1_501 }]);
+    });
+
     it("counts on from what expired and what was erased", async () => {
       const erased = await kept({ arrival: 5 }, { arrival: 5 });
       await kept({ arrival: 5 });

@@ -7,7 +7,7 @@ export interface OpenCounts {
   /** Counts one more message of a stream in the slot that starts at `slot`, which arrived at `arrival`. */
   count(stream: string, slot: number, arrival?: number): Promise<void>;
   /** Forgets the messages that arrived before an instant. */
-  expire(before: number): Promise<void>;
+  expire(before: number): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -3,8 +3,10 @@ import { expect } from "chai";
 import { maintainHistory } from "../../src/entities/maintain-history.js";
 import { openLog } from "../../src/log.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
+import { commitOf, messageFor, newEntityId } from "../support/commits.js";
 import { onEmbedded } from "../support/servers.js";
 import { type OpenStores, temporaryStores } from "../support/stores.js";
+import { until } from "../support/until.js";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -42,6 +44,20 @@ onEmbedded("history maintenance", () => {
     });
     await maintenance.stop();
     expect(requests()).to.deep.equal(["later"]);
+  });
+
+  it("removes old messages part by part, and stops between two parts", async () => {
+    const { history, idempotency, catalogue, entities } = open.stores;
+    const entity = newEntityId();
+    const messages = Array.from({ length: 2_500 }, (_, position) => messageFor(entity, { arrival: 1_000, position }));
+    expect(await entities.commit(commitOf([], { messages }))).to.equal(true);
+    const maintain = () =>
+      maintainHistory({ history, idempotency, catalogue, arrivals: () => DAY_MS, keepMs: 1, log: openLog("silent") });
+    await maintain().stop();
+    expect([...(await history.countByStream([entity])).values()]).to.deep.equal([1_500]);
+    const maintenance = maintain();
+    await until("all messages are removed", async () => !(await history.holds([entity])));
+    await maintenance.stop();
   });
 
   it("does the rest when messages cannot be removed", async () => {

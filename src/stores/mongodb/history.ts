@@ -69,7 +69,7 @@ export function expiredCountsOf(db: Db): Collection<ExpiredCount> {
   return db.collection<ExpiredCount>("expired_counts");
 }
 
-/** Messages that one transaction of `expire` removes. */
+/** Messages that one `expire` removes. */
 const AT_ONCE = 1_000;
 
 /** Places that one query looks up. */
@@ -160,9 +160,7 @@ export function mongoHistory(db: Db, transact: Transact): History {
       held: async (entities) => (await messages.distinct("entity", { entity: { $in: [...entities] } })) as EntityId[],
     }),
 
-    async expire(before) {
-      while (await expireSome({ arrival: { $lt: before } }));
-      while (await expireSome({ entity: null, slot: { $lt: before } }));
-    },
+    expire: async (before) =>
+      (await expireSome({ arrival: { $lt: before } })) || expireSome({ entity: null, slot: { $lt: before } }),
   };
 }
