@@ -52,9 +52,10 @@ export async function runCommand(command: Command, action: () => Promise<number>
   }
 }
 
-/** What a call of the service failed with, for the person who runs a command; any other error as it is. */
+/** What the service or the system refused, for the person who runs a command; any other error as it is. */
 export function inWords(error: unknown): unknown {
-  if (error instanceof NotReached) return new StartError(error.message, { cause: error });
+  const isOfSystem = error instanceof Error && "syscall" in error;
+  if (isOfSystem || error instanceof NotReached) return new StartError(error.message, { cause: error });
   if (!(error instanceof ApiError)) return error;
   return new StartError(wordsOf(error), { cause: error });
 }

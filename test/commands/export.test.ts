@@ -76,6 +76,13 @@ describe("the export command", function () {
     expect(readdirSync(dir).filter((name) => name.startsWith("cut"))).to.deep.equal([]);
   });
 
+  it("says in a line why its file cannot be written", async () => {
+    const out = join(dir, "missing", "ada.ndjson");
+    const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);
+    expect(code).to.equal(1);
+    expect(err).to.match(/^ENOENT[^\n]+missing[^\n]+\n$/);
+  });
+
   it("says in a line that no entity has the identity, without repeating it", async () => {
     const { code, err } = await runToEnd("export", [...of("eve@example.com"), "--url", service.url]);
     expect(code).to.equal(1);
