@@ -198,7 +198,7 @@ function refuse({ environment, schema }: Setting): never {
   throw new StartError(`${environment} is wrong. Allowed: ${allowedWords(schema)}. ${schema.description}`);
 }
 
-/** Names in the environment that are none of ours but nearly one of them, as after a typing error, each with that one. */
+/** Names in the environment that are no setting but one or two edits away from one, as after a typing error; each with the name of that setting. */
 export function similarNames(
   environment: Readonly<Record<string, string | undefined>>,
 ): { name: string; nearest: string }[] {

@@ -7,11 +7,11 @@ const LINE_BYTES = 1024 * 1024;
 
 /** One message as one line of JSON, with the number of the line of the file on which it begins. */
 export interface Message extends Omit<Line, "issue"> {
-  /** Why there is none; its text is empty then. */
+  /** Why the line or row is not a message; its text is empty then. */
   readonly issue?: keyof typeof messageIssues;
 }
 
-/** What an issue is called towards people. */
+/** The message of each issue, for people. */
 export const messageIssues = {
   ...lineIssues,
   invalid_row: "The row does not have the columns of the header",

@@ -14,7 +14,7 @@ export interface Sending {
   readonly signal: AbortSignal;
   /** Bytes of all files; undefined when one of them is a stream. */
   readonly bytes: number | undefined;
-  /** One stretch of the work after another, each with its progress; what is rejected meanwhile is said above it. */
+  /** Does one stage of the work after another and shows its progress; rejections are written above it. */
   stage<T>(label: string, options: ProgressOptions, work: (progress: Progress) => Promise<T>): Promise<T>;
 }
 

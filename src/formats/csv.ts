@@ -31,7 +31,7 @@ interface OpenRecord {
 export class CsvReader {
   #open: OpenRecord | undefined;
 
-  /** The records that end in these lines. A blank line is none; in a quoted cell it counts. */
+  /** The records that end in these lines. A blank line is no record; inside a quoted cell it is kept. */
   push(lines: readonly Line[]): CsvRecord[] {
     const records: (Line | CsvRecord)[] = [];
     for (const { number, text, issue } of lines) {

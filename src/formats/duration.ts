@@ -23,7 +23,7 @@ export interface Duration {
   readonly ms: number;
 }
 
-/** The duration that `<n><unit>` stands for, or undefined when the text is none or is longer than 1,000 years. */
+/** The duration that `<n><unit>` stands for, or undefined when the text is no duration, or one longer than 1,000 years. */
 export function parseDuration(text: string): Duration | undefined {
   if (!DURATION.test(text)) return undefined;
   const unit = text.at(-1) as Duration["unit"];

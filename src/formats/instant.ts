@@ -8,7 +8,7 @@ export interface Instant {
   readonly ago?: string;
 }
 
-/** How an instant is written that does not depend on now. A form that is added here is read, and named, everywhere. */
+/** How an instant is written that does not depend on now. A form that is added here is read by the parser, and named in every error message. */
 const forms: readonly { readonly words: string; read(text: string): number | undefined }[] = [
   { words: "RFC 3339 time", read: parseTime },
   { words: "a date as YYYY-MM-DD", read: parseDate },

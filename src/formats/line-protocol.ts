@@ -2,7 +2,7 @@
 export interface LinePoint {
   readonly measurement: string;
   readonly tags: ReadonlyMap<string, string>;
-  /** Numbers whatever their suffix; NaN for a number that is none (`nan`, `1.2.3`, out of range). */
+  /** A number whatever its suffix: NaN for `nan`, `inf`, and one that is out of range. */
   readonly fields: ReadonlyMap<string, number | string | boolean>;
   /** An integer of 64 bits in decimal, in the unit of the request; absent when the line names none. */
   readonly timestamp: string | undefined;

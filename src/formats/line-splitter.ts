@@ -9,7 +9,7 @@ export interface Line {
   readonly issue?: "too_long" | "not_utf8";
 }
 
-/** What an issue is called towards people. */
+/** The message of each issue, for people. */
 export const lineIssues: Readonly<Record<NonNullable<Line["issue"]>, string>> = {
   too_long: "The line is too long",
   not_utf8: "The line is not valid UTF-8",

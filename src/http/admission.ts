@@ -10,7 +10,7 @@ import { Turns } from "./turns.js";
 export interface Admission {
   /** Requests that have a place now. */
   readonly serving: number;
-  /** Whether there is no place for one more: all are taken, or those who have one wait for too long. */
+  /** Whether one more request is refused: all places are taken, or requests that have one wait too long for their turn. */
   readonly isFull: boolean;
   /** Whether some key has none of its places left. */
   readonly hasFullKey: boolean;

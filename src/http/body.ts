@@ -155,7 +155,7 @@ function inflated(req: IncomingMessage): Readable {
 
 const BROKEN_OFF = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
-/** The sender's mistakes in words; what is none of them as it is. */
+/** An error of a body for which its sender is to blame, in words; any other error as it is. */
 function bodyError(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code.startsWith("Z_")) return invalid("not_gzip", "", "The body is not whole, valid gzip");

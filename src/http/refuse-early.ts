@@ -32,10 +32,10 @@ interface Prepared {
 }
 
 /**
- * Refuses a request that would get no place from its head alone, at a fraction of what a request costs that meets the application: what
- * is refused must not take the processor from what is served. Every other request goes on to `answer`, also one whose refusal needs
- * more than its head says; the application refuses it in the same words. Node reads the body of a refused request and throws it away, or
- * closes the connection if the caller waits to be asked for the body.
+ * Refuses a request that would get no place, by its head alone, before it reaches the application: that costs a fraction of the time, and
+ * the rest is left for the requests that are served. Every other request goes on to `answer`; what cannot be refused by its head
+ * alone is refused there, with the same error. Node reads the body of a refused request and throws it away, or closes the connection if
+ * the caller waits to be asked for the body.
  */
 export function refuseEarly(
   { routes, admission, verify, meters, cors, stopping }: EarlyParts,
@@ -89,11 +89,11 @@ function prepareAll(error: ServiceError, routes: readonly Route[]): (req: Incomi
   };
 }
 
-interface Line extends Pick<Route, "path" | "errorCode" | "wireNames"> {
+interface ErrorRoute extends Pick<Route, "path" | "errorCode" | "wireNames"> {
   readonly method: string;
 }
 
-function prepare(error: ServiceError, route: Line): Prepared {
+function prepare(error: ServiceError, route: ErrorRoute): Prepared {
   const { status, headers, text } = wholeErrorResponse(error, route);
   return { method: route.method, route: route.path, status, headers: Object.entries(headers).flat(), body: text };
 }

@@ -17,9 +17,10 @@ export interface ServeParts {
 type Serve = (ctx: ApiContext) => Promise<void>;
 
 /**
- * Takes requests to a route: a place, the key, a place of the key, a turn, and only then the handler and the body. The places
- * are kept until the response is out, the turn until it is made. Routes that need no key need no place either, and those with
- * places of their own none of the service's and no turn, so that `/health`, `/ready` and `/metrics` answer under any load.
+ * Serves the requests of a route: each takes a place of the service, shows its key, takes a place of the key, waits for its turn, and
+ * only then are its body read and its handler called. The places are kept until the response is out, the turn until it is made. A route
+ * without a key takes neither places nor a turn, and one with places of its own takes none of the service's and no turn: so `/health`,
+ * `/ready` and `/metrics` answer under any load.
  */
 export function serve(route: Route, parts: ServeParts, limits: Pick<Limits, "body_bytes" | "nesting">): Serve {
   const answer = answerer(route, limits);

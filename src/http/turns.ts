@@ -1,7 +1,7 @@
 import type { NewConnections } from "../async/yielding.js";
 import { ServiceError } from "../errors.js";
 
-/** Requests that work at once in any case: more share a commit, a read or a round trip, and a process that is busy does not gain by more. */
+/** Requests that may work at once however busy the processor is: so many share commits, reads and round trips, and more would gain nothing. */
 const WORKING = 64;
 
 /** Requests that may wait in any case. */
@@ -26,9 +26,9 @@ interface Waiting {
 }
 
 /**
- * Says when the work of a request begins, in the order of arrival. A few begin at once; more begin for as long as the processor is idle, so that hundreds
- * can wait for a server at one time, and a process that is busy does not take up more than it can do. Between any two rounds of the event loop that were
- * long enough, the network is served.
+ * Decides when the work of each request begins, in the order of arrival. `WORKING` requests may work at once. More begin only while
+ * the processor is idle: hundreds can then wait for a database at one time, and a busy process takes on no more than it can do. Each
+ * round of the event loop begins work for `ROUND_MS` at most, and then serves the network.
  */
 export class Turns {
   readonly #queue: Waiting[] = [];
@@ -36,7 +36,7 @@ export class Turns {
   #working = 0;
   /** When the round began (performance.now), as far as it is known. */
   #roundBegan = 0;
-  /** Whether this round may let one begin beyond those who work in any case. */
+  /** Whether this round may begin one request more than `WORKING`. */
   #isExtra = false;
   #isDue = false;
   #steps = 0;
@@ -52,7 +52,7 @@ export class Turns {
     return this.#queue.length;
   }
 
-  /** Whether requests have waited for so long that one more would come back sooner than it would be served. */
+  /** Whether requests have waited so long that a new one is better refused: its caller comes back sooner than it would be served. */
   get isBehind(): boolean {
     const first = this.#queue[0];
     return first !== undefined && this.#queue.length >= WAITING && this.#steps - first.since >= LATE_STEPS;
@@ -102,7 +102,7 @@ export class Turns {
     if (now - this.#stepBegan >= STEP_MS) {
       this.#stepBegan = now;
       this.#steps += 1;
-      // Those who work may all wait for slow senders, while the processor is busy with something else.
+      // All that work may be waiting for slow senders, while something else keeps the processor busy.
       if (!this.#hasEnded) this.#isExtra = true;
       this.#hasEnded = false;
     }

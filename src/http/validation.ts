@@ -62,7 +62,7 @@ const typeWords: Readonly<Record<string, string>> = {
   object: "An object",
 };
 
-/** Notes each field of a JSON object that is none of `known`, naming the known field that is nearest to it. */
+/** Adds an issue for each field of a JSON object that is not one of `known`; it names the nearest of these. */
 export function unknownFields(object: object, known: readonly string[], path: string, issues: Issues): void {
   for (const name of Object.keys(object)) {
     if (issues.full) return;

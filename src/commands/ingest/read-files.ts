@@ -33,7 +33,7 @@ interface Reading {
   readonly fold: SlotFold;
 }
 
-/** Reads every file into the fold; resolves with the number of points in them. Lines that are none are rejected. */
+/** Reads every file into the fold; resolves with the number of points in them. A line that is no point is rejected. */
 export function readFiles(reading: Reading, { stage, bytes: total, rejections, signal }: Sending): Promise<number> {
   return stage("reading", { unit: "MB", total, format: megabytes }, async (progress) => {
     let before = 0;

@@ -20,7 +20,7 @@ export interface Question {
 export interface Answer {
   body(): Buffer;
   tag(): string;
-  /** The same body, compressed once for all who take it; absent where that does not pay. */
+  /** The same body, compressed once for all callers that take gzip; absent where that does not pay. */
   gzip?(): Promise<Buffer>;
 }
 
@@ -164,7 +164,7 @@ function inTime(kept: KeptAnswer | undefined, now: number): KeptAnswer | undefin
   return kept !== undefined && now >= kept.since && now < kept.until ? kept : undefined;
 }
 
-/** A caller that has gone ends its fetch alone: those who share it ask again. */
+/** Undefined for a fetch that ended because its own caller has gone: the requests that wait for it fetch again. Throws every other error. */
 function unlessGone(error: unknown): undefined {
   if (error instanceof ServiceError && error.kind === "timed-out") return undefined;
   throw error;

@@ -113,14 +113,14 @@ export function metricRoutes({
         const fetchAt = (now: number, plans?: readonly SeriesPlan[]) =>
           fetch(plans ?? readMetricBody(textOf(bytes), limits), now, readingOf(ctx));
         if (wantsCsv(ctx, format)) sendCsv(ctx, (await fetchAt(clock())).series);
-        // The bytes themselves are what an answer is found by: only those that are met for the first time are parsed.
+        // A kept answer is found by the bytes of the body: they are parsed only where there is none.
         else await send(ctx, await answers.to({ text: bytes.toString("latin1"), tagged: false, fetch: fetchAt }));
       },
     }),
   ];
 }
 
-/** Stands before the text of a query. It is none of the characters of Latin-1, so no body is read as such a text. */
+/** Stands before the text of a query. It is no character of Latin-1, as which bodies are read, so no body has the same text. */
 const QUERY = "\u{2192}";
 
 function setTag(ctx: ApiContext, tag: string): void {
