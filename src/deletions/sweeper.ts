@@ -47,7 +47,7 @@ export function sweeper(parts: SweeperParts): Sweeper {
   /** Queues what is due; a request in a queue already stays where it is. */
   async function look(): Promise<void> {
     for (let page = 0; page < PAGES && !stopped; page += 1) {
-      const due = await ledger.open({ due: clock(), limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const due = await ledger.open({ due: clock(), limit: PAGE, after });
       for (const deletion of fromAnywhere(due)) queues.add(queueOf(deletion, parts.remote), deletion.requestId);
       after = due.length < PAGE ? undefined : due.at(-1)?.requestId;
       if (after === undefined) break;

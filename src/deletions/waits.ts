@@ -36,8 +36,7 @@ const PAGE = 500;
 export async function wakeWaitingFor(parts: WakeParts, target: string, except: string): Promise<void> {
   let page: Deletion[] = [];
   do {
-    const after = page.at(-1)?.requestId;
-    page = await parts.ledger.open({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    page = await parts.ledger.open({ limit: PAGE, after: page.at(-1)?.requestId });
     const waiting = page.filter(
       (deletion) =>
         deletion.attempts > 0 &&
