@@ -27,7 +27,7 @@ export interface RunParts extends ErasingParts {
 export interface RunLimits {
   /** Whether the run may go on with this remote target. */
   mayErase(target: string): boolean;
-  /** Whether a request that waits for a later try waits on. */
+  /** Whether a request that waits for a later try goes on waiting; otherwise it is run now. */
   readonly keepsWaits: boolean;
 }
 

@@ -81,7 +81,7 @@ export function countTaken(entities: EntityStore, count: (messages: number) => v
   };
 }
 
-/** Collecting into these stores. Concurrent requests share commits. A request whose messages wait too long for theirs is refused, and nothing is kept of them. */
+/** Collecting into these stores. Concurrent requests share commits. A request whose messages wait too long for their commit is refused, and none of them is kept. */
 export function collectMessages(
   parts: CollectParts,
   { segments = ENTITY_SEGMENTS, deadlineMs = DEADLINE_MS } = {},

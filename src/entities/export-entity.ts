@@ -39,8 +39,8 @@ export interface ExportedMessage {
 
 /**
  * Everything that is kept about the entity that an identity leads to, some pieces at a time, never none; undefined when there is none, or it is
- * being erased. It ends without the last piece when the entity is erased or merged meanwhile: pieces are handed out at once when it was
- * seen that it is live still, and the same.
+ * being erased. It ends without the last piece when the entity is erased or merged meanwhile: pieces are handed out right after a check
+ * that the entity is still live, and of the same merged ids.
  */
 export type ExportEntity = (
   table: Table,

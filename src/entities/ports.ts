@@ -153,7 +153,7 @@ export interface MembershipIndex {
   holds(entities: readonly EntityId[]): Promise<boolean>;
 }
 
-/** PORT. Who must not come back. Answers see every deletion accepted before the call. Rejects as every store does: see `ServiceErrorOf`. */
+/** PORT. What was erased, so that no late message brings it back. Each call sees every deletion that was accepted before it. Rejects as every store does: see `ServiceErrorOf`. */
 export interface Suppression {
   /** The newest cut-off (Unix ms) of each identity that was ever asked to be erased; the others are absent. */
   cutOffs(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, number>>;

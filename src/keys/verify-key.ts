@@ -16,7 +16,7 @@ export type VerifyKey = (key: string) => Caller | undefined | Promise<Caller | u
 /** How long a key that was found valid is believed without looking again, ms: within this a revocation takes hold. */
 const BELIEVED_MS = 3000;
 
-/** As many valid keys as are remembered. */
+/** Valid keys that are remembered, at most. */
 const REMEMBERED = 10_000;
 
 /**

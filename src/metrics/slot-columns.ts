@@ -1,6 +1,6 @@
 import type { Series, SlotColumn } from "./series.js";
 
-/** Slots that nothing is said of may lie between two others of one column, up to this many; a wider gap ends it. */
+/** At most this many slots without a value lie between two others of one column; a wider gap ends it. */
 const WIDEST_GAP = 32;
 
 /** Where the values given for a list of times go: into which column, at which offset. */

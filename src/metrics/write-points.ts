@@ -28,7 +28,7 @@ export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePoi
   };
 }
 
-/** The stretches of columns that say something. */
+/** The windows of consecutive slots that have a value. */
 function windowsOf(columns: readonly SlotColumn[]): SeriesWindow[] {
   const windows: SeriesWindow[] = [];
   for (const { series, from, values } of columns) {

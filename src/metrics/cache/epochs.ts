@@ -22,8 +22,8 @@ export interface ReadToken {
 }
 
 /**
- * Chunks share epochs, by their place in time and by series. A write raises the epoch of chunks that are a multiple of so many slots older or younger
- * besides, and of no others in time.
+ * Chunks share epochs, by their place in time and by series. Two chunks of one series share an epoch when they lie a multiple of this many slots
+ * apart: a write to one of them makes the other be read again, too.
  */
 const SPAN_SLOTS = 16 * 168;
 /** How many epochs there are where this process has them alone, and where all processes share them. */
@@ -52,7 +52,7 @@ export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
 export class Epochs {
   readonly #chunkSlots: number;
   readonly #others: OtherProcesses | undefined;
-  /** Chunks of one series that follow each other have so many different epochs, and series are spread over so many of each. */
+  /** How many consecutive chunks of one series have different epochs, and over how many epochs the series are spread at each of them. */
   readonly #phases: number;
   readonly #names: number;
   readonly #epochs: Float64Array;

@@ -36,7 +36,7 @@ export function othersOver(
 
 /**
  * Writes of all processes over the same stores, by index of their epoch. A writer adds to the shared numbers before it writes and after it, every process reads
- * them: so each knows within a second of every write, or that it knows nothing. Writes of this process are among them.
+ * them: so each process knows of every write within a second, or knows that what it has read is out of date. Writes of this process are among them.
  */
 export class OtherProcesses {
   readonly #shared: SharedEpochs;
