@@ -42,6 +42,25 @@ describe("the embedded engine", () => {
     }
   });
 
+  it("gives back what the write-ahead log took while another process read the file", () => {
+    const db = open(first);
+    const walBytes = () => statSync(join(dir, "x.db-wal")).size;
+    const insert = db.prepare("INSERT INTO thing (name) VALUES (?)");
+    insert.run("first");
+    const reader = new DatabaseSync(join(dir, "x.db"));
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM thing").get();
+    for (let part = 0; part < 10; part += 1) insert.run("x".repeat(4_000_000));
+    const most = walBytes();
+    reader.exec("COMMIT");
+    reader.close();
+    for (let part = 0; part < 3; part += 1) insert.run("last");
+    const left = walBytes();
+    closeDatabase(db);
+    expect(most).to.be.above(40_000_000);
+    expect(left).to.be.at.most(32 * 1024 * 1024);
+  });
+
   it("makes a new file of the newest version at once, without its migrations", () => {
     const db = open(second, [toSecond]);
     expect(db.prepare("PRAGMA user_version").get()).to.include({ user_version: FIRST_VERSION + 1 });

@@ -32,6 +32,9 @@ const BUSY_MS = 2_000;
 /** Pages of a file that stay in memory, KiB. With SQLite's 2 MiB a write of 500 new profiles reads each page of an index again. */
 const CACHE_KIB = 16_384;
 
+/** What the file of a write-ahead log keeps of its size once it can begin anew: a backup beside many writes makes it as large as these. */
+const WAL_BYTES = 32 * 1024 * 1024;
+
 /**
  * Opens a file in WAL mode, in which a commit that returned survives a power cut, and brings it up to its newest layout.
  * Throws a `StartError` when the file cannot be used.
@@ -44,7 +47,8 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
     db = opened;
     if (layout.pageBytes !== undefined) opened.exec(`PRAGMA page_size = ${layout.pageBytes}`);
     opened.exec(
-      `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;`,
+      `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+       PRAGMA journal_size_limit = ${WAL_BYTES};`,
     );
     inTransaction(opened, () => bringUp(opened, path, layout));
     return opened;
