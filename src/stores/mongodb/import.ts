@@ -33,20 +33,16 @@ export async function openMongoImport({ settings, log }: OpenParts): Promise<Pro
       ...profileParts(data),
       ...catalogueParts(data),
     },
-    begin: (mark) => beginCopy(databases, plans, mark),
+    begin: (mark) => beginCopy(data, ledger, mark),
     setFacts: (facts) => setFacts(data, ledger, facts),
     facts: () => readFacts(data, ledger),
-    finish: () => finishCopy(ledger),
+    finish: async () => void (await textOnce(ledger, COPIED, "yes")),
     close: () => databases.close(),
   };
 }
 
 /** As `ProfileTarget.begin` says. */
-export async function beginCopy(
-  { data, ledger }: { readonly data: Db; readonly ledger: Db },
-  plans: { readonly data: readonly CollectionPlan[]; readonly ledger: readonly CollectionPlan[] },
-  source: string,
-): Promise<{ readonly anew: boolean }> {
+async function beginCopy(data: Db, ledger: Db, source: string): Promise<{ readonly anew: boolean }> {
   const begun = await textOf(ledger, COPIED_FROM);
   if (begun !== undefined && (await textOf(ledger, COPIED)) !== undefined) {
     throw new StartError(
@@ -63,11 +59,6 @@ export async function beginCopy(
   return { anew: begun === undefined };
 }
 
-/** Safe to repeat. */
-export async function finishCopy(ledger: Db): Promise<void> {
-  await textOnce(ledger, COPIED, "yes");
-}
-
 async function refuseUsed(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
   for (const { name } of plans) {
     if (name === marks.name || (await db.collection(name).findOne({}, { projection: { _id: 1 } })) === null) continue;
@@ -76,7 +67,7 @@ async function refuseUsed(db: Db, plans: readonly CollectionPlan[]): Promise<voi
 }
 
 /** Segments and experiences. */
-export function catalogueParts(db: Db): {
+function catalogueParts(db: Db): {
   readonly [P in "segments" | "experiences"]: PartTarget<CopyRecords[P]>;
 } {
   return {
