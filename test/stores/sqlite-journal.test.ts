@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
+import { StartError } from "../../src/errors.js";
 import { stream } from "../../src/metrics/dimensions.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
@@ -80,6 +81,23 @@ describe("the journal of the embedded series store", () => {
       expect(db.prepare("SELECT count(*) AS rows FROM chunk").get()).to.deep.include({ rows: 3 });
       expect(await read(5)).to.deep.equal([hours(5), hours(5), hours(5)]);
     });
+
+    for (const [what, record] of [
+      ["no list of numbers", "x'001122'"],
+      ["a record of fewer values than it names", "substr(record, 1, length(record) - 8)"],
+      ["a record of more values than it names", "record || zeroblob(8)"],
+      ["a record of numbers without end", "x'9c7500883ce4377e'"],
+    ]) {
+      it(`refuses to start, in one line, on a row that is damaged: ${what}`, async () => {
+        await write(0);
+        await store.close();
+        db.exec(`UPDATE journal SET record = ${record}`);
+        expect(() => sqliteSeriesStore(db)).to.throw(
+          StartError,
+          /^Row 1 of the table journal in metrics.db is damaged: .*DELETE FROM journal WHERE id = 1/,
+        );
+      });
+    }
 
     it("ends a fold while writers go on", async () => {
       await write(0);

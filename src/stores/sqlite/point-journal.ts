@@ -1,3 +1,4 @@
+import { StartError } from "../../errors.js";
 import { CHUNK_SLOTS, CHUNKS, PLANES } from "./chunks.js";
 import type { Database } from "./connection.js";
 
@@ -16,7 +17,7 @@ const REMOVED_BYTES = 1024 * 1024;
 export interface PointJournal {
   /** Appends a record inside the caller's transaction. Returns its id, which is higher than those before. */
   append(record: PointRecord): number;
-  /** The oldest records after this id, with their ids, in order; none after the last. */
+  /** The oldest records after this id, with their ids, in order; none after the last. Throws a `StartError` when one is damaged. */
   after(id: number): { readonly id: number; readonly record: PointRecord }[];
   /**
    * Removes the oldest of the records up to this id, in a transaction of its own; false when none of them is left. The oldest go first: when the process
@@ -36,9 +37,9 @@ export function pointJournal(db: Database): PointJournal {
   return {
     append: (record) => Number(insert.run(record.toBytes()).lastInsertRowid),
     after: (id) =>
-      (select.all(id) as { id: number; record: Uint8Array }[]).map((row) => ({
+      (select.all(id) as unknown as JournalRow[]).map((row) => ({
         id: row.id,
-        record: PointRecord.fromBytes(row.record),
+        record: PointRecord.fromRow(row),
       })),
     removeSome(upTo) {
       const rows = lengths.all(upTo) as { id: number; bytes: number }[];
@@ -54,6 +55,11 @@ export function pointJournal(db: Database): PointJournal {
       return true;
     },
   };
+}
+
+interface JournalRow {
+  readonly id: number;
+  readonly record: Uint8Array;
 }
 
 /** Slots of one plane of a series (its id), from `slot` on, counted from 1970. NaN says nothing. */
@@ -103,9 +109,19 @@ export class PointRecord {
     return new PointRecord(doubles);
   }
 
-  static fromBytes(bytes: Uint8Array): PointRecord {
+  /** Throws a `StartError` when the row is damaged. */
+  static fromRow({ id, record }: JournalRow): PointRecord {
     // A blob need not be aligned to 8 bytes.
-    return new PointRecord(new Float64Array(bytes.slice().buffer));
+    const doubles = new Float64Array(record.slice(0, record.byteLength - (record.byteLength % 8)).buffer);
+    const [count = Number.NaN] = doubles;
+    let length = 1 + count * HEAD;
+    for (let head = 1; head <= count * HEAD && head < doubles.length; head += HEAD) {
+      length += Math.floor((doubles[head + 1] as number) / PLANES);
+    }
+    if (8 * length === record.byteLength) return new PointRecord(doubles);
+    throw new StartError(
+      `Row ${id} of the table journal in metrics.db is damaged: put back a backup of the file, or remove the row (DELETE FROM journal WHERE id = ${id}), which loses points that were written at one moment`,
+    );
   }
 
   toBytes(): Uint8Array {
