@@ -54,12 +54,19 @@ async function* counted(chunks: AsyncIterable<Buffer>, onBytes: (bytes: number) 
   }
 }
 
-/** The bytes as they are, or inflated when they begin as gzip does. */
+/** As many bytes as show what a file is: how gzip begins, or a byte order mark and the character behind it. */
+const SHOWING = 4;
+
+/** The bytes as they are, or inflated when they begin as gzip does. The first piece is long enough to show what they are. */
 async function* inflated(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const first = await chunks.next();
-  if (first.done) return;
-  const all = prepended([first.value], chunks);
-  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) return yield* all;
+  let start = Buffer.alloc(0);
+  while (start.length < SHOWING) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    start = Buffer.concat([start, value]);
+  }
+  const all = prepended([start], chunks);
+  if (start[0] !== 0x1f || start[1] !== 0x8b) return yield* all;
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
   pipeline(Readable.from(all), gunzip, () => {});
   yield* gunzip;
