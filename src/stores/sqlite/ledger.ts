@@ -92,6 +92,11 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     return sequences;
   });
 
+  /** The completions that were kept: not those of requests that were extended, or completed before. */
+  const completeAll = sharingCommits((all: readonly (readonly [number, string | null, string, number])[]) =>
+    inTransaction(db, () => new Set(all.filter((one) => Number(sql.complete.run(...one).changes) > 0))),
+  );
+
   /** Removes completed requests with what they suppress; how many. */
   function forgetSome(before: number, newest: number): number {
     const rows = sql.expired.all(before, newest) as { sequence: number }[];
@@ -179,8 +184,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     },
 
     async complete(requestId, revision, at, times) {
-      const timesText = times === undefined ? null : JSON.stringify(times);
-      if (Number(sql.complete.run(at, timesText, requestId, revision).changes) > 0) return "completed";
+      const completion = [at, times === undefined ? null : JSON.stringify(times), requestId, revision] as const;
+      if ((await completeAll([completion])).has(completion)) return "completed";
       return find(requestId)?.completedAt === undefined ? "extended" : "completed before";
     },
 
