@@ -79,7 +79,7 @@ async function underLease(
   let renewal: Promise<unknown> = Promise.resolve();
   // A renewal that fails is made up for by the next one.
   const timer = setInterval(() => {
-    renewal = lease().catch(() => {});
+    renewal = Promise.all([renewal, lease().catch(() => {})]);
   }, RENEW_MS).unref();
   let end: End = "left open";
   try {
@@ -87,7 +87,7 @@ async function underLease(
     return end;
   } finally {
     clearInterval(timer);
-    // A renewal that is under way must not lease the request again after its release.
+    // Renewals that are under way must not lease the request again after its release.
     await renewal;
     if (end !== "completed") await ledger.release(requestId, runner);
   }
@@ -115,7 +115,7 @@ async function runOnce(parts: RunParts, requestId: string, limits: RunLimits): P
     return await eraseAndComplete(parts, run, limits);
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
-    await noteError(parts, run.deletion, error);
+    await noteError(parts, run.deletion, open.attempts, error);
     return "left open";
   }
 }
@@ -205,12 +205,18 @@ async function noteVerified(parts: RunParts, deletion: Deletion): Promise<Deleti
   return parts.ledger.extend(requestId, revision, { done: [...done, "verified"], times });
 }
 
-async function noteError(parts: RunParts, deletion: Deletion, { stage, cause }: StageError): Promise<void> {
+/** `before`: attempts that had failed when the run began. A place that was clean in this run, and no longer is, has not ended their row. */
+async function noteError(
+  parts: RunParts,
+  deletion: Deletion,
+  before: number,
+  { stage, cause }: StageError,
+): Promise<void> {
   const { requestId, done } = deletion;
   if (cause instanceof EarlierOpen) {
     return noteWait(parts, { ...deletion, problem: "an earlier request is open" }, WAIT_FOR_EARLIER_MS);
   }
-  const attempts = deletion.attempts + 1;
+  const attempts = (done.includes(stage) ? before : deletion.attempts) + 1;
   const words = cause instanceof TargetError ? cause.message : `${stage} failed`;
   const failed = { ...deletion, done: done.filter((other) => other !== stage), attempts, problem: words };
   await noteWait(parts, failed, retryDelay(parts.targets, stage, attempts));

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
 import { LEASE_MS } from "../../src/deletions/run-deletion.js";
@@ -165,6 +166,37 @@ describe("running a deletion", () => {
     expect((await kept(at, id)).completedAt).to.equal(time);
   });
 
+  it("gives its request back though a renewal of its lease takes longer than the next one", async () => {
+    let fail = () => {};
+    const slow: DownstreamTarget = {
+      name: "slow",
+      remote: true,
+      erase: () =>
+        new Promise((_, reject) => {
+          fail = () => reject(new Error("unreachable"));
+        }),
+      verify: async () => true,
+    };
+    const calls = new HeldCalls();
+    const at = await open({
+      more: [slow],
+      wrap: ({ ledger }) => ({ ledger: portThrough(ledger, calls.around) }),
+    });
+    const id = await at.erasure.request("user", ann);
+    const held = calls.hold(1, "lease");
+    const run = at.erasure.run(id);
+    await held;
+    const before = calls.count;
+    await until("another renewal", () => calls.count > before);
+    fail();
+    await until("the failure is noted", async () => (await kept(at, id)).attempts === 1);
+    // A run that does not wait for the renewal ends now.
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+    calls.release();
+    await run;
+    expect(await at.stores.ledger.lease(id, "another", time, time + 1000)).to.equal(true);
+  });
+
   it("is begun soon when the clock is set back while another process has the request, or while it waits", async () => {
     const crm = place("crm");
     crm.unreachable = true;
@@ -220,6 +252,22 @@ describe("running a deletion", () => {
     crm.clean = true;
     await at.erasure.run(id);
     expect((await kept(at, id)).completedAt).to.equal(time);
+  });
+
+  it("tries later and later while a place erases, and has the person again when all are verified once more", async () => {
+    const crm = place("crm");
+    let looks = 0;
+    const verify = async () => {
+      looks += 1;
+      return looks % 2 === 1;
+    };
+    const at = await open({ more: [{ ...crm.target, verify }] });
+    const id = await at.erasure.request("user", ann);
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      await at.erasure.run(id);
+      expect(await kept(at, id)).to.deep.include({ attempts: attempt, problem: "crm is not clean any more" });
+    }
+    expect(crm.erased).to.have.length(3);
   });
 
   it("lets the others that wait for a place run when it works again", async () => {
