@@ -1,25 +1,19 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
-import { NewConnections } from "../../src/async/yielding.js";
 import { ServiceError } from "../../src/errors.js";
-import { openAdmission } from "../../src/http/admission.js";
-import { createApp } from "../../src/http/app.js";
 import { streamPieces } from "../../src/http/response-body.js";
 import { done } from "../../src/http/responses.js";
 import { route } from "../../src/http/route.js";
 import type { Log } from "../../src/log.js";
-import { openMeters } from "../../src/meters.js";
 import { openSocket, rawRequest } from "../support/raw-request.js";
-import { settingsFor } from "../support/service.js";
+import { serveRoutes } from "../support/routes-alone.js";
 import { until } from "../support/until.js";
 
 /** Serves one route whose answer is this stream; `logged` has the fields of each line of error that it writes. */
 async function serving(stream: Readable | AsyncGenerator<string>) {
   const logged: object[] = [];
-  const settings = settingsFor("unused");
   const lines = route({
     method: "GET",
     path: "/lines",
@@ -33,25 +27,13 @@ async function serving(stream: Readable | AsyncGenerator<string>) {
       return undefined;
     },
   });
-  const app = createApp({
-    routes: [lines],
-    meters: openMeters(),
-    settings,
-    log: {
-      debug: () => {},
-      info: () => {},
-      warn: () => {},
-      error: (fields: object) => logged.push(fields),
-    } as unknown as Log,
-    admission: openAdmission(settings.limits, new NewConnections()),
-    authenticate: async () => {},
-    boundUnsent: () => {},
-    stopping: () => false,
-    serviceErrorOf: () => undefined,
-  });
-  const server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return { server, port: (server.address() as AddressInfo).port, logged };
+  const log = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (fields: object) => logged.push(fields),
+  } as unknown as Log;
+  return { ...(await serveRoutes([lines], { log })), logged };
 }
 
 const HEAD = "GET /lines HTTP/1.1\r\nHost: a\r\n";

@@ -1,14 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
-import { pino } from "pino";
-import { NewConnections } from "../../src/async/yielding.js";
-import { openAdmission } from "../../src/http/admission.js";
-import { createApp } from "../../src/http/app.js";
 import { success } from "../../src/http/responses.js";
 import { route } from "../../src/http/route.js";
-import { openMeters } from "../../src/meters.js";
-import { settingsFor, startService, type TestService } from "../support/service.js";
+import { serveRoutes } from "../support/routes-alone.js";
+import { startService, type TestService } from "../support/service.js";
 
 /** A route with a field of each type. */
 const things = route({
@@ -40,21 +36,8 @@ describe("a route whose query and body have schemas", () => {
   let stop: () => void;
 
   before(async () => {
-    const settings = settingsFor("unused");
-    const app = createApp({
-      routes: [things],
-      meters: openMeters(),
-      settings,
-      log: pino({ level: "silent" }),
-      admission: openAdmission(settings.limits, new NewConnections()),
-      authenticate: async () => {},
-      boundUnsent: () => {},
-      stopping: () => false,
-      serviceErrorOf: () => undefined,
-    });
-    const server = app.listen(0, "127.0.0.1");
-    await new Promise((resolve) => server.once("listening", resolve));
-    address = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+    const { server, port } = await serveRoutes([things]);
+    address = `http://127.0.0.1:${port}`;
     stop = () => {
       server.closeAllConnections();
       server.close();

@@ -1,12 +1,10 @@
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
-import { NewConnections } from "../../src/async/yielding.js";
-import { openAdmission } from "../../src/http/admission.js";
-import { createApp } from "../../src/http/app.js";
 import { operationRoutes } from "../../src/http/operations/index.js";
 import { openMeters, type Probe } from "../../src/meters.js";
-import { settingsFor, startService, type TestService } from "../support/service.js";
+import { serveRoutes } from "../support/routes-alone.js";
+import { startService, type TestService } from "../support/service.js";
 
 describe("what an operator asks", () => {
   const lines: string[] = [];
@@ -174,7 +172,6 @@ interface Ready {
 /** What `/ready` answers over these stores. */
 async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready } }> {
   const meters = openMeters();
-  const settings = settingsFor("unused");
   const routes = operationRoutes({
     probes,
     meters,
@@ -183,20 +180,7 @@ async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data
     clock: Date.now,
     routes: () => [],
   });
-  const app = createApp({
-    routes,
-    meters,
-    settings,
-    log: pino({ level: "silent" }),
-    admission: openAdmission(settings.limits, new NewConnections()),
-    authenticate: async () => {},
-    boundUnsent: () => {},
-    stopping: () => false,
-    serviceErrorOf: () => undefined,
-  });
-  const server = app.listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
+  const { server, port } = await serveRoutes(routes, { meters });
   try {
     const response = await fetch(`http://127.0.0.1:${port}/ready`);
     return { status: response.status, body: (await response.json()) as { data: Ready } };
