@@ -5,6 +5,7 @@ import type { Settings } from "../config.js";
 import { ServiceError, type ServiceErrorOf } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
+import { BROKEN_OFF } from "./connections.js";
 import { errorResponse } from "./errors.js";
 import { queryCheck } from "./query.js";
 import { routerPath } from "./request-head.js";
@@ -97,8 +98,8 @@ function isOverload(error: unknown): boolean {
   return error instanceof ServiceError && error.retryAfter !== undefined && error.cause === undefined;
 }
 
-/** How an error says that the caller closed the connection. */
-const CALLER_GONE: readonly unknown[] = ["ECONNRESET", "ECONNABORTED", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE"];
+/** Codes of the errors of a response whose caller closed the connection. */
+const CALLER_GONE: readonly unknown[] = [...BROKEN_OFF, "EPIPE"];
 
 /** An error that comes when Koa is already sending: the error answer if nothing is out yet, else the connection ends. */
 function answerLateError(ctx: ApiContext, error: Error, parts: AppParts): void {

@@ -7,6 +7,7 @@ import bodyParser from "koa-bodyparser";
 import type { Limits } from "../config.js";
 import { invalid, ServiceError } from "../errors.js";
 import { type Line, LineSplitter } from "../formats/line-splitter.js";
+import { BROKEN_OFF } from "./connections.js";
 import type { ApiContext } from "./route.js";
 
 /** The media type of the body, lower-case and without parameters; "" when none is named. Text that is not UTF-8 is refused. */
@@ -152,8 +153,6 @@ function inflated(req: IncomingMessage): Readable {
   req.once("error", (error) => gunzip.destroy(error));
   return req.pipe(gunzip);
 }
-
-const BROKEN_OFF = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
 /** An error of a body for which its sender is to blame, in words; any other error as it is. */
 function bodyError(error: unknown): unknown {

@@ -52,6 +52,9 @@ export function followConnections(server: Server): Connections {
   return connections;
 }
 
+/** Codes of the errors of a request whose caller closed the connection. */
+export const BROKEN_OFF: readonly string[] = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
+
 /** Calls `then` once, when the response is sent, or its connection closed. */
 export function whenOut(res: ServerResponse, then: () => void): void {
   if (res.closed || res.req.socket.destroyed) then();
