@@ -179,7 +179,7 @@ export class JournaledSlots {
       this.#failpoint("journal-folded-some");
       await this.#pause();
     }
-    this.append(() => PointRecord.of(damaged.map((row) => this.#newest(row))));
+    if (damaged.length > 0) this.append(() => PointRecord.of(damaged.map((row) => this.#newest(row))));
     this.#failpoint("journal-folded");
     while (this.#journal.removeSome(last)) {
       this.#failpoint("journal-removed-some");
