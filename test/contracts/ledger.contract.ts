@@ -126,6 +126,21 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.openFor("other-a")).to.equal(undefined);
     });
 
+    it("finds for each of several calls at once the open requests over its own identities", async () => {
+      await ledger.accept(someDeletion("a", { hashes: ["hash-a"] }), noScope);
+      await ledger.accept(someDeletion("b", { hashes: ["hash-b", "hash-a"] }), noScope);
+      await ledger.accept(someDeletion("c", { hashes: ["hash-c"] }), noScope);
+      const asked = [["hash-a"], ["hash-b"], ["hash-c"], ["hash-c", "hash-b"], ["unknown"]];
+      const found = await Promise.all(asked.map((hashes) => ledger.openOver(hashes)));
+      expect(found.map((over) => over.map(({ requestId }) => requestId.slice(0, 1)).join(""))).to.deep.equal([
+        "ab",
+        "b",
+        "c",
+        "bc",
+        "",
+      ]);
+    });
+
     it("extends an open request, starts its stages again and never lowers a cut-off", async () => {
       await ledger.accept(someDeletion("a"), noScope);
       await ledger.note("a-1700000000", 1, { done: ["profile"], attempts: 4, notBefore: 9_000, now: 0 });

@@ -40,6 +40,13 @@ export function mongoLedger(parts: StoreParts): Ledger {
   /** Concurrent runs share their reads. */
   const documents = groupedReads(read, { most: 1_000, atOnce: 2 });
 
+  /** Open requests that name any of these identities, in order of acceptance. */
+  const openOver = groupedCalls(
+    (hashes: readonly IdentityHash[]) =>
+      requests.find({ "suppressed.hash": { $in: [...hashes] }, open: true }, { sort: { sequence: 1 } }).toArray(),
+    { most: 1_000, atOnce: 2, afterRound: true },
+  );
+
   /** Concurrent runs share their writes, each to its own document, and look together at what the documents say then. */
   const updated = groupedCalls(
     async (updates: readonly Update[]) => {
@@ -76,8 +83,9 @@ export function mongoLedger(parts: StoreParts): Ledger {
 
     async openOver(identities) {
       if (identities.length === 0) return [];
-      const over = requests.find({ "suppressed.hash": { $in: [...identities] }, open: true }).sort({ sequence: 1 });
-      return (await over.toArray()).map(deletionOf);
+      const own = new Set(identities);
+      const over = await openOver(identities);
+      return over.filter(({ suppressed }) => suppressed.some(({ hash }) => own.has(hash))).map(deletionOf);
     },
 
     async extend(requestId, revision, extension) {
