@@ -81,8 +81,9 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
       .db(name)
       .collection<{ _id: string }>("entities")
       .findOne({ _id: { $gt: "" } });
-    const [message] = await history.page(first?._id ?? "", undefined, 1);
-    expect(await history.page(first?._id ?? "", message, 1)).to.deep.equal([]);
+    let page = await history.page(first?._id ?? "", undefined, 1);
+    expect(page).to.have.lengthOf(1);
+    while (page.length > 0) page = await history.page(first?._id ?? "", page[0], 1);
   }
 
   /**
