@@ -77,3 +77,68 @@ export async function insertAgain({ mongo, name }) {
   await client.close();
   return { count, seconds, indexedSeconds };
 }
+
+/**
+ * What messages about known profiles ask of MongoDB, by the driver alone, over copies of the service's own documents: a find of identities, then of profiles and of keys,
+ * then a transaction that changes the profiles and inserts as many messages. Nothing is sealed or planned. Two requests of `BATCH` profiles at a time; resolves with how
+ * many documents were written, and the seconds that it took.
+ */
+export async function changeAgain({ mongo, name }) {
+  const { MongoClient } = await import("mongodb");
+  const client = new MongoClient(mongo, { writeConcern: { w: "majority", journal: true } });
+  const copy = async (database, collection) => {
+    const source = client.db(database).collection(collection);
+    const target = client.db(`${name}_direct`).collection(collection);
+    const indexes = (await source.indexes()).filter(({ name: index }) => index !== "_id_");
+    if (indexes.length > 0) await target.createIndexes(indexes);
+    const documents = await source.find().toArray();
+    await target.insertMany(documents, { ordered: false });
+    return { target, documents };
+  };
+  const identities = await copy(name, "identities");
+  const profiles = await copy(name, "entities");
+  const messages = await copy(name, "messages");
+  const keys = await copy(`${name}_ledger`, "entity_keys");
+  const holders = identities.documents.filter(({ _id }) => typeof _id === "string");
+  const oneEach = [...new Map(holders.map((document) => [document.entity, document])).values()];
+  const sealed = new Map(profiles.documents.map((document) => [document._id, document.sealed]));
+  const [message] = messages.documents;
+
+  async function change(batch, round) {
+    const found = await identities.target.find({ _id: { $in: batch.map(({ _id }) => _id) } }).toArray();
+    const those = { _id: { $in: found.map(({ entity }) => entity) } };
+    await Promise.all([profiles.target.find(those).toArray(), keys.target.find(those).toArray()]);
+    const updates = batch.map(({ entity }) => {
+      return {
+        updateOne: { filter: { _id: entity }, update: { $set: { revision: round, sealed: sealed.get(entity) } } },
+      };
+    });
+    const inserts = batch.map(({ entity }) => ({ ...message, _id: `${round} ${entity}`, entity }));
+    await client.withSession((session) =>
+      session.withTransaction(async () => {
+        await profiles.target.bulkWrite(updates, { session });
+        await messages.target.insertMany(inserts, { session });
+      }),
+    );
+  }
+
+  async function changeAll(round) {
+    const starts = Array.from({ length: Math.ceil(oneEach.length / BATCH) }, (_, at) => at * BATCH);
+    const begun = performance.now();
+    await Promise.all(
+      [0, 1].map(async () => {
+        for (let from = starts.shift(); from !== undefined; from = starts.shift()) {
+          await change(oneEach.slice(from, from + BATCH), round);
+        }
+      }),
+    );
+    return (performance.now() - begun) / 1000;
+  }
+
+  // What has just started is compiled first.
+  await changeAll(1);
+  const seconds = await changeAll(2);
+  for (const { target } of [identities, profiles, messages, keys]) await target.drop();
+  await client.close();
+  return { count: 2 * oneEach.length, seconds };
+}

@@ -1,6 +1,6 @@
 // Profiles on MongoDB: what requests cost beside the driver alone, with as many operations under way.
 import { Agent } from "node:http";
-import { insertAgain } from "./direct.mjs";
+import { changeAgain, insertAgain } from "./direct.mjs";
 import { sendFor } from "./load.mjs";
 import { quantile } from "./quantile.mjs";
 import { line } from "./table.mjs";
@@ -43,6 +43,8 @@ export async function measureProfiles({ service, stores, key, people, say }) {
   besideInsertMany("new profiles", written / fresh);
   // A message about a known profile writes two documents: itself and the profile.
   besideInsertMany("known profiles", (2 * people) / known);
+  const changed = await changeAgain(stores);
+  besideInsertMany("known profiles, the driver alone", changed.count / changed.seconds);
 
   // Sockets of an earlier step may be idle for so long that the service closes them at the moment of the next request.
   let agent = newAgent();
