@@ -76,7 +76,10 @@ export async function measureProfiles({ service, stores, key, people, say }) {
     sendFor(200, service, { method: "GET", path: `/api/entity/user/_uid/single-${n}`, agent }, key),
   );
   const found = await rate(count, READERS, (n) => direct.findOne(n));
+  const holders = await direct.holders(count);
+  const alone = await rate(holders.length, READERS, (n) => direct.findProfile(holders[n]));
   lines.push(line(`read by identity, ${READERS} at once`, "p50 ms", read.p50, "findOne", found.p50));
+  lines.push(line("read by identity, the driver alone", "p50 ms", alone.p50, "findOne", found.p50));
 
   say("on servers: deletions");
   nextAgent();
@@ -142,10 +145,19 @@ async function openDirect({ mongo, name }) {
   const client = new MongoClient(mongo, { writeConcern: { w: "majority", journal: true } });
   const documents = client.db(`${name}_direct`).collection("single");
   const sealed = new Binary(Buffer.alloc(120, 1));
+  const [identities, entities] = ["identities", "entities"].map((own) => client.db(name).collection(own));
+  const keys = client.db(`${name}_ledger`).collection("entity_keys");
   return {
     insertOne: (n) =>
       documents.insertOne({ _id: `m${n}`, stream: "bench", slot: 0, entity: "e".repeat(32), time: n, sealed }),
     findOne: (n) => documents.findOne({ _id: `m${n}` }),
+    /** So many identities of the service, with who holds them. */
+    holders: (limit) => identities.find({}, { limit }).toArray(),
+    /** What a read by identity asks for: the identity, then the profile and its key. */
+    async findProfile({ _id }) {
+      const { entity } = await identities.findOne({ _id });
+      await Promise.all([entities.findOne({ _id: entity }), keys.findOne({ _id: entity })]);
+    },
     /** How many documents both databases of the service hold. */
     async documents() {
       const stats = await Promise.all([name, `${name}_ledger`].map((database) => client.db(database).stats()));
