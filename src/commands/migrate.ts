@@ -211,7 +211,7 @@ function say(text: string): void {
 
 /** A URL without what may be secret in it. */
 function publicName(url: string): string {
-  const bucket = /[?&]bucket=([^&#]*)/.exec(url)?.[1];
+  const bucket = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]).get("bucket");
   const place = url.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/, "");
-  return bucket === undefined ? place : `${place} (bucket ${decodeURIComponent(bucket)})`;
+  return bucket === null ? place : `${place} (bucket ${bucket})`;
 }

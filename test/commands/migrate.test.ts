@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { segment } from "../../src/metrics/dimensions.js";
 import type { Plane } from "../../src/metrics/ports.js";
-import { dropFromServers } from "../support/drop-from-servers.js";
+import { dropBucket, dropFromServers } from "../support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { runToEnd } from "../support/run-command.js";
 import { influxdbToken, influxdbUrl, mongodbUrl, onServers, ownName } from "../support/servers.js";
@@ -128,6 +128,17 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     const { data } = (await (await service.fetch(path)).json()) as { data: [{ values: unknown[] }] };
     expect(data[0].values.length).to.be.greaterThan(100);
     expect((await service.fetch("/api/entity/user/person-4")).status).to.equal(200);
+  });
+
+  it("names the bucket as METRICS_URL does, a bare per cent sign too", async () => {
+    const url = `${influxdbUrl(name)}%`;
+    try {
+      const { code, out, err } = await migrate(["--from", dir, "--to", url], { PEPPER: "" });
+      expect(code, err + out).to.equal(0);
+      expect(out).to.match(/^Everything was copied to influxdb:\S+ \(bucket test_[0-9a-f]+%\)\.$/m);
+    } finally {
+      await dropBucket(`${name}%`);
+    }
   });
 
   it("leaves out points that are older than the bucket keeps any, and says how many", async () => {

@@ -21,7 +21,7 @@ async function dropDatabases(name: string): Promise<void> {
 export async function dropBucket(name: string): Promise<void> {
   const buckets = new URL("/api/v2/buckets", process.env.TEST_INFLUXDB_URL);
   const headers = { authorization: `Token ${influxdbToken()}` };
-  const found = await fetch(`${buckets}?name=${name}`, { headers });
+  const found = await fetch(`${buckets}?name=${encodeURIComponent(name)}`, { headers });
   const { buckets: [bucket] = [] } = (await found.json()) as { buckets?: { id: string }[] };
   if (bucket !== undefined) await fetch(`${buckets}/${bucket.id}`, { method: "DELETE", headers });
 }
