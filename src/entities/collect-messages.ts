@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../async/grouped-calls.js";
 import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../errors.js";
 import { applyBatch, type BatchParts, checkBatch } from "./apply-batch.js";
@@ -42,6 +43,9 @@ const ENTITY_BYTES = 1_048_576;
 /** Most segments of an entity, where nothing else is said. */
 const ENTITY_SEGMENTS = 10_000;
 
+/** Most bytes of their ids. A store may keep each id twice, and a profile in one document of 16 MiB. */
+const SEGMENT_BYTES = 6 * 1_048_576;
+
 /** Where nothing else is said: how long messages wait for their commit to begin, ms. */
 const DEADLINE_MS = 10_000;
 
@@ -49,6 +53,9 @@ const DEADLINE_MS = 10_000;
 const GROUP_MESSAGES = 500;
 const GROUP_BYTES = 1_048_576;
 const AT_ONCE = 4;
+
+/** Identities that messages of one commit name, unless a single message names more: other requests wait while they are looked up and bound. */
+const GROUP_IDENTITIES = 2_000;
 
 const issues: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<ValidationIssue, "path">> = {
   too_many_values: ({ maxValues }) => ({
@@ -66,6 +73,10 @@ const issues: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<Val
   too_many_segments: (_, { segments }) => ({
     code: "too_many_segments",
     message: `An entity has at most ${segments} segments, those that it left counted`,
+  }),
+  segments_too_large: () => ({
+    code: "segments_too_large",
+    message: `The ids of the segments of an entity take at most ${SEGMENT_BYTES} bytes, those that it left counted`,
   }),
 };
 
@@ -86,11 +97,12 @@ export function collectMessages(
   parts: CollectParts,
   { segments = ENTITY_SEGMENTS, deadlineMs = DEADLINE_MS } = {},
 ): CollectMessages {
-  const limits = { entityBytes: ENTITY_BYTES, segments };
+  const limits = { entityBytes: ENTITY_BYTES, segments, segmentBytes: SEGMENT_BYTES };
   const apply = applyInParts(parts, applyBatch);
   const grouped = groupedCalls((batch: readonly BatchMessage[]) => apply(eachOnce(batch), limits), {
     most: GROUP_MESSAGES,
-    weightOf: ({ bytes }) => Math.max(1, (bytes / GROUP_BYTES) * GROUP_MESSAGES),
+    weightOf: ({ bytes, hashes }) =>
+      Math.max(1, (bytes / GROUP_BYTES) * GROUP_MESSAGES, (hashes.length / GROUP_IDENTITIES) * GROUP_MESSAGES),
     atOnce: AT_ONCE,
     isOfOneCall: (error) => !(error instanceof ServiceError) && parts.serviceErrorOf(error) === undefined,
     deadline: {
@@ -99,14 +111,14 @@ export function collectMessages(
     },
   });
 
-  return async (stream, table, messages) => {
+  return inParts(async (stream, table, messages) => {
     const sentBefore = messages.filter(({ mayBeKept }) => mayBeKept).map(({ id }) => id);
     const kept = sentBefore.length === 0 ? new Set<string>() : await parts.history.kept(sentBefore);
     const sources = new Map(messages.filter(({ id }) => !kept.has(id)).map((source) => [source.id, source]));
     if (sources.size === 0) return new Map();
     const refused = await grouped(Array.from(sources.values(), (source) => batchMessage(parts, stream, table, source)));
     return issuesOf(refused, sources, limits);
-  };
+  });
 }
 
 /**
@@ -114,14 +126,39 @@ export function collectMessages(
  * made is not there.
  */
 export function checkMessages(parts: CollectParts, segments = ENTITY_SEGMENTS): CollectMessages {
-  const limits = { entityBytes: ENTITY_BYTES, segments };
+  const limits = { entityBytes: ENTITY_BYTES, segments, segmentBytes: SEGMENT_BYTES };
   const check = applyInParts(parts, checkBatch);
 
-  return async (stream, table, messages) => {
+  return inParts(async (stream, table, messages) => {
     const sources = new Map(messages.map((source) => [source.id, source]));
     const batch = messages.map((source) => batchMessage(parts, stream, table, source));
     return issuesOf(await check(batch, limits), sources, limits);
+  });
+}
+
+/** The same for parts of the messages, one after another, that do not name too many identities. Other requests run in between. */
+function inParts(collect: CollectMessages): CollectMessages {
+  return async (stream, table, messages) => {
+    const refused = new Map<NewMessage, Omit<ValidationIssue, "path">>();
+    for (const part of partsOf(messages)) {
+      if (part[0] !== messages[0]) await setImmediate();
+      for (const [message, issue] of await collect(stream, table, part)) refused.set(message, issue);
+    }
+    return refused;
   };
+}
+
+function* partsOf(messages: readonly NewMessage[]): Generator<readonly NewMessage[]> {
+  let first = 0;
+  let identities = 0;
+  for (const [at, { message }] of messages.entries()) {
+    identities += message.identities.length;
+    if (identities <= GROUP_IDENTITIES || at === first) continue;
+    yield messages.slice(first, at);
+    first = at;
+    identities = message.identities.length;
+  }
+  if (first < messages.length) yield messages.slice(first);
 }
 
 /** A repeat that comes while the request before it is under way brings the same messages. */

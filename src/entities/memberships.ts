@@ -50,6 +50,13 @@ export class MembershipDraft {
     return size;
   }
 
+  /** How many bytes their ids would take then. */
+  idBytesWith(segments: Iterable<string>): number {
+    let bytes = 0;
+    for (const id of new Set([...this.#statements.keys(), ...segments])) bytes += Buffer.byteLength(id);
+    return bytes;
+  }
+
   /** The segments whose statement is another one than at first. */
   get changed(): ReadonlySet<string> {
     return this.#changed;

@@ -56,6 +56,13 @@ export class Draft {
     return bytes;
   }
 
+  /** Size of what a document says too late to change anything. */
+  lateBytes({ attributes }: EntityDocument): number {
+    let bytes = 0;
+    for (const [name, state] of attributes) if (!this.#isNews(name, state)) bytes += encodedBytes(name, state);
+    return bytes;
+  }
+
   /** Whether one of these identities is not known. */
   lacks(identities: readonly Identity[]): boolean {
     return identities.some((identity) => !this.#identities.has(identityKey(identity)));
@@ -81,10 +88,15 @@ export class Draft {
   /** Statements of a document that are newer than what is known, with what each adds to the size. */
   *#newsOf({ attributes }: EntityDocument): Generator<[name: string, state: AttributeState, growth: number]> {
     for (const [name, state] of attributes) {
+      if (!this.#isNews(name, state)) continue;
       const kept = this.#attributes.get(name);
-      if (kept !== undefined && !isNewer(state, kept)) continue;
       yield [name, state, encodedBytes(name, state) - (kept === undefined ? 0 : encodedBytes(name, kept))];
     }
+  }
+
+  #isNews(name: string, state: AttributeState): boolean {
+    const kept = this.#attributes.get(name);
+    return kept === undefined || isNewer(state, kept);
   }
 }
 

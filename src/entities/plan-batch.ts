@@ -96,20 +96,29 @@ function byAge(a: Component, b: Component): number {
   return a.born - b.born || a.order - b.order || (a.id < b.id ? -1 : 1);
 }
 
-export type LimitReason = "too_many_values" | "entity_too_large" | "merge_too_large" | "too_many_segments";
+export type LimitReason =
+  | "too_many_values"
+  | "entity_too_large"
+  | "merge_too_large"
+  | "too_many_segments"
+  | "segments_too_large";
 
 export interface PlanLimits {
   /** Most bytes of a profile's document. */
   readonly entityBytes: number;
-  /** Most segments that statements of a profile are kept of. */
+  /** Most segments that statements of a profile are kept of, and most bytes of their ids. */
   readonly segments: number;
+  readonly segmentBytes: number;
 }
+
+/** Bytes of 256 characters, at most. */
+const LONGEST_SEGMENT_ID = 1_024;
 
 /**
  * Looks what forbids a message that names these profiles; undefined: nothing. What a profile has already, and what makes it smaller, is never
  * forbidden.
  */
-function limitCheck({ entityBytes, segments }: PlanLimits) {
+function limitCheck({ entityBytes, segments, segmentBytes }: PlanLimits) {
   // The union made last, and of what: many messages in a row may ask for the same merge.
   let last: { readonly of: string; readonly drafts: United } | undefined;
 
@@ -132,8 +141,13 @@ function limitCheck({ entityBytes, segments }: PlanLimits) {
     }
     const bytes = draft.bytesWith(document, entityBytes);
     if (bytes > entityBytes && (merges || bytes > draft.bytes)) return "entity_too_large";
-    const size = memberships.sizeWith(segmentsNamedIn(message));
-    const before = Math.max(0, ...named.map((one) => one.segments));
-    return size > segments && size > before ? "too_many_segments" : undefined;
+    // It changes nothing, but it is kept in the history.
+    if (draft.lateBytes(document) > entityBytes) return "entity_too_large";
+    const said = segmentsNamedIn(message);
+    const size = memberships.sizeWith(said);
+    if (size <= Math.max(0, ...named.map((one) => one.segments))) return undefined;
+    if (size > segments) return "too_many_segments";
+    const mayBeLarge = size * LONGEST_SEGMENT_ID > segmentBytes;
+    return mayBeLarge && memberships.idBytesWith(said) > segmentBytes ? "segments_too_large" : undefined;
   };
 }

@@ -191,6 +191,23 @@ describe("messages about entities", () => {
     expect(await stage.read("_uid", own("a"))).to.have.keys("_uid", "two", "three", "segments");
   });
 
+  it("are refused when what they say too late would not fit into an entity", async () => {
+    const late = { ...name("a"), at: LONG_AGO, one: "x".repeat(600_000), two: "x".repeat(600_000) };
+    await stage.collect([{ ...name("a"), at: LONG_AGO + 1, one: 1, two: 2 }]);
+    expect(await stage.collect([late])).to.deep.equal(["entity_too_large"]);
+    expect(await stage.collect([{ ...late, two: 3 }])).to.deep.equal([]);
+    expect(await stage.read("_uid", own("a"))).to.include({ one: 1, two: 2 });
+  });
+
+  it("are refused when the ids of the segments would take more than a store may keep with an entity", async () => {
+    const segments = (part: number) => Array.from({ length: 1_000 }, (_, at) => `${part} ${at} `.padEnd(1_000, "x"));
+    const add = (part: number) => ({ ...name("a"), at: LONG_AGO, segments: { add: segments(part) } });
+    for (let part = 0; part < 6; part += 1) expect(await stage.collect([add(part)])).to.deep.equal([]);
+    expect(await stage.collect([add(6)])).to.deep.equal(["segments_too_large"]);
+    expect(await stage.collect([{ ...name("a"), at: LONG_AGO + 1, segments: [] }, add(5)])).to.deep.equal([]);
+    expect(await stage.read("_uid", own("a"))).to.deep.include({ segments: [] });
+  });
+
   it("may name attributes as objects name their own things", async () => {
     const hazards = JSON.parse('{"constructor":{"prototype":1},"toString":"x","hasOwnProperty":null,"valueOf":2}');
     await stage.collect([{ ...name("a"), ...hazards }]);

@@ -28,16 +28,24 @@ describe("a batch about large profiles", () => {
   let stage: EntityStage;
   /** Sealed bytes that were handed out and not saved or given up yet: of a call, and of calls at once. */
   let loaded: number[];
+  /** Identities of each call that looked them up. */
+  let lookedUp: number[];
 
   beforeEach(async () => {
     loaded = [];
+    lookedUp = [];
     stage = await entityStage(({ entities }) => ({
       entities: {
         ...entities,
         async find(hashes: readonly IdentityHash[]) {
           const found = await entities.find(hashes);
           loaded.push(sizeOf(found.profiles));
+          lookedUp.push(hashes.length);
           return found;
+        },
+        weigh(hashes: readonly IdentityHash[]) {
+          lookedUp.push(hashes.length);
+          return entities.weigh(hashes);
         },
       },
     }));
@@ -112,5 +120,26 @@ describe("a batch about large profiles", () => {
     const batch = Array.from({ length: 100 }, (_, at) => ({ _uid: `u${at}`, at: LONG_AGO, segments }));
     expect(await turnsDuring(stage.collect(batch))).to.be.at.least(10);
     expect(await stage.stores.memberships.sizes(["s0", "s999"])).to.deep.equal([100, 100]);
+  });
+
+  /** A message that names 300 identities of its own. */
+  const manyNamed = (own: string) => {
+    const values = (field: string) => Array.from({ length: 100 }, (_, at) => `${own} ${field} ${at}`);
+    return { _uid: values("_uid"), user_id: values("user_id"), email: values("email"), at: LONG_AGO };
+  };
+
+  it("looks up some of its identities at a time, however many it names, and lets other work run in between", async () => {
+    const batch = Array.from({ length: 20 }, (_, at) => manyNamed(`u${at}`));
+    // At least once after each part but the last.
+    expect(await turnsDuring(stage.collect(batch))).to.be.at.least(3);
+    expect(Math.max(...lookedUp)).to.be.at.most(2_000);
+    expect(await stage.counted()).to.equal(20);
+    for (const at of [0, 6, 19]) expect(await stage.read("email", `u${at} email 99`)).to.have.property("_uid");
+  });
+
+  it("shares a commit with others only while they name few identities together", async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, at) => stage.collect([manyNamed(`u${at}`)])));
+    expect(Math.max(...lookedUp)).to.be.at.most(2_000);
+    expect(await stage.counted()).to.equal(20);
   });
 });
