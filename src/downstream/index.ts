@@ -1,10 +1,10 @@
 import { ownStages } from "../deletions/deletion.js";
 import type { DownstreamTarget } from "../deletions/ports.js";
-import type { EntityId } from "../entities/entity.js";
 import type { History, MembershipIndex } from "../entities/ports.js";
 import { StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import { type RemoteTarget, remoteTarget } from "./remote-target.js";
+import { storeTarget } from "./store-target.js";
 
 export interface DownstreamParts {
   readonly memberships: MembershipIndex;
@@ -40,29 +40,4 @@ export function downstreamTargets({
     targets.push(remoteTarget(target, failpoint, stopping));
   }
   return targets;
-}
-
-/** A store of our own that keeps data under the ids of entities. */
-export interface ErasableStore {
-  /** Removes everything about these entities. Safe to repeat. */
-  erase(ids: readonly EntityId[]): Promise<void>;
-  /** Whether anything about one of them is stored. */
-  holds(ids: readonly EntityId[]): Promise<boolean>;
-}
-
-export function storeTarget(name: string, store: ErasableStore, failpoint: Failpoint): DownstreamTarget {
-  return {
-    name,
-    remote: false,
-
-    async erase({ entities }) {
-      failpoint("K9");
-      await store.erase(entities.slice(0, 1));
-      failpoint("K10");
-      await store.erase(entities.slice(1));
-      failpoint("K11");
-    },
-
-    verify: async ({ entities }) => !(await store.holds(entities)),
-  };
 }

@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
 
+/** Names of the targets of our own, in the order in which a deletion goes through them. */
+export const ownTargets: readonly string[] = ["membership-index", "history-archive"];
+
 export interface OpenTarget {
   readonly target: DownstreamTarget;
   /** Puts something about the person into the target: under the entity's id, or the value as `email`. */

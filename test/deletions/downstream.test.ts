@@ -1,9 +1,10 @@
 import { expect } from "chai";
-import { downstreamTargets, storeTarget } from "../../src/downstream/index.js";
+import { downstreamTargets } from "../../src/downstream/index.js";
 import { remoteTarget } from "../../src/downstream/remote-target.js";
+import { storeTarget } from "../../src/downstream/store-target.js";
 import { StartError } from "../../src/errors.js";
 import { noFailpoint } from "../../src/failpoint.js";
-import { downstreamTargetContract, subjectOf } from "../contracts/downstream-target.contract.js";
+import { downstreamTargetContract, ownTargets, subjectOf } from "../contracts/downstream-target.contract.js";
 import { collectGarbage } from "../support/collect-garbage.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
 import { type RemoteSystem, remoteSystem, type Trouble } from "../support/remote-system.js";
@@ -155,10 +156,10 @@ describe("the targets of deletions", () => {
 
   it("are our own and then the configured ones, in order", () => {
     const names = targets("crm", "erp").map(({ name }) => name);
-    expect(names).to.deep.equal(["membership-index", "history-archive", "crm", "erp"]);
+    expect(names).to.deep.equal([...ownTargets, "crm", "erp"]);
   });
 
-  for (const name of ["profile", "membership-index", "history-archive", "verified", "key", "complete"]) {
+  for (const name of ["profile", ...ownTargets, "verified", "key", "complete"]) {
     it(`cannot have the name ${name}, which a stage has`, () => {
       expect(() => targets("crm", name)).to.throw(StartError, `${name} is a name that the service uses`);
     });

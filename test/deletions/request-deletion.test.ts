@@ -3,6 +3,7 @@ import type { Deletion } from "../../src/deletions/deletion.js";
 import type { StoredEntity } from "../../src/entities/entity.js";
 import type { Identity } from "../../src/entities/identity.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { changeOf, commitOf } from "../support/commits.js";
 import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
 
@@ -43,7 +44,7 @@ describe("a deletion request", () => {
     const deletion = await kept(await request(ann));
     expect(deletion.entities).to.deep.equal([deletion.sealer, entity]);
     expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
-    expect(deletion.targets).to.deep.equal(["membership-index", "history-archive"]);
+    expect(deletion.targets).to.deep.equal(ownTargets);
     expect([...(await stage.stores.suppression.cutOffs([hash(annsId)])).values()]).to.deep.equal([deletion.cutOff]);
   });
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader } from "jose";
 import { createClient } from "../../src/client/client.js";
+import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { findBytes } from "../support/files.js";
 import { onEmbedded } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
@@ -60,7 +61,7 @@ describe("the receipt of a deletion", () => {
       "version",
     );
     expect(claims).to.include({ request_id: id, service: "entity-metrics" });
-    expect(claims.targets.map(({ name }) => name)).to.deep.equal(["membership-index", "history-archive"]);
+    expect(claims.targets.map(({ name }) => name)).to.deep.equal(ownTargets);
     for (const { verified_at } of claims.targets) {
       expect(verified_at >= claims.accepted_at && verified_at <= claims.completed_at).to.equal(true);
     }

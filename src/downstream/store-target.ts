@@ -1,0 +1,29 @@
+import type { DownstreamTarget } from "../deletions/ports.js";
+import type { EntityId } from "../entities/entity.js";
+import type { Failpoint } from "../failpoint.js";
+
+/** A store of our own that keeps data under the ids of entities. */
+export interface ErasableStore {
+  /** Removes everything about these entities. Safe to repeat. */
+  erase(ids: readonly EntityId[]): Promise<void>;
+  /** Whether anything about one of them is stored. */
+  holds(ids: readonly EntityId[]): Promise<boolean>;
+}
+
+/** A target over such a store. The first entity is erased apart, so that K10 lies between two of them. */
+export function storeTarget(name: string, store: ErasableStore, failpoint: Failpoint): DownstreamTarget {
+  return {
+    name,
+    remote: false,
+
+    async erase({ entities }) {
+      failpoint("K9");
+      await store.erase(entities.slice(0, 1));
+      failpoint("K10");
+      await store.erase(entities.slice(1));
+      failpoint("K11");
+    },
+
+    verify: async ({ entities }) => !(await store.holds(entities)),
+  };
+}
