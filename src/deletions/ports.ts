@@ -148,7 +148,7 @@ export class TargetError extends Error {
 /** PORT. A hint that a deletion can be run. May be lost, doubled or late: the ledger decides what is open, the sweeper finds it. */
 export interface WakeUp {
   /**
-   * Calls one of the listeners now, or after `delayMs`. Hints of one request for about the same instant may become one; a hint for later never
+   * Calls one of the listeners now, or after `delayMs`. Many hints of one request for about the same instant become one or two; a hint for later never
    * delays one for an earlier instant, also when it is given while the request runs. Never rejects and never waits for a store that is unreachable.
    */
   hint(requestId: string, delayMs?: number): void;

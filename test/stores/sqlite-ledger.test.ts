@@ -5,7 +5,6 @@ import { entityKeysContract } from "../contracts/entity-keys.contract.js";
 import { erasureWatermarkContract } from "../contracts/erasure-watermark.contract.js";
 import { ledgerContract } from "../contracts/ledger.contract.js";
 import { suppressionContract } from "../contracts/suppression.contract.js";
-import { wakeUpContract } from "../contracts/wake-up.contract.js";
 import { commitOf } from "../support/commits.js";
 import { findBytes } from "../support/files.js";
 import { temporaryStores } from "../support/stores.js";
@@ -33,17 +32,6 @@ entityKeysContract("sqlite", async () => {
 erasureWatermarkContract("sqlite", async () => {
   const { stores, close } = await temporaryStores();
   return { watermark: stores.watermark, close };
-});
-
-wakeUpContract("sqlite", async () => {
-  const { stores, close } = await temporaryStores();
-  return {
-    wakeUp: stores.wakeUp,
-    async close() {
-      await stores.wakeUp.close();
-      await close();
-    },
-  };
 });
 
 describe("the entity keys in ledger.db", () => {
