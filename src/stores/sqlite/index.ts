@@ -17,8 +17,8 @@ import { sqliteLedger } from "./ledger.js";
 import { matchLedger, sqliteErasureWatermark } from "./ledger-match.js";
 import { sqliteMembershipIndex } from "./membership-index.js";
 import { openPepper } from "./pepper.js";
-import { sqliteLease, sqliteSlotCounts } from "./recorder.js";
 import { sqliteSeriesStore } from "./series-store.js";
+import { sqliteLease, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
 
 /** Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder, kept for this process alone, as `data_dir` is. */

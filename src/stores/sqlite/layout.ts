@@ -11,8 +11,8 @@ import { erasureWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
 import { membershipSchema } from "./membership-index.js";
 import { pepperSchema } from "./pepper.js";
 import { journalSchema } from "./point-journal.js";
-import { leaseSchema, slotCountSchema } from "./recorder.js";
 import { seriesSchema } from "./series-store.js";
+import { leaseSchema, slotCountSchema } from "./slot-counts.js";
 import { suppressionSchema } from "./suppression.js";
 
 /** What no restored data may bring back: requests, suppression, keys. */
