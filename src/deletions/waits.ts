@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { backoff } from "../async/retry.js";
 import { type Deletion, stageOf } from "./deletion.js";
 import type { DownstreamTarget, Ledger, WakeUp } from "./ports.js";
@@ -30,24 +31,21 @@ export interface WakeParts {
   readonly wakeUp: Pick<WakeUp, "hint">;
 }
 
-const PAGE = 500;
+const PAGE = 100;
 
-/** A target works again: lets the other requests that wait for it run now. */
+/** A target works again: lets the other requests that wait for it run now. When many do, each of them comes here again, and finds none that waits. */
 export async function wakeWaitingFor(parts: WakeParts, target: string, except: string): Promise<void> {
   let page: Deletion[] = [];
   do {
-    page = await parts.ledger.open({ limit: PAGE, after: page.at(-1)?.requestId });
+    page = await parts.ledger.open({ waiting: true, limit: PAGE, after: page.at(-1)?.requestId });
     const waiting = page.filter(
-      (deletion) =>
-        deletion.attempts > 0 &&
-        deletion.notBefore > 0 &&
-        deletion.requestId !== except &&
-        stageOf(deletion) === target,
+      (deletion) => deletion.attempts > 0 && deletion.requestId !== except && stageOf(deletion) === target,
     );
     await wake(
       parts,
       waiting.map(({ requestId }) => requestId),
     );
+    await setImmediate();
   } while (page.length === PAGE);
 }
 

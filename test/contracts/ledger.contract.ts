@@ -51,7 +51,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
     afterEach(() => at.close());
 
-    const ids = async (options: { after?: string; limit: number; due?: number }) =>
+    const ids = async (options: Parameters<Ledger["open"]>[0]) =>
       (await ledger.open(options)).map(({ requestId }) => requestId);
 
     it("hands out a request as it was accepted", async () => {
@@ -196,8 +196,11 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ids({ limit: 10, after: "b-1700000000" })).to.deep.equal(["c-1700000000"]);
       expect(await ids({ limit: 10, due: 499 })).to.deep.equal(["c-1700000000"]);
       expect(await ids({ limit: 10, due: 500 })).to.deep.equal(["a-1700000000", "c-1700000000"]);
+      expect(await ids({ limit: 10, waiting: true })).to.deep.equal(["a-1700000000"]);
+      expect(await ids({ limit: 10, waiting: true, after: "a-1700000000" })).to.deep.equal([]);
       await ledger.wake(["a-1700000000", "b-1700000000"]);
       expect(await ids({ limit: 10, due: 0 })).to.deep.equal(["a-1700000000", "c-1700000000"]);
+      expect(await ids({ limit: 10, waiting: true })).to.deep.equal([]);
     });
 
     it("counts open requests, and the ones that keep failing", async () => {

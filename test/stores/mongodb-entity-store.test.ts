@@ -8,7 +8,8 @@ import { openTestEngine } from "./mongo-engine.js";
 onServers(["mongodb"], "mongodb", () => {
   entityStoreContract("mongodb", openTestEngine);
 
-  it("keeps a profile that is as large as a profile may be", async () => {
+  it("keeps a profile that is as large as a profile may be", async function () {
+    this.timeout(120_000);
     const { stores, close } = await openTestEngine();
     const hashes = Array.from({ length: 300 }, newHash);
     const mergedIds = Array.from({ length: 300 }, newEntityId);

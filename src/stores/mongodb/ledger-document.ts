@@ -11,6 +11,7 @@ export const deletions: CollectionPlan = {
   indexes: [
     { key: { sequence: 1 }, unique: true },
     { key: { open: 1, sequence: 1 } },
+    { key: { open: 1, notBefore: 1 } },
     { key: { open: 1, completedAt: 1 } },
     { key: { identity: 1, open: 1, sequence: -1 } },
     { key: { "suppressed.hash": 1 } },

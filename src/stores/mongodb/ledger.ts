@@ -105,12 +105,13 @@ export function mongoLedger(parts: StoreParts): Ledger {
       return isKept && result !== undefined ? deletionOf(result) : undefined;
     },
 
-    async open({ after, limit, due }) {
+    async open({ after, limit, due, waiting }) {
       const last = after === undefined ? null : await requests.findOne({ _id: after });
       const filter = {
         open: true,
         ...(last === null ? {} : { sequence: { $gt: last.sequence } }),
         ...(due === undefined ? {} : isDue(due)),
+        ...(waiting ? { notBefore: { $gt: 0 } } : {}),
       };
       return (await requests.find(filter, { sort: { sequence: 1 }, limit }).toArray()).map(deletionOf);
     },

@@ -16,6 +16,7 @@ export const ledgerSchema = `
     noted_at REAL NOT NULL DEFAULT 0, runner_since REAL NOT NULL DEFAULT 0, times TEXT NOT NULL DEFAULT '{}', problem TEXT
   );
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence) WHERE completed_at IS NULL;
+  CREATE INDEX IF NOT EXISTS deletion_waiting ON deletion (sequence) WHERE completed_at IS NULL AND not_before > 0;
   CREATE INDEX IF NOT EXISTS deletion_open_identity ON deletion (identity, sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
@@ -117,10 +118,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
 
     find: async (requestId) => find(requestId),
 
-    async openFor(identity) {
-      const row = sql.openFor.get(identity) as DeletionRow | undefined;
-      return row && deletionOf(row);
-    },
+    openFor: async (identity) => sql.openFor.all(identity).map((row) => deletionOf(row as unknown as DeletionRow))[0],
 
     openOver: async (identities) =>
       (sql.openOver.all(JSON.stringify(identities)) as unknown as DeletionRow[]).map(deletionOf),
@@ -152,10 +150,9 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       });
     },
 
-    async open({ after, limit, due }) {
-      return (sql.open.all({ after: after ?? "", due: due ?? null, limit }) as unknown as DeletionRow[]).map(
-        deletionOf,
-      );
+    async open({ after = "", limit, due = null, waiting }) {
+      const rows = waiting ? sql.waiting.all({ after, due, limit }) : sql.open.all({ after, due, limit });
+      return (rows as unknown as DeletionRow[]).map(deletionOf);
     },
 
     async countOpen(options) {
@@ -238,6 +235,12 @@ function newestFirst(state: string): string {
     ORDER BY sequence DESC LIMIT :limit`;
 }
 
+/** Open requests after one of an id, those that are due at an instant unless it is null. */
+const openAnd = (condition: string) => `SELECT * FROM deletion WHERE completed_at IS NULL AND ${condition}
+  AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = :after), 0)
+  AND (:due IS NULL OR ((not_before <= :due OR noted_at > :due) AND (runner_until <= :due OR runner_since > :due)))
+  ORDER BY sequence LIMIT :limit`;
+
 function statements(db: Database) {
   const gone = "sequence IN (SELECT value FROM json_each(?))";
   return {
@@ -256,10 +259,8 @@ function statements(db: Database) {
       (SELECT sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence`),
     extend: db.prepare(`UPDATE deletion SET cut_off = ?, entities = ?, sealer = ?, sealed = ?,
       revision = revision + 1, done = ?, times = ?, problem = NULL, attempts = 0, not_before = 0 WHERE sequence = ?`),
-    open: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL
-      AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = :after), 0)
-      AND (:due IS NULL OR ((not_before <= :due OR noted_at > :due) AND (runner_until <= :due OR runner_since > :due)))
-      ORDER BY sequence LIMIT :limit`),
+    open: db.prepare(openAnd("true")),
+    waiting: db.prepare(openAnd("not_before > 0")),
     list: {
       open: db.prepare(newestFirst("completed_at IS NULL")),
       completed: db.prepare(newestFirst("completed_at IS NOT NULL")),
