@@ -58,7 +58,7 @@ export interface Ledger {
   /**
    * Open requests in order of acceptance, after request id `after`; `due`, an instant, leaves out requests whose `notBefore` is
    * later and requests that are leased to a runner. A wait or a lease that began after that instant is over: the clock has been set back since.
-   * `waiting` leaves out requests without a `notBefore`: the others are found at once, however many these are.
+   * `waiting` leaves out requests without a `notBefore`, which cost next to nothing then.
    */
   open(options: { after?: string | undefined; limit: number; due?: number; waiting?: true }): Promise<Deletion[]>;
   /** How many are open; with `attempts`, how many of them have at least so many failed attempts. */

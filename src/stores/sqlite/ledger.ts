@@ -16,7 +16,6 @@ export const ledgerSchema = `
     noted_at REAL NOT NULL DEFAULT 0, runner_since REAL NOT NULL DEFAULT 0, times TEXT NOT NULL DEFAULT '{}', problem TEXT
   );
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence) WHERE completed_at IS NULL;
-  CREATE INDEX IF NOT EXISTS deletion_waiting ON deletion (sequence) WHERE completed_at IS NULL AND not_before > 0;
   CREATE INDEX IF NOT EXISTS deletion_open_identity ON deletion (identity, sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
