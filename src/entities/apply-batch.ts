@@ -51,7 +51,7 @@ export async function applyBatch(
   });
 }
 
-/** Those of the messages that `applyBatch` would refuse now. Nothing is kept, and nothing changes. */
+/** The messages that `applyBatch` would refuse now. Nothing is kept, and nothing changes. */
 export async function checkBatch(
   parts: BatchParts,
   batch: readonly BatchMessage[],

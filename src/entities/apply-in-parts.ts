@@ -5,7 +5,7 @@ import type { EntityId } from "./entity.js";
 import { type BatchMessage, segmentsNamedIn } from "./message.js";
 import type { PlanLimits, RefusedMessage } from "./plan-batch.js";
 
-/** What is done with a part of a batch: `applyBatch`, or what only looks. */
+/** What is done with a part of a batch: `applyBatch`, or `checkBatch`. */
 export type PartWork = (
   parts: BatchParts,
   batch: readonly BatchMessage[],
@@ -33,7 +33,7 @@ export function applyInParts(
   work: PartWork,
 ): (batch: readonly BatchMessage[], limits: PlanLimits) => Promise<readonly RefusedMessage[]> {
   const mutex = new KeyedMutex();
-  const room = new Room(ALL_PARTS_BYTES);
+  const memory = new Semaphore(ALL_PARTS_BYTES);
 
   return (batch, limits) =>
     mutex.run(new Set(batch.flatMap(({ hashes }) => hashes)), async () => {
@@ -43,7 +43,7 @@ export function applyInParts(
         const pace = pacer();
         for (const part of split(batch, weights, refused)) {
           await pace();
-          refused.push(...(await room.take(part.bytes, () => work(parts, part.messages, limits))));
+          refused.push(...(await memory.take(part.bytes, () => work(parts, part.messages, limits))));
         }
         return refused;
       });
@@ -111,7 +111,7 @@ function sumOf(weights: ReadonlyMap<EntityId, number>): number {
 }
 
 /** Lets pieces of work run at the same time while together they weigh at most `most`; a heavier one runs alone. First come, first served. */
-export class Room {
+class Semaphore {
   readonly #most: number;
   readonly #waiting: { readonly weight: number; readonly begin: () => void }[] = [];
   #taken = 0;

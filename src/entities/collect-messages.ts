@@ -37,17 +37,18 @@ export type CollectMessages = (
   messages: readonly NewMessage[],
 ) => Promise<ReadonlyMap<NewMessage, Omit<ValidationIssue, "path">>>;
 
+export interface CollectLimits {
+  /** Most segments of an entity. */
+  readonly segments: number;
+  /** How long messages wait for their commit to begin, ms. */
+  readonly deadlineMs: number;
+}
+
 /** Most bytes of an entity's document. */
 const ENTITY_BYTES = 1_048_576;
 
-/** Most segments of an entity, where nothing else is said. */
-const ENTITY_SEGMENTS = 10_000;
-
 /** Most bytes of their ids. A store may keep each id twice, and a profile in one document of 16 MiB. */
 const SEGMENT_BYTES = 6 * 1_048_576;
-
-/** Where nothing else is said: how long messages wait for their commit to begin, ms. */
-const DEADLINE_MS = 10_000;
 
 /** Messages, and bytes of them, of one commit, unless a single call brings more; and commits under way at once. */
 const GROUP_MESSAGES = 500;
@@ -93,10 +94,7 @@ export function countTaken(entities: EntityStore, count: (messages: number) => v
 }
 
 /** Collecting into these stores. Concurrent requests share commits. A request whose messages wait too long for their commit is refused, and none of them is kept. */
-export function collectMessages(
-  parts: CollectParts,
-  { segments = ENTITY_SEGMENTS, deadlineMs = DEADLINE_MS } = {},
-): CollectMessages {
+export function collectMessages(parts: CollectParts, { segments, deadlineMs }: CollectLimits): CollectMessages {
   const limits = { entityBytes: ENTITY_BYTES, segments, segmentBytes: SEGMENT_BYTES };
   const apply = applyInParts(parts, applyBatch);
   const grouped = groupedCalls((batch: readonly BatchMessage[]) => apply(eachOnce(batch), limits), {
@@ -125,7 +123,7 @@ export function collectMessages(
  * Resolves with what collecting the messages now would refuse, and stores nothing. What an earlier batch of the same request would have
  * made is not there.
  */
-export function checkMessages(parts: CollectParts, segments = ENTITY_SEGMENTS): CollectMessages {
+export function checkMessages(parts: CollectParts, segments: number): CollectMessages {
   const limits = { entityBytes: ENTITY_BYTES, segments, segmentBytes: SEGMENT_BYTES };
   const check = applyInParts(parts, checkBatch);
 

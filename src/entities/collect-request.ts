@@ -34,7 +34,7 @@ export interface CollectRequest {
 
 /** What a request came to. */
 export interface CollectTally {
-  /** Messages that were taken in; those of erased identities too. */
+  /** Messages that were taken in, messages of erased identities too. */
   taken: number;
   rejected: number;
   /** Of the first hundred that were rejected. */

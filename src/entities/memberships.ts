@@ -72,8 +72,8 @@ export class MembershipDraft {
 
   #say(segment: string, statement: MembershipStatement): void {
     const since = this.#fullSince;
-    const isVoid = since !== undefined && compareVersions(statement, since) < 0 && !this.#statements.has(segment);
-    this.#state(segment, isVoid ? { ...since, member: false } : statement);
+    const isOutdated = since !== undefined && compareVersions(statement, since) < 0 && !this.#statements.has(segment);
+    this.#state(segment, isOutdated ? { ...since, member: false } : statement);
   }
 
   /** Of two statements with one version the one that the entity is a member stands. */

@@ -39,7 +39,7 @@ export function encodeMessage(message: Message): Uint8Array {
   return Buffer.from(JSON.stringify({ body: message.body ?? bodyOf(message) }));
 }
 
-/** The message as it was sent, of bytes that `encodeMessage` made; those of earlier versions hold it in its normal form. */
+/** The message as it was sent, of bytes that `encodeMessage` made; bytes of earlier versions hold it in its normal form. */
 export function decodeMessage(bytes: Uint8Array): object {
   const kept = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
   return "body" in kept ? kept.body : bodyOf(kept);

@@ -10,7 +10,7 @@ export interface ProfileChange {
   readonly entity: StoredEntity;
   /** Segments whose statement in `entity.memberships` is a new one. */
   readonly changedSegments: ReadonlySet<string>;
-  /** Those of `entity.bindings` that are new to it, or begin earlier than before. */
+  /** The ones of `entity.bindings` that are new to it, or begin earlier than before. */
   readonly changedBindings: readonly Binding[];
   /** Live profiles that are merged into this one, with the revisions they were read at. */
   readonly mergedFrom: readonly { readonly id: EntityId; readonly revision: number }[];

@@ -11,6 +11,7 @@ import { type Table, tableNamed, tablesOf } from "../../src/entities/tables.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { collectLimits } from "../support/entity-stage.js";
 import { type HeldCalls, portsThrough } from "../support/held-calls.js";
 import type { ModelMessage, Seen } from "./erasure-model.js";
 import { noObserver } from "./erasure-stage.js";
@@ -57,7 +58,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     sweepEveryMs: 1_000,
     deadlineMs: 60_000,
   });
-  const collect = collectMessages(profiles);
+  const collect = collectMessages(profiles, collectLimits);
   const read = readEntity(profiles);
 
   return {

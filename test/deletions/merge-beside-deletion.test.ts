@@ -11,7 +11,7 @@ import { sealing } from "../../src/entities/sealed.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { messageRules, userTable } from "../support/entity-stage.js";
+import { collectLimits, messageRules, userTable } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { storesOnServers } from "../support/servers.js";
 import { type OpenStores, storesOf, temporaryStores } from "../support/stores.js";
@@ -59,7 +59,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
         return id;
       },
     };
-    const take = collectMessages(common);
+    const take = collectMessages(common, collectLimits);
     return {
       async collect(...messages) {
         const arrival = now();
@@ -114,7 +114,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
     { which: "that stays", older: { _uid: "t" }, younger: { user_id: "x" } },
     { which: "that ends in the other", older: { user_id: "x" }, younger: { _uid: "t" } },
   ]) {
-    it(`leaves nothing when it is done after the DELETE of the profile ${which} has looked, and before it is accepted`, async () => {
+    it(`leaves nothing when it is done after the DELETE has read the profile ${which}, and before it is accepted`, async () => {
       const calls = new HeldCalls();
       const eraser = process(open.stores, calls);
       const writer = process(second);
@@ -144,7 +144,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
     });
   }
 
-  it("leaves nothing of 24 persons whose profiles are merged while one is deleted, once both are", async () => {
+  it("leaves nothing of 24 persons whose profiles are merged while one is deleted, once both are deleted", async () => {
     const [writer, eraser] = [process(second), process(open.stores)];
     const persons = Array.from({ length: 24 }, (_, index) => ({ _uid: `t-${index}`, user_id: `x-${index}` }));
     await Promise.all(

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { arrivals, type Clock } from "../../src/clock.js";
-import { collectMessages } from "../../src/entities/collect-messages.js";
+import { type CollectLimits, collectMessages } from "../../src/entities/collect-messages.js";
 import { type HashIdentity, identityField, identityHashing, identityOf } from "../../src/entities/identity.js";
 import { type MessageRules, parseMessage } from "../../src/entities/parse-message.js";
 import { readEntity } from "../../src/entities/read-entity.js";
@@ -48,6 +48,9 @@ export interface EntityStage {
   close(): Promise<void>;
 }
 
+/** What the service collects with, as it is shipped. */
+export const collectLimits: CollectLimits = { segments: 10_000, deadlineMs: 10_000 };
+
 /** The ports through which profiles are written. */
 export const PROFILE_PORTS = ["entities", "memberships", "history", "entityKeys", "suppression"] as const;
 
@@ -65,7 +68,7 @@ export async function entityStage(
   const plain = { ...stores, ...common, sealing: sealing(stores.entityKeys) };
   const wrapped = { ...stores, ...wrap(stores), ...common };
   const parts = { ...wrapped, sealing: sealing(wrapped.entityKeys) };
-  const take = collectMessages(parts, options);
+  const take = collectMessages(parts, { ...collectLimits, ...options });
   const read = readEntity(plain);
   const now = arrivals(Date.now);
   const rules = messageRules();
