@@ -12,7 +12,7 @@ export function openLog(level: string): Log {
 }
 
 /**
- * What a log says of an error: its words and its place, and those of its causes. What else a driver hangs on an error may be what it
+ * What a log says of an error: its words, its place, and the same of its causes. What else a driver hangs on an error may be what it
  * has sent: the arguments of a command, a password among them.
  */
 function described(error: unknown): unknown {

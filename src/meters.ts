@@ -13,7 +13,7 @@ export interface Meters {
   readonly contentType: string;
 }
 
-/** What a gauge shows: a value, or those of all its combinations of labels. */
+/** What a gauge shows: a value, or one for each combination of its labels. */
 export type Reading = number | readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
 
 /** A store as `/ready` names it. */

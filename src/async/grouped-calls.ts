@@ -122,7 +122,7 @@ export function groupedErasure({
   held,
 }: {
   erase(ids: readonly string[]): Promise<void>;
-  /** Those of the ids of which something is stored. */
+  /** The ids of which something is stored. */
   held(ids: readonly string[]): Promise<readonly string[]>;
 }): { erase(ids: readonly string[]): Promise<void>; holds(ids: readonly string[]): Promise<boolean> } {
   const grouped = groupedCalls(erase, ERASURES);

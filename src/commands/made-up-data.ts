@@ -102,7 +102,7 @@ export function madeUpSeries(weeks: number, now: number): Block[] {
   }).flat();
 }
 
-/** Sizes that grow to those of today. */
+/** Sizes that grow to the ones of today. */
 function segmentBlock(from: number, to: number, now: number): Block {
   const series = madeUpSegments.map(({ id }) => ({ dimension: "segment", dimension_id: id, dimension_type: "size" }));
   const today = madeUpSegments.map(({ id }) => membersOf(id));

@@ -95,7 +95,7 @@ function readTargets(
   return { entities: profiles[0], metrics: series[0] };
 }
 
-/** Those of the URLs whose engine can be filled. */
+/** The URLs whose engine can be filled. */
 function targetsAt<T extends ProfileTarget | SeriesTarget>(
   urls: readonly string[],
   openTargetAt: (url: string) => OpenTarget<T> | undefined,

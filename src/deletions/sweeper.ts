@@ -15,24 +15,24 @@ export interface SweeperParts {
   readonly remote: ReadonlySet<string>;
   /** Requests completed this many ms ago are forgotten; undefined: never. */
   readonly keepMs: number | undefined;
-  /** From one look to the next, ms. */
+  /** From one sweep to the next, ms. */
   readonly sweepEveryMs: number;
 }
 
 /** Finds open requests that no process runs: hints may be lost, and a process may die with the requests that waited in it. */
 export interface Sweeper {
-  /** Looks now, and again and again until `stop`. */
+  /** Sweeps now, and again and again until `stop`. */
   start(): void;
-  /** One look: resolves when every request that was due has been run. */
+  /** One sweep: resolves when every request that was due has been run. */
   sweep(): Promise<void>;
-  /** Resolves when no look is under way. */
+  /** Resolves when no sweep is under way. */
   stop(): Promise<void>;
 }
 
 /** From one removal of old requests to the next, ms. */
 const EXPIRE_EVERY_MS = 60_000;
 const PAGE = 100;
-/** Pages of one look; the next look goes on after them, and comes soon. */
+/** Pages of one sweep; the next sweep goes on after them, and comes soon. */
 const PAGES = 10;
 const SOON_MS = 1_000;
 
@@ -42,10 +42,10 @@ export function sweeper(parts: SweeperParts): Sweeper {
   let running: Background | undefined;
   let stopped = false;
   let after: string | undefined;
-  let looks = 0;
+  let sweeps = 0;
 
-  /** Queues what is due; a request in a queue already stays where it is. */
-  async function look(): Promise<void> {
+  /** Queues what is due (a request in a queue already stays where it is), notes the watermark, and forgets what is old. */
+  async function queueDue(): Promise<void> {
     for (let page = 0; page < PAGES && !stopped; page += 1) {
       const due = await ledger.open({ due: clock(), limit: PAGE, after });
       for (const deletion of fromAnywhere(due)) queues.add(queueOf(deletion, parts.remote), deletion.requestId);
@@ -53,15 +53,15 @@ export function sweeper(parts: SweeperParts): Sweeper {
       if (after === undefined) break;
     }
     await advanceWatermark(parts);
-    looks += 1;
-    if (parts.keepMs !== undefined && looks % expireEvery === 0) {
+    sweeps += 1;
+    if (parts.keepMs !== undefined && sweeps % expireEvery === 0) {
       await ledger.expire(clock() - parts.keepMs, parts.watermark.noteForgotten);
     }
   }
 
-  /** Resolves with the pause until the next look, ms. */
+  /** Resolves with the pause until the next sweep, ms. */
   async function tick(): Promise<number> {
-    await look().catch((error: unknown) => log.warn({ err: error }, "looking for open deletions failed"));
+    await queueDue().catch((error: unknown) => log.warn({ err: error }, "looking for open deletions failed"));
     return after === undefined ? sweepEveryMs : Math.min(sweepEveryMs, SOON_MS);
   }
 
@@ -70,7 +70,7 @@ export function sweeper(parts: SweeperParts): Sweeper {
       running = inBackground(tick, { ref: false });
     },
     async sweep() {
-      await look();
+      await queueDue();
       await queues.idle();
       await advanceWatermark(parts);
     },

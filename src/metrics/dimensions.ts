@@ -121,7 +121,7 @@ export const segment: Dimension = {
 /** What the name of a stream must be. */
 export const streamNamePattern = "^[A-Za-z0-9_.-]{1,128}$";
 
-/** Messages received by each data stream, at the top of every hour. */
+/** Messages received by each stream, counted by the hour. */
 export const stream: Dimension = {
   name: "stream",
   aliases: [],

@@ -45,7 +45,7 @@ export interface SeriesStore {
   mayHold(series: Series): boolean;
 
   /**
-   * Ids of the dimension of which a series has a point in either plane, in the order of their UTF-8 bytes: those that begin with `prefix`, after the id
+   * Ids of the dimension of which a series has a point in either plane, in the order of their UTF-8 bytes: the ones that begin with `prefix`, after the id
    * `after`, at most `limit`, each with the stored types that have one. Sees every write of this process that resolved before the call; those of other
    * processes, and what was forgotten, within a minute. A page costs the same wherever it lies.
    */

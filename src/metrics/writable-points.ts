@@ -115,7 +115,7 @@ const AHEAD_MS = 10 * 60_000;
 /** 2000-01-01: what lies before it was meant in another unit than ms. */
 const EARLIEST = Date.UTC(2000, 0, 1);
 
-/** The points that are taken: those at `to` (Unix ms) or before, in slots that start at `from` or after. */
+/** The points that are taken: the ones at `to` (Unix ms) or before, in slots that start at `from` or after. */
 export interface WriteWindow {
   readonly from: number;
   readonly to: number;

@@ -80,7 +80,7 @@ export interface CopyFacts {
   readonly receiptKey?: string | undefined;
 }
 
-/** Records of one part that can be read: all of them, in batches, and those of some ids. */
+/** Records of one part that can be read: all of them in batches, or the records of some ids. */
 export interface PartSource<R extends CopyRecord = CopyRecord> {
   count(): Promise<number>;
   all(): AsyncIterable<R[]>;
@@ -90,7 +90,7 @@ export interface PartSource<R extends CopyRecord = CopyRecord> {
 /** Records of one part that are being filled in. Everything is safe to repeat. */
 export interface PartTarget<R extends CopyRecord = CopyRecord> {
   all(): AsyncIterable<R[]>;
-  /** Keeps those whose id is not there yet. Resolves when they survive a crash. */
+  /** Keeps the ones whose id is not there yet. Resolves when they survive a crash. */
   add(records: readonly R[]): Promise<void>;
   remove(ids: readonly string[]): Promise<void>;
 }
@@ -136,7 +136,7 @@ export interface SeriesTarget {
   readonly series: SeriesStore;
   /** How long the store itself keeps points, ms; undefined: for ever. */
   retentionMs(): number | undefined;
-  /** As that of `ProfileTarget`. */
+  /** As `ProfileTarget.begin`. */
   begin(mark: string): Promise<{ readonly anew: boolean }>;
   finish(): Promise<void>;
   close(): Promise<void>;

@@ -13,7 +13,7 @@ export function tlsError(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Errors of drivers wrap those of Node, a few deep. */
+/** How deep drivers wrap errors of Node, at most. */
 const DEEPEST = 5;
 
 /** https://nodejs.org/api/tls.html#x509-certificate-error-codes */

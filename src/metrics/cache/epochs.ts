@@ -47,7 +47,7 @@ export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
 
 /**
  * Numbers that go up at the beginning and at the end of each write. There is one rule for everything that is kept in memory: an entry is
- * valid while the epochs of its chunks are those that it was made under. Chunks of one epoch invalidate each other, which costs a read.
+ * valid while the epochs of its chunks are the ones that it was made under. Chunks of one epoch invalidate each other, which costs a read.
  */
 export class Epochs {
   readonly #chunkSlots: number;

@@ -74,7 +74,7 @@ export class OtherProcesses {
     this.#raise = raise;
   }
 
-  /** Whether every write that began to be answered a second ago is known at `now` (`performance.now`). */
+  /** Whether every write that was answered a second or longer before `now` (`performance.now`) is known. */
   isUpToDate(now: number): boolean {
     return now - this.#knownAt <= RELIED_ON_MS;
   }
@@ -130,7 +130,7 @@ export class OtherProcesses {
     this.#knownAt = Math.max(this.#knownAt, startedAt);
   }
 
-  /** Raises the epochs whose numbers differ from those that were known. */
+  /** Raises the epochs whose numbers differ from the known ones. */
   #take({ begun, ended }: EpochNumbers): void {
     const raised: number[] = [];
     for (const index of new Set([...begun.keys(), ...ended.keys()])) {

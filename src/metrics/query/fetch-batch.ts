@@ -20,7 +20,7 @@ export interface AskedItem {
   readonly at: string;
 }
 
-/** An item that could not be fetched, with those of its fields that are in order. */
+/** An item that could not be fetched, with the fields of it that are in order. */
 export interface RefusedSeries {
   readonly issue: ValidationIssue;
   readonly asked: AskedSeries;

@@ -118,7 +118,7 @@ export function fetchSeries({ store, epochs, cache, budget, deadlineMs }: FetchS
 
 type Made = Kept<SerialisedSeries> & Pick<FetchedSeries, "isCached">;
 
-/** Counts series for `/metrics`: all that were asked for, and those for which no store was read. */
+/** Counts series for `/metrics`: all that were asked for, and how many of them without a read of the store. */
 export type CountSeries = (asked: number, cached: number) => void;
 
 export function seriesCounters(meters: Pick<Meters, "counter">): CountSeries {

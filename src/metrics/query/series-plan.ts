@@ -153,10 +153,10 @@ function tooLarge(code: string, what: string): ServiceError {
   );
 }
 
-/** How long a slot that is due is waited for. */
+/** How long a slot that is due is waited for, ms. */
 const PATIENCE = 60_000;
 
-/** How soon to ask again meanwhile. */
+/** How soon to ask again meanwhile, ms. */
 const SOON = 5_000;
 
 /** When the values of a series change, on schedule. Unix ms. */

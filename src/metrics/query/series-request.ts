@@ -60,7 +60,7 @@ export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
   };
 }
 
-/** Those of the name and the dimension fields that are in order, for the answer to a request that is not. */
+/** The name and the dimension fields, as far as they are in order, for the answer to a request that is not. */
 export function soundFields({ dimension: dimensionName, id, type, name }: AskedSeries): AskedSeries {
   const dimension = dimensionName === undefined ? undefined : dimensionNamed(dimensionName);
   return {

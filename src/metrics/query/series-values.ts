@@ -10,7 +10,7 @@ type Column = Pick<SlotColumn, "from" | "values">;
 export interface SerialisedSeries {
   /** The JSON array of its points, `[{"value":…,"ts":"…"},…]`. */
   readonly json: Buffer;
-  /** Slots from the last one due on, as of `builtAt`, that are saved: Unix ms of their starts. */
+  /** Slots that were saved when it was made, from the last one due on: Unix ms of their starts. */
   readonly saved: readonly number[];
   /** What `json` was made of, where the window takes in a slot that may be written soon: the next JSON begins as this one does. */
   readonly values?: Float64Array;

@@ -80,7 +80,7 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
     return samples.map(({ id, type, value }) => ({ series: { dimension, id, type }, slot, value }));
   }
 
-  /** A slot has begun: those before it that were not settled were missed. None when the clock was set back. */
+  /** A slot has begun: earlier ones that were not settled were missed. None when the clock was set back. */
   function enter(slot: number): Progress {
     if (progress !== undefined) {
       const passed = (slot - progress.slot) / dimension.slotMs;

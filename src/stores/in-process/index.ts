@@ -20,7 +20,7 @@ function openInProcess(): JobEngine {
 /** Deletions that run at the same time: a burst of hints neither waits long nor takes all of the process. */
 const RUNS_AT_ONCE = 8;
 
-/** Hints that wait for a listener or a free run, and as many delayed ones; the sweeper finds the requests of those beyond. */
+/** Hints that wait for a listener or a free run, and as many delayed ones; the sweeper finds the requests of further ones. */
 const LONGEST_QUEUE = 10_000;
 
 interface DelayedHint {

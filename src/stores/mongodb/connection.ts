@@ -40,7 +40,7 @@ const WAIT_MS = 30_000;
 const PAUSE_MS = 500;
 
 /**
- * Connects, and does what is to be done first. Both may find the server away for a while, so `prepare` can be repeated. What
+ * Connects, then runs `prepare`. Both may find the server away for a while, so `prepare` can be repeated. What
  * cannot be mended by waiting is a `StartError` without a secret.
  */
 export async function connect(

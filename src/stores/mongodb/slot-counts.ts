@@ -11,8 +11,8 @@ export const slotCountCollections: readonly CollectionPlan[] = [
 ];
 
 /**
- * That a commit added messages to a slot of a stream, until the recorder has saved a count that contains them. So the messages of a slot are those of
- * the count that was last saved, and those of its notes.
+ * That a commit added messages to a slot of a stream, until the recorder has saved a count that contains them. So the messages of a slot
+ * are what the last saved count and its notes say together.
  */
 export interface TouchedSlot {
   readonly _id?: ObjectId;
@@ -40,7 +40,7 @@ export function streamsOf(db: Db): Collection<StreamDocument> {
   return db.collection<StreamDocument>("streams");
 }
 
-/** Notes of touched slots that one look reads; what is left is found by the next one. */
+/** Notes of touched slots that one call reads; the next one finds the rest. */
 const NOTES = 10_000;
 const COUNTS_AT_ONCE = 4;
 
@@ -85,7 +85,7 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
   }
 
   /**
-   * One note says as much as many. It is a new one: another recorder may have read those that are there already, to remove them with a count that lacks
+   * One note says as much as many. It is a new one: another recorder may have read the ones that are there, to remove them with a count that lacks
    * what the newest of them is about.
    */
   async function thin(slots: readonly Touched[]): Promise<void> {

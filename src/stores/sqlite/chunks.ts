@@ -5,8 +5,8 @@ import type { Database } from "./connection.js";
 export const CHUNK_SLOTS = 168;
 
 /**
- * A row of `chunk` holds those of CHUNK_SLOTS slots of one plane that lie between the first and the last saved one: `first` says where
- * they begin, `slots` are little-endian doubles, NaN where nothing is saved. Its id is (the series' id × CHUNKS + the number of the chunk,
+ * A row of `chunk` holds slots of one plane and one chunk, from the first saved one to the last: `first` says which slot of the chunk that is,
+ * `slots` are little-endian doubles, NaN where nothing is saved. Its id is (the series' id × CHUNKS + the number of the chunk,
  * counted from 1970) × PLANES + the number of the plane: in the index on it the chunks of a series lie together, and both planes of a chunk. The rows
  * themselves lie in the order in which they were first written. What is written at one time lies side by side then, and a fold, or a week of many series,
  * writes few pages.

@@ -119,7 +119,7 @@ function* seriesWindows(db: Database): Iterable<SeriesWindow[]> {
   }
 }
 
-/** Every series that has a chunk, with those of one dimension together. */
+/** Every series that has a chunk; the series of one dimension follow each other. */
 function extentsOf(db: Database): Extent[] {
   const rows = db.prepare("SELECT id, dimension, dimension_id, type FROM series ORDER BY dimension, id").all();
   const chunks = db.prepare("SELECT min(id) AS first, max(id) AS last FROM chunk WHERE id >= ? AND id < ?");

@@ -51,7 +51,7 @@ export function lockFolder(dir: string, name: LockName): () => void {
   }
 }
 
-/** Makes a folder, and those above it, for their owner alone, when it is missing. Throws a `StartError`. */
+/** Makes a folder, and its parents, for their owner alone, when it is missing. Throws a `StartError`. */
 export function makeFolder(dir: string): void {
   try {
     makeWithParents(dir);

@@ -92,7 +92,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     return sequences;
   });
 
-  /** The completions that were kept: not those of requests that were extended, or completed before. */
+  /** The completions that were kept: none of a request that was extended, or completed before. */
   const completeAll = sharingCommits((all: readonly (readonly [number, string | null, string, number])[]) =>
     inTransaction(db, () => new Set(all.filter((one) => Number(sql.complete.run(...one).changes) > 0))),
   );

@@ -45,7 +45,7 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
   };
 }
 
-/** Members that one step counts, and finds among those of another segment. */
+/** Members of a segment that one step counts, and that one step looks for in another segment. */
 const COUNTED_AT_ONCE = 50_000;
 const COMPARED_AT_ONCE = 10_000;
 /** Segments that one step counts, and members of each: a segment that has as many is counted by itself. */

@@ -15,7 +15,7 @@ const REMOVED_BYTES = 1024 * 1024;
 
 /** The table `journal` of `metrics.db`. */
 export interface PointJournal {
-  /** Appends a record inside the caller's transaction. Returns its id, which is higher than those before. */
+  /** Appends a record inside the caller's transaction. Returns its id, which is higher than all before. */
   append(record: PointRecord): number;
   /** The oldest records after this id, with their ids, in order; none after the last. Throws a `StartError` when one is damaged. */
   after(id: number): { readonly id: number; readonly record: PointRecord }[];
