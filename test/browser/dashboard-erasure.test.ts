@@ -80,7 +80,7 @@ describe("the dashboard's view of erasures", function () {
     await open.getByText("The deletion is completed").waitFor();
   });
 
-  it("Overview and Health count it among those that are open and stuck", async () => {
+  it("Overview and Health count it among the open erasures and the stuck ones", async () => {
     const sent = await on.service.fetch("/collect/json/web", { method: "POST", json: { email: "cy@example.org" } });
     expect(sent.status).to.equal(200);
     const id = await stuckErasure();

@@ -44,7 +44,7 @@ describe("progress", () => {
     expect(written).to.match(/1,000 of 1,000 points, 500 points\/s\n$/);
   });
 
-  it("draws no more often than anybody can see", () => {
+  it("draws no more often than can be seen", () => {
     const progress = start(true, 1000);
     for (now = 1; now < 1000; now += 1) progress.update(now);
     expect(written.split("\r")).to.have.length.below(12);

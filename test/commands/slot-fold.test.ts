@@ -24,7 +24,7 @@ describe("folding values into slots", () => {
     ["in memory", 2 ** 14],
     ["over many runs on disk", 16],
   ] as const) {
-    it(`gives each slot once, in order, as a plain look over all values would, ${name}`, () => {
+    it(`gives each slot once, in order, as a plain pass over all values would, ${name}`, () => {
       fc.assert(
         fc.property(fc.array(value, { maxLength: 400 }), (values) => {
           const fold = new SlotFold(foldings, capacity);

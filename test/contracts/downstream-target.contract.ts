@@ -29,7 +29,7 @@ export function downstreamTargetContract(name: string, open: () => Promise<OpenT
     });
     afterEach(() => at.close());
 
-    it("is clean of who was never there", async () => {
+    it("is clean of an entity that was never there", async () => {
       expect(await at.target.verify(subjectOf(ann))).to.equal(true);
       await at.target.erase(subjectOf(ann));
     });

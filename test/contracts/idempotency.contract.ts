@@ -52,7 +52,7 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
       expect(await store.begin(progress.id, "b", 3000, 9999)).to.deep.equal(progress);
     });
 
-    it("takes no progress from one who has lost the request", async () => {
+    it("takes no progress from an owner that has lost the request", async () => {
       const progress = { ...fresh(newId(), 1000), done: 7 };
       await store.begin(progress.id, "a", 1000, 2000);
       await store.begin(progress.id, "b", 2000, 3000);

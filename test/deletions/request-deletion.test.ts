@@ -138,7 +138,7 @@ describe("a deletion request", () => {
       };
     };
 
-  it("takes in a profile that was written between the look and the accept", async () => {
+  it("takes in a profile that was written between the read and the acceptance", async () => {
     let raced: string | undefined;
     const since = 1000;
     await open({
@@ -184,7 +184,7 @@ describe("a deletion request", () => {
     expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
   });
 
-  it("makes the commit of a writer fail that had looked before it", async () => {
+  it("makes the commit of a writer fail that had read before it", async () => {
     const before = await live(await stage.profile([ann]));
     await request(ann);
     expect(await stage.stores.entities.commit(commitOf([changeOf(before)]))).to.equal(false);

@@ -255,7 +255,7 @@ describe("running a deletion", () => {
     expect((await kept(at, id)).completedAt).to.equal(time);
   });
 
-  it("tries later and later while a place erases, and has the person again when all are verified once more", async () => {
+  it("tries later and later while a place erases, and holds the person again when all are verified once more", async () => {
     const crm = place("crm");
     let looks = 0;
     const verify = async () => {
@@ -300,7 +300,7 @@ describe("running a deletion", () => {
     expect(await kept(at, `x${requestId.slice(1)}`)).to.deep.include({ attempts: 1, completedAt: undefined });
   });
 
-  it("runs again when a second DELETE comes between the last look and completion", async () => {
+  it("runs again when a second DELETE comes between the last verification and completion", async () => {
     let again: (() => Promise<void>) | undefined;
     const crm = place("crm");
     const at = await open({

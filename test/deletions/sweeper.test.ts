@@ -24,7 +24,7 @@ describe("the sweeper", () => {
     await until("all are complete", async () => (await stage.stores.ledger.countOpen()) === 0);
   });
 
-  it("goes on soon after a look that was too short for all that is due", async () => {
+  it("goes on soon after a sweep that was too short for all that is due", async () => {
     await stage.close();
     let pages = 10;
     stage = await erasureStage({

@@ -39,7 +39,7 @@ describe("messages about entities", () => {
     expect(await stage.read("user_id", own("a"))).to.equal(undefined);
   });
 
-  it("join the entities whose identities one of them names", async () => {
+  it("merge the entities whose identities one of them names", async () => {
     await stage.collect([{ ...name("a"), x: 1, segments: ["s"] }]);
     await stage.collect([{ ...name("b"), y: 2, segments: ["t"] }]);
     await stage.collect([{ _uid: [own("a"), own("b")], z: 3 }]);
@@ -48,7 +48,7 @@ describe("messages about entities", () => {
     expect(await stage.read("_uid", own("b"))).to.deep.equal(expected);
   });
 
-  it("join into the oldest entity", async () => {
+  it("merge into the oldest entity", async () => {
     const ownersOf = (value: string) =>
       stage.stores.entities
         .find([stage.hashIdentity("user", { field: "_uid", value: own(value) })])
@@ -134,7 +134,7 @@ describe("messages about entities", () => {
     { what: "a leave", segments: { remove: ["s"] } },
     { what: "a full list", segments: [] },
   ]) {
-    it(`that come after their entity was joined count as if they had come before: ${what}`, async () => {
+    it(`that come after their entity was merged count as if they had come before: ${what}`, async () => {
       for (const isLate of [false, true]) {
         serial += 1;
         const old = [{ ...name("a"), at: LONG_AGO + 2, segments }];
@@ -278,7 +278,7 @@ describe("messages about entities", () => {
     for (const i of writers) expect(read).to.have.property(`x${i}`, i);
   });
 
-  it("are all applied when many join the same entities at once", async () => {
+  it("are all applied when many merge the same entities at once", async () => {
     const people = Array.from({ length: amount(12, 6) }, (_, i) => own(`p${i}`));
     await Promise.all(people.map((person, i) => stage.collect([{ _uid: person, [`x${i}`]: i, segments: [`g${i}`] }])));
     await Promise.all(people.map((person, i) => stage.collect([{ _uid: [person, people[(i + 1) % people.length]] }])));

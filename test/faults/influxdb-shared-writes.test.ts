@@ -19,7 +19,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
     ]);
   const named = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `id-${from + i}`);
   const idsIn = (body: string) => [...body.matchAll(/dimension_id=([^,]+)/g)].map(([, id]) => id);
-  /** Writes these ids at once; resolves with those that were kept, and the kinds of the errors of the others. */
+  /** Writes these ids at once; resolves with the ids that were kept, and the kinds of the errors of the others. */
   const outcomesOf = async (ids: readonly string[], slots?: number) => {
     const settled = await Promise.allSettled(ids.map((id) => write(id, slots)));
     return Object.fromEntries(
@@ -31,7 +31,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
   };
   const all = (ids: readonly string[], outcome: string) => Object.fromEntries(ids.map((id) => [id, outcome]));
 
-  it("are all of those that come while two requests are under way, in one request, in their order", async () => {
+  it("that come while two requests are under way go together in one request, in their order", async () => {
     await start();
     const ids = named(0, 20);
     expect(await outcomesOf(ids)).to.deep.equal(all(ids, "kept"));

@@ -86,7 +86,7 @@ describe("the segments of an entity", () => {
     expect(await segmentsOf(own("a"))).to.deep.equal(ids(2, 8).sort());
   });
 
-  it("are those of both after a merge: one that would pass the limit is rejected", async () => {
+  it("are the segments of both after a merge: one that would pass the limit is rejected", async () => {
     await post([
       { _uid: own("a"), segments: ids(0, 6) },
       { user_id: own("b"), segments: ids(4, 6) },
@@ -102,7 +102,7 @@ describe("the segments of an entity", () => {
     expect(await segmentsOf(`${own("c")}@x.org`, "email")).to.have.length(2);
   });
 
-  it("pass the limit in no one of many requests at once, whatever identity they name", async () => {
+  it("pass the limit in none of many requests at once, whatever identity they name", async () => {
     const named = [{ _uid: own("a") }, { user_id: own("a") }, { email: `${own("a")}@x.org` }];
     await post([Object.assign({}, ...named)]);
     const tallies = await Promise.all(

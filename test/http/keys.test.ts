@@ -90,7 +90,7 @@ describe("keys", () => {
     }
   });
 
-  it("are looked at before a byte of the body is asked for", async () => {
+  it("are checked before a byte of the body is asked for", async () => {
     const body = "Content-Type: application/json\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n";
     const answer = await rawRequest(service.port, `POST /api/metric HTTP/1.1\r\nHost: a\r\n${body}\r\n`);
     expect(answer.status).to.equal(401);

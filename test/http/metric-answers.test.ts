@@ -98,7 +98,7 @@ describe("whole answers", () => {
     expect(seen(await ask())).to.deep.equal([75, true]);
   });
 
-  it("are fetched again for those that shared the fetch of a caller who has gone (P16)", async () => {
+  it("are fetched again for the requests that shared the fetch of a caller who has gone (P16)", async () => {
     const reached = reads.hold();
     const gone = ask(() => {
       throw new ServiceError("timed-out", "The caller has gone");

@@ -43,7 +43,7 @@ describe("the receipt of a deletion", () => {
     return (await response.json()) as { keys: { kty: string; crv: string; x: string; kid: string }[] };
   };
 
-  it("is verified by another library with the public key, and says what was done when, of no one", async () => {
+  it("is verified by another library with the public key, and says what was done when, and names no person", async () => {
     await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org" } });
     const id = await erase(service, "ann");
     const jws = await receipt(service, id);

@@ -239,7 +239,7 @@ describe("a caller who goes while its request waits for its turn", () => {
     const service = await startService({ limits: { requests_per_key: 200 } });
     const open: Socket[] = [];
     let isBusy = true;
-    // The processor never comes to rest, so that no more than those who work in any case begin.
+    // The processor never comes to rest, so that only the requests begin that work in any case.
     const keepBusy = () => {
       const end = performance.now() + 2;
       while (performance.now() < end);

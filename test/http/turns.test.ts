@@ -61,7 +61,7 @@ describe("turns of requests", () => {
     expect(begun).to.deep.equal(begun.map((_, request) => request));
   });
 
-  it("begin although none of those who work ends and the processor is busy", async () => {
+  it("begin although no request at work ends and the processor is busy", async () => {
     arrive(0, FEW + 3);
     const busy = { isOver: false };
     const rounds = (async () => {
@@ -74,7 +74,7 @@ describe("turns of requests", () => {
 
   it("are not taken by a caller who has gone before, and the next takes it", async () => {
     arrive(0, FEW);
-    await until("those who work have begun", () => begun.length === FEW);
+    await until("as many as may work have begun", () => begun.length === FEW);
     arrive(FEW, FEW + 3);
     gone.get(FEW)?.();
     gone.get(FEW + 2)?.();

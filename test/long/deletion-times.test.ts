@@ -7,7 +7,7 @@ import { until } from "../support/until.js";
 
 const DELETES = 40;
 const KILLS = 5;
-/** Between two looks at a status, ms: many who look must not take the machine from those who work. */
+/** Between two reads of a status, ms: many readers must not take the machine from the workers. */
 const LOOK_MS = 20;
 /** What a person keeps until it is erased. */
 const MESSAGES = 5;

@@ -96,7 +96,7 @@ describe("fetching series", () => {
     { what: "hands out no column", fail: async () => [] },
     { what: "never answers", fail: () => new Promise<Float64Array[]>(() => {}) },
   ]) {
-    it(`is unavailable when the store ${what}, for all who wait, and right again afterwards (P19)`, async () => {
+    it(`is unavailable when the store ${what}, for all callers that wait, and right again afterwards (P19)`, async () => {
       let broken = true;
       const between = (store: SeriesStore): SeriesStore => ({
         ...store,

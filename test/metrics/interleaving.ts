@@ -7,7 +7,7 @@ export interface Actor {
   readonly work: () => Promise<void>;
 }
 
-/** Which of those that wait goes on next, given how many do. */
+/** Which call goes on next, given how many wait. */
 export type Choice = (waiting: number) => number;
 
 /**

@@ -95,7 +95,7 @@ describe("a slot that clients write while recorders work in other processes", fu
       ends: [200, 300],
     },
   ]) {
-    it(`has a value of the clients, in orders of chance: ${what}`, async () => {
+    it(`has a value of the clients, in random orders: ${what}`, async () => {
       await fc.assert(
         fc.asyncProperty(ordersOfChance, async (chosen) => {
           const all = await begin();

@@ -110,7 +110,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await describeBucket(engine.bucket)).to.include({ orgID: await organizationId() });
   });
 
-  it("is made once by two who start at once", async () => {
+  it("is made once by two processes that start at once", async () => {
     const bucket = ownName();
     const engines = await Promise.all([openSeries({ bucket }), openSeries({ bucket })]);
     for (const engine of engines) expect(await noteOf(engine)).to.equal(undefined);

@@ -93,7 +93,7 @@ describe("CSV of InfluxDB", () => {
     });
   }
 
-  it("holds points of others: outside the window, between slots, and values that are none", () => {
+  it("may hold points of other programs: outside the window, between slots, and values that are none", () => {
     const foreign =
       header +
       row(0, "2024-02-28T21:59:59.999Z", "1") +

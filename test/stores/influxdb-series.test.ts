@@ -95,7 +95,7 @@ onServers(["influxdb"], "series in InfluxDB", () => {
     expect(columns.map((column) => [...column])).to.deep.equal(ids.map((_, i) => [i, -i]));
   });
 
-  it("take points of others for the slot that they lie in, unless it has one of its own", async () => {
+  it("take points of other programs for the slot that they lie in, unless it has one of its own", async () => {
     const line = (value: string, at: number, tags = "") =>
       `stream,dimension_id=foreign,dimension_type=size${tags} value=${value} ${at}`;
     await writeLines(engine.bucket, [

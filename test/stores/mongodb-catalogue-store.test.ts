@@ -38,7 +38,7 @@ onServers(["mongodb"], "mongodb", () => {
     });
     afterEach(() => engine.empty());
 
-    it("never is named and gone, when several put and delete at the same time", async () => {
+    it("is never gone while an experience names it, when several put and delete at the same time", async () => {
       for (let round = 0; round < 20; round += 1) {
         const [outcome, ...puts] = await Promise.all([
           catalogue.deleteSegment("b"),
@@ -88,7 +88,7 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await kept).to.equal(true);
     }
 
-    it("has no member once it was looked at again", async () => {
+    it("has no member after the next clean-up", async () => {
       await deleteBeside();
       await engine.stores.catalogue.endMemberships();
       expect(await members()).to.equal(0);
@@ -110,7 +110,7 @@ onServers(["mongodb"], "mongodb", () => {
     });
 
     for (const at of [1, 2, 3, 4]) {
-      it(`loses no member of later to a clean-up that is held before operation ${at}`, async () => {
+      it(`loses no later member to a clean-up that is held before operation ${at}`, async () => {
         await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
         await engine.stores.catalogue.deleteSegment("late");
         const calls = new HeldCalls();

@@ -72,7 +72,7 @@ describe("what an error of MongoDB means", () => {
   ];
 
   for (const [title, error, kind] of cases) {
-    it(`${title} is ${kind ?? "not its matter"}`, () => {
+    it(`${title} is ${kind ?? "no error of a store"}`, () => {
       const failure = mongoServiceError(error);
       expect(failure?.kind).to.equal(kind);
       if (kind === "unavailable") expect(failure?.retryAfter).to.be.greaterThan(0);

@@ -10,7 +10,7 @@ membershipIndexContract("sqlite", async () => {
 });
 
 describe("sqlite: large segments", () => {
-  it("counts the members of segments that take several steps, and those that two share", async () => {
+  it("counts the members of segments in several steps, and the members that two segments share", async () => {
     const db = new DatabaseSync(":memory:");
     db.exec(`PRAGMA foreign_keys = OFF; ${membershipSchema}`);
     const fill = db.prepare(`INSERT INTO membership

@@ -13,7 +13,7 @@ export interface FilledFolder {
   readonly pepper: string;
   /** A key with every scope. */
   readonly key: string;
-  /** Names of people in it, and of those who were erased. */
+  /** Names of people in it, and of people who were erased. */
   readonly people: readonly string[];
   readonly erased: readonly string[];
   readonly requestIds: readonly string[];
