@@ -5,10 +5,22 @@ export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
 /** A logger that writes JSON lines to stderr. */
 export function openLog(level: string): Log {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: described } },
-    pino.destination({ dest: 2, sync: true }),
-  );
+  const serializers = { err: described };
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers }, stderrLines());
+}
+
+/** Writes lines to stderr. One that cannot be written, as on a full disk, is lost, and the process goes on. */
+function stderrLines(): { write(line: string): void } {
+  const open = () => {
+    const opened = pino.destination({ dest: 2, sync: true });
+    // It would keep the line, and each that comes after it.
+    opened.on("error", () => {
+      lines = open();
+    });
+    return opened;
+  };
+  let lines = open();
+  return { write: (line) => void lines.write(line) };
 }
 
 /**

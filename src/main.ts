@@ -9,6 +9,8 @@ import { type FirstKey, firstLines, keepInFile, startErrorText } from "./start-o
 
 // What this process writes is for its owner alone.
 process.umask(0o077);
+// A reader that has gone, or a full disk, does not end the service.
+process.stdout.on("error", () => {});
 
 let settings: Settings | undefined;
 try {

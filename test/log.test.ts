@@ -24,4 +24,27 @@ describe("the log", () => {
     expect(first.err.cause).to.include({ message: "WRONGPASS wrong", code: "E" });
     expect(second.err).to.have.all.keys("type", "message", "code", "stack");
   });
+
+  it("loses lines that cannot be written, and does not end the process", async () => {
+    const script = `
+      import fs from "node:fs";
+      import { openLog } from "./src/log.ts";
+      const { writeSync } = fs;
+      let full = true;
+      fs.writeSync = (handle, ...rest) => {
+        if (handle === 2 && full) throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+        return writeSync(handle, ...rest);
+      };
+      const log = openLog("info");
+      for (let i = 0; i < 2_000; i += 1) log.info({ i }, "a line of some length, which is written to a full disk");
+      full = false;
+      log.info("there is room again");
+      console.log("went on");
+    `;
+    const { ended, out, err } = startChild({}, ["--import", "tsx", "--input-type=module", "-e", script]);
+    expect(await ended, err()).to.equal(0);
+    expect(out()).to.equal("went on\n");
+    expect(err().trim().split("\n")).to.have.length(1);
+    expect(JSON.parse(err())).to.include({ msg: "there is room again" });
+  });
 });

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
@@ -6,7 +8,8 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { firstLines } from "../src/start-output.js";
 import { openDatabase } from "../src/stores/sqlite/connection.js";
-import { type ChildService, startChild } from "./support/child-service.js";
+import { type ChildService, runs, startChild } from "./support/child-service.js";
+import { root } from "./support/source-tree.js";
 import { until } from "./support/until.js";
 
 const adminKey = "em_bench_0123456789abcdef0123456789abcdef";
@@ -42,6 +45,21 @@ describe("starting the service", () => {
     expect(service.out()).to.equal("");
     return service.err();
   };
+
+  it("goes on when stdout takes nothing any more", async () => {
+    const env = { ...process.env, NODE_ENV: "test", PORT: "0", LOG_LEVEL: "error", DATA_DIR: join(dir, "data") };
+    const child = spawn(process.execPath, runs("main"), {
+      cwd: root,
+      env,
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    });
+    child.stdout?.destroy();
+    const ended = once(child, "exit");
+    const [{ listens }] = (await once(child, "message")) as [{ listens: string }];
+    expect((await fetch(`${listens}/health`)).status).to.equal(200);
+    child.kill("SIGTERM");
+    expect(await ended).to.deep.equal([0, null]);
+  });
 
   it("makes a first key with every scope, in a file for its owner alone without a terminal, and never shows it", async () => {
     const service = start({ LOG_LEVEL: "trace" });
