@@ -1,7 +1,8 @@
-import { createWriteStream, renameSync, rmSync } from "node:fs";
+import { createWriteStream, renameSync, rmSync, statSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { Command } from "commander";
+import { StartError } from "../errors.js";
 import { InterruptedError, onInterrupt, runCommand, UsageError } from "./run-command.js";
 import { requireKey, serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
 
@@ -53,6 +54,9 @@ async function* texts(lines: AsyncIterable<object>): AsyncGenerator<string> {
 
 /** Writes a file that its owner alone may read, under its name once it is whole. */
 async function writeWhole(file: string, lines: AsyncIterable<string>): Promise<void> {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new StartError(`${file} is there and is no file: it would be replaced`);
+  }
   const part = `${file}.part`;
   try {
     await pipeline(lines, createWriteStream(part, { mode: 0o600 }));

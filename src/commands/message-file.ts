@@ -183,7 +183,8 @@ export class ArraySplitter {
     if (this.#element === undefined) return;
     const { text, length, line: number } = this.#element;
     if (length > LINE_BYTES) elements.push({ number, text: "", issue: "too_long" });
-    else elements.push({ number, text: text.replace(/[\r\n]+/g, " ").trim() });
+    // A tab, as a line end is: allowed beside strings, and not in them.
+    else elements.push({ number, text: text.replace(/[\r\n]+/g, "\t").trim() });
     this.#element = undefined;
   }
 }

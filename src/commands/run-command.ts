@@ -35,6 +35,14 @@ export async function runCommand(command: Command, action: () => Promise<number>
     .exitOverride()
     .version(version, "--version", "version of entity-metrics")
     .showHelpAfterError("(--help says more)");
+  let unwritten: NodeJS.ErrnoException | undefined;
+  process.stdout.on("error", (error) => {
+    if (unwritten === undefined) process.stderr.write(`stdout cannot be written (${error.code})\n`);
+    unwritten ??= error;
+    process.exitCode = 1;
+  });
+  // What is said on the way is not worth ending the work for.
+  process.stderr.on("error", () => {});
   try {
     let code = 0;
     await command
@@ -42,11 +50,11 @@ export async function runCommand(command: Command, action: () => Promise<number>
         code = await action();
       })
       .parseAsync();
-    process.exitCode = code;
+    process.exitCode = unwritten === undefined ? code : 1;
   } catch (thrown) {
     const error = inWords(thrown);
     process.exitCode = exitCodeOf(error);
-    if (error instanceof CommanderError) return;
+    if (error instanceof CommanderError || thrown === unwritten) return;
     const known = [UsageError, StartError, InterruptedError].some((kind) => error instanceof kind);
     process.stderr.write(`${error instanceof Error ? (known ? error.message : error.stack) : error}\n`);
   }

@@ -33,7 +33,9 @@ export function serviceClient(
     onRetry(error, waitMs) {
       if (!reached) {
         throw new StartError(
-          `There is no service at ${origin}: start it, or name another address (--url or ENTITY_METRICS_URL)`,
+          isRedirect(error)
+            ? `${origin} leads to another address: name that one (--url or ENTITY_METRICS_URL)`
+            : `There is no service at ${origin}: start it, or name another address (--url or ENTITY_METRICS_URL)`,
         );
       }
       if (waitMs < WORTH_A_LINE_MS || (error instanceof ApiError && error.status === 409)) return;
@@ -43,9 +45,11 @@ export function serviceClient(
   });
 }
 
-/** The key of the environment. Throws a `StartError` where there is none. */
+/** The key of the environment. Throws a `StartError` where there is none, or one that no request can carry. */
 export function requireKey(key: string | undefined): string {
-  if (key !== undefined && key !== "") return key;
+  const held = key?.trim() ?? "";
+  if (/[^ -~]/.test(held)) throw new StartError("ENTITY_METRICS_KEY holds a character that no API key has");
+  if (held !== "") return held;
   throw new StartError("ENTITY_METRICS_KEY is not set: put an API key of the service into it");
 }
 
@@ -53,6 +57,11 @@ export function requireKey(key: string | undefined): string {
 function isNoService(error: Error): boolean {
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
   return code === undefined || code === "ECONNREFUSED" || code === "ENOTFOUND";
+}
+
+/** Whether the platform was led to another address, where it does not take the key to. */
+function isRedirect({ cause }: Error): boolean {
+  return cause instanceof Error && cause.cause instanceof Error && cause.cause.message === "unexpected redirect";
 }
 
 /** Help of the option `--url`. */
@@ -69,6 +78,8 @@ export function serviceUrl(
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
     throw new UsageError(`${name} is not an http address`);
+  if (/[?#]/.test(url) || parsed.username !== "" || parsed.password !== "")
+    throw new UsageError(`${name} is an address with a user, a query or a fragment, which are not sent`);
   return url.replace(/\/+$/, "");
 }
 

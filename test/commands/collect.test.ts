@@ -65,6 +65,14 @@ describe("collect", function () {
     expect(await counted("equal")).to.equal(250);
   });
 
+  it("ends its work when stderr takes nothing any more", async () => {
+    const path = file("deaf.ndjson", `no JSON\n${lines("deaf", 10)}`);
+    const { child, ended, out } = startCommand("collect", [path, "--stream", "deaf", "--url", service.url]);
+    child.stderr?.destroy();
+    expect(await ended).to.equal(3);
+    expect(out()).to.equal("10 messages collected, 1 rejected\n");
+  });
+
   it("sends the elements of an array, from gzip too, to a table", async () => {
     const messages = [
       { account_id: "a1", note: 'a,]}"\\' },
@@ -219,6 +227,12 @@ describe("the elements of an array", () => {
       expect(elements.map((element) => JSON.parse(element.text))).to.deep.equal(values);
       expect(splitter.ended).to.equal(true);
     }
+  });
+
+  it("stay wrong where a line ends in a string, and right where it ends beside one", () => {
+    const [wrong, right] = new ArraySplitter().push('[{"_uid":"a\nb"},{"_uid":\r\n"c"}]');
+    expect(() => JSON.parse(wrong?.text ?? "")).to.throw();
+    expect(JSON.parse(right?.text ?? "")).to.deep.equal({ _uid: "c" });
   });
 
   it("are issues, and not kept, where they are longer than a line may be", () => {

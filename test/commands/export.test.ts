@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -74,6 +74,14 @@ describe("the export command", function () {
     expect(err).to.match(/^The export is not whole: .*\n$/);
     expect(existsSync(file)).to.equal(false);
     expect(readdirSync(dir).filter((name) => name.startsWith("cut"))).to.deep.equal([]);
+  });
+
+  it("replaces nothing that is no file", async () => {
+    const out = join(dir, "folder");
+    mkdirSync(out);
+    const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);
+    expect({ code, err }).to.deep.equal({ code: 1, err: `${out} is there and is no file: it would be replaced\n` });
+    expect(readdirSync(dir).filter((name) => name.startsWith("folder"))).to.deep.equal(["folder"]);
   });
 
   it("says in a line why its file cannot be written", async () => {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { runToEnd } from "../support/run-command.js";
+import { runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -40,6 +40,13 @@ describe("the key command", () => {
       return answered === 401;
     });
     expect((await run("list")).out).to.include("revoked");
+  });
+
+  it("ends with 1 and says so in a line when stdout takes nothing any more", async () => {
+    const { child, ended, err } = startCommand("key", ["list"], { DATA_DIR: service.dir });
+    child.stdout?.destroy();
+    expect(await ended, err()).to.equal(1);
+    expect(err()).to.match(/^stdout cannot be written \([A-Z]+\)\n$/);
   });
 
   const wrong: [string, string[], number][] = [

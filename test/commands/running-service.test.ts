@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { serviceUrl } from "../../src/commands/running-service.js";
+import { requireKey, serviceUrl } from "../../src/commands/running-service.js";
 import { freePort } from "../support/free-port.js";
 import { runToEnd } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
@@ -63,5 +65,32 @@ describe("where commands look for the service", function () {
     expect(() => serviceUrl("nonsense", {})).to.throw("--url is not an http address");
     expect(() => serviceUrl(undefined, { ENTITY_METRICS_URL: "ftp://x" })).to.throw("ENTITY_METRICS_URL is not");
     expect(() => serviceUrl(undefined, { PORT: "0" })).to.throw("PORT does not tell where the service is");
+    for (const url of ["http://user@host", "http://:word@host", "http://host/?a=1", "http://host/#a"]) {
+      expect(() => serviceUrl(url, {}), url).to.throw("--url is an address with a user, a query or a fragment");
+    }
+  });
+
+  it("is said to lead elsewhere when it redirects", async () => {
+    const server = createServer((_, response) => response.writeHead(308, { Location: service.url }).end());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, err } = await runToEnd("ingest", commands[1]?.[1]() ?? [], { ENTITY_METRICS_URL: url });
+    server.close();
+    expect(code).to.equal(1);
+    expect(err).to.contain(`${url} leads to another address: name that one`);
+  });
+});
+
+describe("the key of commands", () => {
+  it("is the one of the environment, without blanks around it", () => {
+    expect(requireKey(" em_a_b\r\n")).to.equal("em_a_b");
+    expect(requireKey("Bearer em_a_b")).to.equal("Bearer em_a_b");
+  });
+
+  it("is refused in words when there is none, or none that a request can carry", () => {
+    for (const key of [undefined, "", " "]) expect(() => requireKey(key)).to.throw("ENTITY_METRICS_KEY is not set");
+    for (const key of ["em_…", "em_a\nb", "em_ä"]) {
+      expect(() => requireKey(key), key).to.throw("ENTITY_METRICS_KEY holds a character that no API key has");
+    }
   });
 });
