@@ -72,7 +72,7 @@ export type Send = (sent: Sent, options?: CallOptions) => Promise<Response>;
 /**
  * Sends requests that are safe to repeat, again when the service is busy or not reached: after `Retry-After`, or else after waits that
  * double, of which a random half is left out (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). Rejects
- * with `ApiError` for every status that is no success, and with `NotReached`.
+ * with `ApiError` for every status that is no success, with `NotReached`, and with a `TypeError` for a key that no header can carry.
  */
 export function sender({
   url,
@@ -86,6 +86,7 @@ export function sender({
   return async ({ method, path, type, body, headers, accept = "application/json", once, stream }, { signal } = {}) => {
     for (let tried = 1; ; tried++) {
       const held = typeof key === "function" ? key() : key;
+      if (/[^\t -~\u0080-\u00ff]/.test(held ?? "")) throw new TypeError("The key holds a character that no header has");
       const init: RequestInit = {
         method,
         headers: {

@@ -250,6 +250,7 @@ async function askForKey(why?: string): Promise<void> {
   );
   if (typeof cards !== "object") return;
   const use = (key: string) => {
+    if (/[^!-~]/.test(key)) return void askForKey("It holds a character that no key has. Nothing is asked with it.");
     sessionStorage.setItem(KEY, key);
     scopes = undefined;
     again();

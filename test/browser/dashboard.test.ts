@@ -132,6 +132,20 @@ describe("the dashboard in Chromium", function () {
       expect(one.errors).to.deep.equal([]);
     });
 
+    it("a key with a character that no key has is refused, and not tried", async () => {
+      const one = await open("", { key: null });
+      const { page, requests } = one;
+      await state(page, "no-key");
+      await page.getByLabel("API key").fill("em_…");
+      await page.keyboard.press("Enter");
+      await state(page, "wrong-key");
+      expect(await page.innerText("main [role=alert]")).to.include("a character that no key has");
+      expect(await page.evaluate("sessionStorage.getItem('api-key')")).to.equal(null);
+      await page.clock.fastForward(HOUR);
+      expect(requests).to.deep.equal([]);
+      expect(one.errors).to.deep.equal([]);
+    });
+
     it("a wrong key is tried once, on /api/key alone, and never again", async () => {
       const one = await open("", { key: "em_unknown_0123456789abcdef0123456789abcdef" });
       await state(one.page, "wrong-key");

@@ -188,6 +188,16 @@ describe("the client and a service that cannot answer", () => {
     expect(error).to.be.instanceOf(NotReached).that.has.property("cause");
   });
 
+  it("rejects at once, and sends nothing, with a key that no header can carry; it does not repeat the key", async () => {
+    answer = ready;
+    for (const key of ["em_…", "em_a\nsecret"]) {
+      const error = await errorOf(createClient({ url, key }).metrics([]));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(String(error)).to.equal("TypeError: The key holds a character that no header has");
+    }
+    expect(asked).to.equal(0);
+  });
+
   it("says that a response of lines broke off, also in the middle of a line, and repeats nothing of it", async () => {
     answer = (_, response) => response.end('{"type":"profile"}\n{"type":"message","body":{"city":"Lon');
     const readAll = async () => {
