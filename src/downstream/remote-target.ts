@@ -77,6 +77,8 @@ function trusted(name: string, url: string): string {
   const local = parsedUrl?.protocol === "http:" && isLoopback(parsedUrl.hostname);
   if (!https && !local)
     throw new StartError(`deletions.targets is wrong: ${name} needs an https address (http on this machine only)`);
+  if (parsedUrl.username !== "" || parsedUrl.password !== "")
+    throw new StartError(`deletions.targets is wrong: ${name} has a user in its address, which is not sent`);
   return url.replace(/\/+$/, "");
 }
 
