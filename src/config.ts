@@ -114,7 +114,7 @@ function isTree(value: unknown): value is Tree {
 export function readJson(name: string, path: string | URL): unknown {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
     throw new StartError(`${name} names ${path}, which cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }

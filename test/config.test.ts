@@ -78,6 +78,10 @@ describe("settings", () => {
     ]);
   });
 
+  it("come from a file with a byte order mark, too", () => {
+    expect(readSettings({ CONFIG: fileWith('\ufeff{"http":{"port":9000}}') }).http.port).to.equal(9000);
+  });
+
   it("come from the file that CONFIG names, laid over the shipped ones", () => {
     const settings = readSettings({ CONFIG: fileWith({ http: { port: 9000 }, limits: { nesting: 8 } }) });
     expect(settings.http).to.include({ host: "127.0.0.1", port: 9000 });

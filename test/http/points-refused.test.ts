@@ -200,6 +200,11 @@ describe("points that are refused", () => {
     ]);
   });
 
+  it("says of one point by itself that an array is expected", async () => {
+    const { errors } = await refused(JSON.stringify(good), 400);
+    expect(errors.map(({ code }) => code)).to.deep.equal(["not_points"]);
+  });
+
   it("names the known field that is nearest to one that is not known", async () => {
     const { errors } = await refused(JSON.stringify([{ ...good, dimensionid: "x" }]), 400);
     expect(errors[0]?.message).to.contain("dimension_id");

@@ -56,7 +56,8 @@ const isBlock = compile(PointBlock);
 /** Reads a block `{ series, ts, values }`. */
 export function readBlock({ body, list, known }: ParsedBody, reader: PointReader): PointsRead {
   const { issues, window } = reader;
-  if (typeof body === "object" && body !== null && BLOCK_FIELDS.some((name) => Object.hasOwn(body, name))) {
+  // A point has a ts, too.
+  if (typeof body === "object" && body !== null && (Object.hasOwn(body, "series") || Object.hasOwn(body, "values"))) {
     unknownFields(body, BLOCK_FIELDS, "", issues);
     issues.throwIfAny(NOTHING_WRITTEN);
   }
