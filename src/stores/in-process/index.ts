@@ -1,21 +1,19 @@
 import type { WakeUp } from "../../deletions/ports.js";
-import type { EngineDescription, JobEngine } from "../stores.js";
+import type { EngineDescription } from "../stores.js";
 
 /** Jobs within this process, which the embedded engine goes with. */
 export const inProcess: EngineDescription = {
   schemes: ["sqlite:"],
   exclusive: true,
-  jobs: { open: async () => openInProcess() },
+  jobs: {
+    open: async () => ({
+      wakeUp: inProcessWakeUp(),
+      probes: [],
+      serviceErrorOf: () => undefined,
+      close: async () => {},
+    }),
+  },
 };
-
-function openInProcess(): JobEngine {
-  return {
-    wakeUp: inProcessWakeUp(),
-    probes: [],
-    serviceErrorOf: () => undefined,
-    close: async () => {},
-  };
-}
 
 /** Deletions that run at the same time: a burst of hints neither waits long nor takes all of the process. */
 const RUNS_AT_ONCE = 8;
