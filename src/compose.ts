@@ -16,7 +16,6 @@ import { collectRequest } from "./entities/collect-request.js";
 import { requestHashing } from "./entities/idempotent-request.js";
 import { type HashIdentity, identityHashing } from "./entities/identity.js";
 import { maintainHistory } from "./entities/maintain-history.js";
-import { type Sealing, sealing } from "./entities/sealed.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { keepMs, shorterOf } from "./formats/duration.js";
@@ -189,7 +188,6 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
 /** Collecting messages, and reading what they made of a profile. */
 function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: Surroundings) {
   const { limits } = settings;
-  const keys = sealing(stores.entityKeys);
   const hashIdentity = identityHashing(stores.pepper);
   const parts = {
     entities: countTaken(
@@ -213,10 +211,15 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     check: checkMessages(parts, limits.entity_segments),
   };
   const segments = segmentNames(stores.catalogue);
-  const reading = { entities: stores.entities, history: stores.history, segments, sealing: keys, hashIdentity };
+  const reading = {
+    entities: stores.entities,
+    history: stores.history,
+    segments,
+    entityKeys: stores.entityKeys,
+    hashIdentity,
+  };
 
   return {
-    sealing: keys,
     hashIdentity,
     routes: [
       ...entityRoutes({ ...reading, tables, identityBytes: limits.identity_bytes }),
@@ -228,7 +231,7 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
 /** Accepting deletions, and running them through every place that holds data. `stop` ends the calls to remote targets too. */
 function composeDeletions(
   { settings, stores, clock, arrivals, tables, meters, log, failpoint }: Surroundings,
-  { sealing, hashIdentity }: { readonly sealing: Sealing; readonly hashIdentity: HashIdentity },
+  { hashIdentity }: { readonly hashIdentity: HashIdentity },
 ) {
   const stopping = new AbortController();
   const targets = downstreamTargets({
@@ -245,7 +248,6 @@ function composeDeletions(
     watermark: stores.watermark,
     history: stores.history,
     wakeUp: stores.wakeUp,
-    sealing,
     targets,
     hashIdentity,
     clock,

@@ -2,7 +2,7 @@ import type { EntityId, StoredEntity } from "../entities/entity.js";
 import { decodeDocument } from "../entities/entity-document.js";
 import { type HashIdentity, type Identity, type IdentityHash, identityKey } from "../entities/identity.js";
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
-import { batchSealing, type Sealing } from "../entities/sealed.js";
+import { batchSealing, sealing } from "../entities/sealed.js";
 import { randomId } from "../names.js";
 import type { Deletion, SealedList } from "./deletion.js";
 
@@ -81,7 +81,7 @@ export interface SealedIdentities {
   writtenIn(profiles: readonly StoredEntity[]): Promise<{ table: string; identity: Identity }[]>;
 }
 
-export function sealedIdentities(sealing: Sealing, keys: Pick<EntityKeys, "read">): SealedIdentities {
+export function sealedIdentities(keys: Pick<EntityKeys, "read">): SealedIdentities {
   return {
     async seal(identities) {
       const sealer = randomId();
@@ -93,14 +93,14 @@ export function sealedIdentities(sealing: Sealing, keys: Pick<EntityKeys, "read"
     },
 
     async open({ sealer, sealedIdentities }) {
-      const [plain] = await sealing.open([{ entity: sealer, sealed: sealedIdentities }]);
+      const [plain] = await sealing(keys).open([{ entity: sealer, sealed: sealedIdentities }]);
       if (plain === undefined) return [];
       const pairs = JSON.parse(Buffer.from(plain).toString()) as [string, string][];
       return pairs.map(([field, value]) => ({ field, value }));
     },
 
     async writtenIn(profiles) {
-      const plain = await sealing.open(profiles.map(({ id, sealed }) => ({ entity: id, sealed })));
+      const plain = await sealing(keys).open(profiles.map(({ id, sealed }) => ({ entity: id, sealed })));
       return profiles.flatMap(({ table }, index) => {
         const bytes = plain[index];
         return bytes === undefined ? [] : decodeDocument(bytes).identities.map((identity) => ({ table, identity }));

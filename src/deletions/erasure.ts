@@ -3,7 +3,6 @@ import { withTimeLimit } from "../async/time-limit.js";
 import type { Clock } from "../clock.js";
 import type { HashIdentity, Identity } from "../entities/identity.js";
 import type { EntityKeys, EntityStore, History } from "../entities/ports.js";
-import type { Sealing } from "../entities/sealed.js";
 import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
@@ -23,7 +22,6 @@ export interface ErasureParts {
   readonly watermark: ErasureWatermark;
   readonly history: Pick<History, "countByStream">;
   readonly wakeUp: WakeUp;
-  readonly sealing: Sealing;
   /** In the order in which a request goes through them. */
   readonly targets: readonly DownstreamTarget[];
   readonly hashIdentity: HashIdentity;
@@ -66,7 +64,7 @@ export interface Erasure {
 
 export function openErasure(parts: ErasureParts): Erasure {
   const { wakeUp, targets } = parts;
-  const common = { ...parts, identities: sealedIdentities(parts.sealing, parts.entityKeys) };
+  const common = { ...parts, identities: sealedIdentities(parts.entityKeys) };
   const mutex = new KeyedMutex();
   const remote = new Set(targets.flatMap(({ name, remote }) => (remote ? [name] : [])));
   const runIn = async (queue: string, requestId: string, keepsWaits: boolean): Promise<string | undefined> => {

@@ -3,16 +3,16 @@ import { decodeDocument, type Json } from "./entity-document.js";
 import { type HashIdentity, type Identity, valuesByField } from "./identity.js";
 import { segmentsIn } from "./memberships.js";
 import { decodeMessage } from "./message.js";
-import type { EntityStore, History, HistoryMessage, SegmentNames } from "./ports.js";
+import type { EntityKeys, EntityStore, History, HistoryMessage, SegmentNames } from "./ports.js";
 import { liveHolder } from "./read-entity.js";
-import type { Sealing } from "./sealed.js";
+import { sealing } from "./sealed.js";
 import type { Table } from "./tables.js";
 
 export interface ExportParts {
   readonly entities: Pick<EntityStore, "find" | "load">;
   readonly history: Pick<History, "page">;
   readonly segments: SegmentNames;
-  readonly sealing: Sealing;
+  readonly entityKeys: Pick<EntityKeys, "read">;
   readonly hashIdentity: HashIdentity;
 }
 
@@ -66,7 +66,7 @@ async function* piecesOf(
   if (!(await isStill(parts, entity))) return;
   yield [profile];
   for await (const page of messagePages(parts.history, idsOf(entity))) {
-    const plain = await parts.sealing.open(page);
+    const plain = await sealing(parts.entityKeys).open(page);
     if (!(await isStill(parts, entity))) return;
     // The key of an entity goes last: what it sealed cannot be opened any more.
     if (plain.includes(undefined)) return;
@@ -83,12 +83,12 @@ async function* piecesOf(
 }
 
 async function profileLine(
-  { sealing, segments }: ExportParts,
+  { entityKeys, segments }: ExportParts,
   entity: StoredEntity,
 ): Promise<ExportedProfile | undefined> {
   const { id, table, sealed, memberships } = entity;
   const ids = segmentsIn(memberships);
-  const [[plain], names] = await Promise.all([sealing.open([{ entity: id, sealed }]), segments.names(ids)]);
+  const [[plain], names] = await Promise.all([sealing(entityKeys).open([{ entity: id, sealed }]), segments.names(ids)]);
   if (plain === undefined) return undefined;
   const { attributes, identities } = decodeDocument(plain);
   return {

@@ -3,14 +3,14 @@ import { decodeDocument, type EntityDocument, type Json } from "./entity-documen
 import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "./identity.js";
 import { segmentsIn } from "./memberships.js";
 import { oneOrAll } from "./message.js";
-import type { EntityStore, History, SegmentNames } from "./ports.js";
-import type { Sealing } from "./sealed.js";
+import type { EntityKeys, EntityStore, History, SegmentNames } from "./ports.js";
+import { batchSealing } from "./sealed.js";
 import type { Table } from "./tables.js";
 
 export interface ReadParts {
   readonly entities: Pick<EntityStore, "find">;
   readonly segments: SegmentNames;
-  readonly sealing: Pick<Sealing, "forBatch">;
+  readonly entityKeys: Pick<EntityKeys, "read">;
   readonly hashIdentity: HashIdentity;
 }
 
@@ -30,9 +30,9 @@ export type ReadEntity = (
 ) => Promise<Profile | undefined>;
 
 /** Reading from these stores. */
-export function readEntity({ entities, segments, sealing, hashIdentity }: ReadParts): ReadEntity {
+export function readEntity({ entities, segments, entityKeys, hashIdentity }: ReadParts): ReadEntity {
   return async (table, identity, options) => {
-    const seals = sealing.forBatch();
+    const seals = batchSealing(entityKeys);
     const entity = await liveHolder(entities, hashIdentity(table.name, identity), seals.expect);
     if (entity === undefined) return undefined;
     const [[plain], names] = await Promise.all([

@@ -10,7 +10,6 @@ export interface Sealing {
   open(
     items: readonly { readonly entity: EntityId; readonly sealed: Uint8Array }[],
   ): Promise<(Uint8Array | undefined)[]>;
-  forBatch(): BatchSealing;
 }
 
 /** Sealed bytes begin with it; what `encrypt` made under the entity's key follows, with the entity's id as context. */
@@ -38,8 +37,6 @@ export function sealing(keys: Pick<EntityKeys, "read">): Sealing {
         return key === undefined ? undefined : openOne(key, entity, sealed);
       });
     },
-
-    forBatch: () => batchSealing(keys),
   };
 }
 

@@ -58,7 +58,6 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
   const now = arrivals(clock);
   const erasure = openErasure({
     ...stores,
-    sealing: seals,
     targets: [...downstreamTargets({ ...stores, remote: [], failpoint }), ...more],
     hashIdentity,
     clock,

@@ -6,7 +6,6 @@ import { downstreamTargets } from "../../src/downstream/index.js";
 import { collectMessages } from "../../src/entities/collect-messages.js";
 import { type Identity, identityHashing } from "../../src/entities/identity.js";
 import { readEntity } from "../../src/entities/read-entity.js";
-import { sealing } from "../../src/entities/sealed.js";
 import { type Table, tableNamed, tablesOf } from "../../src/entities/tables.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
@@ -35,14 +34,12 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
   const profiles = {
     ...own,
     segments: segmentNames(own.catalogue),
-    sealing: sealing(own.entityKeys),
     hashIdentity,
     newId: () => randomBytes(16).toString("hex"),
   };
   let cutOff = 0;
   const erasure = openErasure({
     ...own,
-    sealing: profiles.sealing,
     targets: downstreamTargets({
       ...own,
       remote: [],

@@ -7,7 +7,6 @@ import { downstreamTargets } from "../../src/downstream/index.js";
 import { collectMessages } from "../../src/entities/collect-messages.js";
 import { identityHashing } from "../../src/entities/identity.js";
 import { parseMessage } from "../../src/entities/parse-message.js";
-import { sealing } from "../../src/entities/sealed.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
@@ -52,7 +51,6 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
       ...stores,
       segments: segmentNames(stores.catalogue),
       hashIdentity: identityHashing(stores.pepper),
-      sealing: sealing(stores.entityKeys),
       newId() {
         const id = randomBytes(16).toString("hex");
         made.push(id);

@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { sealedIdentities } from "../../src/deletions/erasure-scope.js";
 import type { DownstreamTarget } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/identity.js";
-import { sealing } from "../../src/entities/sealed.js";
 import { noScope } from "../contracts/ledger.contract.js";
 import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
@@ -118,7 +117,7 @@ describe("the sweeper, while a remote target accepts calls and never answers the
     if (deletion === undefined) throw new Error("There is no such request");
     await stage.stores.ledger.complete(requestId, deletion.revision, 1);
     const { entityKeys } = stage.stores;
-    const lists = sealedIdentities(sealing(entityKeys), entityKeys);
+    const lists = sealedIdentities(entityKeys);
     const { sealerKey, ...sealed } = await lists.seal([{ field: "user_id", value: "another" }]);
     const changed = { requestId: `x${requestId.slice(1)}`, revision: 1, targets };
     await stage.stores.ledger.accept({ ...deletion, ...sealed, ...changed }, { ...noScope, sealerKey });

@@ -3,7 +3,6 @@ import { expect } from "chai";
 import { type Exported, exportEntity } from "../../src/entities/export-entity.js";
 import { identityHashing } from "../../src/entities/identity.js";
 import { explainSegments } from "../../src/entities/read-entity.js";
-import { sealing } from "../../src/entities/sealed.js";
 import { userTable } from "../support/entity-stage.js";
 import type { TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -60,7 +59,7 @@ export class ExportWorld {
     const { stores } = service.service;
     const segments = { names: async (ids: readonly string[]) => new Map(ids.map((id) => [id, id])) };
     const hashIdentity = identityHashing(stores.pepper);
-    this.exporting = exportEntity({ ...stores, segments, sealing: sealing(stores.entityKeys), hashIdentity });
+    this.exporting = exportEntity({ ...stores, segments, hashIdentity });
     this.explaining = explainSegments({ ...stores, segments, hashIdentity });
   }
 

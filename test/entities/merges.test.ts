@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { segmentNames } from "../../src/catalogue/segments.js";
+import type { EntityKeys } from "../../src/entities/ports.js";
 import { readEntity } from "../../src/entities/read-entity.js";
-import { sealing } from "../../src/entities/sealed.js";
 import { type EntityStage, entityStage, LONG_AGO, userTable } from "../support/entity-stage.js";
 import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
@@ -221,7 +221,7 @@ describe("messages about entities", () => {
     await stage.collect([{ ...name("a"), x: 1 }]);
     const { entities, catalogue, entityKeys } = stage.stores;
     let keysAsked = 0;
-    const keys: Parameters<typeof sealing>[0] = {
+    const keys: Pick<EntityKeys, "read"> = {
       read(ids) {
         keysAsked += 1;
         return entityKeys.read(ids);
@@ -237,7 +237,7 @@ describe("messages about entities", () => {
         },
       },
       segments: segmentNames(catalogue),
-      sealing: sealing(keys),
+      entityKeys: keys,
       hashIdentity: stage.hashIdentity,
     });
     const profile = await read(userTable, { field: "_uid", value: own("a") }, { segments: false });
@@ -263,7 +263,7 @@ describe("messages about entities", () => {
         },
       },
       segments: segmentNames(catalogue),
-      sealing: sealing(entityKeys),
+      entityKeys,
       hashIdentity: stage.hashIdentity,
     });
     const profile = await read(userTable, { field: "email", value: `${own("younger")}@x.org` }, { segments: false });

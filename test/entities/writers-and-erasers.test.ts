@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
 import { downstreamTargets } from "../../src/downstream/index.js";
-import { sealing } from "../../src/entities/sealed.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import { noObserver } from "../deletions/erasure-stage.js";
@@ -34,7 +33,6 @@ describe("a writer that is held up while a profile is erased", function () {
     const { stores } = stage;
     erasure = openErasure({
       ...stores,
-      sealing: sealing(stores.entityKeys),
       targets: downstreamTargets({ ...stores, remote: [], failpoint: noFailpoint }),
       hashIdentity: stage.hashIdentity,
       clock: Date.now,

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { exportEntity } from "../../src/entities/export-entity.js";
 import { identityHashing } from "../../src/entities/identity.js";
-import { sealing } from "../../src/entities/sealed.js";
 import { type Table, tablesOf } from "../../src/entities/tables.js";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
@@ -103,7 +102,6 @@ describe("what is kept about an entity", () => {
       const exporting = exportEntity({
         ...stores,
         segments: { names: async (ids) => new Map(ids.map((id) => [id, id])) },
-        sealing: sealing(stores.entityKeys),
         hashIdentity: identityHashing(stores.pepper),
       });
       const lines: string[] = [];

@@ -6,7 +6,6 @@ import { type CollectLimits, collectMessages } from "../../src/entities/collect-
 import { type HashIdentity, identityField, identityHashing, identityOf } from "../../src/entities/identity.js";
 import { type MessageRules, parseMessage } from "../../src/entities/parse-message.js";
 import { readEntity } from "../../src/entities/read-entity.js";
-import { sealing } from "../../src/entities/sealed.js";
 import { type IdentityField, type Table, tableNamed, tablesOf } from "../../src/entities/tables.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "./temporary-stores.js";
@@ -65,9 +64,8 @@ export async function entityStage(
     hashIdentity: identityHashing(stores.pepper),
     newId: () => randomBytes(16).toString("hex"),
   };
-  const plain = { ...stores, ...common, sealing: sealing(stores.entityKeys) };
-  const wrapped = { ...stores, ...wrap(stores), ...common };
-  const parts = { ...wrapped, sealing: sealing(wrapped.entityKeys) };
+  const plain = { ...stores, ...common };
+  const parts = { ...stores, ...wrap(stores), ...common };
   const take = collectMessages(parts, { ...collectLimits, ...options });
   const read = readEntity(plain);
   const now = arrivals(Date.now);
