@@ -109,6 +109,17 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await members()).to.equal(2);
     });
 
+    it("takes few operations to look for, however many were deleted lately", async () => {
+      const ids = Array.from({ length: 20 }, (_, at) => `gone ${at}`);
+      for (const id of ids) await engine.stores.catalogue.putSegment({ id, name: id, table: "user" });
+      for (const id of ids) await engine.stores.catalogue.deleteSegment(id);
+      await engine.stores.catalogue.endMemberships();
+      const calls = new HeldCalls();
+      const { data, transact } = parts();
+      await mongoCatalogueStore(databaseThrough(data, calls.around), transact).endMemberships();
+      expect(calls.count).to.be.at.least(1).and.at.most(3);
+    });
+
     for (const at of [1, 2, 3, 4]) {
       it(`loses no later member to a clean-up that is held before operation ${at}`, async () => {
         await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });

@@ -73,15 +73,19 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
     }
   }
 
+  /** Those of the segments that are not there, unless none of them has a member: so it mostly takes two queries, however many were deleted lately. */
+  async function stillNamed(ids: readonly string[]): Promise<readonly string[]> {
+    const there = new Set(await segments.distinct("_id", byIds(ids)));
+    const gone = ids.filter((id) => !there.has(id));
+    return (await entities.countDocuments({ segments: { $in: gone.map(memberOf) } }, { limit: 1 })) === 0 ? [] : gone;
+  }
+
   return {
     async putSegment({ id, name, table }) {
       await segments.updateOne({ _id: id }, { $set: { name, table } }, { upsert: true });
     },
 
-    async segment(id) {
-      const found = await segments.findOne({ _id: id });
-      return found === null ? undefined : segmentOf(found);
-    },
+    segment: async (id) => (await segments.find({ _id: id }).map(segmentOf).toArray())[0],
 
     async segmentsById(ids) {
       if (ids.length === 0) return new Map();
@@ -110,17 +114,17 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
       }),
 
     async endMemberships() {
-      for (const note of await removed.find().sort({ _id: 1 }).toArray()) {
-        const { _id: id, endedAt } = note;
-        if (endedAt === undefined) {
-          const begun = { ...note, endedAt: { $exists: false } };
-          await endStatements(
-            id,
-            [memberOf(id), formerMemberOf(id)],
-            async () => (await removed.findOne(begun)) !== null,
-          );
-          await removed.updateOne(note, { $currentDate: { endedAt: true } });
-        } else await endStatements(id, [memberOf(id)], async () => (await segments.findOne({ _id: id })) === null);
+      const notes = await removed.find().sort({ _id: 1 }).toArray();
+      for (const note of notes.filter(({ endedAt }) => endedAt === undefined)) {
+        const begun = { ...note, endedAt: { $exists: false } };
+        const named = [memberOf(note._id), formerMemberOf(note._id)];
+        await endStatements(note._id, named, async () => (await removed.findOne(begun)) !== null);
+        await removed.updateOne(note, { $currentDate: { endedAt: true } });
+      }
+      const ended = notes.filter(({ endedAt }) => endedAt !== undefined).map(({ _id }) => _id);
+      for (let from = 0; from < ended.length; from += AT_ONCE) {
+        for (const id of await stillNamed(ended.slice(from, from + AT_ONCE)))
+          await endStatements(id, [memberOf(id)], async () => (await segments.findOne({ _id: id })) === null);
       }
     },
 
@@ -136,15 +140,12 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
         return { missing: [] };
       } catch (error) {
         if (!(error instanceof Conflict)) throw error;
-        const there = new Set((await segments.find(byIds(named)).toArray()).map(({ _id }) => _id));
+        const there = new Set(await segments.distinct("_id", byIds(named)));
         return { missing: (["audience", "goal"] as const).filter((part) => !there.has(experience[part])) };
       }
     },
 
-    async experience(id) {
-      const found = await experiences.findOne({ _id: id });
-      return found === null ? undefined : experienceOf(found);
-    },
+    experience: async (id) => (await experiences.find({ _id: id }).map(experienceOf).toArray())[0],
 
     async experiences(after, limit) {
       const page = experiences.find({ _id: { $gt: after ?? "" } });
