@@ -8,11 +8,11 @@ import { downstreamTargetContract, ownTargets, subjectOf } from "../contracts/do
 import { collectGarbage } from "../support/collect-garbage.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
 import { type RemoteSystem, remoteSystem, type Trouble } from "../support/remote-system.js";
-import { type OpenStores, temporaryStores } from "../support/stores.js";
+import { type OpenStores, openTemporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
 
 downstreamTargetContract("membership index", async () => {
-  const { stores, close } = await temporaryStores();
+  const { stores, close } = await openTemporaryStores();
   return {
     target: storeTarget("membership-index", stores.memberships, noFailpoint),
     async put({ entity }) {
@@ -23,7 +23,7 @@ downstreamTargetContract("membership index", async () => {
 });
 
 downstreamTargetContract("history archive", async () => {
-  const { stores, close } = await temporaryStores();
+  const { stores, close } = await openTemporaryStores();
   return {
     target: storeTarget("history-archive", stores.history, noFailpoint),
     async put({ entity }) {
@@ -146,7 +146,7 @@ describe("a remote target", () => {
 describe("the targets of deletions", () => {
   let open: OpenStores;
   beforeEach(async () => {
-    open = await temporaryStores();
+    open = await openTemporaryStores();
   });
   afterEach(() => open.close());
 

@@ -12,7 +12,7 @@ import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, messageFor } from "../support/commits.js";
-import { type OpenStores, storesOf, temporaryStores } from "../support/stores.js";
+import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
 
 /** Deletion over the embedded engine, with everything that a test wants to hold or to look at. */
 export interface ErasureStage extends OpenStores {
@@ -50,7 +50,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
   const { failpoint = noFailpoint, clock = systemClock, more = [], log = openLog("silent") } = options;
   const open =
     options.dir === undefined
-      ? await temporaryStores(failpoint)
+      ? await openTemporaryStores(failpoint)
       : await storesOf(options.dir, failpoint, options.onServers);
   const stores: Stores = { ...open.stores, ...options.wrap?.(open.stores) };
   const seals = sealing(stores.entityKeys);

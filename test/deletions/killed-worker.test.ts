@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { HeldCalls } from "../support/held-calls.js";
-import { temporaryStores } from "../support/stores.js";
+import { openTemporaryStores } from "../support/stores.js";
 import { openProcess, virtualClock } from "./erasure-world.js";
 
 /** A living process takes a request on no later than 15 s after its worker died: its lease is over by then. */
@@ -12,7 +12,7 @@ describe("a deletion whose worker dies", function () {
   this.timeout(60_000);
 
   it("is taken on by another process within 15 s", async () => {
-    const { stores, close } = await temporaryStores();
+    const { stores, close } = await openTemporaryStores();
     const time = virtualClock();
     const calls = new HeldCalls();
     const dying = openProcess(stores, time.clock, calls);
@@ -33,7 +33,7 @@ describe("a deletion whose worker dies", function () {
   });
 
   it("over and over, each time at another call, shows no profile meanwhile and is completed by the living process", async () => {
-    const { stores, close } = await temporaryStores();
+    const { stores, close } = await openTemporaryStores();
     const time = virtualClock();
     const calls = new HeldCalls();
     const living = openProcess(stores, time.clock);

@@ -13,7 +13,7 @@ import type { Stores } from "../../src/stores/stores.js";
 import { collectLimits, messageRules, userTable } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { storesOnServers } from "../support/servers.js";
-import { type OpenStores, storesOf, temporaryStores } from "../support/stores.js";
+import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
 import { noObserver } from "./erasure-stage.js";
 
 /** One process that collects and erases. */
@@ -33,7 +33,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
 
   beforeEach(async () => {
     made = [];
-    open = await temporaryStores();
+    open = await openTemporaryStores();
     second = open.stores;
     if (storesOnServers) {
       second = (await storesOf(open.dir)).stores;

@@ -5,7 +5,7 @@ import { openLog } from "../../src/log.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { commitOf, messageFor, newEntityId } from "../support/commits.js";
 import { onEmbedded } from "../support/servers.js";
-import { type OpenStores, temporaryStores } from "../support/stores.js";
+import { type OpenStores, openTemporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
 
 const DAY_MS = 24 * 3_600_000;
@@ -13,7 +13,7 @@ const DAY_MS = 24 * 3_600_000;
 onEmbedded("history maintenance", () => {
   let open: OpenStores;
   beforeEach(async () => {
-    open = await temporaryStores();
+    open = await openTemporaryStores();
   });
   afterEach(() => open.close());
 

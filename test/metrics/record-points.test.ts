@@ -5,7 +5,7 @@ import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import { planes, type SeriesWindow } from "../../src/metrics/ports.js";
 import type { Series } from "../../src/metrics/series.js";
 import { type WritePointsParts, writePoints } from "../../src/metrics/write-points.js";
-import { type OpenStores, temporaryStores } from "../support/stores.js";
+import { type OpenStores, openTemporaryStores } from "../support/stores.js";
 
 const orders: Series = { dimension: stream, id: "orders", type: "size" };
 const START = Date.UTC(2024, 0, 1);
@@ -16,7 +16,7 @@ describe("recording points", () => {
   let parts: WritePointsParts;
 
   beforeEach(async () => {
-    open = await temporaryStores();
+    open = await openTemporaryStores();
     const { series } = open.stores;
     const epochs = new Epochs(series.chunkSlots);
     steps = [];

@@ -1,8 +1,8 @@
 import { wakeUpContract } from "../contracts/wake-up.contract.js";
-import { temporaryStores } from "../support/stores.js";
+import { openTemporaryStores } from "../support/stores.js";
 
 wakeUpContract("one process", async () => {
-  const { stores, close } = await temporaryStores();
+  const { stores, close } = await openTemporaryStores();
   return {
     wakeUp: stores.wakeUp,
     async close() {

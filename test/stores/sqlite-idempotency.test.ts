@@ -1,7 +1,7 @@
 import { idempotencyContract } from "../contracts/idempotency.contract.js";
-import { temporaryStores } from "../support/stores.js";
+import { openTemporaryStores } from "../support/stores.js";
 
 idempotencyContract("sqlite", async () => {
-  const { stores, close } = await temporaryStores();
+  const { stores, close } = await openTemporaryStores();
   return { store: stores.idempotency, close };
 });

@@ -7,10 +7,10 @@ import { ledgerContract } from "../contracts/ledger.contract.js";
 import { suppressionContract } from "../contracts/suppression.contract.js";
 import { commitOf } from "../support/commits.js";
 import { findBytes } from "../support/files.js";
-import { temporaryStores } from "../support/stores.js";
+import { openTemporaryStores } from "../support/stores.js";
 
 const openLedger = async () => {
-  const { stores, close } = await temporaryStores();
+  const { stores, close } = await openTemporaryStores();
   return { ledger: stores.ledger, suppression: stores.suppression, entities: stores.entities, close };
 };
 
@@ -18,7 +18,7 @@ ledgerContract("sqlite", openLedger);
 suppressionContract("sqlite", openLedger);
 
 entityKeysContract("sqlite", async () => {
-  const { stores, dir, close } = await temporaryStores();
+  const { stores, dir, close } = await openTemporaryStores();
   return {
     keys: stores.entityKeys,
     async add(keys) {
@@ -30,13 +30,13 @@ entityKeysContract("sqlite", async () => {
 });
 
 erasureWatermarkContract("sqlite", async () => {
-  const { stores, close } = await temporaryStores();
+  const { stores, close } = await openTemporaryStores();
   return { watermark: stores.watermark, close };
 });
 
 describe("the entity keys in ledger.db", () => {
   it("do not count as destroyed while another process reads the ledger, as its journal cannot be emptied; then they do", async () => {
-    const { stores, dir, close } = await temporaryStores();
+    const { stores, dir, close } = await openTemporaryStores();
     const id = "ab".repeat(16);
     const key = new Uint8Array(32).fill(0xc7);
     await stores.entities.commit(commitOf([], { keys: new Map([[id, key]]) }));

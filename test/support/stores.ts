@@ -21,7 +21,8 @@ export interface OpenStores {
   close(): Promise<void>;
 }
 
-export async function temporaryStores(failpoint?: Failpoint, under = tmpdir()): Promise<OpenStores> {
+/** Stores of their own in a new folder, which `close` removes. `temporaryStores` hands out the stores alone. */
+export async function openTemporaryStores(failpoint?: Failpoint, under = tmpdir()): Promise<OpenStores> {
   const { stores, dir, close } = await storesOf(mkdtempSync(join(under, "entity-metrics-")), failpoint);
   return {
     stores,
