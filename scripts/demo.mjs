@@ -17,8 +17,10 @@ const folder = resolve(process.env.DATA_DIR ?? join(root, "demo-data"));
 const keyFile = join(folder, "demo-key");
 const key = demoKey();
 let seeding;
+// Whatever the settings are of a service that is no demo, made-up data stays in the folder, and its erasures too.
+const stores = { ENTITIES_URL: "sqlite:", METRICS_URL: "sqlite:", JOBS_URL: "sqlite:", PEPPER: "" };
 const code = await runChild([join(root, "dist/main.js")], {
-  env: { DATA_DIR: folder, ADMIN_KEY: key },
+  env: { ...stores, ROLES: "api,worker", DELETIONS_TARGETS: "[]", DATA_DIR: folder, ADMIN_KEY: key },
   onMessage: fill,
 });
 seeding?.kill();
@@ -27,6 +29,10 @@ process.exit(code);
 /** A key for this folder alone; it is handed to the service as ADMIN_KEY. */
 function demoKey() {
   if (existsSync(keyFile)) return readFileSync(keyFile, "utf8").trim();
+  if (existsSync(join(folder, "ledger.db"))) {
+    process.stderr.write(`${folder} is the folder of a service that is no demo: set DATA_DIR to another, or to none\n`);
+    process.exit(1);
+  }
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const fresh = `em_demo_${randomBytes(20).toString("hex")}`;
   writeFileSync(keyFile, `${fresh}\n`, { mode: 0o600 });

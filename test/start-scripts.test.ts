@@ -107,8 +107,26 @@ describe("the scripts", function () {
     expect(stdout).to.match(/\nNode 24: [1-9]\d* passed, 0 failed\nNode 26: [1-9]\d* passed, 0 failed\n$/);
   });
 
-  it("fill a demo up to now on every start, and print requests that it answers", async () => {
-    const environment = { ...process.env, DATA_DIR: join(dir, "demo"), PORT: "0", LOG_LEVEL: "error" };
+  it("fill no folder of a service that is no demo", () => {
+    writeFileSync(join(dir, "ledger.db"), "");
+    const env = { ...process.env, DATA_DIR: dir, PORT: "0" };
+    const { status, stderr } = spawnSync(process.execPath, [join(root, "scripts/demo.mjs")], { env, encoding: "utf8" });
+    expect(status).to.equal(1);
+    expect(stderr).to.contain(`${dir} is the folder of a service that is no demo`);
+    expect(existsSync(join(dir, "demo-key"))).to.equal(false);
+  });
+
+  it("fill a demo up to now on every start, and print requests that it answers, wherever a service has its stores", async () => {
+    const elsewhere = {
+      ENTITIES_URL: "mongodb://127.0.0.1:1/entities",
+      METRICS_URL: "influxdb://127.0.0.1:1/?org=o&bucket=b",
+      JOBS_URL: "redis://127.0.0.1:1",
+      PEPPER: "0123456789abcdef0123456789abcdef",
+      ROLES: "api",
+      DELETIONS_TARGETS: '[{"name":"crm","url":"http://127.0.0.1:1","token":"secret"}]',
+    };
+    const own = { DATA_DIR: join(dir, "demo"), PORT: "0", LOG_LEVEL: "error" };
+    const environment = { ...process.env, ...elsewhere, ...own };
     for (const time of ["first", "second"]) {
       const demo = spawn(process.execPath, [join(root, "scripts/demo.mjs")], { env: environment });
       let out = "";
