@@ -33,6 +33,18 @@ describe("the files in deploy", () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
+  it("let a start in Kubernetes take an hour, as one that brings a layout up may", () => {
+    for (const name of ["embedded", "servers"]) {
+      const probes = read(`kubernetes/${name}.yaml`).match(/startupProbe:\n(?: {12}.*\n)+/g) ?? [];
+      const containers = read(`kubernetes/${name}.yaml`).match(/containers:/g);
+      expect(probes, name).to.have.length(containers?.length ?? 0);
+      for (const probe of probes) {
+        const number = (field: string) => Number(new RegExp(`${field}: (\\d+)`).exec(probe)?.[1]);
+        expect(number("periodSeconds") * number("failureThreshold"), name).to.be.at.least(3_600);
+      }
+    }
+  });
+
   describe("systemd", () => {
     if (!has("systemd-analyze")) {
       it("not run: systemd-analyze was not found");
