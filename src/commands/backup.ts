@@ -5,7 +5,7 @@ import { type Failpoint, failpointFrom } from "../failpoint.js";
 import { copyDatabase, refuseLiveFiles, removePart } from "../stores/sqlite/backup.js";
 import { foldersOf, makeFolder } from "../stores/sqlite/folder.js";
 import { Progress } from "./progress.js";
-import { INTERRUPTED, onInterrupt, runCommand } from "./run-command.js";
+import { INTERRUPTED, onInterrupt, runCommand, UsageError } from "./run-command.js";
 
 const command = new Command("npm run backup --")
   .description(
@@ -19,7 +19,10 @@ process.umask(0o077);
 
 await runCommand(command, async () => {
   const [dir = ""] = command.args;
-  await backUp(resolve(dir), resolve(command.opts<{ ledger?: string }>().ledger ?? dir));
+  const { ledger = dir } = command.opts<{ ledger?: string }>();
+  // The value of a variable that is not set: the keys would lie in the folder in which the command happens to run.
+  if (dir === "" || ledger === "") throw new UsageError("A folder has an empty name");
+  await backUp(resolve(dir), resolve(ledger));
   return 0;
 });
 

@@ -196,6 +196,8 @@ describe("npm run backup", function () {
 
   const wrong: [string, () => string[], number, RegExp][] = [
     ["no folder", () => [], 2, /missing required argument/],
+    ["a folder without a name", () => [""], 2, /has an empty name/],
+    ["a folder of the ledger without a name", () => [copies, "--ledger", ""], 2, /has an empty name/],
     ["an unknown option", () => [copies, "--all"], 2, /unknown option/],
     ["the folder of the data itself", () => [service.dir], 1, /another than that of the data/],
     ["a folder that cannot be made", () => ["/dev/null/copies"], 1, /cannot be made/],
