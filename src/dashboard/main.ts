@@ -138,6 +138,7 @@ async function show(byTimer = false): Promise<void> {
   const signal = AbortSignal.any([own.signal, AbortSignal.timeout(LONGEST_ANSWER_MS)]);
   const key = sessionStorage.getItem(KEY);
   if (!key) return askForKey();
+  if (/[^ -~]/.test(key)) return askForKey("It holds a character that no key has. Nothing is asked with it.");
   try {
     client ??= createClient({
       url: new URL(".", location.href).href,
@@ -250,7 +251,6 @@ async function askForKey(why?: string): Promise<void> {
   );
   if (typeof cards !== "object") return;
   const use = (key: string) => {
-    if (/[^!-~]/.test(key)) return void askForKey("It holds a character that no key has. Nothing is asked with it.");
     sessionStorage.setItem(KEY, key);
     scopes = undefined;
     again();
