@@ -61,6 +61,19 @@ describe("the embedded engine", () => {
     expect(left).to.be.at.most(32 * 1024 * 1024);
   });
 
+  it("closes a file whose log cannot be emptied, as the disk is full, and loses nothing of it", () => {
+    const db = open(first);
+    db.exec("INSERT INTO thing (name) VALUES ('kept')");
+    const exec = () => {
+      throw Object.assign(new Error("database or disk is full"), { errcode: 13 });
+    };
+    closeDatabase({ exec, close: () => db.close() });
+    expect(db.isOpen).to.equal(false);
+    const next = open(first);
+    expect({ ...(next.prepare("SELECT name FROM thing").get() as object) }).to.deep.equal({ name: "kept" });
+    closeDatabase(next);
+  });
+
   it("makes a new file of the newest version at once, without its migrations", () => {
     const db = open(second, [toSecond]);
     expect(db.prepare("PRAGMA user_version").get()).to.include({ user_version: FIRST_VERSION + 1 });

@@ -106,10 +106,15 @@ export function withoutWaiting<T>(db: Database, work: () => T): T {
   }
 }
 
-/** Closes the file with an empty write-ahead log, so that the folder can be copied as it lies. */
-export function closeDatabase(db: Database): void {
-  db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-  db.close();
+/** Closes the file with an empty write-ahead log, so that the folder can be copied as it lies. On a full disk the log stays: the next start reads it. */
+export function closeDatabase(db: Pick<Database, "exec" | "close">): void {
+  try {
+    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch (error) {
+    if (sqliteServiceError(error) === undefined) throw error;
+  } finally {
+    db.close();
+  }
 }
 
 /** Brings an open file up to the newest layout. A new file gets it at once; one of a newer version than ours is refused. */
