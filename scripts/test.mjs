@@ -40,7 +40,7 @@ const ON_SERVERS = [
   "test/http/",
   "test/deletions/",
   "test/catalogue/",
-  ...["interrupted", "joins", "writers-and-erasers"].map((name) => `test/entities/${name}`),
+  ...["interrupted", "merges", "writers-and-erasers"].map((name) => `test/entities/${name}`),
   "test/metrics/recorder-year",
   "test/metrics/slot-races",
 ];
@@ -57,8 +57,9 @@ if (long) {
 } else if (named) {
   runs.push(await run(rest));
 } else {
+  const again = filesOnServers();
   runs.push(...(await runFiles(slowFirst(), rest)));
-  if (!stopped) runs.push(...(await runOnServers()));
+  if (!stopped) runs.push(...(await runOnServers(again)));
 }
 rmSync(folder, { recursive: true, force: true });
 const passes = runs.reduce((sum, run) => sum + run.passes, 0);
@@ -68,8 +69,16 @@ for (const failed of runs.flatMap(({ failed }) => failed)) process.stdout.write(
 process.stdout.write(`${passes} passed, ${failures} failed\n`);
 process.exit(failures > 0 || passes === 0 ? 1 : (runs.find(({ status }) => status !== 0)?.status ?? 0));
 
+/** The files of `ON_SERVERS`. Throws when one of its paths is that of no file. */
+function filesOnServers() {
+  const all = slowFirst();
+  const unknown = ON_SERVERS.filter((start) => !all.some((file) => file.startsWith(start)));
+  if (unknown.length > 0) throw new Error(`No test file begins with ${unknown.join(", ")}`);
+  return all.filter((file) => ON_SERVERS.some((start) => file.startsWith(start)));
+}
+
 /** The tests of the routes with every store on a server, two files at a time. */
-async function runOnServers() {
+async function runOnServers(files) {
   const missing = ["TEST_MONGODB_URL", "TEST_INFLUXDB_URL", "TEST_REDIS_URL"].filter((name) => !process.env[name]);
   if (missing.length > 0) {
     const pending = [`${ON_SERVERS.join(", ")} once more with every store on a server (${missing.join(", ")} not set)`];
@@ -77,10 +86,6 @@ async function runOnServers() {
     return [{ passes: 0, failures: required ? 1 : 0, pending, failed: [], status: 0 }];
   }
   process.stdout.write(`== once more with every store on a server: ${ON_SERVERS.join(", ")}\n`);
-  const all = slowFirst();
-  const unknown = ON_SERVERS.filter((start) => !all.some((file) => file.startsWith(start)));
-  if (unknown.length > 0) throw new Error(`No test file begins with ${unknown.join(", ")}`);
-  const files = all.filter((file) => ON_SERVERS.some((start) => file.startsWith(start)));
   return runFiles(files, ["--timeout", String(SLOW_TIMEOUT_MS), ...rest], { TEST_STORES: "servers" });
 }
 

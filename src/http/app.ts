@@ -140,7 +140,8 @@ function describeError({ state: { requestId, route } }: ApiContext, error: unkno
 
 /** Lets browsers of these origins call; `*` is every origin. Keys travel in a header, so no cookie is ever wanted. */
 function corsHeaders(origins: readonly string[]): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
-  const allowed = new Set(origins);
+  // As browsers write them: https://A.example:443 is https://a.example.
+  const allowed = new Set(origins.map((origin) => (URL.canParse(origin) ? new URL(origin).origin : origin)));
   return cors({
     origin: (ctx) => {
       const origin = ctx.get("Origin");

@@ -32,7 +32,7 @@ const people: { who: string; messages: object[]; path: string; others: string[] 
 ];
 
 describe("P1, P4: a deletion survives the death of the process", function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
 
   it("is tried at 16 places", () => expect(FAILPOINTS).to.have.length(16));
 
@@ -89,6 +89,6 @@ async function watchUntilComplete(child: RealService, id: string): Promise<void>
     expect(answer.status).to.equal(200);
     return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
   };
-  await until("it is complete", status, 30_000);
+  await until("it is complete", status, 60_000);
   for (let look = 0; look < 20; look += 1) expect(await status()).to.equal(true);
 }

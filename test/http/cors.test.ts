@@ -31,6 +31,13 @@ describe("browsers of other sites", () => {
     expect(refused.headers.get("access-control-allow-credentials")).to.equal(null);
   });
 
+  it("may call when their origin is named with capitals or the default port", async () => {
+    service = await startService({ http: { cors: { origins: ["https://A.example:443", "http://B.example:8080"] } } });
+    for (const origin of ["https://a.example", "http://b.example:8080"]) {
+      expect((await preflight(origin)).headers.get("access-control-allow-origin")).to.equal(origin);
+    }
+  });
+
   it("may call from everywhere when the configuration says *", async () => {
     service = await startService({ http: { cors: { origins: ["*"] } } });
     expect((await preflight("https://b.example")).headers.get("access-control-allow-origin")).to.equal("*");
