@@ -1,4 +1,6 @@
 // The servers without the service: what is asked of it, asked of them.
+import { inBatches } from "./load.mjs";
+
 /** InfluxDB through its official client. */
 export async function fluxClient({ url, org, token, bucket }) {
   const { InfluxDB } = await import("@influxdata/influxdb-client");
@@ -49,7 +51,7 @@ export async function insertAgain({ mongo, name }) {
     for (const { name: collection } of await client.db(database).listCollections({}, { nameOnly: true }).toArray()) {
       const source = client.db(database).collection(collection);
       const documents = await source.find().toArray();
-      const indexes = (await source.indexes()).filter(({ name: index }) => index !== "_id_");
+      const indexes = await ownIndexes(source);
       if (documents.length > 0) collections.push({ name: `${database}.${collection}`, documents, indexes });
     }
   }
@@ -78,6 +80,11 @@ export async function insertAgain({ mongo, name }) {
   return { count, seconds, indexedSeconds };
 }
 
+/** The indexes of a collection besides the one that every collection has. */
+async function ownIndexes(collection) {
+  return (await collection.indexes()).filter(({ name }) => name !== "_id_");
+}
+
 /**
  * What messages about known profiles ask of MongoDB, by the driver alone, over copies of the service's own documents: a find of identities, then of profiles and of keys,
  * then a transaction that changes the profiles and inserts as many messages. Nothing is sealed or planned. Two requests of `BATCH` profiles at a time; resolves with how
@@ -89,7 +96,7 @@ export async function changeAgain({ mongo, name }) {
   const copy = async (database, collection) => {
     const source = client.db(database).collection(collection);
     const target = client.db(`${name}_direct`).collection(collection);
-    const indexes = (await source.indexes()).filter(({ name: index }) => index !== "_id_");
+    const indexes = await ownIndexes(source);
     if (indexes.length > 0) await target.createIndexes(indexes);
     const documents = await source.find().toArray();
     await target.insertMany(documents, { ordered: false });
@@ -122,18 +129,13 @@ export async function changeAgain({ mongo, name }) {
     );
   }
 
-  async function changeAll(round) {
-    const starts = Array.from({ length: Math.ceil(oneEach.length / BATCH) }, (_, at) => at * BATCH);
-    const begun = performance.now();
-    await Promise.all(
-      [0, 1].map(async () => {
-        for (let from = starts.shift(); from !== undefined; from = starts.shift()) {
-          await change(oneEach.slice(from, from + BATCH), round);
-        }
-      }),
+  const changeAll = (round) =>
+    inBatches(oneEach.length, BATCH, (numbers) =>
+      change(
+        numbers.map((n) => oneEach[n]),
+        round,
+      ),
     );
-    return (performance.now() - begun) / 1000;
-  }
 
   // What has just started is compiled first.
   await changeAll(1);

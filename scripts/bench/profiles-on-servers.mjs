@@ -1,7 +1,7 @@
 // Profiles on MongoDB: what requests cost beside the driver alone, with as many operations under way.
 import { Agent } from "node:http";
 import { changeAgain, insertAgain } from "./direct.mjs";
-import { sendFor } from "./load.mjs";
+import { inBatches, sendFor } from "./load.mjs";
 import { quantile } from "./quantile.mjs";
 import { line } from "./table.mjs";
 
@@ -24,12 +24,16 @@ export async function measureProfiles({ service, stores, key, people, say }) {
 
   say("on servers: messages in batches");
   // A service that has just started is compiled first.
-  await batches(WARM_UP, (batch) => post(batch.map((n) => ({ ...personOf(n), _uid: `early-${n}`, email: undefined }))));
-  await batches(WARM_UP, (batch) => post(batch.map((n) => ({ _uid: `early-${n}`, visits: n % 50 }))));
+  await inBatches(WARM_UP, MESSAGES, (batch) =>
+    post(batch.map((n) => ({ ...personOf(n), _uid: `early-${n}`, email: undefined }))),
+  );
+  await inBatches(WARM_UP, MESSAGES, (batch) => post(batch.map((n) => ({ _uid: `early-${n}`, visits: n % 50 }))));
   const before = await direct.documents();
-  const fresh = await batches(people, (batch) => post(batch.map(personOf)));
+  const fresh = await inBatches(people, MESSAGES, (batch) => post(batch.map(personOf)));
   const written = (await direct.documents()) - before;
-  const known = await batches(people, (batch) => post(batch.map((n) => ({ _uid: `person-${n}`, visits: n % 50 }))));
+  const known = await inBatches(people, MESSAGES, (batch) =>
+    post(batch.map((n) => ({ _uid: `person-${n}`, visits: n % 50 }))),
+  );
   const again = await insertAgain(stores);
   const besideInsertMany = (what, perSecond) => {
     for (const [beside, seconds] of [
@@ -104,21 +108,6 @@ function personOf(n) {
     visits: n % 40,
     segments: ["all", `part-${n % 5}`],
   };
-}
-
-/** Seconds that it takes to send numbers below `count` in batches, two at a time. */
-async function batches(count, sendBatch) {
-  const starts = Array.from({ length: Math.ceil(count / MESSAGES) }, (_, at) => at * MESSAGES);
-  const begun = performance.now();
-  await Promise.all(
-    [0, 1].map(async () => {
-      for (let from = starts.shift(); from !== undefined; from = starts.shift()) {
-        const length = Math.min(MESSAGES, count - from);
-        await sendBatch(Array.from({ length }, (_, at) => from + at));
-      }
-    }),
-  );
-  return (performance.now() - begun) / 1000;
 }
 
 /** Runs an operation for each number below `count`, so many at once. */
