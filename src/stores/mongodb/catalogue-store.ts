@@ -85,7 +85,7 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
       await segments.updateOne({ _id: id }, { $set: { name, table } }, { upsert: true });
     },
 
-    segment: async (id) => (await segments.find({ _id: id }).map(segmentOf).toArray())[0],
+    segment: (id) => segments.findOne({ _id: id }).then((found) => (found ? segmentOf(found) : undefined)),
 
     async segmentsById(ids) {
       if (ids.length === 0) return new Map();
@@ -145,7 +145,7 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
       }
     },
 
-    experience: async (id) => (await experiences.find({ _id: id }).map(experienceOf).toArray())[0],
+    experience: (id) => experiences.findOne({ _id: id }).then((found) => (found ? experienceOf(found) : undefined)),
 
     async experiences(after, limit) {
       const page = experiences.find({ _id: { $gt: after ?? "" } });

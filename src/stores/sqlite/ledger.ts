@@ -37,9 +37,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
   const noteInData = noteSeen(entities);
   sql.releaseAll.run();
 
-  function find(requestId: string): Deletion | undefined {
-    const row = sql.find.get(requestId) as DeletionRow | undefined;
-    return row && deletionOf(row);
+  function deletionIn(row: unknown): Deletion | undefined {
+    return row === undefined ? undefined : deletionOf(row as DeletionRow);
   }
 
   /** Writes what a request suppresses. Idempotent; a stored cut-off never goes down. */
@@ -115,9 +114,9 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       return (await acceptAll([request])).get(request);
     },
 
-    find: async (requestId) => find(requestId),
+    find: async (requestId) => deletionIn(sql.find.get(requestId)),
 
-    openFor: async (identity) => sql.openFor.all(identity).map((row) => deletionOf(row as unknown as DeletionRow))[0],
+    openFor: async (identity) => deletionIn(sql.openFor.get(identity)),
 
     openOver: async (identities) =>
       (sql.openOver.all(JSON.stringify(identities)) as unknown as DeletionRow[]).map(deletionOf),
@@ -145,7 +144,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
           row.sequence,
         );
         suppress(row.sequence, { entities, hashes: [kept.identity], cutOff });
-        return find(requestId);
+        return deletionIn(sql.find.get(requestId));
       });
     },
 
@@ -182,7 +181,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     async complete(requestId, revision, at, times) {
       const completion = [at, times === undefined ? null : JSON.stringify(times), requestId, revision] as const;
       if ((await completeAll([completion])).has(completion)) return "completed";
-      return find(requestId)?.completedAt === undefined ? "extended" : "completed before";
+      return deletionIn(sql.find.get(requestId))?.completedAt === undefined ? "extended" : "completed before";
     },
 
     async list({ state, before, limit }) {
