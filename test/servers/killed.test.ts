@@ -35,59 +35,55 @@ interface Known {
   acknowledged: number;
 }
 
-onServers(
-  ["mongodb", "influxdb", "bullmq"],
-  "two processes that answer and two workers, killed at any time",
-  function () {
-    this.timeout(600_000);
-    let set: ProcessSet;
-    before(async () => {
-      set = await processSet();
-    });
-    after(() => set.close());
+onServers(["mongodb", "influxdb", "bullmq"], "two api processes and two workers, killed at any time", function () {
+  this.timeout(600_000);
+  let set: ProcessSet;
+  before(async () => {
+    set = await processSet();
+  });
+  after(() => set.close());
 
-    it(`lose nothing that was acknowledged, bring no erased profile back and finish every deletion, over ${KILLS} kills under load`, async () => {
-      const running = await Promise.all(ROLES.map((role) => set.start(role)));
-      const apis = () => running.filter((_, index) => ROLES[index] === "api");
-      const known: Known = {
-        people: new Set(),
-        points: new Map(),
-        deletions: new Map(),
-        unsure: new Set(),
-        strange: [],
-        acknowledged: 0,
-      };
-      let stopped = false;
-      const clients = Array.from({ length: CLIENTS }, async (_, client) => {
-        for (let turn = 0; !stopped; turn += 1) {
-          await act(apis()[(client + turn) % 2] as RealService, client, turn, known);
-          await sleep(PAUSE_MS);
-        }
-      });
-      for (let kill = 0; kill < KILLS; kill += 1) {
-        const wanted = known.acknowledged + BETWEEN_KILLS;
-        await until("the load goes on", () => known.acknowledged >= wanted, 60_000);
-        const index = kill % ROLES.length;
-        await (running[index] as RealService).kill();
-        running[index] = await set.start(ROLES[index] as (typeof ROLES)[number]);
+  it(`lose nothing that was acknowledged, bring no erased profile back and finish every deletion, over ${KILLS} kills under load`, async () => {
+    const running = await Promise.all(ROLES.map((role) => set.start(role)));
+    const apis = () => running.filter((_, index) => ROLES[index] === "api");
+    const known: Known = {
+      people: new Set(),
+      points: new Map(),
+      deletions: new Map(),
+      unsure: new Set(),
+      strange: [],
+      acknowledged: 0,
+    };
+    let stopped = false;
+    const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+      for (let turn = 0; !stopped; turn += 1) {
+        await act(apis()[(client + turn) % 2] as RealService, client, turn, known);
+        await sleep(PAUSE_MS);
       }
-      stopped = true;
-      await Promise.all(clients);
-      expect(known.strange.slice(0, 3)).to.deep.equal([]);
-
-      const [one, other] = apis() as [RealService, RealService];
-      const ended = performance.now();
-      for (const id of known.deletions.values())
-        await until("it is complete", () => isCompleteIn(one, id), Math.max(1, 60_000 - (performance.now() - ended)));
-      await sideBySide(known.people, async (person) => {
-        const status = await statusOf(other, `/api/entity/user/email/${person}@example.org`);
-        if (!known.unsure.has(person)) expect(status, person).to.equal(known.deletions.has(person) ? 404 : 200);
-      });
-      expect(await lostPoints(one, known.points)).to.deep.equal([]);
-      expect(known.deletions.size).to.be.above(KILLS);
     });
-  },
-);
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const wanted = known.acknowledged + BETWEEN_KILLS;
+      await until("the load goes on", () => known.acknowledged >= wanted, 60_000);
+      const index = kill % ROLES.length;
+      await (running[index] as RealService).kill();
+      running[index] = await set.start(ROLES[index] as (typeof ROLES)[number]);
+    }
+    stopped = true;
+    await Promise.all(clients);
+    expect(known.strange.slice(0, 3)).to.deep.equal([]);
+
+    const [one, other] = apis() as [RealService, RealService];
+    const ended = performance.now();
+    for (const id of known.deletions.values())
+      await until("it is complete", () => isCompleteIn(one, id), Math.max(1, 60_000 - (performance.now() - ended)));
+    await sideBySide(known.people, async (person) => {
+      const status = await statusOf(other, `/api/entity/user/email/${person}@example.org`);
+      if (!known.unsure.has(person)) expect(status, person).to.equal(known.deletions.has(person) ? 404 : 200);
+    });
+    expect(await lostPoints(one, known.points)).to.deep.equal([]);
+    expect(known.deletions.size).to.be.above(KILLS);
+  });
+});
 
 /** One thing that a client asks for; what has no answer, or is answered 503, is not acknowledged. */
 async function act(api: RealService, client: number, turn: number, known: Known): Promise<void> {
