@@ -1,26 +1,48 @@
-// npm run demo: the service on ./demo-data, filled with the last few weeks of made-up segments, experiences and streams on every start.
+// npm run demo: the service on ./demo-data, filled with six weeks of made-up segments, experiences and streams on every start.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { noArguments } from "./no-arguments.mjs";
+import { refusingTarget } from "./refusing-target.mjs";
 import { runChild } from "./run-child.mjs";
 import { root, setUp } from "./set-up.mjs";
+import { answerHelp } from "./usage.mjs";
 
-noArguments(
-  "npm run demo",
-  "Serves made-up data on http://127.0.0.1:8080, kept in ./demo-data (delete the folder to begin anew).",
-);
+const args = process.argv.slice(2);
+answerHelp(args, {
+  call: "npm run demo -- [options]",
+  description: "Serves made-up data on http://127.0.0.1:8080, kept in ./demo-data. Delete the folder to start again.",
+  options: [["--large", "5,000 segments, 500 streams and 300 experiences, kept in ./demo-data-large"]],
+});
+const size = args.filter((argument) => argument === "--large");
+if (size.length < args.length) {
+  process.stderr.write(
+    'npm run demo takes no argument but --help, --version and --large; settings are variables: README.md, "Settings"\n',
+  );
+  process.exit(2);
+}
 setUp();
 
-const folder = resolve(process.env.DATA_DIR ?? join(root, "demo-data"));
+const HOUR_MS = 3_600_000;
+/** How often the demo looks whether another hour has begun. */
+const LOOK_MS = 10_000;
+
+const folder = resolve(process.env.DATA_DIR ?? join(root, size.length === 0 ? "demo-data" : "demo-data-large"));
 const keyFile = join(folder, "demo-key");
 const key = demoKey();
 let seeding;
-// Whatever the settings are of a service that is no demo, made-up data stays in the folder, and its erasures too.
+const { madeUpStuck } = await import("../dist/commands/made-up-data.js");
+const target = await refusingTarget(madeUpStuck);
+// Whatever the settings are of a service that is no demo, made-up data stays in the folder, and its deletions too.
 const stores = { ENTITIES_URL: "sqlite:", METRICS_URL: "sqlite:", JOBS_URL: "sqlite:", PEPPER: "" };
 const code = await runChild([join(root, "dist/main.js")], {
-  env: { ...stores, ROLES: "api,worker", DELETIONS_TARGETS: "[]", DATA_DIR: folder, ADMIN_KEY: key },
+  env: {
+    ...stores,
+    ROLES: "api,worker",
+    DELETIONS_TARGETS: JSON.stringify([target]),
+    DATA_DIR: folder,
+    ADMIN_KEY: key,
+  },
   onMessage: fill,
 });
 seeding?.kill();
@@ -43,13 +65,30 @@ function demoKey() {
 function fill({ listens }) {
   if (listens === undefined) return;
   process.stderr.write("Filling it with made-up data\n");
-  seeding = spawn(process.execPath, [join(root, "dist/commands/seed.js"), "--url", listens], {
-    stdio: "inherit",
+  seed(["--url", listens, ...size], "inherit").once("exit", (status) => {
+    if (status !== 0) return;
+    process.stdout.write(lines(listens));
+    continueStreams(listens);
+  });
+}
+
+function seed(args, stdio) {
+  seeding = spawn(process.execPath, [join(root, "dist/commands/seed.js"), ...args], {
+    stdio,
     env: { ...process.env, ENTITY_METRICS_KEY: key },
   });
-  seeding.once("exit", (status) => {
-    if (status === 0) process.stdout.write(lines(listens));
-  });
+  return seeding;
+}
+
+/** Writes the streams of each hour soon after it has begun, and of hours that the machine slept through: the demo receives no messages. */
+function continueStreams(listens) {
+  const thisHour = () => Math.floor(Date.now() / HOUR_MS);
+  let written = thisHour();
+  setInterval(() => {
+    if (thisHour() === written) return;
+    written = thisHour();
+    seed(["--url", listens, "--weeks", "1", "--streams", ...size], "ignore");
+  }, LOOK_MS);
 }
 
 function lines(address) {

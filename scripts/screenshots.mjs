@@ -18,25 +18,45 @@ const series = ["stream.web.size", "stream.mobile.size", "experience.welcome-off
 const pictures = {
   overview: "?view=overview",
   segments: "?view=segments",
+  segment: "?view=segment&id=mobile-app",
   experiences: "?view=experiences",
+  experience: "?view=experience&id=app-tour",
   streams: "?view=streams",
+  stream: "?view=stream&id=email",
+  people: "?view=people",
   explore: `?view=explore&${series.map((name) => `series=${name}`).join("&")}`,
-  erasure: "?view=erasure",
+  deletions: "?view=deletions",
   health: "?view=health",
 };
+const READY = "main[data-state=ready]:not([aria-busy])";
 
 const browser = await chromium.launch({
   executablePath: process.env.TEST_CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox"],
 });
-const context = await browser.newContext({ viewport: { width: 960, height: 600 }, colorScheme: "light" });
-await context.addInitScript((held) => sessionStorage.setItem("api-key", held), key);
-const page = await context.newPage();
-for (const [name, search] of Object.entries(pictures)) {
-  await page.goto(`${address}/dashboard${search}`);
-  await page.waitForSelector("main[data-state=ready]:not([aria-busy])");
-  const path = join(folder, `${name}.jpg`);
-  await page.screenshot({ path, type: "jpeg", quality: 50 });
-  process.stdout.write(`${path}: ${Math.ceil(statSync(path).size / 1024)} KiB\n`);
-}
+await take(Object.entries(pictures), { width: 1280, height: 800 });
+await take([["overview-phone", pictures.overview]], { width: 390, height: 844 });
 await browser.close();
+
+async function take(views, viewport) {
+  const context = await browser.newContext({ viewport, colorScheme: "light" });
+  await context.addInitScript((held) => sessionStorage.setItem("api-key", held), key);
+  const page = await context.newPage();
+  for (const [name, search] of views) {
+    await page.goto(`${address}/dashboard${search}`);
+    await page.waitForSelector(READY);
+    if (name === "people") await lookUpPerson(page);
+    const path = join(folder, `${name}.jpg`);
+    await page.screenshot({ path, type: "jpeg", quality: 50 });
+    process.stdout.write(`${path}: ${Math.ceil(statSync(path).size / 1024)} KiB\n`);
+  }
+  await context.close();
+}
+
+/** One of the made-up people. */
+async function lookUpPerson(page) {
+  await page.getByLabel("Field").selectOption("email");
+  await page.getByLabel("Value", { exact: true }).fill("visitor-1@example.com");
+  await page.getByRole("button", { name: "Look up" }).click();
+  await page.getByText("visitor-1", { exact: true }).first().waitFor();
+}

@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -74,15 +75,15 @@ export function build() {
   const digest = inputsDigest();
   const fresh = join(root, `dist.${process.pid}`);
   try {
-    step("Building (tsc)", () => {
+    step("Building", () => {
       const service = compile("tsconfig.build.json", fresh);
       if (service.status !== 0) return service;
-      // What browsers load has no comments; the types of the client keep theirs, for its users.
-      const scripts = compile("tsconfig.browser.json", fresh, "--removeComments", "--declaration", "false");
-      return scripts.status === 0 ? compile("tsconfig.browser.json", fresh, "--emitDeclarationOnly") : scripts;
+      const types = compile("tsconfig.browser.json", fresh);
+      if (types.status === 0) bundleDashboard(join(fresh, "dashboard"));
+      return types;
     });
     for (const path of filesUnder("src")) {
-      if (extname(path) !== ".ts") cpSync(join(root, path), join(fresh, path.slice("src/".length)));
+      if (extname(path) === ".json") cpSync(join(root, path), join(fresh, path.slice("src/".length)));
     }
     writeFileSync(join(fresh, ".made-from"), digest);
     rmSync(join(root, "dist"), { recursive: true, force: true });
@@ -90,6 +91,25 @@ export function build() {
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
+}
+
+/** The scripts and the style of the dashboard, a file for each view that is loaded when the view is first opened. */
+function bundleDashboard(folder) {
+  const { buildSync } = createRequire(import.meta.url)("esbuild");
+  buildSync({
+    absWorkingDir: root,
+    entryPoints: ["src/dashboard/main.tsx", "src/dashboard/dashboard.css"],
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    target: "es2022",
+    minify: true,
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    chunkNames: "[name]-[hash]",
+    logLevel: "silent",
+  });
 }
 
 function compile(config, folder, ...flags) {

@@ -5,19 +5,18 @@ import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { root, runNpm } from "./set-up.mjs";
+import { answerHelp } from "./usage.mjs";
 
 const VERSIONS = ["20", "24", "26"];
 
 const args = process.argv.slice(2);
-if (args.includes("--help")) {
-  process.stdout.write(`npm run test:node -- [version...] [arguments of npm test]
-
-Runs the tests of the embedded engine on Node ${VERSIONS.join(", ")}, or on the versions named. For example:
+answerHelp(args, {
+  call: "npm run test:node -- [options] [version...] [file...]",
+  description: `Runs the tests of the embedded engine on Node ${VERSIONS.join(", ")}, or on the versions named.`,
+  notes: `Further options go to npm test. Examples:
   npm run test:node
-  npm run test:node -- 26 test/http/client-gone.test.ts
-`);
-  process.exit(0);
-}
+  npm run test:node -- 26 test/http/client-gone.test.ts`,
+});
 const named = args.filter((arg) => /^\d+(\.\d+){0,2}$/.test(arg));
 const rest = args.filter((arg) => !named.includes(arg));
 

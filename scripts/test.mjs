@@ -5,15 +5,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { runChild } from "./run-child.mjs";
-import { root, setUp, version } from "./set-up.mjs";
+import { root, setUp } from "./set-up.mjs";
+import { answerHelp } from "./usage.mjs";
 
 const args = process.argv.slice(2);
-if (args.includes("--help") || args.includes("--version")) {
-  const help =
-    "npm test -- [--long] [test files] [options of mocha]\n\nRuns every test that can run here, or those named.";
-  process.stdout.write(`${args.includes("--help") ? help : version()}\n`);
-  process.exit(0);
-}
+answerHelp(args, {
+  call: "npm test -- [options] [file...]",
+  description: "Runs every test that can run here, or those of the files named.",
+  options: [["--long", "runs test/long instead"]],
+  notes: "Further options go to mocha: npm test -- --grep words",
+});
 const long = args.includes("--long");
 const rest = args.filter((arg) => arg !== "--long");
 setUp();

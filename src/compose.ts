@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
-import { retry } from "./async/retry.js";
+import { retryStart } from "./async/retry-start.js";
 import { NewConnections, YieldBudget } from "./async/yielding.js";
 import { audienceCounts } from "./catalogue/audience-counts.js";
+import { listOrders } from "./catalogue/list-orders.js";
 import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
 import { arrivals, type Clock } from "./clock.js";
 import { readJson, type Settings } from "./config.js";
@@ -19,8 +20,8 @@ import { maintainHistory } from "./entities/maintain-history.js";
 import { type Tables, tablesOf } from "./entities/tables.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { keepMs, shorterOf } from "./formats/duration.js";
-import { experienceRoutes } from "./http/catalogue/experiences.js";
-import { segmentRoutes } from "./http/catalogue/segments.js";
+import type { BodyParts } from "./http/body.js";
+import { catalogueRoutes } from "./http/catalogue/index.js";
 import { collectRoutes } from "./http/collect/index.js";
 import { deletionRoutes } from "./http/deletions/index.js";
 import { entityRoutes } from "./http/entities/index.js";
@@ -33,19 +34,22 @@ import type { Route } from "./http/route.js";
 import { openServer } from "./http/server.js";
 import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
+import { MemoryBudget } from "./memory-budget.js";
 import { type Meters, openMeters } from "./meters.js";
 import { Epochs } from "./metrics/cache/epochs.js";
 import { othersOver } from "./metrics/cache/other-processes.js";
 import { dimensions } from "./metrics/dimensions.js";
 import { fetchBatch } from "./metrics/query/fetch-batch.js";
-import { fetchSeries, seriesCounters } from "./metrics/query/fetch-series.js";
-import { ReadMemory } from "./metrics/query/read-memory.js";
+import { fetchSeries, openSlotCache, seriesCounters } from "./metrics/query/fetch-series.js";
+import { newestValues } from "./metrics/query/newest-values.js";
+import { summingStore } from "./metrics/query/summed-series.js";
 import { countMissed } from "./metrics/recorder/record-sizes.js";
 import { createRecorder, runRecorder, watchRecorder } from "./metrics/recorder/recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
-import { writePoints } from "./metrics/write-points.js";
+import { expirePoints, writePoints } from "./metrics/write-points.js";
 import { nearbyIds } from "./names.js";
 import { openStores } from "./stores/open-stores.js";
+import { sharedClock } from "./stores/shared-clock.js";
 import type { Stores } from "./stores/stores.js";
 
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
@@ -55,7 +59,6 @@ const shippedTables = new URL("../config/tables.json", import.meta.url);
 export interface Service {
   readonly stores: Stores;
   readonly server: Server;
-  /** Every route. */
   readonly routes: readonly Route[];
   /** Opens the port; the address is a URL without a path. */
   listen(): Promise<string>;
@@ -68,7 +71,6 @@ interface Surroundings {
   readonly settings: Settings;
   readonly stores: Stores;
   readonly clock: Clock;
-  /** See `clock.arrivals`: one for the whole process. */
   readonly arrivals: Clock;
   readonly tables: Tables;
   readonly meters: Meters;
@@ -79,37 +81,48 @@ interface Surroundings {
 /** Puts the parts together: the only file that knows every one of them. Each part gets the ports that it names, and no other. */
 export async function compose(
   settings: Settings,
-  clock: Clock,
+  own: Clock,
   log: Log,
   failpoint: Failpoint = noFailpoint,
+  machine: Clock = own,
 ): Promise<Service> {
-  const stores = await openStores({ settings, log, clock, failpoint });
+  const { roles } = settings;
+  const stores = await openStores({ settings, log, clock: own, failpoint });
+  const { now: clock, compare, probe, watch } = sharedClock(own, machine, stores.serverTime);
   const meters = openMeters();
   const tables = tablesOf(readJson("TABLES_FILE", settings.tables_file ?? shippedTables));
   const arriving = arrivals(clock);
+  const now = () => compare().then(arriving);
   const surroundings = { settings, stores, clock, arrivals: arriving, tables, meters, log, failpoint };
   const newConnections = new NewConnections();
-  const series = composeSeries(surroundings, new YieldBudget(newConnections));
-  const profiles = composeProfiles(surroundings);
-  const deletions = composeDeletions(surroundings, profiles);
+  const { read_bytes, inflation } = settings.limits;
+  const bodies = { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(newConnections), inflation };
+  const series = composeSeries(surroundings, bodies);
+  const profiles = composeProfiles(surroundings, bodies);
+  const deletions = composeDeletions(surroundings, profiles, now);
   const served = [
     ...series.routes,
-    ...segmentRoutes({ catalogue: stores.catalogue, members: stores.memberships, tables: new Set(tables.keys()) }),
-    ...experienceRoutes(stores.catalogue),
+    ...catalogueRoutes({
+      catalogue: stores.catalogue,
+      members: stores.memberships,
+      tables,
+      now,
+      orders: series.orders,
+      newest: series.newest,
+      clock,
+    }),
     ...deletions.routes,
     ...profiles.routes,
     ...keyRoutes(),
-    ...pageRoutes(),
+    ...pageRoutes(tables),
   ];
   // A process that only works in the background says how it is, and serves nothing else.
-  const routes: Route[] = settings.roles.includes("api") ? served : [];
-  routes.push(
-    ...operationRoutes({ probes: stores.probes, meters, version, roles: settings.roles, clock, routes: () => routes }),
-  );
+  const routes: Route[] = roles.includes("api") ? served : [];
+  const probes = stores.serverTime === undefined ? stores.probes : stores.probes.concat(probe);
+  routes.push(...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes }));
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
-  const { http, limits } = settings;
   const { history, idempotency, catalogue, serviceErrorOf } = stores;
-  const port = openServer({ routes, settings: { http, limits }, newConnections, verify, log, meters, serviceErrorOf });
+  const port = openServer({ routes, settings, newConnections, bodies, verify, log, meters, serviceErrorOf });
   const background: { stop(): Promise<void> }[] = [];
 
   return {
@@ -117,12 +130,12 @@ export async function compose(
     server: port.server,
     routes,
     async listen() {
-      await retryWhileUnavailable(deletions.erasure.replay, surroundings);
-      await retryWhileUnavailable(catalogue.endMemberships, surroundings);
+      background.push(await watch(log));
+      await retryStart(deletions.erasure.replay, (error) => stores.serviceErrorOf(error)?.kind === "unavailable", log);
       const address = await port.listen();
       const keep = keepMs(settings.history.keep);
       background.push(maintainHistory({ history, idempotency, catalogue, arrivals: arriving, keepMs: keep, log }));
-      if (settings.roles.includes("worker")) {
+      if (roles.includes("worker")) {
         deletions.erasure.start();
         background.push(runRecorder(watchRecorder(series.recorder, clock, meters), settings.recorder.tick_ms, log));
       }
@@ -139,23 +152,28 @@ export async function compose(
 }
 
 /** Writing, reading and recording series. */
-function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings, budget: YieldBudget) {
+export function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings, bodies: BodyParts) {
   const { limits, cache } = settings;
   const deadlineMs = limits.store_deadline_ms;
-  const exclusive = stores.exclusive.metrics;
-  const others = othersOver({ sharedEpochs: stores.sharedEpochs, exclusive }, deadlineMs);
+  const others = othersOver({ sharedEpochs: stores.sharedEpochs, exclusive: stores.exclusive.metrics }, deadlineMs);
   const epochs = new Epochs(stores.series.chunkSlots, others);
+  stores.onReplaced?.(() => epochs.endAll());
   const record = writePoints({ store: stores.series, epochs, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);
   const keep = () => shorterOf(keepSetting, stores.retentionMs());
-  const memory = new ReadMemory(limits.read_bytes);
-  meters.gauge("metric_read_bytes", "Memory that reads of series under way take, by estimate.", () => memory.taken);
+  meters.gauge("metric_read_bytes", "Memory that reads and bodies take, by estimate.", () => bodies.memory.reserved);
   const count = seriesCounters(meters);
   const taken = meters.counter("points_taken_total", "Points that clients wrote.");
-  const fetch = fetchSeries({ store: stores.series, epochs, cache, budget, deadlineMs });
+  const budget = bodies.parsing;
+  const store = summingStore(stores.series);
+  const slots = openSlotCache({ store, epochs, cache, budget, deadlineMs });
+  const fetch = fetchSeries({ store, slots, epochs, cache, budget });
+  const orders = listOrders(stores.sharedOrders);
   const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
 
   return {
+    orders,
+    newest: newestValues({ slots, epochs, memory: bodies.memory }),
     recorder: createRecorder({
       dimensions,
       clock,
@@ -164,18 +182,23 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
       audiences: audienceCounts(stores.catalogue, stores.memberships),
       counts: stores.counts,
       lease: stores.lease,
-      series: stores.series,
+      series: { read: stores.series.read, expire: expirePoints({ store: stores.series, epochs }) },
       missed: countMissed(dimensions, meters),
       write: (columns) => record("recorder", keptColumns(columns, clock(), keep())),
     }),
     routes: [
-      ...pointRoutes({ version, record: (columns) => record("clients", columns), taken, limits, keep, clock }),
-      ...listingRoutes({ series: stores.series, counts: stores.counts, clock }),
+      ...pointRoutes({ version, record: (columns) => record("clients", columns), taken, limits, bodies, keep, clock }),
+      ...listingRoutes({
+        series: stores.series,
+        counts: stores.counts,
+        orders,
+        clock,
+      }),
       ...metricRoutes({
-        fetch: fetchBatch({ fetch, firstSegments, limits, keep, count, deadlineMs }),
+        fetch: fetchBatch({ fetch, summed: store.summed, firstSegments, limits, keep, count }),
         epochs,
         limits,
-        memory,
+        bodies,
         clock,
         count,
         answerBytes: 0.75 * cache.answers_bytes,
@@ -186,7 +209,7 @@ function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundi
 }
 
 /** Collecting messages, and reading what they made of a profile. */
-function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: Surroundings) {
+function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: Surroundings, bodies: BodyParts) {
   const { limits } = settings;
   const hashIdentity = identityHashing(stores.pepper);
   const parts = {
@@ -198,6 +221,7 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     suppression: stores.suppression,
     memberships: stores.memberships,
     entityKeys: stores.entityKeys,
+    clock,
     newId: nearbyIds(),
     hashIdentity,
     serviceErrorOf: stores.serviceErrorOf,
@@ -210,11 +234,12 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     collect: collectMessages(parts, { segments: limits.entity_segments, deadlineMs: limits.store_deadline_ms }),
     check: checkMessages(parts, limits.entity_segments),
   };
-  const segments = segmentNames(stores.catalogue);
   const reading = {
     entities: stores.entities,
     history: stores.history,
-    segments,
+    memberships: stores.memberships,
+    suppression: stores.suppression,
+    segments: segmentNames(stores.catalogue),
     entityKeys: stores.entityKeys,
     hashIdentity,
   };
@@ -223,15 +248,16 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     hashIdentity,
     routes: [
       ...entityRoutes({ ...reading, tables, identityBytes: limits.identity_bytes }),
-      ...collectRoutes({ collect: (request) => collectRequest(collecting, request), tables, limits, clock }),
+      ...collectRoutes({ collect: (request) => collectRequest(collecting, request), tables, limits, bodies, clock }),
     ],
   };
 }
 
 /** Accepting deletions, and running them through every place that holds data. `stop` ends the calls to remote targets too. */
 function composeDeletions(
-  { settings, stores, clock, arrivals, tables, meters, log, failpoint }: Surroundings,
+  { settings, stores, clock, tables, meters, log, failpoint }: Surroundings,
   { hashIdentity }: { readonly hashIdentity: HashIdentity },
+  now: () => Promise<number>,
 ) {
   const stopping = new AbortController();
   const targets = downstreamTargets({
@@ -251,13 +277,13 @@ function composeDeletions(
     targets,
     hashIdentity,
     clock,
-    arrivals,
+    now,
     log,
     observer: observeDeletions(meters, stores.ledger, clock),
     failpoint,
     keepMs: keepMs(settings.deletions.keep),
-    sweepEveryMs: sweepEvery(stores),
-    deadlineMs: settings.limits.store_deadline_ms,
+    // Where several processes share the stores, each sweep queries a server, and wake-up calls make up for the longer pause.
+    sweepEveryMs: stores.exclusive.entities || stores.exclusive.jobs ? 1_000 : 30_000,
   });
 
   return {
@@ -278,23 +304,4 @@ function composeDeletions(
       await erasure.stop();
     },
   };
-}
-
-/** How long a start waits for a store that is unreachable, and between two attempts, ms. */
-const START_WAIT_MS = 60_000;
-const START_PAUSE_MS = 1_000;
-
-/** Runs work that can be repeated, again and again while it fails for a store that is unreachable. */
-function retryWhileUnavailable(work: () => Promise<void>, { stores, log }: Surroundings): Promise<void> {
-  const until = performance.now() + START_WAIT_MS;
-  return retry(work, (error) => {
-    if (stores.serviceErrorOf(error)?.kind !== "unavailable" || performance.now() > until) return undefined;
-    log.warn({ err: error }, "a store is unreachable: the start is tried again until it responds");
-    return START_PAUSE_MS;
-  });
-}
-
-/** Ms from one sweep to the next. Where several processes share the stores, each sweep queries a server, and wake-up calls make up for the longer pause. */
-function sweepEvery({ exclusive }: Stores): number {
-  return exclusive.entities || exclusive.jobs ? 1_000 : 30_000;
 }

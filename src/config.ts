@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { StartError } from "./errors.js";
+import { jsonErrorAt, positionAfter } from "./formats/json-error.js";
 import { nearestWord } from "./names.js";
 import {
   allowedWords,
@@ -62,6 +63,7 @@ export interface Limits {
   readonly answer_slots: number;
   readonly read_bytes: number;
   readonly batch_points: number;
+  readonly batch_messages: number;
   readonly store_deadline_ms: number;
   readonly requests_per_key: number;
   readonly requests: number;
@@ -96,14 +98,13 @@ function readFile(path: string): Tree {
   return tree;
 }
 
-/** `over` on top of `under`: objects are united, everything else is replaced. */
+/** `over` on top of `under`: objects are united, everything else is replaced. Any name is a name of its own, `__proto__` too. */
 function laidOver(under: Tree, over: Tree): Tree {
-  const result = { ...under };
-  for (const [name, value] of Object.entries(over)) {
-    const below = result[name];
-    result[name] = isTree(below) && isTree(value) ? laidOver(below, value) : value;
-  }
-  return result;
+  const united = Object.entries(over).map(([name, value]) => {
+    const below = Object.hasOwn(under, name) ? under[name] : undefined;
+    return [name, isTree(below) && isTree(value) ? laidOver(below, value) : value] as const;
+  });
+  return Object.fromEntries([...Object.entries(under), ...united]);
 }
 
 function isTree(value: unknown): value is Tree {
@@ -121,7 +122,8 @@ export function readJson(name: string, path: string | URL): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new StartError(`${name} names ${path}, which is not JSON`);
+    const { line, column } = positionAfter(text.slice(0, jsonErrorAt(text)));
+    throw new StartError(`${name} names ${path}, which is not JSON: line ${line}, column ${column}`);
   }
 }
 
@@ -140,14 +142,27 @@ function wordsFor(error: ErrorObject): string {
   if (error.keyword === "required" && path.length < 2) path.push(String(error.params.missingProperty));
   const setting = settingList.find(({ path: own }) => own.every((name, index) => path[index] === name));
   if (setting === undefined) return `The settings are wrong: ${path.join(".") || "the whole"} ${error.message}`;
-  const inside = path.slice(setting.path.length).join(".");
   const what =
-    error.keyword === "required"
-      ? `lacks ${error.params.missingProperty}`
-      : error.keyword === "pattern"
-        ? "has another form"
-        : error.message;
-  return `${setting.name} (${setting.environment}) is wrong: ${inside === "" ? "it" : `its ${inside}`} ${what}. Allowed: ${allowedWords(setting.schema)}. ${setting.schema.description}`;
+    error.keyword === "required" ? `lacks ${error.params.missingProperty}` : (issues[error.keyword] ?? error.message);
+  const subject = subjectOf(path.slice(setting.path.length));
+  return `${setting.name} (${setting.environment}) is wrong: ${subject} ${what}. Allowed: ${allowedWords(setting.schema)}. ${setting.schema.description}`;
+}
+
+/** What is wrong with a value, by the keyword of the schema that it breaks; of other keywords the message of Ajv. */
+const issues: Readonly<Record<string, string>> = {
+  enum: "is not an allowed value",
+  minItems: "is empty",
+  minLength: "is empty",
+  pattern: "has another form",
+  uniqueItems: "contains a value twice",
+};
+
+/** The part of a setting with this path in it. */
+function subjectOf(path: readonly string[]): string {
+  if (path.length === 0) return "it";
+  return path.length === 1 && /^\d+$/.test(path[0] ?? "")
+    ? `entry ${Number(path[0]) + 1} of it`
+    : `its ${path.join(".")}`;
 }
 
 function unknownWords(path: readonly string[], name: string): string {

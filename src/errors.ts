@@ -27,6 +27,9 @@ export interface ValidationIssue {
   readonly message: string;
 }
 
+/** Kinds whose stack a log shows. No other error captures one: a request can hold thousands of rejected messages. */
+const loggedKinds: readonly ErrorKind[] = ["internal", "unavailable", "out-of-space"];
+
 /** An error whose own words the caller gets. Every other error is answered as `internal`, without its text. */
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
@@ -39,7 +42,10 @@ export class ServiceError extends Error {
     message: string,
     options: { issues?: readonly ValidationIssue[]; retryAfter?: number; cause?: unknown } = {},
   ) {
+    const { stackTraceLimit } = Error;
+    if (!loggedKinds.includes(kind)) Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = "ServiceError";
     this.kind = kind;
     this.issues = options.issues ?? [];

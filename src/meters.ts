@@ -25,6 +25,11 @@ export interface Probe {
   check(): Promise<string | undefined>;
 }
 
+/** Why a process cannot work, as a sentence for an operator: `/ready` contains it. */
+export class NotReady extends Error {
+  override readonly name = "NotReady";
+}
+
 export function openMeters(): Meters {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -29,8 +29,14 @@ export function nearbyIds(): () => string {
 /** The id that stands for every segment, where series are read. */
 export const EVERY_SEGMENT = "all_segments";
 
+/** The id of the sum over all streams in a request for series. */
+export const EVERY_STREAM = "all_streams";
+
+/** Ids that no segment and no stream has. */
+export const COLLECTIVE_IDS: readonly string[] = [EVERY_SEGMENT, EVERY_STREAM];
+
 /** Ids that no segment has: they mean something else in the path of a segment, or where a segment is named. */
-export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", EVERY_SEGMENT];
+export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", ...COLLECTIVE_IDS];
 
 /** Names that no table has: they mean something else in the path of a profile. */
 export const RESERVED_TABLES: readonly string[] = ["deletestatus", "export", "segments"];
@@ -51,6 +57,11 @@ export function compareBytes(a: string, b: string): number {
 }
 
 const SURROGATE = /[\ud800-\udfff]/;
+
+/** A text in the form in which lists are searched: two texts that differ in case alone have the same. */
+export function searchText(text: string): string {
+  return text.normalize("NFC").toLowerCase();
+}
 
 /** The word that takes the fewest edits to reach, whatever the case, and how many they are. */
 export function nearestWord(name: string, words: readonly string[]): { readonly word: string; readonly edits: number } {

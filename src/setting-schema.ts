@@ -65,7 +65,7 @@ export function settingTree(values: readonly (readonly [setting: Setting, value:
 
 /** What a setting may be, in words. */
 export function allowedWords(schema: SettingSchema): string {
-  if (schema.enum !== undefined) return schema.enum.join(", ");
+  if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
   const types = Array.isArray(schema.type) ? (schema.type as string[]) : [String(schema.type)];
   return types.map((type) => typeWords(type, schema)).join(" or ");
 }
@@ -74,7 +74,7 @@ function typeWords(type: string, schema: SettingSchema): string {
   if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
   if (type === "boolean") return "true or false";
   if (type === "array")
-    return schema.items?.enum === undefined ? "a list" : `a list of ${schema.items.enum.join(", ")}`;
+    return schema.items?.enum === undefined ? "a list" : `a list of one or more of ${schema.items.enum.join(", ")}`;
   if (type === "string")
     return schema.maxLength === undefined ? "text" : `text of at most ${schema.maxLength} characters`;
   return type;

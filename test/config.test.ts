@@ -228,6 +228,23 @@ describe("settings", () => {
     });
   }
 
+  for (const { environment, name, schema } of settingList) {
+    const values = schema.enum ?? schema.items?.enum;
+    if (values === undefined) continue;
+    it(`refuse a value that ${environment} does not have, with the list of allowed values`, () => {
+      const subject = schema.enum === undefined ? "entry 1 of it" : "it";
+      const list = schema.enum === undefined ? "a list of one or more of" : "one of";
+      expect(refusal({ [environment]: "web" })).to.equal(
+        `${name} (${environment}) is wrong: ${subject} is not an allowed value. Allowed: ${list} ${values.join(", ")}. ${schema.description}`,
+      );
+    });
+  }
+
+  it("refuse an empty list of roles, and a role given twice, with a sentence", () => {
+    expect(refusal({ ROLES: "" })).to.contain(" is wrong: it is empty. Allowed: a list of one or more of api, worker.");
+    expect(refusal({ ROLES: "api,api" })).to.contain(" is wrong: it contains a value twice. Allowed: ");
+  });
+
   it("refuse a name that they do not know, and say which ones there are", () => {
     expect(refusal({ CONFIG: fileWith({ limits: { bodybytes: 1 } }) })).to.match(
       /^limits\.bodybytes is not a setting\. Allowed here: .*body_bytes/,
@@ -237,10 +254,29 @@ describe("settings", () => {
     );
   });
 
-  it("refuse a file that is not an object, without quoting it", () => {
-    for (const text of ["", "[]", "1", '{"pepper": hush}']) {
+  it("refuse the name __proto__ like any other that they do not know", () => {
+    for (const [text, name] of [
+      ['{"__proto__":{"http":{"port":1}}}', "__proto__"],
+      ['{"http":{"__proto__":{"port":1}}}', "http.__proto__"],
+      ['{"http":{"cors":{"__proto__":1}}}', "http.cors.__proto__"],
+      ['{"limits":{"__proto__":null}}', "limits.__proto__"],
+    ]) {
       const message = refusal({ CONFIG: fileWith(text) });
-      expect(message).to.match(/is not (a JSON object|JSON)$/);
+      expect(message.startsWith(`${name} is not a setting. Allowed here: `), message).to.equal(true);
+    }
+  });
+
+  it("refuse a file that is not an object, without quoting it", () => {
+    for (const [text, reason] of [
+      ["", "JSON: line 1, column 1"],
+      ["[]", "a JSON object"],
+      ["1", "a JSON object"],
+      ['{"pepper": hush}', "JSON: line 1, column 12"],
+      ['\ufeff{\n  "log": {},\n}', "JSON: line 3, column 1"],
+    ] as const) {
+      const path = fileWith(text);
+      const message = refusal({ CONFIG: path });
+      expect(message).to.equal(`CONFIG names ${path}, which is not ${reason}`);
       expect(message).to.not.contain("hush");
     }
   });

@@ -1,6 +1,17 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -161,10 +172,30 @@ describe("the files in deploy", () => {
       return;
     }
 
-    it("takes the configuration and every rule", () => {
-      for (const name of ["prometheus.yml", "rules.yml"]) writeFileSync(join(dir, name), read(`prometheus/${name}`));
-      writeFileSync(join(dir, "entity-metrics.key"), adminKey);
-      expect(run("promtool", ["check", "config", join(dir, "prometheus.yml")])).to.contain("SUCCESS");
+    it("accepts the configuration and every rule after the documented step, whose key reads /metrics", async function () {
+      this.timeout(120_000);
+      const documented = /^```sh run=prometheus\n([\s\S]*?)^```$/m;
+      const step = documented.exec(readFileSync(join(root, "docs/operations.md"), "utf8"))?.[1] ?? "";
+      // A folder that looks like the project's, so that the key stays out of it.
+      for (const name of ["package.json", "scripts", "config", "dist", ".npmrc"])
+        symlinkSync(join(root, name), join(dir, name));
+      cpSync(join(deploy, "prometheus"), join(dir, "deploy/prometheus"), {
+        recursive: true,
+        filter: (path) => !path.endsWith(".key"),
+      });
+      const service = await startService();
+      try {
+        const env = { ...process.env, DATA_DIR: service.dir };
+        const { status, stdout, stderr } = spawnSync("sh", ["-ec", step], { cwd: dir, env, encoding: "utf8" });
+        expect(status, stdout + stderr).to.equal(0);
+        expect(stdout).to.match(/SUCCESS: .*prometheus\.yml is valid/);
+        const file = join(dir, "deploy/prometheus/entity-metrics.key");
+        expect(statSync(file).mode & 0o777).to.equal(0o600);
+        const key = readFileSync(file, "utf8").trim();
+        expect((await service.fetch("/metrics", { key: `Bearer ${key}` })).status).to.equal(200);
+      } finally {
+        await service.stop();
+      }
     });
 
     it("fires the rules as their tests say", () => {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { plans } from "../src/stores/mongodb/index.js";
 import { root, sourceFiles } from "./support/source-tree.js";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -38,16 +39,17 @@ describe("the pages of docs", () => {
     expect(listed.sort()).to.deep.equal(["src/", ...folders].sort());
   });
 
-  it("draw the way of an item of POST /api/metric through at most 15 files", () => {
-    const [, section = ""] = read("docs/architecture.md").split("## POST /api/metric\n");
-    const [drawing = ""] = section.split("\n## ");
-    const steps = [...drawing.matchAll(/^ *(\d+) {2}(\S+\.ts) /gm)].map(([, number, path]) => ({
-      number: Number(number),
-      path,
-    }));
-    expect(steps.map(({ number }) => number)).to.deep.equal(steps.map((_, i) => i + 1));
-    expect(new Set(steps.map(({ path }) => path)).size).to.equal(steps.length);
-    expect(steps).to.have.length.within(10, 15);
+  it("list every collection of MongoDB, and no other", () => {
+    const page = read("docs/operations.md");
+    for (const [heading, planned] of [
+      ["| collection of `<name>` |", plans.data],
+      ["| collection of `<name>_ledger` |", plans.ledger],
+    ] as const) {
+      const [table = ""] = page.slice(page.indexOf(heading)).split("\n\n");
+      const rows = table.split("\n").slice(2);
+      const listed = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name));
+      expect(listed.sort()).to.deep.equal(planned.map(({ name }) => name).sort());
+    }
   });
 
   it("list every failpoint of src with the files that it is in, and no other", () => {
@@ -75,7 +77,7 @@ describe("the pages of docs", () => {
   });
 
   it("list every promise that a test or a source names, with the tests whose titles name it", () => {
-    const named = [...testFiles, ...sources.map(({ path }) => `src/${path}.ts`)].flatMap((path) =>
+    const named = [...testFiles, ...sources.map(({ file }) => file)].flatMap((path) =>
       [...new Set(read(path).match(/\bP\d{1,2}\b/g))].map((number) => ({ number, path })),
     );
     expect(named).to.have.length.above(30);

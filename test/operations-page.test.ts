@@ -43,6 +43,8 @@ describe("docs/operations.md", () => {
 
   it("shows the commands that README shows and tries", () => {
     const readme = readFileSync(join(root, "README.md"), "utf8");
-    for (const command of page.match(/^npm run .*$/gm) ?? []) expect(readme).to.contain(command);
+    // A block with a name is tried by the test of what it is for.
+    const unnamed = page.replace(/^```sh run=[\s\S]*?^```$/gm, "");
+    for (const command of unnamed.match(/^npm run .*$/gm) ?? []) expect(readme).to.contain(command);
   });
 });

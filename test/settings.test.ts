@@ -461,6 +461,7 @@ const effects: Readonly<Record<string, Effect>> = {
     }
   },
   "limits.batch_points": differs(posted("/api/metric/points", [point, point]), "1", [200, 413]),
+  "limits.batch_messages": differs(posted("/collect/json/web", [person, person]), "1", [200, 413]),
   "limits.requests_per_key": differs(besideOther(segments), "1", [200, 429]),
   "limits.requests": differs(besideOther(segments), "1", [200, 503]),
   "limits.unsent_bytes": differs(

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import { root } from "./support/source-tree.js";
 import { until } from "./support/until.js";
@@ -46,7 +47,7 @@ describe("the scripts", function () {
     const command = ["scripts/command.mjs", "key", "--help"];
     const first = run(...command);
     expect(first.status, first.stderr).to.equal(0);
-    expect(first.stderr).to.match(/^Building \(tsc\) \.\.\. [\d.]+ s\n$/);
+    expect(first.stderr).to.match(/^Building \.\.\. [\d.]+ s\n$/);
     expect(first.stdout).to.match(/^Usage: /);
     expect(run(...command).stderr).to.equal("");
 
@@ -61,7 +62,7 @@ describe("the scripts", function () {
     writeFileSync(join(dir, "src", "clock.ts"), "export const wrong: number = 'text';\n");
     const { status, stderr } = run("scripts/start.mjs");
     expect(status).to.equal(1);
-    expect(stderr).to.match(/src\/clock\.ts.*error TS2322[\s\S]*Building \(tsc\) failed\n$/);
+    expect(stderr).to.match(/src\/clock\.ts.*error TS2322[\s\S]*Building failed\n$/);
   });
 
   for (const name of ["start", "demo"]) {
@@ -72,14 +73,37 @@ describe("the scripts", function () {
     });
   }
 
-  for (const name of ["start", "demo", "test", "bench/run"]) {
-    it(`explain themselves and say the version: ${name}`, () => {
+  for (const [name, call] of [
+    ["start", "npm start -- [options]"],
+    ["demo", "npm run demo -- [options]"],
+    ["test", "npm test -- [options] [file...]"],
+    ["test-node", "npm run test:node -- [options] [version...] [file...]"],
+    ["bench/run", "npm run bench -- [options]"],
+  ] as const) {
+    it(`print help in the form of the commands, and the version: ${name}`, () => {
       const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
       const { status, stderr, stdout } = run(join(root, `scripts/${name}.mjs`), "--version");
       expect([status, stdout, stderr]).to.deep.equal([0, `${version}\n`, ""]);
-      const help = run(join(root, `scripts/${name}.mjs`), "--help");
-      expect([help.status, help.stderr]).to.deep.equal([0, ""]);
-      expect(help.stdout).to.contain("npm ");
+      for (const flag of ["--help", "-h"]) {
+        const help = run(join(root, `scripts/${name}.mjs`), flag);
+        expect([help.status, help.stderr]).to.deep.equal([0, ""]);
+        expect(help.stdout.split("\n").slice(0, 2)).to.deep.equal([`Usage: ${call}`, ""]);
+        expect(help.stdout)
+          .to.match(/^Options:$/m)
+          .and.match(/^ {2}--version +version of entity-metrics$/m)
+          .and.match(/^ {2}-h, --help +display help for command$/m);
+      }
+    });
+
+    it(`end quietly when the reader of their help has gone: ${name}`, async () => {
+      const child = spawn(process.execPath, [join(root, `scripts/${name}.mjs`), "--help"]);
+      child.stdout.destroy();
+      let err = "";
+      child.stderr.on("data", (chunk) => {
+        err += chunk;
+      });
+      const code = await new Promise((resolve) => child.once("close", resolve));
+      expect([code, err]).to.deep.equal([0, ""]);
     });
   }
 
@@ -155,7 +179,13 @@ describe("the scripts", function () {
       const streams = (await listed("/api/stream")).map(({ stream }) => stream);
       expect(streams, time).to.have.members(["web", "mobile", "email"]);
       const erased = async () => (await listed("/api/deletion?state=completed")).length;
-      await until("erasures are completed", async () => (await erased()) === (time === "first" ? 2 : 4));
+      await until("deletions are completed", async () => (await erased()) === (time === "first" ? 2 : 4));
+      const open = async () => (await listed("/api/deletion?state=open")).map(({ stuck, problem }) => [stuck, problem]);
+      const wanted = [
+        [false, "an earlier request is open"],
+        [true, "crm answered 503"],
+      ];
+      await until("one deletion is stuck, and one waits for it", async () => isDeepStrictEqual(await open(), wanted));
       demo.kill("SIGTERM");
       expect(await closed).to.equal(0);
     }

@@ -1,6 +1,6 @@
 // What a run of the benchmark is told.
 import { parseArgs } from "node:util";
-import { version } from "../set-up.mjs";
+import { answerHelp } from "../usage.mjs";
 
 /** In the order in which they run. */
 export const PARTS = ["reads", "writes", "entities", "overload", "scale", "servers"];
@@ -14,37 +14,37 @@ const COUNTS = {
 
 const SECONDS = { secs: 1, "overload-secs": 5 };
 
-const USAGE = `npm run bench -- [--only PARTS] [--secs N] [--series N] [--days N] [--people N] [--overload-secs N] [--history FILE] [--draw]
-
-Measures the built service beside what it is compared with, in one run, checks answers, and prints one table. A ratio above 1 means that the service is better.
-  --only PARTS       parts to run, divided by commas (${PARTS.join(",")})
-  --secs N           seconds to measure each request (${SECONDS.secs})
-  --series N         series of hourly points; scale goes up to ten times as many (${COUNTS.series.usual})
-  --days N           days of points in each (${COUNTS.days.usual})
-  --people N         profiles; scale begins with a hundredth of them (${COUNTS.people.usual})
-  --overload-secs N  seconds of ten times the load that the service can take (${SECONDS["overload-secs"]})
-  --history FILE     a line of JSON for this run is appended to it (bench-history.jsonl in the project's folder)
-  --draw             draws cost against series, days and profiles into docs/performance; needs the part scale
-
-Where TEST_MONGODB_URL, TEST_INFLUXDB_URL, TEST_INFLUXDB_TOKEN, TEST_INFLUXDB_ORG and TEST_REDIS_URL name servers, the service on them is measured too,
-beside itself embedded, one Flux query for the same points, batches of the client of InfluxDB, and the driver of MongoDB alone.
-`;
+const HELP = {
+  call: "npm run bench -- [options]",
+  description:
+    "Measures the built service beside what it is compared with, in one run, checks answers, and prints one table. A ratio above 1 means that the service is better.",
+  options: [
+    ["--only <parts>", `parts to run, divided by commas (${PARTS.join(",")})`],
+    ["--secs <n>", `seconds to measure each request (${SECONDS.secs})`],
+    ["--series <n>", `series of hourly points; scale goes up to ten times as many (${COUNTS.series.usual})`],
+    ["--days <n>", `days of points in each (${COUNTS.days.usual})`],
+    ["--people <n>", `profiles; scale begins with a hundredth of them (${COUNTS.people.usual})`],
+    ["--overload-secs <n>", `seconds of ten times the load that the service can take (${SECONDS["overload-secs"]})`],
+    ["--history <file>", "file to which a line of JSON is appended (bench-history.jsonl in the project's folder)"],
+    ["--draw", "draws cost against series, days and profiles into docs/performance; needs the part scale"],
+  ],
+  notes: `Where TEST_MONGODB_URL, TEST_INFLUXDB_URL, TEST_INFLUXDB_TOKEN, TEST_INFLUXDB_ORG
+and TEST_REDIS_URL name servers, the service on them is measured too, beside
+itself embedded, one Flux query for the same points, batches of the client of
+InfluxDB, and the driver of MongoDB alone.`,
+};
 
 /** The options of the command line: `{ only, secs, seriesCount, days, people, overloadSecs, history, draw }`. Ends the process where there is nothing to run. */
 export function readOptions(defaultHistory) {
   const texts = ["only", "history", ...Object.keys(SECONDS), ...Object.keys(COUNTS)];
-  const flags = ["draw", "help", "version"];
+  answerHelp(process.argv.slice(2), HELP);
   try {
     const { values } = parseArgs({
       options: {
         ...Object.fromEntries(texts.map((name) => [name, { type: "string" }])),
-        ...Object.fromEntries(flags.map((name) => [name, { type: "boolean", default: false }])),
+        draw: { type: "boolean", default: false },
       },
     });
-    if (values.help || values.version) {
-      process.stdout.write(values.help ? USAGE : `${version()}\n`);
-      process.exit(0);
-    }
     const only = values.only === undefined ? PARTS : values.only.split(",");
     const unknown = only.filter((part) => !PARTS.includes(part));
     if (unknown.length > 0) throw new Error(`--only: there is no part ${unknown.join(", ")}`);
@@ -60,7 +60,7 @@ export function readOptions(defaultHistory) {
       draw: values.draw,
     };
   } catch (error) {
-    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    process.stderr.write(`${error.message}\n\n(npm run bench -- --help shows more)\n`);
     process.exit(2);
   }
 }

@@ -36,3 +36,69 @@ export async function withTimeLimit<T>(
     for (const signal of signals) signal.removeEventListener("abort", forward);
   }
 }
+
+/** One time limit for work that consists of parts and of waits for its caller. */
+export class Deadline {
+  readonly #late = new AbortController();
+  readonly #ms: number;
+  readonly #errorOf: (cause: Error) => Error;
+  #leftMs: number;
+  /** Since when the time runs, ms of `performance.now`. */
+  #since = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `errorOf` makes the error with which late work is rejected. */
+  constructor(ms: number, errorOf: (cause: Error) => Error) {
+    this.#ms = ms;
+    this.#leftMs = ms;
+    this.#errorOf = errorOf;
+  }
+
+  /** Aborts when the deadline has passed. */
+  get signal(): AbortSignal {
+    return this.#late.signal;
+  }
+
+  /** Settles as `work` does, or rejects when the deadline has passed. The time starts now. */
+  async limit(work: () => Promise<void>): Promise<void> {
+    this.resume();
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.signal.addEventListener("abort", () => reject(this.signal.reason));
+        work().then(resolve, reject);
+      });
+    } finally {
+      this.pause();
+    }
+  }
+
+  /** Stops the time, while the caller is waited for. */
+  pause(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#leftMs -= performance.now() - this.#since;
+  }
+
+  /** Continues after `pause`. Throws when the deadline has passed. */
+  resume(): void {
+    this.signal.throwIfAborted();
+    if (this.#timer !== undefined) return;
+    this.#since = performance.now();
+    // As above: what has arrived by then is read first.
+    const timer = setTimeout(() => setImmediate(() => this.#expire(timer)), Math.max(1, this.#leftMs));
+    this.#timer = timer;
+  }
+
+  /** Starts the full time again after a part of the work. Throws when the deadline has passed. */
+  restart(): void {
+    this.pause();
+    this.#leftMs = this.#ms;
+    this.resume();
+  }
+
+  #expire(timer: NodeJS.Timeout): void {
+    if (this.#timer !== timer) return;
+    this.#late.abort(this.#errorOf(new DOMException(`Not done within ${this.#ms} ms`, "TimeoutError")));
+  }
+}

@@ -4,6 +4,8 @@
  */
 export class YieldBudget {
   readonly #waiting: (() => void)[] = [];
+  /** Parts that are begun and pause. */
+  readonly #paused: (() => void)[] = [];
   readonly #connectionCame: () => boolean;
   #isServing = false;
 
@@ -21,14 +23,14 @@ export class YieldBudget {
 
   /**
    * Pauses in one part, awaited between two of its steps: whenever `ms` have passed since the last, the network is served, and then the part goes on
-   * before all others. What is begun and not finished takes memory.
+   * before all that are not begun, in the order of the pauses. What is begun and not finished takes memory.
    */
   pauses(ms: number): () => Promise<void> | undefined {
     let since = performance.now();
     return () => {
       if (performance.now() - since < ms) return undefined;
       return new Promise((resolve) => {
-        this.#waiting.unshift(() => {
+        this.#paused.push(() => {
           since = performance.now();
           resolve();
         });
@@ -39,11 +41,11 @@ export class YieldBudget {
 
   /** Lets one caller go on in each round of the event loop. */
   #serve(): void {
-    if (this.#isServing || this.#waiting.length === 0) return;
+    if (this.#isServing || this.#waiting.length + this.#paused.length === 0) return;
     this.#isServing = true;
     setImmediate(() => {
       this.#isServing = false;
-      if (!this.#connectionCame()) this.#waiting.shift()?.();
+      if (!this.#connectionCame()) (this.#paused.shift() ?? this.#waiting.shift())?.();
       this.#serve();
     });
   }

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { everyItem } from "../async/every-item.js";
 import type { CatalogueStore, Experience, SegmentMembers } from "./ports.js";
 
 /** Counts the members of what the catalogue knows. Every list is in id order. */
@@ -31,24 +32,6 @@ export function audienceCounts(store: Pick<CatalogueStore, "segmentIds" | "exper
       return reach;
     },
   };
-}
-
-/** Items asked of the store at once. */
-const PAGE = 1_000;
-
-/** Every item of a list that is handed out in pages of id order. */
-async function everyItem<T>(
-  page: (after: string | undefined, limit: number) => Promise<T[]>,
-  idOf: (item: T) => string,
-): Promise<T[]> {
-  const items: T[] = [];
-  for (;;) {
-    const last = items.at(-1);
-    if (last !== undefined) await setImmediate();
-    const next = await page(last === undefined ? undefined : idOf(last), PAGE);
-    items.push(...next);
-    if (next.length < PAGE) return items;
-  }
 }
 
 /** Segments counted at once; other work goes on between them. */

@@ -30,16 +30,21 @@ export interface CatalogueStore {
   segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
   /** Up to `limit` segments, of this table alone if one is named, whose id comes after `after` (absent: from the first). */
   segments(after: string | undefined, limit: number, table?: string): Promise<Segment[]>;
+  /** Number of segments, of this table alone if one is named. */
+  countSegments(table?: string): Promise<number>;
   /** The ids alone of such a list of all tables, which are read faster. */
   segmentIds(after: string | undefined, limit: number): Promise<string[]>;
-  /** Removes the segment unless an experience names it (`in-use`); `absent`: there is none. Its memberships stay until `endMemberships`. */
-  deleteSegment(id: string): Promise<"deleted" | "absent" | "in-use">;
   /**
-   * Ends every membership of deleted segments and forgets the statements about them; a commit that was planned with one of them is refused. A commit
-   * that was under way when a segment was deleted may bring one more: a later call ends it, unless the segment was made again. A call that rejects
-   * may have ended a part. Safe to repeat.
+   * Removes the segment at `at` (Unix ms, by `clock.arrivals`) unless an experience names it (`in-use`); `absent`: there is none. When it resolves,
+   * every statement about the segment that is stored is void, and so is each later one whose event time or arrival is not after `at`: no profile has
+   * it, nothing counts it, and no commit keeps it or registers the segment for it. A segment that is put or named again has only newer members.
    */
-  endMemberships(): Promise<void>;
+  deleteSegment(id: string, at: number): Promise<"deleted" | "absent" | "in-use">;
+  /**
+   * Removes void statements from the store, at most a thousand of a segment in one call, so that a stop need not wait for all of them. True when more may be left.
+   * A call that rejects may have removed a part. Safe to repeat.
+   */
+  endMemberships(): Promise<boolean>;
 
   /** Adds or replaces the experience unless a segment that it names is not in the catalogue; then says which. Safe to repeat. */
   putExperience(experience: Experience): Promise<{ missing: readonly ("audience" | "goal")[] }>;
@@ -47,8 +52,23 @@ export interface CatalogueStore {
   experience(id: string): Promise<Experience | undefined>;
   /** Up to `limit` experiences whose id comes after `after` (absent: from the first). */
   experiences(after: string | undefined, limit: number): Promise<Experience[]>;
+  /** The experiences of these ids; unknown ones are absent. */
+  experiencesById(ids: readonly string[]): Promise<Map<string, Experience>>;
+  /** Number of experiences. */
+  countExperiences(): Promise<number>;
   /** False when there is none. Safe to repeat. */
   deleteExperience(id: string): Promise<boolean>;
+}
+
+/**
+ * PORT. Orders in which lists were sorted by values that change, for their later pages, shared by all processes over the same stores. An order has at
+ * most 10,000 ids of 256 characters. Rejects as every store does: see `ServiceErrorOf`.
+ */
+export interface SharedOrders {
+  /** Stores the ids under a name, which no other order has, for 11 minutes from now. Safe to repeat. */
+  put(name: string, ids: readonly string[]): Promise<void>;
+  /** The ids of an order; undefined when it is not stored, or no longer. Sees every `put` that resolved before the call, in every process. */
+  find(name: string): Promise<readonly string[] | undefined>;
 }
 
 /** PORT. What the catalogue asks of memberships. What changes during a call may be counted or not. Rejects as `MembershipIndex` does. */

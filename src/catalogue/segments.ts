@@ -1,19 +1,19 @@
 import { ServiceError } from "../errors.js";
 import type { CatalogueStore } from "./ports.js";
 
-/** Deletes a segment and its memberships; its series stay. Refused while an experience names it. */
+/** Deletes a segment and its memberships at `at` (see `CatalogueStore`); its series stay. Refused while an experience names it. */
 export async function deleteSegment(
   id: string,
-  store: Pick<CatalogueStore, "deleteSegment" | "endMemberships">,
+  at: number,
+  store: Pick<CatalogueStore, "deleteSegment">,
 ): Promise<void> {
-  const outcome = await store.deleteSegment(id);
+  const outcome = await store.deleteSegment(id, at);
   if (outcome === "in-use") {
     throw new ServiceError(
       "conflict",
       "An experience names this segment as its audience or goal: change or delete it first",
     );
   }
-  await store.endMemberships();
   if (outcome === "absent") throw new ServiceError("not-found", "Not Found");
 }
 

@@ -9,29 +9,52 @@ import type {
 import type { PublicKeys as PublicKeysSchema } from "../http/deletions/receipts.js";
 import type { entityAnswer } from "../http/entities/index.js";
 import type { ListedSeries as ListedSeriesSchema, Stream as StreamSchema } from "../http/metrics/listings.js";
-import type { metricBatchAnswer, SeriesField, seriesFields } from "../http/metrics/schemas.js";
+import type {
+  metricBatchAnswer,
+  ReadableSeries,
+  SeriesField,
+  StoredSeries,
+  seriesFields,
+} from "../http/metrics/schemas.js";
 import type { Key, Readiness as ReadinessSchema } from "../http/operations/index.js";
-import type { Block, Point, PointTally as PointTallySchema } from "../http/points/json-points.js";
+import type { PointTally as PointTallySchema } from "../http/points/json-points.js";
 import type { ResponseSpec } from "../http/route.js";
 import { linesOf, readLines } from "./lines.js";
+import type { ListPage, ListRows, MemberLine, MembersInput } from "./lists.js";
 import { ApiError, type CallOptions, type ClientOptions, NotReached, type Send, type Sent, sender } from "./request.js";
 
+export type { ReadableSeries, StoredSeries } from "../http/metrics/schemas.js";
+export type { ListPage, ListRows, MemberLine, MembersInput } from "./lists.js";
 export { ApiError, type CallOptions, type ClientOptions, type Issue, NotReached } from "./request.js";
 
 type Answer<S> = S extends ResponseSpec<infer Schema extends TSchema> ? Static<Schema> : never;
 
-/** A series to ask for: dimension, id and type, and how it is put into buckets. A field that is absent has the service's default. */
-export type SeriesRequest = { readonly [K in SeriesField]?: Exclude<Static<(typeof seriesFields)[K]>, null> };
+/** Aliases of fields in requests of older clients. */
+type OlderField = "keyspace" | "metric" | "account_id";
+type BucketField = Exclude<SeriesField, keyof ReadableSeries | OlderField>;
+/** A series to read: dimension, id and type, and how it is put into buckets. A field that is absent has the service's default. */
+export type SeriesRequest = ReadableSeries & {
+  readonly [K in BucketField]?: Exclude<Static<(typeof seriesFields)[K]>, null>;
+};
 /** A series of a batch: its values, or (where it has `errors`) why it has none. */
 export type SeriesAnswer = Answer<typeof metricBatchAnswer>["data"][number];
+/** Why an entity is in a segment: the newest statement of the membership. */
+export interface ExplainedMembership {
+  readonly id: string;
+  readonly name: string;
+  readonly since: string;
+  readonly by: { readonly stream: string; readonly event_time: string; readonly received_at: string };
+}
 export type KeyInfo = Static<typeof Key>;
 export type ListedSeries = Static<typeof ListedSeriesSchema>;
 export type Stream = Static<typeof StreamSchema>;
 export type Readiness = Static<typeof ReadinessSchema>;
 export type Segment = Static<typeof catalogue.Segment>;
+export type ListedSegment = Static<typeof catalogue.ListedSegment>;
 export type SegmentSize = Static<typeof catalogue.SegmentSize>;
 export type SegmentInput = Static<typeof catalogue.SegmentInput>;
 export type Experience = Static<typeof catalogue.Experience>;
+export type ListedExperience = Static<typeof catalogue.ListedExperience>;
 export type ExperienceInput = Static<typeof catalogue.ExperienceInput>;
 export type EntityAnswer = Omit<Answer<typeof entityAnswer>, "status" | "message">;
 export type CollectTally = Static<typeof CollectTallySchema>;
@@ -39,14 +62,13 @@ export type PublicKeys = Static<typeof PublicKeysSchema>;
 export type DeletionRequest = Static<typeof DeletionRequestSchema>;
 export type ListedDeletion = Static<typeof ListedDeletionSchema>;
 export type DeletionState = Static<typeof DeletionStateSchema>;
-export interface ErasurePreview {
+export interface DeletionPreview {
   readonly profiles: number;
   readonly identities: Readonly<Record<string, number>>;
   readonly messages: Readonly<Record<string, number>>;
   readonly segments: number;
   readonly targets: readonly string[];
 }
-type DeepReadonly<T> = { readonly [K in keyof T]: T[K] extends object ? DeepReadonly<T[K]> : T[K] };
 /** What is kept about an entity, line by line: its profile, its messages by arrival, and how many these are. */
 export type ExportLine =
   | {
@@ -64,7 +86,14 @@ export type ExportLine =
       readonly body: unknown;
     }
   | { readonly type: "end"; readonly messages: number };
-export type Points = DeepReadonly<Static<typeof Point>[] | Static<typeof Block>>;
+/** `ts` is Unix ms. A block has a list of values for each series: a number or null for each `ts`. */
+export type Points =
+  | readonly (StoredSeries & { readonly value: number; readonly ts: number | string })[]
+  | {
+      readonly series: readonly StoredSeries[];
+      readonly ts: readonly (number | string)[];
+      readonly values: readonly (readonly (number | null)[])[];
+    };
 export type PointTally = Static<typeof PointTallySchema>;
 
 type Values = Iterable<unknown> | AsyncIterable<unknown>;
@@ -126,10 +155,23 @@ export function createClient(options: ClientOptions) {
     writePoints: (points: Points, options?: CallOptions) =>
       read<PointTally>({ method: "POST", path: "/api/metric/points", ...json(points) }, options),
 
-    /** Every segment with its size now, page by page. `table` and `limit` (of a page) may be given. */
-    segments: listOf<Segment>("/api/segment"),
+    /**
+     * Every segment with its size now, page by page. The query may have `table`, `limit` (of a page) and, as every list, `q`, `sort` and `order`; with
+     * `range` each row has `now` and `before`.
+     */
+    segments: listOf<ListedSegment>("/api/segment"),
     segmentSizes: listOf<SegmentSize>("/api/segment/sizes"),
-    experiences: listOf<Experience>("/api/experience"),
+    experiences: listOf<ListedExperience>("/api/experience"),
+
+    /** One entry; rejects with `ApiError` 404 when there is none. */
+    segment: (id: string, options?: CallOptions) =>
+      read<Segment>({ method: "GET", path: `/api/segment${at(id)}` }, options),
+    experience: (id: string, options?: CallOptions) =>
+      read<Experience>({ method: "GET", path: `/api/experience${at(id)}` }, options),
+
+    /** One page of a list. The query is that of the list, with `after` from the page before. */
+    page: <L extends keyof ListRows>(list: L, query: Query = {}, options?: CallOptions) =>
+      answer<ListPage<ListRows[L]>>({ method: "GET", path: `/api/${list}${text(query)}` }, options),
 
     /** Puts an entry into the catalogue, whole. Scope `admin`, as for those below. */
     putSegment: (id: string, segment: SegmentInput, options?: CallOptions) =>
@@ -147,6 +189,10 @@ export function createClient(options: ClientOptions) {
       const { data, meta } = await answer<Answer<typeof entityAnswer>>({ method: "GET", path }, options);
       return { data, ...(meta === undefined ? {} : { meta }) } as EntityAnswer;
     },
+
+    /** Why an entity is in each of its segments; rejects with `ApiError` 404 when there is none. Scope `entity:read`. */
+    explainSegments: (table: string, field: string, value: string, options?: CallOptions) =>
+      read<ExplainedMembership[]>({ method: "GET", path: `/api/entity${at(table, field, value)}/segments` }, options),
 
     /**
      * Sends messages of any number, in requests of up to 500 that are each applied once, whatever is repeated. Yields the tally of each
@@ -179,18 +225,32 @@ export function createClient(options: ClientOptions) {
       }
     },
 
+    /**
+     * The members of a segment, as they come, and a last line with their number and, where `limit` left some out, the `after` of the next call. Rejects
+     * with `ApiError` 404 when there is no such segment, and with `NotReached` when the last line does not come. Scope `entity:export`.
+     */
+    async *members(segment: string, input: MembersInput = {}, options?: CallOptions) {
+      const sent = { method: "POST", path: `/api/segment${at(segment)}/members`, ...json(input) } as const;
+      let last: MemberLine | undefined;
+      for await (const line of lines<MemberLine>(sent, options)) {
+        last = line;
+        yield line;
+      }
+      if (last === undefined || !("type" in last)) throw new NotReached("The list of members was cut");
+    },
+
     /** Requests for erasures, the newest first, page by page; `state` is `open` (when absent), `completed` or `all`. Scope `entity:delete` or `admin`. */
     deletions: listOf<ListedDeletion>("/api/deletion"),
     /** One of them, and how far each place is. */
     deletion: (requestId: string, options?: CallOptions) =>
       read<DeletionState>({ method: "GET", path: `/api/deletion${at(requestId)}` }, options),
     /** Tries it now; rejects with `ApiError` 409 when it is completed. Scope `admin`. */
-    retryErasure: (requestId: string, options?: CallOptions) =>
+    retryDeletion: (requestId: string, options?: CallOptions) =>
       read<DeletionState>({ method: "POST", path: `/api/deletion${at(requestId)}/retry` }, options),
 
     /** What an erasure would remove, in counts; rejects with `ApiError` 404 when no profile has the identity. Scopes `entity:delete` and `entity:read`. */
-    previewErasure: (table: string, field: string, value: string, options?: CallOptions) =>
-      read<ErasurePreview>(
+    previewDeletion: (table: string, field: string, value: string, options?: CallOptions) =>
+      read<DeletionPreview>(
         { method: "POST", path: "/api/deletion/preview", ...json({ table, field, value }) },
         options,
       ),
@@ -207,11 +267,11 @@ export function createClient(options: ClientOptions) {
     jwks: (options?: CallOptions) => answer<PublicKeys>({ method: "GET", path: "/.well-known/jwks.json" }, options),
 
     /** Asks for the erasure of the entity that has the identity, known or not. Scope `entity:delete`. */
-    erase: (table: string, field: string, value: string, options?: CallOptions) =>
+    requestDeletion: (table: string, field: string, value: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "DELETE", path: `/api/entity${at(table, field, value)}` }, options),
 
     /** Whether it is complete, and nothing else: the key may have `entity:read` alone. */
-    erasure: (requestId: string, options?: CallOptions) =>
+    deletionStatus: (requestId: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "GET", path: `/api/entity/deletestatus${at(requestId)}` }, options),
   };
 }
@@ -235,10 +295,10 @@ function calls(send: Send) {
     async *pages<T>(path: string, query: Query, options: CallOptions): AsyncGenerator<T, void, void> {
       for (let { after } = query; ; ) {
         const sent = { method: "GET", path: `${path}${text({ ...query, after })}` } as const;
-        const page = await answer<Page<T>>(sent, options);
-        yield* page.data;
-        if (page.meta?.next == null) return;
-        after = page.meta.next;
+        const { data, meta } = await answer<ListPage<T>>(sent, options);
+        yield* data;
+        if (meta?.next == null) return;
+        after = meta.next;
       }
     },
     async *lines<T>(sent: Sent, options?: CallOptions): AsyncGenerator<T, void, void> {
@@ -246,11 +306,6 @@ function calls(send: Send) {
       yield* readLines<T>(response, options?.signal);
     },
   };
-}
-
-interface Page<T> {
-  readonly data: readonly T[];
-  readonly meta?: { readonly next: string | null };
 }
 
 function json(body: unknown) {

@@ -4,7 +4,7 @@ export interface ClientOptions {
   readonly url: string;
   /** API key, or what hands it out for each request; without one only keyless routes answer. */
   readonly key?: string | (() => string | undefined);
-  /** How often a request is sent at most when the service is busy (429, 503, 409 with a `Retry-After`) or not reached; 5 when absent, 1 never repeats. */
+  /** How often a request is sent at most when the service is busy (429, 503) or not reached; 5 when absent, 1 never repeats. */
   readonly tries?: number;
   /** Longest wait between two tries, ms; 30,000 when absent. A longer `Retry-After` of the service ends the tries. */
   readonly longestWaitMs?: number;
@@ -33,17 +33,21 @@ export class ApiError extends Error {
   /** HTTP status. */
   readonly status: number;
   readonly issues: readonly Issue[];
+  /** `X-Request-Id` of the response, by which the service's log names the request; undefined when it has none. */
+  readonly requestId: string | undefined;
   /** When the service wants to be asked again, ms from its response; undefined when it does not say. */
   readonly retryAfterMs: number | undefined;
   /** `data` beside the errors, where a route gives some. */
   readonly data: unknown;
 
-  constructor(status: number, body: unknown, retryAfterMs: number | undefined) {
+  constructor(status: number, headers: Headers, body: unknown) {
     const { message, errors, data } = (body ?? {}) as { message?: string; errors?: Issue[]; data?: unknown };
     super(errors?.[0]?.message ?? message ?? `The service answered ${status}`);
     this.status = status;
     this.issues = errors ?? [];
-    this.retryAfterMs = retryAfterMs;
+    this.requestId = headers.get("x-request-id") ?? undefined;
+    const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+    this.retryAfterMs = seconds >= 0 ? seconds * 1000 : undefined;
     this.data = data ?? undefined;
   }
 }
@@ -116,16 +120,14 @@ export function sender({
 
 async function accepted(response: Response, stream: boolean): Promise<Response | ApiError> {
   if (response.ok) return stream || response.body === null ? response : new Response(await response.blob(), response);
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  const body = await response.json().catch(() => undefined);
-  return new ApiError(response.status, body, seconds >= 0 ? seconds * 1000 : undefined);
+  return new ApiError(response.status, response.headers, await response.json().catch(() => undefined));
 }
 
 /** ms until the next try; undefined when another one cannot help. */
 function waitAfter(error: ApiError | NotReached, tried: number, longestWaitMs: number): number | undefined {
   if (error instanceof ApiError) {
     const { status, retryAfterMs } = error;
-    if (status !== 429 && status !== 503 && !(status === 409 && retryAfterMs !== undefined)) return undefined;
+    if (status !== 429 && status !== 503) return undefined;
     if (retryAfterMs !== undefined) return retryAfterMs;
   }
   const most = Math.min(longestWaitMs, 500 * 2 ** (tried - 1));

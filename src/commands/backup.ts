@@ -36,8 +36,8 @@ async function backUp(dir: string, ledgerDir: string): Promise<void> {
     { from: metrics, name: "metrics.db", dir },
     { from: entities, name: "ledger.db", dir: ledgerDir },
   ];
-  for (const folder of [dir, ledgerDir]) makeFolder(folder);
   refuseLiveFiles(folders, copies);
+  for (const folder of [dir, ledgerDir]) makeFolder(folder);
   onInterrupt(() => {
     // At once: the engine copies on in a thread of its own, and must leave no keys behind.
     for (const { name, dir } of copies) removePart(join(dir, name));
@@ -56,7 +56,7 @@ safe place of its own. Without pepper and ledger no profile can be read.
 async function copy(name: string, from: string, to: string, failpoint: Failpoint): Promise<void> {
   let progress: Progress | undefined;
   await copyDatabase(from, to, (done, pages) => {
-    progress ??= new Progress(name, { unit: "pages", total: pages });
+    progress ??= new Progress(name, { unit: "page", total: pages });
     progress.update(done);
     failpoint("copied-pages");
   });

@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import { Argument, Command, Option } from "commander";
-import { retry } from "../async/retry.js";
-import { ApiError } from "../client/client.js";
 import { StartError } from "../errors.js";
-import { streamNamePattern } from "../metrics/dimensions.js";
+import { streamNamePattern, streamNameRule } from "../metrics/dimensions.js";
 import {
   formatOf,
   type Message,
@@ -12,7 +10,7 @@ import {
   messageIssues,
   readMessages,
 } from "./message-file.js";
-import { megabytes } from "./progress.js";
+import { counted, megabytes } from "./progress.js";
 import { runCommand, UsageError } from "./run-command.js";
 import { URL_HELP } from "./running-service.js";
 import { endedAt, type Sending, sendFiles } from "./send-files.js";
@@ -30,11 +28,7 @@ interface Options {
 const CHUNK_MESSAGES = 100;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** A chunk that an interrupted run sent may still be under way; its key is free again after a minute. */
-const BUSY_ROUNDS = 12;
-const BUSY_WAIT_MS = 2_000;
-
-const command = new Command("collect")
+const command = new Command("npm run collect --")
   .description("Sends the messages of a file to a running service, in order.")
   .addArgument(new Argument("<file>", "lines of JSON, one JSON array, or CSV; plain or gzip; - is stdin"))
   .requiredOption("--stream <name>", "stream that the messages belong to")
@@ -64,7 +58,7 @@ await runCommand(command, () => collect(command.args[0] as string, command.opts<
 
 async function collect(file: string, options: Options): Promise<number> {
   if (!new RegExp(streamNamePattern).test(options.stream)) {
-    throw new UsageError("--stream is 1 to 128 of letters, digits, _ . -");
+    throw new UsageError(`--stream: ${streamNameRule}`);
   }
   if (options.timestampField === "") throw new UsageError("--timestamp-field is the name of an attribute, not empty");
   return sendFiles([file], options, async (sending) => {
@@ -79,8 +73,8 @@ async function collect(file: string, options: Options): Promise<number> {
         throw endedAt(`${place}. The same command again is safe: what was sent counts once`, error, signal);
       }
     });
-    if (sent.messages + rejections.count === 0) throw new StartError(`${file} holds no message`);
-    return `${sent.messages} messages collected`;
+    if (sent.messages + rejections.count === 0) throw new StartError(`${file} contains no message`);
+    return `${counted(sent.messages, "message")} collected`;
   });
 }
 
@@ -139,12 +133,7 @@ async function sendChunk(
     .digest("hex");
   const { client, signal } = sending;
   const query = { table, timestamp_field: timestampField };
-  const { message_count, errors } = await retry(
-    () => client.collectLines(stream, body, key, query, { signal }),
-    (error, round) =>
-      error instanceof ApiError && error.status === 409 && round < BUSY_ROUNDS ? BUSY_WAIT_MS : undefined,
-    { signal },
-  );
+  const { message_count, errors } = await client.collectLines(stream, body, key, query, { signal });
   sent.messages += message_count;
   for (const { code, path, message } of errors) {
     const line = chunk[Number(/^line (\d+)/.exec(path)?.[1]) - 1];

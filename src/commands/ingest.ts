@@ -1,13 +1,15 @@
 import { Argument, Command, Option } from "commander";
 import { systemClock } from "../clock.js";
+import { StartError } from "../errors.js";
 import { fileInstantForms } from "../formats/instant.js";
 import { precisions } from "../formats/line-protocol.js";
 import { dimensionNames } from "../metrics/dimensions.js";
 import { readFiles, SeriesNumbers } from "./ingest/read-files.js";
-import type { PointOptions } from "./ingest/rows.js";
+import { type PointOptions, pointFormats } from "./ingest/rows.js";
 import { batches, sendBatches } from "./ingest/send-batches.js";
 import { SlotFold } from "./ingest/slot-fold.js";
 import { type Folding, foldings } from "./ingest/slot-table.js";
+import { counted } from "./progress.js";
 import { runCommand } from "./run-command.js";
 import { URL_HELP } from "./running-service.js";
 import { sendFiles } from "./send-files.js";
@@ -18,13 +20,18 @@ interface Options extends PointOptions {
   readonly rejects?: string;
 }
 
-const command = new Command("ingest")
+const command = new Command("npm run ingest --")
   .description(
     "Writes metric points from files to a running service. Values that fall into one save slot become one before " +
       "anything is sent, so their order does not matter; files that share a slot belong in one run.",
   )
   .addArgument(
     new Argument("<file...>", "CSV with a header, lines of JSON, or line protocol; plain or gzip; - is stdin"),
+  )
+  .addOption(
+    new Option("--format <format>", "format of every file (default: the one that its first line shows)").choices(
+      pointFormats,
+    ),
   )
   .addOption(
     new Option("--dimension <name>", "dimension of every point (default: as the files say)").choices(dimensionNames),
@@ -60,9 +67,10 @@ async function ingest(files: readonly string[], options: Options): Promise<numbe
     const fold = new SlotFold(numbers.foldings);
     try {
       const points = await readFiles({ files, options, now: systemClock(), numbers, fold }, sending);
+      if (points + sending.rejections.count === 0) throw new StartError(`${files.join(", ")} contains no point`);
       const slots = batches(fold.slots(), numbers.series, sending.rejections);
       const sent = await sendBatches(slots, fold.count, sending);
-      return `${points} points read, ${sent} slots of ${numbers.series.length} series written`;
+      return `${counted(points, "point")} read, ${counted(sent, "slot")} of ${numbers.series.length} series written`;
     } finally {
       fold.close();
     }

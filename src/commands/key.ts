@@ -4,9 +4,9 @@ import { readSettings } from "../config.js";
 import { type KeyStore, type Scope, scopes } from "../keys/api-key.js";
 import { mintKey } from "../keys/verify-key.js";
 import { openKeys } from "../stores/open-stores.js";
-import { runCommand, UsageError } from "./run-command.js";
+import { print, runCommand, UsageError } from "./run-command.js";
 
-const command = new Command("key")
+const command = new Command("npm run key --")
   .description("Makes, lists and revokes API keys. Works beside a running service, which obeys within 5 seconds.")
   .addArgument(new Argument("<action>", "what to do").choices(["create", "list", "revoke"]))
   .argument("[id]", "id of the key to revoke, as list shows it")
@@ -51,19 +51,34 @@ function readScopes(text: string | undefined): Scope[] {
   return known;
 }
 
+/** Prints a new key, then stores it: a key that could not be shown is never valid. */
 async function create(keys: KeyStore, name: string, wanted: readonly Scope[]): Promise<number> {
   const { key, kept } = mintKey(name, wanted, systemClock());
+  await print(`${key}\n`);
   await keys.add(kept);
-  process.stdout.write(`${key}\n`);
   return 0;
 }
 
 async function list(keys: KeyStore): Promise<number> {
-  for (const { id, name, scopes, createdAt, revokedAt } of await keys.list()) {
-    const state = revokedAt === undefined ? "valid" : `revoked ${new Date(revokedAt).toISOString()}`;
-    process.stdout.write(`${[id, new Date(createdAt).toISOString(), state, scopes.join(","), name].join("\t")}\n`);
-  }
+  const rows = (await keys.list()).map(({ id, name, scopes, createdAt, lastUsedOn, revokedAt }) => {
+    const lastUse = lastUsedOn === undefined ? "never" : instant(lastUsedOn).slice(0, "YYYY-MM-DD".length);
+    const state = revokedAt === undefined ? "valid" : `revoked ${instant(revokedAt)}`;
+    return [id, instant(createdAt), lastUse, state, scopes.join(","), name];
+  });
+  process.stdout.write(table([["id", "created", "last used", "state", "scopes", "name"], ...rows]));
   return 0;
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Rows of cells with tabs between them, for programs, and of one width but for the last, for people. */
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row.map((cell, column) => (column < row.length - 1 ? cell.padEnd(widths[column] ?? 0) : cell)).join("\t");
+  return rows.map((row) => `${line(row)}\n`).join("");
 }
 
 async function revoke(keys: KeyStore, id: string): Promise<number> {

@@ -1,156 +1,280 @@
-/** A segment of the made-up data: `share` of all people are in it. */
-interface MadeUpSegment {
-  readonly id: string;
-  readonly name: string;
-  readonly share: number;
+import type { Client, StoredSeries } from "../client/client.js";
+import { chance, type MadeUpExperience, type MadeUpSegment, type MadeUpSet, smallSet } from "./made-up-sets.js";
+
+/** A step of the made-up data: one request, or some that are made at once. All are safe to repeat. */
+type MadeUpRequest = () => Promise<unknown>;
+
+/** Messages of one request. */
+const MESSAGES = 200;
+/** Most points of one request. */
+const POINTS = 50_000;
+/** Requests to the catalogue, or of a single message, that are made at once. */
+const AT_ONCE = 32;
+
+/**
+ * Requests that fill a service with the made-up data of the `weeks` up to `now` (Unix ms), and delete some of its people: two
+ * whose deletion completes, and one whose deletion stays open where the deletion target of the demo is configured.
+ */
+export function madeUpRequests(client: Client, weeks: number, now: number, set = smallSet): MadeUpRequest[] {
+  return [
+    ...atOnce(set.segments, ({ id, name }) => client.putSegment(id, { name, table: "user" })),
+    ...atOnce(set.experiences, ({ id, ...experience }) => client.putExperience(id, experience)),
+    ...writesOf(client, madeUpSeries(weeks, now, set)),
+    ...messageRequests(client, weeks, now, set),
+    () => leaveTwice(client),
+    ...madeUpLeavers.map((email) => () => client.requestDeletion("user", "email", email)),
+  ];
 }
 
-export const madeUpSegments: readonly MadeUpSegment[] = [
-  { id: "all-visitors", name: "All visitors", share: 1 },
-  { id: "newsletter", name: "Newsletter readers", share: 0.45 },
-  { id: "frequent-buyers", name: "Frequent buyers", share: 0.18 },
-  { id: "cart-abandoners", name: "Cart abandoners", share: 0.27 },
-  { id: "mobile-app", name: "Mobile app users", share: 0.36 },
-  { id: "at-risk", name: "At risk of leaving", share: 0.09 },
-];
+/** Requests that write the streams alone, so that they continue in a service that was filled before. */
+export function streamRequests(client: Client, weeks: number, now: number, set = smallSet): MadeUpRequest[] {
+  return writesOf(client, madeUpStreams(weeks, now, set));
+}
+
+function atOnce<T>(all: readonly T[], request: (one: T) => Promise<unknown>): MadeUpRequest[] {
+  return pagesOf(all, AT_ONCE).map((some) => () => Promise.all(some.map(request)));
+}
+
+function pagesOf<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, page) => all.slice(page * size, (page + 1) * size));
+}
+
+function writesOf(client: Client, blocks: readonly Block[]): MadeUpRequest[] {
+  return blocks.flatMap(({ series, ts, values }) => {
+    const size = Math.floor(POINTS / ts.length);
+    const parts = pagesOf(values, size);
+    return pagesOf(series, size).map(
+      (some, part) => () => client.writePoints({ series: some, ts, values: parts[part] ?? [] }),
+    );
+  });
+}
+
+function messageRequests(client: Client, weeks: number, now: number, set: MadeUpSet): MadeUpRequest[] {
+  const collect = (stream: string, messages: readonly unknown[]) =>
+    client.collect(stream, messages, { timestamp_field: MADE_UP_TIME }).next();
+  const all = madeUpMessages(weeks, now, set);
+  const single = all.filter(([, messages]) => messages.length === 1);
+  return [
+    ...all
+      .filter(([, messages]) => messages.length > 1)
+      .flatMap(([stream, messages]) => pagesOf(messages, MESSAGES).map((some) => () => collect(stream, some))),
+    ...atOnce(single, ([stream, messages]) => collect(stream, messages)),
+  ];
+}
+
+/**
+ * Deletes a person whom the deletion target of the demo refuses to delete, and again after another message about the same person: the
+ * first request fails until it is stuck, the second waits for the first. Does nothing while they are open.
+ */
+async function leaveTwice(client: Client): Promise<void> {
+  if ((await client.page("deletion", { state: "open", limit: 1 })).meta.total > 0) return;
+  for (const message of [{ email: madeUpStuck.email }, madeUpStuck]) {
+    await client.collect("email", [message]).next();
+    await client.requestDeletion("user", "email", madeUpStuck.email);
+  }
+}
+
+export const madeUpSegments: readonly MadeUpSegment[] = smallSet.segments;
+export const madeUpExperiences: readonly MadeUpExperience[] = smallSet.experiences;
 
 /** How many people the made-up data has. */
 const PEOPLE = 600;
 
-/** A number from 0 to 1 that depends on nothing but its arguments: the same made-up data every time. */
-function chance(seed: string, index: number): number {
-  let hash = 2166136261 ^ index;
-  for (let i = 0; i < seed.length; i += 1) hash = Math.imul(hash ^ seed.charCodeAt(i), 16777619);
-  hash = Math.imul(hash ^ (hash >>> 15), 2246822507);
-  hash = Math.imul(hash ^ (hash >>> 13), 3266489909);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 4294967296;
+/** Numbers of the made-up people who are members of each segment of a set. */
+function membersBySegment({ segments }: MadeUpSet): ReadonlyMap<string, ReadonlySet<number>> {
+  const people = Array.from({ length: PEOPLE }, (_, index) => index);
+  return new Map(segments.map(({ id, share }) => [id, new Set(people.filter((index) => chance(id, index) < share))]));
 }
 
 /** Messages about made-up people, in the form that `/collect/json` takes. */
-function madeUpPeople(): Record<string, unknown>[] {
-  const cities = ["Lisbon", "Oslo", "Vienna", "Porto", "Ghent", "Turin"];
+function madeUpPeople(set: MadeUpSet): Record<string, unknown>[] {
+  const cities = ["Lisbon", "Oslo", "Vienna", "Porto", "Köln", "東京", "القاهرة"];
+  const members = [...membersBySegment(set)];
   return Array.from({ length: PEOPLE }, (_, index) => ({
     _uid: `visitor-${index + 1}`,
     email: `visitor-${index + 1}@example.com`,
     city: cities[Math.floor(chance("city", index) * cities.length)],
     visits: 1 + Math.floor(chance("visits", index) * 40),
-    segments: madeUpSegments.filter(({ id, share }) => chance(id, index) < share).map(({ id }) => id),
+    segments: members.filter(([, people]) => people.has(index)).map(([id]) => id),
   }));
 }
 
-/** Messages of each stream, in the form that `/collect/json` takes: all people use the web, some the app, some open e-mails. */
-export function madeUpMessages(): [stream: string, messages: Record<string, unknown>[]][] {
-  const people = madeUpPeople();
+/** Attribute of a message that holds its event time. */
+export const MADE_UP_TIME = "last_seen";
+
+/**
+ * Messages of each stream, in the form that `/collect/json` takes: all people use the web, some the app, some open e-mails, and one
+ * uses each other stream. Their event times are spread over the `weeks` up to `now` (Unix ms), so that no hour has many of them, and
+ * lie outside the gap of their stream. Messages about people whose deletion is requested happen on arrival.
+ */
+export function madeUpMessages(
+  weeks: number,
+  now: number,
+  set = smallSet,
+): [stream: string, messages: Record<string, unknown>[]][] {
+  const people: Record<string, unknown>[] = madeUpPeople(set).map((person, index) => ({
+    ...person,
+    [MADE_UP_TIME]: timeOutsideGap("web", now - ((index + 1) / PEOPLE) * weeks * WEEK),
+  }));
+  const message = (stream: string, index: number) => ({
+    _uid: people[index]?._uid,
+    email: people[index]?.email,
+    [MADE_UP_TIME]: timeOutsideGap(stream, now - ((index + 1) / PEOPLE) * weeks * WEEK),
+    [`uses_${stream}`]: true,
+  });
   const some = (stream: string, share: number) =>
-    people
-      .filter((_, index) => chance(stream, index) < share)
-      .map(({ _uid, email }) => ({ _uid, email, [`last_${stream}`]: "today" }));
+    [...people.keys()].filter((index) => chance(stream, index) < share).map((index) => message(stream, index));
+  const others = set.streams.slice(smallSet.streams.length);
   return [
     ["web", people],
     ["mobile", some("mobile", 0.36)],
     ["email", [...some("email", 0.2), ...madeUpLeavers.map((email) => ({ email }))]],
+    ...others.map(({ id }, at): [string, Record<string, unknown>[]] => [id, [message(id, at % PEOPLE)]]),
   ];
 }
 
-/** Made-up people who want to be forgotten. They belong to no segment. */
+/** Made-up people whose deletion completes. They belong to no segment. */
 export const madeUpLeavers = ["leaver-1@example.com", "leaver-2@example.com"];
 
-/** Made-up people who are in every one of these segments. */
+/**
+ * A made-up person whom the deletion target of the demo refuses to delete, unless the request names the `_uid`, which the
+ * service learns from the second message.
+ */
+export const madeUpStuck = { email: "leaver-3@example.com", _uid: "leaver-3" };
+
+/** Made-up people who are in every one of these segments of the small set. */
 export function membersOf(...ids: readonly string[]): number {
-  return madeUpPeople().filter(({ segments }) => ids.every((id) => (segments as string[]).includes(id))).length;
+  return overlapOf(membersBySegment(smallSet), ids);
+}
+
+function overlapOf(members: ReadonlyMap<string, ReadonlySet<number>>, [first = "", ...others]: readonly string[]) {
+  const rest = others.map((id) => members.get(id));
+  return [...(members.get(first) ?? [])].filter((index) => rest.every((people) => people?.has(index))).length;
 }
 
 const HOUR = 3_600_000;
 const WEEK = 168 * HOUR;
 
-/** Experiences of the made-up data, as the catalogue takes them. */
-export const madeUpExperiences = [
-  { id: "welcome-offer", name: "Welcome offer", group: "onboarding", audience: "newsletter", goal: "frequent-buyers" },
-  { id: "app-tour", name: "Tour of the app", group: "onboarding", audience: "mobile-app", goal: "frequent-buyers" },
-  {
-    id: "cart-reminder",
-    name: "Cart reminder",
-    group: "retention",
-    audience: "cart-abandoners",
-    goal: "frequent-buyers",
-  },
-] as const;
-
-const streams = [
-  { id: "web", messages: 900 },
-  { id: "mobile", messages: 420 },
-  { id: "email", messages: 130 },
-] as const;
-
 /** A write of many points, as `POST /api/metric/points` takes it. */
 export interface Block {
-  readonly series: readonly { dimension: string; dimension_id: string; dimension_type: string }[];
+  readonly series: readonly StoredSeries[];
   readonly ts: readonly number[];
-  readonly values: readonly (readonly number[])[];
+  readonly values: readonly (readonly (number | null)[])[];
 }
 
-/** Metrics of the `weeks` up to `now` (Unix ms), a block for each dimension and week. The slot that `now` is in stays free. */
-export function madeUpSeries(weeks: number, now: number): Block[] {
-  return Array.from({ length: weeks }, (_, week) => {
-    const from = now - (weeks - week) * WEEK;
+/**
+ * Metrics of the `weeks` up to `now` (Unix ms), a block for each dimension and week. They include the slot of `now`: what the
+ * recorder takes in it, while the data is being written, is less than the whole.
+ */
+export function madeUpSeries(weeks: number, now: number, set = smallSet): Block[] {
+  const members = membersBySegment(set);
+  const segments = segmentSizes(set, members);
+  const experiences = reachOf(set, "experience", members);
+  const groups = reachOf(set, "experiencegroup", members);
+  return weekStarts(weeks, now).flatMap((from) => [
+    sizeBlock(segments, slots(from, from + WEEK, 2 * HOUR), now),
+    sizeBlock(experiences, slots(from, from + WEEK, HOUR), now),
+    sizeBlock(groups, slots(from, from + WEEK, HOUR), now),
+    streamBlock(set, from, from + WEEK),
+  ]);
+}
+
+/** The streams of the `weeks` up to `now` (Unix ms), a block for each week. A slot has the same values whatever `now` is. */
+export function madeUpStreams(weeks: number, now: number, set = smallSet): Block[] {
+  return weekStarts(weeks, now).map((from) => streamBlock(set, from, from + WEEK));
+}
+
+function weekStarts(weeks: number, now: number): number[] {
+  return Array.from({ length: weeks }, (_, week) => now - (weeks - week) * WEEK);
+}
+
+/** A series that has the value `today` at the end, after it grew `growth` times in each day. */
+interface GrownSeries {
+  readonly series: StoredSeries;
+  readonly today: number;
+  readonly growth: number;
+}
+
+function segmentSizes({ segments }: MadeUpSet, members: ReadonlyMap<string, ReadonlySet<number>>): GrownSeries[] {
+  return segments.map(({ id, growth }) => ({
+    series: { dimension: "segment", dimension_id: id, dimension_type: "size" },
+    today: overlapOf(members, [id]),
+    growth,
+  }));
+}
+
+/** Reach of each experience or of each group. People who convert become more, or fewer, faster than those who are reached. */
+function reachOf(
+  { experiences }: MadeUpSet,
+  dimension: "experience" | "experiencegroup",
+  members: ReadonlyMap<string, ReadonlySet<number>>,
+): GrownSeries[] {
+  const byId = new Map<string, MadeUpExperience[]>();
+  for (const one of experiences) {
+    const id = dimension === "experience" ? one.id : one.group;
+    byId.set(id, [...(byId.get(id) ?? []), one]);
+  }
+  return [...byId].flatMap(([id, all]) => {
+    const sum = (idsOf: (one: MadeUpExperience) => string[]) =>
+      all.reduce((total, one) => total + overlapOf(members, idsOf(one)), 0);
+    const reached = { dimension, dimension_id: id, dimension_type: "potentialreach" } as const;
+    const converted = { dimension, dimension_id: id, dimension_type: "actualreach" } as const;
     return [
-      segmentBlock(from, from + WEEK, now),
-      experienceBlock("experience", from, from + WEEK, now),
-      experienceBlock("experiencegroup", from, from + WEEK, now),
-      streamBlock(from, from + WEEK),
+      { series: reached, today: sum(({ audience }) => [audience]), growth: 1.01 },
+      { series: converted, today: sum(({ audience, goal }) => [audience, goal]), growth: 1 + 0.03 * chance(id, 0) },
     ];
-  }).flat();
-}
-
-/** Sizes that grow to the ones of today. */
-function segmentBlock(from: number, to: number, now: number): Block {
-  const series = madeUpSegments.map(({ id }) => ({ dimension: "segment", dimension_id: id, dimension_type: "size" }));
-  const today = madeUpSegments.map(({ id }) => membersOf(id));
-  return block(series, slots(from, to, 2 * HOUR), (index, slot) => grown(today[index] as number, slot, now));
-}
-
-/** Reach and conversion, of each experience or of each group. */
-function experienceBlock(dimension: "experience" | "experiencegroup", from: number, to: number, now: number): Block {
-  const ids = [
-    ...new Set(madeUpExperiences.map((experience) => (dimension === "experience" ? experience.id : experience.group))),
-  ];
-  const series = ids.flatMap((id) =>
-    ["potentialreach", "actualreach"].map((type) => ({ dimension, dimension_id: id, dimension_type: type })),
-  );
-  const today = series.map(({ dimension_id: id, dimension_type: type }) =>
-    madeUpExperiences
-      .filter((experience) => experience.id === id || experience.group === id)
-      .reduce(
-        (sum, { audience, goal }) => sum + (type === "actualreach" ? membersOf(audience, goal) : membersOf(audience)),
-        0,
-      ),
-  );
-  return block(series, slots(from, to, HOUR), (index, slot) => grown(today[index] as number, slot, now));
-}
-
-/** Messages an hour: many in the afternoon, few at night, fewer at weekends. */
-function streamBlock(from: number, to: number): Block {
-  const series = streams.map(({ id }) => ({ dimension: "stream", dimension_id: id, dimension_type: "size" }));
-  return block(series, slots(from, to, HOUR), (index, slot) => {
-    const at = new Date(slot);
-    const day = 0.55 - 0.45 * Math.cos(((at.getUTCHours() - 3) / 12) * Math.PI);
-    const weekend = at.getUTCDay() % 6 === 0 ? 0.6 : 1;
-    const { id, messages } = streams[index] as (typeof streams)[number];
-    return Math.round(messages * day * weekend * (0.85 + 0.3 * chance(id, slot / HOUR)));
   });
 }
 
-/** A size some time before it is what it is `now`: two percent less for each day, with small steps. */
-function grown(today: number, slot: number, now: number): number {
-  const days = (now - slot) / (24 * HOUR);
-  return Math.max(0, Math.round(today * 0.98 ** days + (chance("step", slot / HOUR) - 0.5) * 4));
+/** Sizes with small steps on their way to the ones of today. */
+function sizeBlock(all: readonly GrownSeries[], ts: readonly number[], now: number): Block {
+  const steps = ts.map((slot) => chance("step", slot / HOUR) - 0.5);
+  const days = ts.map((slot) => (now - slot) / (24 * HOUR));
+  const values = all.map(({ today, growth }) => {
+    const step = Math.min(4, today / 25);
+    return days.map((ago, at) => Math.max(0, Math.round(today * growth ** -ago + (steps[at] as number) * step)));
+  });
+  return { series: all.map(({ series }) => series), ts, values };
 }
 
+/** Messages an hour: many in the afternoon, few at night, fewer at weekends; none in the gap. */
+function streamBlock({ streams }: MadeUpSet, from: number, to: number): Block {
+  const ts = slots(from, to, HOUR);
+  const shares = ts.map((slot) => {
+    const at = new Date(slot);
+    const day = 0.55 - 0.45 * Math.cos(((at.getUTCHours() - 3) / 12) * Math.PI);
+    return at.getUTCDay() % 6 === 0 ? day * 0.6 : day;
+  });
+  return {
+    series: streams.map(({ id }) => ({ dimension: "stream", dimension_id: id, dimension_type: "size" })),
+    ts,
+    values: streams.map(({ id, messages }) =>
+      ts.map((slot, at) =>
+        isInGap(id, slot)
+          ? null
+          : Math.round(messages * (shares[at] as number) * (0.85 + 0.3 * chance(id, slot / HOUR))),
+      ),
+    ),
+  };
+}
+
+/** E-mail stops every Saturday for as long as this. */
+const GAP_START_HOUR = 6;
+const GAP_HOURS = 8;
+
+function isInGap(stream: string, time: number): boolean {
+  const at = new Date(time);
+  const hour = at.getUTCHours() - GAP_START_HOUR;
+  return stream === "email" && at.getUTCDay() === 6 && hour >= 0 && hour < GAP_HOURS;
+}
+
+/** A message in the gap would be counted, and the recorder would fill the gap. */
+function timeOutsideGap(stream: string, time: number): string {
+  return new Date(isInGap(stream, time) ? time - GAP_HOURS * HOUR : time).toISOString();
+}
+
+/** Starts of the slots after the one of `from`, up to the one of `to`. */
 function slots(from: number, to: number, slotMs: number): number[] {
-  const first = Math.floor(from / slotMs);
-  return Array.from({ length: Math.floor(to / slotMs) - first }, (_, index) => (first + index) * slotMs);
-}
-
-function block(series: Block["series"], ts: readonly number[], value: (index: number, slot: number) => number): Block {
-  return { series, ts, values: series.map((_, index) => ts.map((slot) => value(index, slot))) };
+  const first = Math.floor(from / slotMs) + 1;
+  return Array.from({ length: Math.floor(to / slotMs) + 1 - first }, (_, index) => (first + index) * slotMs);
 }

@@ -11,6 +11,7 @@ import { lockSource } from "../stores/sqlite/export.js";
 import type { OpenTarget } from "../stores/stores.js";
 import { type Comparison, comparisonTable, isEqual } from "./migrate/comparison.js";
 import { compareProfiles, compareSeries, copyProfiles, copySeries } from "./migrate/copy.js";
+import { counted } from "./progress.js";
 import { runCommand, UsageError } from "./run-command.js";
 
 const command = new Command("npm run migrate --")
@@ -175,7 +176,7 @@ async function copyAndCompare({ profiles, series }: Ends, migration: Migration):
     const keepMs = series.target.retentionMs();
     const since = keepMs === undefined ? 0 : clock() - keepMs + RETENTION_MARGIN_MS;
     const older = await copySeries(series.source, series.target, since, () => failpoint("copied-series"));
-    if (older > 0) say(`${older} points were left out: they are older than the server keeps any.`);
+    if (older > 0) say(`${counted(older, "point")} left out: the server no longer keeps points that old.`);
     comparisons.push(await compareSeries(series.source, series.target, since));
   }
   if (profiles !== undefined && profileCopy !== undefined) {

@@ -5,7 +5,7 @@ const REPORT_MS = 5000;
 const BAR_WIDTH = 24;
 
 export interface ProgressOptions {
-  /** What is counted, in the plural. */
+  /** Noun for one of the things that are counted, or the symbol of a unit. */
   readonly unit: string;
   /** How much there is to do, when it is known. */
   readonly total?: number | undefined;
@@ -83,10 +83,12 @@ export class Progress {
     const { unit, total, format, now } = this.#options;
     const seconds = (now() - this.#startedAt) / 1000;
     const rate = seconds > 0 ? this.#done / seconds : 0;
+    const perSecond = Math.round(rate);
     const of = total === undefined ? "" : ` of ${format(total)}`;
     const left =
       total !== undefined && rate > 0 && this.#done < total ? `, ${duration((total - this.#done) / rate)} left` : "";
-    return `${format(this.#done)}${of} ${unit}, ${format(Math.round(rate))} ${unit}/s${left}`;
+    const amount = `${format(this.#done)}${of} ${nounFor(total ?? this.#done, unit)}`;
+    return `${amount}, ${format(perSecond)} ${nounFor(perSecond, unit)}/s${left}`;
   }
 
   #wipe(): void {
@@ -98,6 +100,16 @@ export class Progress {
 /** An amount of bytes in MB. */
 export function megabytes(bytes: number): string {
   return (bytes / 1_000_000).toFixed(1);
+}
+
+/** A number with its noun, in the singular for 1: `1 message`, `2 messages`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${nounFor(count, noun)}`;
+}
+
+/** A regular noun in the form that a number takes. The symbol of a unit, in capitals, has one form. */
+function nounFor(count: number, noun: string): string {
+  return count === 1 || /^[A-Z]+$/.test(noun) ? noun : `${noun}s`;
 }
 
 function grouped(amount: number): string {

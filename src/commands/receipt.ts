@@ -21,8 +21,7 @@ Examples:
   npm run receipt -- verify receipt.jws --keys jwks.json
 
 get reads an API key (scope entity:delete) from ENTITY_METRICS_KEY and writes the receipt, alone, to stdout. verify needs
-no key, and with a file of public keys no service; it writes what the receipt says, as JSON, to stdout. verified_at is
-null where an earlier version completed the erasure, and did not keep when each target was verified.
+no key, and with a file of public keys no service; it writes what the receipt says, as JSON, to stdout.
 Exit codes: 0 done, the receipt is valid; 1 failed, or the receipt is not valid; 2 wrong usage.`,
   );
 

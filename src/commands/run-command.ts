@@ -34,9 +34,18 @@ export async function runCommand(command: Command, action: () => Promise<number>
   command
     .exitOverride()
     .version(version, "--version", "version of entity-metrics")
-    .showHelpAfterError("(--help says more)");
+    .showHelpAfterError("(--help shows more)")
+    .configureOutput({
+      writeOut(help) {
+        isHelp = true;
+        process.stdout.write(help);
+      },
+    });
+  let isHelp = false;
   let unwritten: NodeJS.ErrnoException | undefined;
   process.stdout.on("error", (error) => {
+    // A reader that has closed the pipe, as `head` does, does not miss the rest of a help text.
+    if (isHelp && error.code === "EPIPE") return;
     if (unwritten === undefined) process.stderr.write(`stdout cannot be written (${error.code})\n`);
     unwritten ??= error;
     process.exitCode = 1;
@@ -60,6 +69,14 @@ export async function runCommand(command: Command, action: () => Promise<number>
   }
 }
 
+/** Writes to stdout. Resolves once the text is written; rejects if it cannot be, which `runCommand` reports. */
+export function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.once("error", reject);
+    process.stdout.write(text, (error) => error ?? resolve());
+  });
+}
+
 /** What the service or the system refused, for the person who runs a command; any other error as it is. */
 export function inWords(error: unknown): unknown {
   const isOfSystem = error instanceof Error && "syscall" in error;
@@ -69,8 +86,7 @@ export function inWords(error: unknown): unknown {
 }
 
 function wordsOf({ status, message, issues }: ApiError): string {
-  if (status === 401) return "The service does not know the key in ENTITY_METRICS_KEY";
-  if (status === 403) return "The key in ENTITY_METRICS_KEY lacks the scope that this command needs";
+  if ((status === 401 || status === 403) && issues.length > 0) return `ENTITY_METRICS_KEY: ${message}`;
   if (status === 429 || status === 503) return `The service is busy (${status}); gave up`;
   return `The service answered ${status}${issues.length === 0 ? "" : `: ${message}`}`;
 }

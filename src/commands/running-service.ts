@@ -1,4 +1,4 @@
-import { ApiError, type Client, createClient, NotReached } from "../client/client.js";
+import { type Client, createClient, NotReached } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { UsageError } from "./run-command.js";
 
@@ -38,7 +38,7 @@ export function serviceClient(
             : `There is no service at ${origin}: start it, or name another address (--url or ENTITY_METRICS_URL)`,
         );
       }
-      if (waitMs < WORTH_A_LINE_MS || (error instanceof ApiError && error.status === 409)) return;
+      if (waitMs < WORTH_A_LINE_MS) return;
       const why = error instanceof NotReached ? "does not answer" : `is busy (${error.status})`;
       say(`${origin} ${why}; trying again in ${Math.ceil(waitMs / 1000)} s`);
     },

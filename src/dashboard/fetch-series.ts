@@ -1,165 +1,217 @@
 import { ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
-import { type Address, intervals, nameOf, type SeriesName } from "./address.js";
-import { msOf, type Unit, unitOf } from "./format.js";
+import { type Address, nameOf, type SeriesName } from "./address.js";
+import { type Unit, unitOf } from "./format.js";
+import { recentWindow, type TimeWindow, windowBefore, windowOf } from "./time-window.js";
 
-/** A series as it is drawn. Times are Unix ms. */
-export interface Drawn {
-  /** Its name, which also says which series it is. */
+/** One value for each bucket of a window; null where nothing was saved. */
+export type Values = readonly (number | null)[];
+
+/** A series with its values in the buckets of its window. Times are Unix ms. */
+export interface Series {
   readonly name: string;
   readonly label: string;
   readonly unit: Unit;
-  readonly points: readonly { readonly ts: number; readonly value: number }[];
-  readonly intervalMs: number;
+  readonly window: TimeWindow;
+  readonly aggregation: string;
+  readonly values: Values;
+  /** The same buckets of the window before, when it was requested. */
+  readonly before: Values | undefined;
+  /** Buckets that end by then cannot change any more through a scheduled save. */
   readonly completeUntil: number;
   readonly nextSaveAt: number;
-  /** Whether it is the window before, moved on to the one that is shown. */
-  readonly earlier: boolean;
 }
 
-/** A series that the service does not answer, in its words. */
+/** A series that the service refused, with its error message. */
 export interface Refused {
   readonly name: string;
   readonly label: string;
+  readonly unit: Unit;
   readonly why: string;
 }
 
-export interface Wanted extends SeriesName {
+export interface WantedSeries extends SeriesName {
   readonly label?: string;
   readonly aggregation?: string;
+  /** Replaces the window of the address, and with it the aggregation and smoothing: figures do not depend on them. */
+  readonly window?: TimeWindow;
+  /** Requests the window before too; the address decides when absent. */
+  readonly compare?: boolean;
 }
 
 export interface Fetched {
-  readonly drawn: readonly Drawn[];
+  readonly series: readonly Series[];
   readonly refused: readonly Refused[];
-  /** When asking again can show something new; undefined when there is no series. */
-  readonly nextSaveAt: number | undefined;
 }
 
-/** Buckets of a series at most: more cannot be told apart, and the window is a whole number of them. */
-const MOST_BUCKETS = 200;
-/** Series of one request at most, as the service has it. */
-const MOST_SERIES = 100;
-
-/** The least interval that gives at most 200 buckets, and is no shorter than a slot. */
-export function intervalFor({ range, interval }: Pick<Address, "range" | "interval">, dimension: string): string {
-  const slot = msOf(dimension === "segment" || dimension === "segsize" ? "2h" : "1h");
-  if (interval !== undefined && msOf(interval) >= slot) return interval;
-  const fits = (one: string) => msOf(one) >= slot && msOf(range) / msOf(one) <= MOST_BUCKETS;
-  return intervals.find(fits) ?? "1w";
+export interface FetchOptions {
+  readonly client: Client;
+  readonly address: Address;
+  /** Unix ms. */
+  readonly now: number;
+  readonly signal: AbortSignal;
 }
 
-/** What is sent for the window that ends `ago` ms before now. Its first bucket is whole. */
-export function requestFor(wanted: Wanted, address: Address, now: number, ago = 0): SeriesRequest {
-  const interval = intervalFor(address, wanted.dimension);
-  const step = msOf(interval);
-  const start = Math.ceil((now - ago - msOf(address.range)) / step) * step;
-  const aggregation = wanted.aggregation ?? address.aggregation;
+/** The service accepts at most 100 series per request. */
+const SERIES_PER_REQUEST = 100;
+
+/** An older value is not the value of now. */
+const RECENT_DAYS = 28;
+
+/** Fetches series in a window of their own, by default that of the last days, and in that of the address, in one request. */
+export async function fetchWithRecent(
+  wanted: readonly WantedSeries[],
+  options: FetchOptions,
+  window: TimeWindow = recentWindow(options.now, RECENT_DAYS),
+): Promise<{ readonly recent: Fetched; readonly fetched: Fetched }> {
+  const both = [...wanted.map((one) => ({ ...one, window, compare: false })), ...wanted];
+  const { series, refused } = await fetchSeries(both, options);
+  const once = refused.filter(({ name }, at) => refused.findIndex((one) => one.name === name) === at);
+  return {
+    recent: { series: series.filter((one) => one.window === window), refused: once },
+    fetched: { series: series.filter((one) => one.window !== window), refused: once },
+  };
+}
+
+interface Part {
+  readonly wanted: WantedSeries;
+  readonly window: TimeWindow;
+  readonly isBefore: boolean;
+  readonly request: SeriesRequest;
+}
+
+/**
+ * Fetches all series of a view, and where requested the window before, in one request for each hundred. A series that the
+ * service refuses does not affect the others. Rejects with the first error that concerns the whole request.
+ */
+export async function fetchSeries(wanted: readonly WantedSeries[], options: FetchOptions): Promise<Fetched> {
+  const parts = wanted.flatMap((one) => partsOf(one, options));
+  const answers: SeriesAnswer[] = [];
+  for (let first = 0; first < parts.length; first += SERIES_PER_REQUEST) {
+    const requests = parts.slice(first, first + SERIES_PER_REQUEST).map(({ request }) => request);
+    answers.push(...(await requestBatch(requests, options)));
+  }
+  return joined(parts, answers);
+}
+
+function partsOf(wanted: WantedSeries, { address, now }: FetchOptions): Part[] {
+  const window = wanted.window ?? windowOf(address, wanted.dimension, now);
+  const windows = (wanted.compare ?? address.compare) ? [window, windowBefore(window)] : [window];
+  return windows.map((one, index) => ({
+    wanted,
+    window,
+    isBefore: index === 1,
+    request: requestOf(wanted, one, address),
+  }));
+}
+
+/** The request for one series in one window. */
+export function requestOf(wanted: WantedSeries, window: TimeWindow, address: Address): SeriesRequest {
+  const follows = wanted.window === undefined;
+  const aggregation = (follows ? address.aggregation : undefined) ?? wanted.aggregation;
   return {
     dimension: wanted.dimension,
     dimension_id: wanted.dimension_id,
     dimension_type: wanted.dimension_type,
-    interval,
-    startdate: start,
-    ...(ago === 0 ? {} : { enddate: start + Math.ceil(msOf(address.range) / step) * step }),
+    interval: window.interval,
+    startdate: window.from,
+    enddate: window.to,
     ...(aggregation === undefined ? {} : { aggregation }),
-    ...(address.smooth ? { smooth: true } : {}),
-  };
+    ...(follows && address.smooth ? { smooth: true } : {}),
+  } as SeriesRequest;
 }
 
-/** Series of one window. */
-export interface Group {
-  readonly wanted: readonly Wanted[];
-  readonly address: Address;
-}
-
-export async function fetchSeries(
-  client: Client,
-  wanted: readonly Wanted[],
-  address: Address,
-  now: number,
-  signal: AbortSignal,
-): Promise<Fetched> {
-  const [fetched] = await fetchGroups(client, [{ wanted, address }], now, signal);
-  return fetched as Fetched;
-}
-
-/** The series of all groups, and with `compare` those of the window before, by one request for each hundred. */
-export async function fetchGroups(
-  client: Client,
-  groups: readonly Group[],
-  now: number,
-  signal: AbortSignal,
-): Promise<Fetched[]> {
-  const asked = groups.flatMap((group) =>
-    group.wanted.flatMap((one) =>
-      (group.address.compare ? [0, msOf(group.address.range)] : [0]).map((ago) => ({
-        group,
-        one,
-        ago,
-        request: requestFor(one, group.address, now, ago),
-      })),
-    ),
-  );
-  const answers: SeriesAnswer[] = [];
-  for (let first = 0; first < asked.length; first += MOST_SERIES) {
-    const requests = asked.slice(first, first + MOST_SERIES).map(({ request }) => request);
-    answers.push(...(await client.metrics(requests, { signal }).catch((error) => refusedAll(requests, error))));
-  }
-  return groups.map((group) => {
-    const drawn: Drawn[] = [];
-    const refused: Refused[] = [];
-    asked.forEach((each, index) => {
-      if (each.group !== group) return;
-      const { one, ago, request } = each;
-      const answer = answers[index] as SeriesAnswer;
-      const name = nameOf(one);
-      const label = one.label ?? name;
-      if ("errors" in answer) {
-        if (ago === 0) refused.push({ name, label, why: answer.errors[0]?.message ?? "is not answered" });
-        return;
-      }
-      const step = msOf(request.interval ?? "1h");
-      const shift = Math.round(ago / step) * step;
-      drawn.push({
-        name,
-        label: ago > 0 ? `${label}, before` : label,
-        unit: unitOf(one.dimension, one.dimension_type),
-        points: answer.values.map(({ ts, value }) => ({ ts: Number(ts) + shift, value })),
-        intervalMs: step,
-        completeUntil: Number(answer.complete_until) + shift,
-        nextSaveAt: Number(answer.next_save_at),
-        earlier: ago > 0,
-      });
+/** A batch in which every series is wrong is refused as a whole: its issues name the series by position. */
+async function requestBatch(
+  requests: readonly SeriesRequest[],
+  { client, signal }: FetchOptions,
+): Promise<readonly SeriesAnswer[]> {
+  try {
+    return await client.metrics(requests, { signal });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400) throw error;
+    return requests.map((_, index) => {
+      const own = error.issues.filter(({ path }) => path.startsWith(`[${index}]`));
+      const errors = own.length > 0 ? own : [{ code: "refused", path: "", message: error.message }];
+      return { errors, values: [] } as unknown as SeriesAnswer;
     });
-    const saves = drawn.filter(({ earlier }) => !earlier).map(({ nextSaveAt }) => nextSaveAt);
-    return { drawn, refused, nextSaveAt: saves.length === 0 ? undefined : Math.min(...saves) };
-  });
-}
-
-/** The first items of a list. */
-export async function take<T>(items: AsyncIterable<T>, most: number): Promise<T[]> {
-  const taken: T[] = [];
-  for await (const item of items) {
-    taken.push(item);
-    if (taken.length === most) break;
   }
-  return taken;
 }
 
-export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403;
-
-/** Where the key may not see series, or the service finds each of them wrong, each has the words of the service. */
-function refusedAll(requests: readonly SeriesRequest[], error: unknown): SeriesAnswer[] {
-  if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 400)) throw error;
-  const { issues, message } = error;
-  return requests.map((_, index) => {
-    const own = issues.filter(({ path }) => path.startsWith(`[${index}]`));
-    return { errors: own.length > 0 ? own : [{ code: "refused", path: "", message }] } as SeriesAnswer;
+function joined(parts: readonly Part[], answers: readonly SeriesAnswer[]): Fetched {
+  const series: Series[] = [];
+  const refused: Refused[] = [];
+  parts.forEach(({ wanted, window, isBefore }, index) => {
+    const answer = answers[index] as SeriesAnswer;
+    if (isBefore) return;
+    const name = nameOf(wanted);
+    const label = wanted.label ?? name;
+    const unit = unitOf(wanted.dimension, wanted.dimension_type);
+    if (!isSeries(answer)) {
+      refused.push({ name, label, unit, why: answer.errors?.[0]?.message ?? "The service refused this series" });
+      return;
+    }
+    const earlier = parts[index + 1]?.isBefore ? (answers[index + 1] as SeriesAnswer) : undefined;
+    series.push({
+      name,
+      label,
+      unit,
+      window,
+      aggregation: String(answer.aggregation),
+      values: inBuckets(answer, window.from, window),
+      before: earlier && inBuckets(earlier, windowBefore(window).from, window),
+      completeUntil: Number(answer.complete_until),
+      nextSaveAt: Number(answer.next_save_at),
+    });
   });
+  return { series, refused };
 }
 
-/** Whether the bucket that begins at `ts` may still change. */
-export const isUnfinished = ({ intervalMs, completeUntil }: Drawn, ts: number) => ts + intervalMs > completeUntil;
+type Answered = Exclude<SeriesAnswer, { errors: unknown }>;
 
-/** The points whose buckets can no longer change: what may be compared. */
-export const finished = (series: Drawn) => series.points.filter(({ ts }) => !isUnfinished(series, ts));
+/** Whether the answer has values; a refused one has `errors`. */
+const isSeries = (answer: SeriesAnswer): answer is Answered => !("errors" in answer);
+
+function inBuckets(answer: SeriesAnswer, from: number, { step, buckets }: TimeWindow): Values {
+  const values: (number | null)[] = buckets.map(() => null);
+  for (const { ts, value } of answer.values ?? []) {
+    const at = Math.round((Number(ts) - from) / step);
+    if (at >= 0 && at < values.length) values[at] = value;
+  }
+  return values;
+}
+
+/** Whether a bucket of the series can still change through a scheduled save. */
+export const isUnfinished = ({ window, completeUntil }: Series, ts: number): boolean =>
+  ts + window.step > completeUntil;
+
+/** The newest saved value; null without one. */
+export const newestOf = (series: Series | undefined): number | null =>
+  series?.values.findLast((value) => value !== null) ?? null;
+
+/** The newest value of a complete bucket, and the first one; null where there is none. */
+export function firstAndLast(series: Series): { first: number | null; last: number | null } {
+  const finished = series.values.filter(
+    (value, at) => value !== null && !isUnfinished(series, series.window.buckets[at] as number),
+  );
+  return { first: finished.length > 1 ? (finished[0] ?? null) : null, last: finished.at(-1) ?? null };
+}
+
+/**
+ * The series against the window before, in complete buckets: the sum of messages, otherwise the newest value and that of the
+ * same bucket before. Undefined without values in both.
+ */
+export function comparisonOf(series: Series): { now: number; before: number } | undefined {
+  const pairs = series.values.flatMap((now, at) => {
+    const before = series.before?.[at];
+    const isOpen = isUnfinished(series, series.window.buckets[at] as number);
+    return now === null || before == null || isOpen ? [] : [{ now, before }];
+  });
+  if (series.unit !== "messages" || series.aggregation !== "sum") return pairs.at(-1);
+  if (pairs.length === 0) return undefined;
+  return pairs.reduce((sum, pair) => ({ now: sum.now + pair.now, before: sum.before + pair.before }));
+}
+
+/** The earliest instant at which requesting the series again can return something new; undefined without a series. */
+export function nextSaveOf(series: readonly Series[]): number | undefined {
+  return series.length === 0 ? undefined : Math.min(...series.map(({ nextSaveAt }) => nextSaveAt));
+}

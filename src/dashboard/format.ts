@@ -1,63 +1,108 @@
-const HOUR = 3_600_000;
-const units: Readonly<Record<string, number>> = { m: HOUR / 60, h: HOUR, d: 24 * HOUR, w: 168 * HOUR };
+import { DAY, HOUR } from "./duration.js";
 
-/** ms of a duration such as `7d`. */
-export function msOf(duration: string): number {
-  return Number(duration.slice(0, -1)) * (units[duration.slice(-1)] ?? Number.NaN);
-}
-
-/** Whether times are shown as UTC or as the browser's. */
-let local = false;
-export function showLocalTime(on: boolean): void {
-  local = on;
-}
-export const zone = () => (local ? "local" : "UTC");
+/** Time zone of the page: UTC, or that of the browser. */
+export type Zone = "UTC" | "local";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-function shown(ms: number, options: Intl.DateTimeFormatOptions): string {
-  const key = `${local} ${JSON.stringify(options)}`;
-  const format =
-    formats.get(key) ??
-    new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...(local ? {} : { timeZone: "UTC" }), ...options });
-  formats.set(key, format);
+function shown(ms: number, zone: Zone, options: Intl.DateTimeFormatOptions): string {
+  const key = `${zone} ${JSON.stringify(options)}`;
+  let format = formats.get(key);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat("en-GB", {
+      hourCycle: "h23",
+      ...(zone === "UTC" ? { timeZone: "UTC" } : {}),
+      ...options,
+    });
+    formats.set(key, format);
+  }
   return format.format(ms);
 }
 
+const clock = { hour: "2-digit", minute: "2-digit" } as const;
 /** `21:52` */
-export const clockTime = (ms: number) => shown(ms, { hour: "2-digit", minute: "2-digit" });
+export const clockTime = (ms: number, zone: Zone) => shown(ms, zone, clock);
 /** `21 Nov` */
-export const dayOf = (ms: number) => shown(ms, { day: "2-digit", month: "short" });
+export const dayOf = (ms: number, zone: Zone) => shown(ms, zone, { day: "numeric", month: "short" });
+/** `Mon 23 Nov` */
+export const weekday = (ms: number, zone: Zone) =>
+  shown(ms, zone, { weekday: "short", day: "numeric", month: "short" }).replace(",", "");
 /** `21 Nov 2026, 21:52 UTC` */
-export const fullTime = (ms: number) =>
-  `${shown(ms, { day: "2-digit", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" })} ${zone()}`;
+export const fullTime = (ms: number, zone: Zone) =>
+  `${shown(ms, zone, { day: "numeric", month: "short", year: "numeric", ...clock })} ${zone}`;
 
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
-
-export type Unit = "people" | "messages" | "%";
-
-export const unitOf = (dimension: string, type: string): Unit =>
-  type === "conversionrate" ? "%" : dimension === "stream" ? "messages" : "people";
-
-/** A value with its unit where that is more than a number. */
-export const amount = (value: number, unit: Unit) => (unit === "%" ? percent : whole).format(value);
-
-/** How a value has changed: `+12`, `−0.6 pp`; an en dash where one of both is not known. */
-export function change(now: number | undefined, before: number | undefined, unit: Unit): string {
-  if (now === undefined || before === undefined) return "–";
-  const by = unit === "%" ? (now - before) * 100 : now - before;
-  const sign = by > 0 ? "+" : by < 0 ? "−" : "±";
-  return `${sign}${whole.format(Math.abs(Math.round(by * 10) / 10))}${unit === "%" ? " pp" : ""}`;
+/** `Mon 23 Nov, 14:00–16:00 UTC`, or `Mon 23 Nov–Tue 24 Nov` with whole days. */
+export function bucketLabel(ts: number, step: number, zone: Zone): string {
+  const end = ts + step;
+  if (step < DAY) return `${weekday(ts, zone)}, ${clockTime(ts, zone)}–${clockTime(end, zone)} ${zone}`;
+  return step === DAY ? `${weekday(ts, zone)} ${zone}` : `${weekday(ts, zone)} – ${weekday(end - HOUR, zone)} ${zone}`;
 }
 
-/** How an amount compares with the one before: `+4 %`; an en dash where there was none. */
-export const against = (now: number, before: number) =>
-  before === 0 ? "–" : change(now / before, 1, "%").replace("pp", "%");
+/** What the values of a series are. */
+export type Unit = "members" | "messages" | "people" | "rate";
 
-/** How long ago, or how long it takes: `34 s`, `5 min`, `3 h`, `2 d`. */
-export function age(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} d`;
+export const unitOf = (dimension: string, type: string): Unit => {
+  if (type === "conversionrate") return "rate";
+  if (dimension === "stream") return "messages";
+  return dimension === "segment" || dimension === "segsize" ? "members" : "people";
+};
+
+const unitTitle: Readonly<Record<Unit, string>> = {
+  members: "Members",
+  messages: "Messages",
+  people: "People",
+  rate: "Conversion rate",
+};
+const aggregationTitle: Readonly<Record<string, string>> = { max: "largest", min: "smallest", sum: "sum" };
+
+/** Unit and bucket of a chart: `Messages per hour`, `Members, largest of each 2 hours`. */
+export function chartTitle(unit: Unit, aggregation: string, interval: string): string {
+  const bucket = intervalWords(interval);
+  if (unit === "rate") return `${unitTitle.rate} of each ${bucket}`;
+  if (unit === "messages" && aggregation === "sum") return `${unitTitle.messages} per ${bucket}`;
+  return `${unitTitle[unit]}, ${aggregationTitle[aggregation] ?? aggregation} of each ${bucket}`;
 }
+
+const words: Readonly<Record<string, string>> = { h: "hour", d: "day", w: "week" };
+function intervalWords(interval: string): string {
+  const count = Number(interval.slice(0, -1));
+  const word = words[interval.slice(-1)] ?? interval;
+  return count === 1 ? word : `${count} ${word}s`;
+}
+
+/** A number that is rounded to 0 has no sign. */
+const signDisplay = "negative";
+const whole = new Intl.NumberFormat("en", { signDisplay, maximumFractionDigits: 0 });
+const decimal = new Intl.NumberFormat("en", { signDisplay, maximumFractionDigits: 2 });
+const tenths = new Intl.NumberFormat("en", { signDisplay, maximumFractionDigits: 1 });
+
+/** A value of a unit: `12,345`, `18.9 %`. */
+export const amount = (value: number, unit: Unit) =>
+  unit === "rate" ? `${tenths.format(value * 100)} %` : decimal.format(value);
+
+export const count = (value: number) => whole.format(value);
+
+/** A difference, rounded before its sign is chosen: `+12`, `−0.6 pp`, `0`. */
+export function difference(now: number, before: number, unit: Unit): string {
+  const by = unit === "rate" ? (now - before) * 100 : now - before;
+  const rounded = Math.round(by * 10) / 10;
+  const text = `${signOf(rounded)}${decimal.format(Math.abs(rounded))}`;
+  return unit === "rate" ? `${text} pp` : text;
+}
+
+/** A relative change of a quantity, rounded before its sign is chosen: `+15 %`; undefined where it has no meaning. */
+export function relative(now: number, before: number): string | undefined {
+  if (before === 0) return undefined;
+  const by = ((now - before) / Math.abs(before)) * 100;
+  const rounded = Math.abs(by) < 10 ? Math.round(by * 10) / 10 : Math.round(by);
+  return `${signOf(rounded)}${decimal.format(Math.abs(rounded))} %`;
+}
+
+/** Absolute and relative change: `+79, +15 %`. A change of a rate is in percentage points alone. */
+export function change(now: number | null | undefined, before: number | null | undefined, unit: Unit): string {
+  if (now == null || before == null) return "–";
+  const by = difference(now, before, unit);
+  const share = unit === "rate" ? undefined : relative(now, before);
+  return share === undefined ? by : `${by}, ${share}`;
+}
+
+const signOf = (rounded: number) => (rounded > 0 ? "+" : rounded < 0 ? "−" : "");

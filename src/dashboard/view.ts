@@ -1,34 +1,51 @@
+import type { ComponentType } from "preact";
 import type { Client } from "../client/client.js";
 import type { Address, ViewName } from "./address.js";
+import type { Zone } from "./format.js";
 
-/** What a view is handed when it asks for what it shows. */
-export interface Asked {
+/** What a view gets to load its data and to draw it. */
+export interface Page {
   readonly client: Client;
   readonly address: Address;
   readonly scopes: ReadonlySet<string>;
-  /** Unix ms. */
+  readonly zone: Zone;
+  /** Instant of the load, Unix ms. */
   readonly now: number;
-  /** Ends what is asked for when it is no longer wanted. */
+  /** Aborts requests whose result is no longer wanted. */
   readonly signal: AbortSignal;
-  /** Shows another address; the back button leads here again. */
-  go(change: Partial<Address>): void;
-  /** Asks again for what is shown. */
-  again(): void;
+  /** Shows another state of the page. The back button returns, unless `replace` is set. */
+  go(change: Partial<Address>, options?: { readonly replace?: boolean }): void;
+  /** Checks the key, then loads the view again. */
+  reload(): void;
+  /** Query of a link to another state of the page. */
+  link(change: Partial<Address>): string;
 }
 
-/** What a view shows. */
-export interface Shown {
-  readonly content: readonly Node[];
-  /** Whether the service holds nothing that this view could show. */
-  readonly empty?: boolean;
-  /** When asking again can show something new, Unix ms; undefined: on request alone. */
+export interface Loaded<D> {
+  readonly data: D;
+  /** Whether the service contains nothing that this view could show. */
+  readonly isEmpty?: boolean;
+  /** When loading again can show something new, Unix ms; undefined: on request alone. */
   readonly nextAt: number | undefined;
+  /** Parts of the link that the service does not know, one sentence each. */
+  readonly problems?: readonly string[];
+}
+
+/** A view as its script exports it. */
+export interface ViewScript<D> {
+  load(page: Page): Promise<Loaded<D>>;
+  readonly Show: ComponentType<{ readonly data: D; readonly page: Page }>;
 }
 
 export interface View {
   readonly name: ViewName;
   readonly label: string;
+  /** The view of the bar that contains this one. */
+  readonly parent?: ViewName;
   /** A key needs one of these. */
   readonly scopes: readonly string[];
-  script(): Promise<{ load(asked: Asked): Promise<Shown> }>;
+  readonly hasRange?: boolean;
+  readonly canCompare?: boolean;
+  // biome-ignore lint/suspicious/noExplicitAny: each script has data of its own type, which only it reads.
+  script(): Promise<ViewScript<any>>;
 }

@@ -1,9 +1,7 @@
 import { KeyedMutex } from "../async/keyed-mutex.js";
-import { withTimeLimit } from "../async/time-limit.js";
 import type { Clock } from "../clock.js";
 import type { HashIdentity, Identity } from "../entities/identity.js";
 import type { EntityKeys, EntityStore, History } from "../entities/ports.js";
-import { ServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { sealedIdentities } from "./erasure-scope.js";
@@ -20,22 +18,20 @@ export interface ErasureParts {
   readonly entities: EntityStore;
   readonly entityKeys: EntityKeys;
   readonly watermark: ErasureWatermark;
-  readonly history: Pick<History, "countByStream">;
+  readonly history: Pick<History, "countByStream" | "newestArrival">;
   readonly wakeUp: WakeUp;
   /** In the order in which a request goes through them. */
   readonly targets: readonly DownstreamTarget[];
   readonly hashIdentity: HashIdentity;
   readonly clock: Clock;
-  /** Later than every arrival so far, at each call; shared with the writers. */
-  readonly arrivals: Clock;
+  /** Later than every arrival so far in this process, by the clock that processes share. Unix ms. */
+  now(): Promise<number>;
   readonly log: Log;
   readonly observer: DeletionObserver;
   readonly failpoint: Failpoint;
   /** See `SweeperParts`. */
   readonly keepMs: number | undefined;
   readonly sweepEveryMs: number;
-  /** How long a caller waits for the answer to a request, ms. One that is accepted later is run as others are; asking again does no harm. */
-  readonly deadlineMs: number;
 }
 
 /** A run that is not made for a hint gives one for later: should its process die, another one finds that its lease has ended. */
@@ -47,7 +43,7 @@ const ERROR_MS = 5_000;
 /** Everything that deletion does, over the ports. */
 export interface Erasure {
   /** See `requestDeletion`. */
-  request(table: string, identity: Identity): Promise<string>;
+  request(table: string, identity: Identity, late?: AbortSignal): Promise<string>;
   /** See `previewDeletion`. */
   preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
   /** See `runDeletion`: as far as it goes, through every target. */
@@ -87,17 +83,13 @@ export function openErasure(parts: ErasureParts): Erasure {
   const sweeps = sweeper({ ...parts, queues, remote });
 
   return {
-    request: (table, identity) =>
-      withTimeLimit(parts.deadlineMs, [], (late) =>
-        // Of two requests at once for the same identity the second is a repeat.
-        mutex.run([parts.hashIdentity(table, identity)], async () => {
-          late.throwIfAborted();
-          return requestDeletion(common, table, identity, parts.arrivals(), late);
-        }),
-      ).catch((error: unknown) => {
-        throw error instanceof DOMException ? tookTooLong(error) : error;
+    request: (table, identity, late) =>
+      // Of two requests at once for the same identity the second is a repeat.
+      mutex.run([parts.hashIdentity(table, identity)], async () => {
+        late?.throwIfAborted();
+        return requestDeletion(common, table, identity, await parts.now(), late);
       }),
-    preview: (table, identity) => previewDeletion(common, table, identity, parts.arrivals()),
+    preview: async (table, identity) => previewDeletion(common, table, identity, await parts.now()),
     async run(requestId) {
       await runDeletion(common, requestId, { mayErase: () => true, keepsWaits: false });
     },
@@ -111,8 +103,4 @@ export function openErasure(parts: ErasureParts): Erasure {
       await Promise.all([wakeUp.close(), sweeps.stop(), queues.close()]);
     },
   };
-}
-
-function tookTooLong(cause: Error): ServiceError {
-  return new ServiceError("unavailable", "The request took too long", { retryAfter: 1, cause });
 }

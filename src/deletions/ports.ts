@@ -35,15 +35,18 @@ export interface AcceptedScope {
   readonly sealerKey: Uint8Array;
 }
 
+/** Which requests are listed. */
+export type ListedState = "open" | "completed" | "all";
+
 /** PORT. Deletion requests: the newest truth about who is erased, and never restored from a backup. Rejects as every store does: see `ServiceErrorOf`. */
 export interface Ledger {
   /**
    * Keeps the request with the key of its sealed list, and resolves with its number, unless a profile of its scope, or the holder of an identity, is another one by now: then undefined,
    * with nothing kept. When it resolves with a number it survives a crash, `Suppression` answers with it, `EntityStore.load` has none of the profiles, and every commit that was planned before
    * and concerns one of the identities is refused. The entity data notes that a request of this number was accepted: the next start refuses a ledger that does
-   * not know of it.
+   * not know of it. Once `late` has aborted nothing is sent any more: then it rejects.
    */
-  accept(deletion: Deletion, scope: AcceptedScope): Promise<number | undefined>;
+  accept(deletion: Deletion, scope: AcceptedScope, late?: AbortSignal): Promise<number | undefined>;
   /** Undefined when there is no such request. */
   find(requestId: string): Promise<Deletion | undefined>;
   /** The newest open request that was asked for by this identity; undefined when there is none. */
@@ -53,8 +56,9 @@ export interface Ledger {
   /**
    * Changes an open request, durably, and resolves with the result; undefined when it is completed, unknown, has another
    * revision by now, or the identity is held by another id. A cut-off never goes down. The revision goes up, and all stages but `done` are to be done again, at once.
+   * `late` as in `accept`.
    */
-  extend(requestId: string, revision: number, extension: Extension): Promise<Deletion | undefined>;
+  extend(requestId: string, revision: number, extension: Extension, late?: AbortSignal): Promise<Deletion | undefined>;
   /**
    * Open requests in order of acceptance, after request id `after`; `due`, an instant, leaves out requests whose `notBefore` is
    * later and requests that are leased to a runner. A wait or a lease that began after that instant is over: the clock has been set back since.
@@ -82,12 +86,18 @@ export interface Ledger {
    * back. Safe to repeat.
    */
   complete(requestId: string, revision: number, at: number, times?: Deletion["times"]): Promise<Completion>;
-  /** Requests, the newest first, before the one of id `before`, at most `limit`. None when there is no such request. */
+  /**
+   * Requests in the order of acceptance or, `newestFirst`, in the opposite order, after the one of id `after`, at most `limit`. None when there is no
+   * such request.
+   */
   list(options: {
-    readonly state: "open" | "completed" | "all";
-    readonly before?: string | undefined;
+    readonly state: ListedState;
+    readonly newestFirst: boolean;
+    readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<Deletion[]>;
+  /** Number of requests in this state. */
+  count(state: ListedState): Promise<number>;
   /** Keeps the wrapped key of receipts unless it has one; resolves with the one that it has then, the same for all processes that call at once. */
   receiptKey(fresh: string): Promise<string>;
   /** The newest sequence number up to which no request is open. Sequence numbers go up with each request, from 1. */

@@ -1,4 +1,5 @@
 import { pacer } from "../async/yielding.js";
+import type { Clock } from "../clock.js";
 import { ServiceError } from "../errors.js";
 import { againstWriters } from "./against-writers.js";
 import type { OpenProfile } from "./component.js";
@@ -16,6 +17,8 @@ export interface BatchParts {
   readonly suppression: Suppression;
   readonly memberships: MembershipIndex;
   readonly entityKeys: EntityKeys;
+  /** Unix ms. */
+  readonly clock: Clock;
   /** A new random entity id. */
   newId(): EntityId;
 }
@@ -39,7 +42,7 @@ export async function applyBatch(
       await eraseUnreadable(parts, found.unreadable);
       return undefined;
     }
-    left = left.filter((message) => !isSuppressed(message, found));
+    left = left.filter((message) => !isSuppressed(message, found, parts.clock()));
     if (left.length === 0) return [];
     const plan = await planBatch(left, found, limits, parts.newId);
     if (plan.messages.length === 0 || (await parts.entities.commit(await commitOf(plan, found, seals)))) {
@@ -59,13 +62,29 @@ export async function checkBatch(
 ): Promise<readonly RefusedMessage[]> {
   const hashes = [...new Set(batch.flatMap((message) => message.hashes))];
   const found = await findProfiles(parts, batchSealing(parts.entityKeys), hashes);
-  const left = batch.filter((message) => !isSuppressed(message, found));
+  const left = batch.filter((message) => !isSuppressed(message, found, parts.clock()));
   return (await planBatch(left, found, limits, parts.newId)).refused;
 }
 
-/** Whether a message is not newer than an erasure of one of its identities. */
-function isSuppressed({ hashes, version }: BatchMessage, { cutOffs }: FoundProfiles): boolean {
-  return hashes.some((hash) => version.time <= (cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
+/** Concerns one message of a batch; the others can be applied without it. */
+export class CutOffAhead extends ServiceError {}
+
+/** How far a cut-off may be ahead of the clock, ms: cut-offs and arrivals go up within a millisecond, and clocks of processes differ. */
+const AHEAD_MS = 1_000;
+
+/**
+ * Whether a message is not newer than an erasure of one of its identities. A repeat is as old as its first arrival, also if its event time is later: the
+ * first run may have stored it, and the erasure may have removed it. Throws for a message that names no event time when the cut-off is ahead of the
+ * clock: it may have arrived after the erasure was accepted, by a clock that was ahead, or before.
+ */
+function isSuppressed({ hashes, version, isRepeat }: BatchMessage, { cutOffs }: FoundProfiles, now: number): boolean {
+  const time = isRepeat ? Math.min(version.time, version.arrival) : version.time;
+  const cutOff = Math.max(...hashes.map((hash) => cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
+  if (time > cutOff) return false;
+  if (version.time === version.arrival && cutOff > now + AHEAD_MS) {
+    throw new CutOffAhead("unavailable", "A deletion was accepted by a clock that is ahead", { retryAfter: 1 });
+  }
+  return true;
 }
 
 async function commitOf(plan: BatchPlan, found: FoundProfiles, { seal, newKeys }: BatchSealing): Promise<Commit> {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../async/grouped-calls.js";
 import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../errors.js";
-import { applyBatch, type BatchParts, checkBatch } from "./apply-batch.js";
+import { applyBatch, type BatchParts, CutOffAhead, checkBatch } from "./apply-batch.js";
 import { applyInParts, MERGE_BYTES } from "./apply-in-parts.js";
 import type { Version } from "./entity.js";
 import type { HashIdentity } from "./identity.js";
@@ -19,8 +19,8 @@ export interface CollectParts extends BatchParts {
 export interface NewMessage {
   /** Names it in the history: 32 lower-case hex characters, the same when it is sent again under an idempotency key. */
   readonly id: string;
-  /** False: it cannot be in the history yet, and is not looked for there. */
-  readonly mayBeKept: boolean;
+  /** Whether its request arrived before under the same idempotency key: it may be in the history, or an erasure may have removed it from there. */
+  readonly isRepeat: boolean;
   readonly version: Version;
   /** About what it takes up. */
   readonly bytes: number;
@@ -102,7 +102,8 @@ export function collectMessages(parts: CollectParts, { segments, deadlineMs }: C
     weightOf: ({ bytes, hashes }) =>
       Math.max(1, (bytes / GROUP_BYTES) * GROUP_MESSAGES, (hashes.length / GROUP_IDENTITIES) * GROUP_MESSAGES),
     atOnce: AT_ONCE,
-    isOfOneCall: (error) => !(error instanceof ServiceError) && parts.serviceErrorOf(error) === undefined,
+    isOfOneCall: (error) =>
+      error instanceof CutOffAhead || (!(error instanceof ServiceError) && parts.serviceErrorOf(error) === undefined),
     deadline: {
       ms: deadlineMs,
       error: () => new ServiceError("unavailable", "Too many messages wait to be kept", { retryAfter: 1 }),
@@ -110,7 +111,7 @@ export function collectMessages(parts: CollectParts, { segments, deadlineMs }: C
   });
 
   return inParts(async (stream, table, messages) => {
-    const sentBefore = messages.filter(({ mayBeKept }) => mayBeKept).map(({ id }) => id);
+    const sentBefore = messages.filter(({ isRepeat }) => isRepeat).map(({ id }) => id);
     const kept = sentBefore.length === 0 ? new Set<string>() : await parts.history.kept(sentBefore);
     const sources = new Map(messages.filter(({ id }) => !kept.has(id)).map((source) => [source.id, source]));
     if (sources.size === 0) return new Map();
@@ -182,8 +183,8 @@ function batchMessage(
   { hashIdentity }: CollectParts,
   stream: string,
   table: Table,
-  { id, version, bytes, message }: NewMessage,
+  { id, isRepeat, version, bytes, message }: NewMessage,
 ): BatchMessage {
   const hashes = message.identities.map((identity) => hashIdentity(table.name, identity));
-  return { id, table, stream, message, hashes, version, bytes };
+  return { id, isRepeat, table, stream, message, hashes, version, bytes };
 }

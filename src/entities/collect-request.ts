@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { pacer } from "../async/yielding.js";
 import type { Clock } from "../clock.js";
 import { invalid, ServiceError, type ValidationIssue } from "../errors.js";
+import { type Reservation, UNCOUNTED_BYTES } from "../memory-budget.js";
 import { nearbyIds } from "../names.js";
 import type { CollectMessages, NewMessage } from "./collect-messages.js";
 import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
@@ -13,7 +13,7 @@ import type { Table } from "./tables.js";
 export interface RequestItem {
   /** As it was sent, or what stands for it: equal texts, equal messages. */
   readonly text: string;
-  /** About what it takes up, bytes. */
+  /** Memory that it takes once it is read, by estimate, bytes. */
   readonly bytes: number;
   /** Reads the message; refused with one issue. */
   parse(now: number): ParsedMessage;
@@ -26,6 +26,8 @@ export interface CollectRequest {
   readonly table: Table;
   /** As they arrive. */
   readonly items: AsyncIterable<readonly RequestItem[]>;
+  /** The memory of the request: a batch is reserved here while it is in progress. */
+  readonly memory: Reservation;
   /** Names a request that may be repeated: all that tells it apart from others. */
   readonly repeatName: string | undefined;
   /** Whether the messages are only checked, and nothing is stored. */
@@ -52,46 +54,47 @@ const BATCH_MESSAGES = 500;
 const BATCH_BYTES = 1_048_576;
 const NAMED_ERRORS = 100;
 
+/** How often messages are in memory while their batch is in progress: as they were read, and as they are stored. */
+const COPIES = 2;
+
 const newMessageId = nearbyIds();
 
 /** Takes in a request of any length, batch by batch. Each batch is durable, applied and counted before the next one is read. */
 export async function collectRequest(parts: CollectRequestParts, request: CollectRequest): Promise<CollectTally> {
   const { repeatName, dryRun } = request;
   if (repeatName === undefined || dryRun) return collectItems(parts, request, undefined);
-  const run = await RepeatableRun.begin(parts, repeatName, randomUUID());
-  try {
-    return await collectItems(parts, request, run);
-  } finally {
-    await run.release();
-  }
+  const run = new RepeatableRun(parts, repeatName);
+  const tally = await collectItems(parts, request, run);
+  return JSON.parse(await run.finish(JSON.stringify(tally))) as CollectTally;
 }
 
 async function collectItems(
   parts: CollectRequestParts,
-  { stream, table, items, dryRun }: CollectRequest,
+  { stream, table, items, memory, dryRun }: CollectRequest,
   run: RepeatableRun | undefined,
 ): Promise<CollectTally> {
-  const tally = tallyOf(run);
+  const tally: CollectTally = { taken: 0, rejected: 0, errors: [] };
   const take = dryRun ? parts.check : parts.collect;
   const pace = pacer();
   let position = 0;
-  for await (const batch of batchesOf(items)) {
-    if (position > 0) await run?.advance(JSON.stringify(tally));
+  for await (const batch of batchesOf(items, memory)) {
+    const first = position;
+    position += batch.length;
+    const ids = await run?.meet(batch.map(({ text }) => text));
+    if (run?.isFinished) continue;
     const now = parts.clock();
     const arrival = run?.arrival ?? parts.arrivals();
     const rejected = new Map<number, { item: RequestItem; issue: ValidationIssue }>();
     const messages = new Map<NewMessage, { item: RequestItem; position: number }>();
-    for (const item of batch) {
+    for (const [i, item] of batch.entries()) {
       await pace();
-      const at = position;
-      position += 1;
-      if (run?.meet(item.text)) continue;
+      const at = first + i;
       try {
         const message = item.parse(now);
-        const id = run?.messageId() ?? newMessageId();
+        const id = ids?.[i] ?? newMessageId();
         const version = { time: message.time ?? arrival, arrival, position: at };
-        const mayBeKept = run !== undefined && !run.isFirst;
-        messages.set({ id, mayBeKept, version, bytes: item.bytes, message }, { item, position: at });
+        const isRepeat = run?.isRepeat === true;
+        messages.set({ id, isRepeat, version, bytes: item.bytes, message }, { item, position: at });
       } catch (error) {
         rejected.set(at, { item, issue: issueOf(error) });
       }
@@ -106,17 +109,14 @@ async function collectItems(
     note(tally, rejected);
   }
   if (position === 0) throw invalid("empty", "", "There is no message to collect");
-  await run?.finish(JSON.stringify(tally));
   return tally;
 }
 
-function tallyOf(run: RepeatableRun | undefined): CollectTally {
-  if (run === undefined || run.tally === "") return { taken: 0, rejected: 0, errors: [] };
-  return JSON.parse(run.tally) as CollectTally;
-}
-
 /** The items in batches that are worth a transaction, and that memory does not feel; others get a turn in between. */
-async function* batchesOf(items: AsyncIterable<readonly RequestItem[]>): AsyncGenerator<readonly RequestItem[]> {
+async function* batchesOf(
+  items: AsyncIterable<readonly RequestItem[]>,
+  memory: Reservation,
+): AsyncGenerator<readonly RequestItem[]> {
   let batch: RequestItem[] = [];
   let bytes = 0;
   for await (const arrived of items) {
@@ -124,12 +124,15 @@ async function* batchesOf(items: AsyncIterable<readonly RequestItem[]>): AsyncGe
       batch.push(item);
       bytes += item.bytes;
       if (batch.length < BATCH_MESSAGES && bytes < BATCH_BYTES) continue;
+      memory.reserve(COPIES * bytes);
       yield batch;
+      memory.release(COPIES * bytes);
       await setImmediate();
       batch = [];
       bytes = 0;
     }
   }
+  if (bytes > UNCOUNTED_BYTES) memory.reserve(COPIES * bytes);
   if (batch.length > 0) yield batch;
 }
 

@@ -33,6 +33,8 @@ export class Component {
   readonly #memberships: MembershipDraft;
   #draft = new Draft();
   #changes = 0;
+  /** Whether another profile was merged into it by a message that is not recorded yet. */
+  #isUnited = false;
   #parent: Component | undefined;
 
   private constructor(entity: Omit<StoredEntity, "sealed">, order: number) {
@@ -97,6 +99,7 @@ export class Component {
 
   merge(other: Component): void {
     other.#parent = this;
+    this.#isUnited = true;
     this.#draft.merge(other.#draft.document());
     this.#memberships.merge(other.#memberships.memberships());
     for (const [hash, since] of other.#bindings) this.#bind(hash, since);
@@ -111,8 +114,12 @@ export class Component {
 
   /** Takes in what a message says. */
   take({ hashes, version, message }: BatchMessage, document: EntityDocument): void {
+    const before = this.#draft.changes + this.#memberships.moves;
     this.#draft.merge(document);
     if (message.segments !== undefined) this.#memberships.apply(message.segments, version);
+    const isChanged = this.#isUnited || this.#draft.changes + this.#memberships.moves > before;
+    if (isChanged) this.#draft.noteChange(version.arrival);
+    this.#isUnited = false;
     for (const hash of hashes) this.#bind(hash, version.time);
     this.#changes += 1;
   }

@@ -16,6 +16,10 @@ export interface EntityDocument {
   readonly attributes: ReadonlyMap<string, AttributeState>;
   /** Identities as written, each once, ordered by field, then value. */
   readonly identities: readonly Identity[];
+  /** Names of the streams of its messages, in code unit order. */
+  readonly streams: readonly string[];
+  /** Arrival of the newest message that changed the entity; undefined when none has been noted. */
+  readonly modified: number | undefined;
 }
 
 /** A document, and how long its encoded form is. */
@@ -27,11 +31,13 @@ export interface OpenedDocument {
 type EncodedAttribute = [name: string, time: number, arrival: number, position: number, value?: Json];
 
 /** The bytes to seal. */
-export function encodeDocument({ attributes, identities }: EntityDocument): Uint8Array {
+export function encodeDocument({ attributes, identities, streams, modified }: EntityDocument): Uint8Array {
   return Buffer.from(
     JSON.stringify({
       attributes: Array.from(attributes, encodeAttribute),
       identities: identities.map(({ field, value }) => [field, value]),
+      streams,
+      modified,
     }),
   );
 }
@@ -48,11 +54,16 @@ function encodeAttribute([name, { version, value }]: readonly [string, Attribute
 
 /** The document of bytes that `encodeDocument` made. */
 export function decodeDocument(bytes: Uint8Array): EntityDocument {
-  const { attributes, identities } = JSON.parse(
-    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
-  ) as {
+  const {
+    attributes,
+    identities,
+    streams = [],
+    modified,
+  } = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as {
     attributes: EncodedAttribute[];
     identities: [string, string][];
+    streams?: string[];
+    modified?: number;
   };
   return {
     attributes: new Map(
@@ -62,5 +73,7 @@ export function decodeDocument(bytes: Uint8Array): EntityDocument {
       ]),
     ),
     identities: identities.map(([field, value]) => ({ field, value })),
+    streams,
+    modified,
   };
 }

@@ -1,16 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
-import { retry } from "../async/retry.js";
+import { pacer } from "../async/yielding.js";
 import type { Clock } from "../clock.js";
 import { ServiceError } from "../errors.js";
 import { NEARBY_DIGITS } from "../names.js";
 import type { Idempotency, IdempotentRequest } from "./ports.js";
-
-/** How long a request has its key for itself after each sign of progress, ms. */
-const LEASE_MS = 60_000;
-
-/** A request that cannot be let go is tried again so often, after pauses of so many ms. */
-const RELEASE_TRIES = 10;
-const RELEASE_PAUSE_MS = 1_000;
 
 /** Keyed hash of a text, hex: without the key no guess of the text can be confirmed. */
 export type HashRequest = (text: string) => string;
@@ -27,98 +20,79 @@ export interface IdempotencyParts {
   readonly arrivals: Clock;
 }
 
-/** One run of a request that may be repeated: what was done before is skipped, as long as the body is the same. */
+/**
+ * One run of a request that may be repeated. The ids of its messages are the same in each run, so the history drops messages
+ * that an earlier or concurrent run has stored. A run needs neither a lease nor a record of progress; a dead run delays no other.
+ */
 export class RepeatableRun {
   readonly #parts: IdempotencyParts;
-  readonly #owner: string;
-  readonly #before: IdempotentRequest;
-  /** Whether no run before this one can have kept anything of the request. */
-  readonly isFirst: boolean;
+  readonly #id: string;
+  readonly #pace = pacer();
+  /** The stored request; undefined before its first batch. */
+  #stored: IdempotentRequest | undefined;
+  #isRepeat = false;
   #seen = 0;
   #digest = "";
-  #isOver = false;
 
-  private constructor(parts: IdempotencyParts, owner: string, before: IdempotentRequest, isFirst: boolean) {
+  /** `name` tells the request apart from all others. */
+  constructor(parts: IdempotencyParts, name: string) {
     this.#parts = parts;
-    this.#owner = owner;
-    this.#before = before;
-    this.isFirst = isFirst;
+    this.#id = parts.hashRequest(name);
   }
 
-  /** Takes the request of this name for `owner`; refused while another has it. */
-  static async begin(parts: IdempotencyParts, name: string, owner: string): Promise<RepeatableRun> {
-    const id = parts.hashRequest(name);
-    const arrival = parts.arrivals();
-    const before = await parts.idempotency.begin(id, owner, arrival, arrival + LEASE_MS).catch((error) => {
-      // It may be taken all the same: then no other request would get it until the lease ends.
-      void letGo(parts.idempotency, id, owner);
-      throw error;
-    });
-    if (before === undefined) {
-      throw new ServiceError("conflict", "A request with this Idempotency-Key is under way", { retryAfter: 1 });
+  /**
+   * Takes note of the next messages of the body, all that one commit may bring, and returns an id for each: the same in each run, and for no other message. Ids
+   * of one request begin alike, as those of `nearbyIds` do. Refused when an earlier run had another body, as far as that is known by now.
+   */
+  async meet(texts: readonly string[]): Promise<readonly string[]> {
+    const digests: string[] = [];
+    for (const text of texts) {
+      await this.#pace();
+      this.#digest = this.#parts.hashRequest(`${this.#digest}\n${text}`);
+      digests.push(this.#digest);
     }
-    return new RepeatableRun(parts, owner, before, before.arrival === arrival);
+    const { id, arrival } = this.#stored ?? (await this.#begin());
+    const own = digests.map((digest) => {
+      this.#seen += 1;
+      return createHash("sha256")
+        .update(JSON.stringify([id, arrival, this.#seen, digest]))
+        .digest("hex");
+    });
+    return own.map((digits) => id.slice(0, NEARBY_DIGITS) + digits.slice(0, 32 - NEARBY_DIGITS));
   }
 
-  /** When the request came for the first time. */
-  get arrival(): number {
-    return this.#before.arrival;
+  /** When the request arrived for the first time, Unix ms. */
+  get arrival(): number | undefined {
+    return this.#stored?.arrival;
   }
 
-  /** What was noted with `advance` before; empty when nothing was. */
-  get tally(): string {
-    return this.#before.tally;
+  /** Whether an earlier run, or one that is in progress, may have stored messages. */
+  get isRepeat(): boolean {
+    return this.#isRepeat;
   }
 
-  /** Takes note of the next message of the body; true when it was done with in an earlier run. */
-  meet(text: string): boolean {
-    const { done, digest, finished } = this.#before;
-    if (this.#seen === done && finished) throw anotherBody();
-    this.#seen += 1;
-    this.#digest = this.#parts.hashRequest(`${this.#digest}\n${text}`);
-    if (this.#seen === done && this.#digest !== digest) throw anotherBody();
-    return this.#seen <= done;
+  /** Whether an earlier run has processed the whole request. */
+  get isFinished(): boolean {
+    return this.#stored !== undefined && this.#stored.tally !== "";
   }
 
-  /** An id for the message met last: the same in each run, and for no other message. Those of one request begin alike, as `nearbyIds` has them. */
-  messageId(): string {
-    const { id, arrival } = this.#before;
-    const own = createHash("sha256")
-      .update(JSON.stringify([id, arrival, this.#seen, this.#digest]))
-      .digest("hex");
-    return id.slice(0, NEARBY_DIGITS) + own.slice(0, 32 - NEARBY_DIGITS);
+  /** Ends the body. Returns the tally of the run that did so first, which is `tally` if none did. Refused when that run had another body. */
+  async finish(tally: string): Promise<string> {
+    if (this.#stored === undefined) return tally;
+    const own = { ...this.#stored, digest: this.#digest, tally };
+    const first = this.isFinished ? this.#stored : await this.#parts.idempotency.finish(own);
+    if (first !== undefined && first.digest !== own.digest) throw anotherBody();
+    return first?.tally ?? tally;
   }
 
-  /** Notes that all messages met so far are done with. What is not noted may be done again, to the same end. */
-  async advance(tally: string): Promise<void> {
-    if (this.#seen > this.#before.done) await this.#note(tally, false, this.#parts.arrivals() + LEASE_MS);
+  async #begin(): Promise<IdempotentRequest> {
+    const own = { id: this.#id, arrival: this.#parts.arrivals(), digest: this.#digest, tally: "" };
+    const stored = await this.#parts.idempotency.begin(own);
+    if (stored.tally === "" && stored.digest !== own.digest) throw anotherBody();
+    this.#isRepeat = stored.arrival !== own.arrival;
+    this.#stored = stored;
+    return stored;
   }
-
-  /** Notes that the body has ended, and lets the next run in. */
-  async finish(tally: string): Promise<void> {
-    if (this.#seen < this.#before.done) throw anotherBody();
-    if (this.#before.finished) return;
-    await this.#note(tally, true, 0);
-    this.#isOver = true;
-  }
-
-  /** Lets the next run in. */
-  async release(): Promise<void> {
-    if (!this.#isOver) await letGo(this.#parts.idempotency, this.#before.id, this.#owner);
-  }
-
-  #note(tally: string, finished: boolean, until: number): Promise<void> {
-    const { id, arrival } = this.#before;
-    const progress = { id, arrival, done: this.#seen, digest: this.#digest, finished, tally };
-    return this.#parts.idempotency.advance(progress, this.#owner, until);
-  }
-}
-
-/** Resolves after the first attempt; others follow in the background. What they cannot release ends with the lease. */
-async function letGo(idempotency: Idempotency, id: string, owner: string): Promise<void> {
-  const release = () => idempotency.release(id, owner);
-  const pauseAfter = (_: unknown, attempt: number) => (attempt > RELEASE_TRIES ? undefined : RELEASE_PAUSE_MS);
-  await release().catch(() => void retry(release, pauseAfter, { ref: false }).catch(() => {}));
 }
 
 function anotherBody(): ServiceError {

@@ -8,8 +8,8 @@ const EVERY_MS = 20_000;
 export interface HistoryMaintenanceParts {
   readonly history: Pick<History, "expire">;
   readonly idempotency: Pick<Idempotency, "forget">;
-  /** Ends what commits that were under way at the deletion of a segment have brought. */
-  readonly catalogue: { endMemberships(): Promise<void> };
+  /** Removes memberships of deleted segments, as `CatalogueStore` does. */
+  readonly catalogue: { endMemberships(): Promise<boolean> };
   /** See `clock.arrivals`. */
   readonly arrivals: Clock;
   /** How long messages are kept, ms; undefined is for ever. */
@@ -19,7 +19,7 @@ export interface HistoryMaintenanceParts {
 
 /**
  * Removes messages that are older than the retention, requests that can be repeated no more, and memberships of deleted segments, now and 20 s after
- * each round, or at once while more messages are left. What fails does not keep the rest from being removed. `stop` resolves when no round is under way.
+ * each round, or at once while more of them are left. What fails does not keep the rest from being removed. `stop` resolves when no round is under way.
  */
 export function maintainHistory(parts: HistoryMaintenanceParts): Background {
   const { history, idempotency, catalogue, arrivals, keepMs, log } = parts;
@@ -35,8 +35,7 @@ export function maintainHistory(parts: HistoryMaintenanceParts): Background {
         log.error({ err: removal.reason }, "removing what is too old from the history failed and will be tried again");
       }
     }
-    const [expired] = removals;
-    return expired.status === "fulfilled" && expired.value ? 0 : EVERY_MS;
+    return removals.some((removal) => removal.status === "fulfilled" && removal.value === true) ? 0 : EVERY_MS;
   }
 
   return inBackground(round, { ref: false });

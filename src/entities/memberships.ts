@@ -12,6 +12,7 @@ export function segmentsIn({ statements }: Memberships): string[] {
 export class MembershipDraft {
   readonly #statements: Map<string, MembershipStatement>;
   readonly #changed = new Set<string>();
+  #moves = 0;
   #fullSince: Version | undefined;
 
   constructor({ fullSince, statements }: Memberships = noMemberships) {
@@ -23,8 +24,10 @@ export class MembershipDraft {
   apply({ add, remove, full }: SegmentStatement, { time, arrival, position }: Version): void {
     const version = { time, arrival, position };
     if (full) {
+      const listed = new Set(add);
       for (const [segment, kept] of this.#statements) {
-        if (compareVersions(kept, version) < 0) this.#set(segment, { ...version, member: false });
+        const isLeft = !listed.has(segment) && compareVersions(kept, version) < 0;
+        if (isLeft) this.#set(segment, { ...version, member: false });
       }
       this.#raiseFull(version);
     }
@@ -62,6 +65,11 @@ export class MembershipDraft {
     return this.#changed;
   }
 
+  /** Goes up with every segment that the entity enters or leaves. */
+  get moves(): number {
+    return this.#moves;
+  }
+
   memberships(): Memberships {
     return { fullSince: this.#fullSince, statements: this.#statements };
   }
@@ -84,6 +92,7 @@ export class MembershipDraft {
   }
 
   #set(segment: string, statement: MembershipStatement): void {
+    if (statement.member !== (this.#statements.get(segment)?.member ?? false)) this.#moves += 1;
     this.#statements.set(segment, statement);
     this.#changed.add(segment);
   }

@@ -9,12 +9,17 @@ import { type Identity, identityKey } from "./identity.js";
 export class Draft {
   readonly #attributes: Map<string, AttributeState>;
   readonly #identities: Map<string, Identity>;
+  readonly #streams: Set<string>;
+  #modified: number | undefined;
   #bytes: number;
+  #changes = 0;
 
   /** Begins empty, or with a document whose encoded size is known. */
   constructor(document?: EntityDocument, bytes = 0) {
     this.#attributes = new Map(document?.attributes);
     this.#identities = new Map(document?.identities.map((identity) => [identityKey(identity), identity]));
+    this.#streams = new Set(document?.streams);
+    this.#modified = document?.modified;
     this.#bytes = bytes;
   }
 
@@ -28,9 +33,21 @@ export class Draft {
     return this.#bytes;
   }
 
+  /** Goes up with every attribute that gets another value, and every identity that is added. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Notes the arrival of a message that changed the entity. */
+  noteChange(arrival: number): void {
+    this.#modified = Math.max(arrival, this.#modified ?? arrival);
+  }
+
   /** Takes in what a document says. */
   merge(document: EntityDocument): this {
     for (const [name, state, growth] of this.#newsOf(document)) {
+      const kept = this.#attributes.get(name);
+      if (textOf(state) !== (kept === undefined ? "" : textOf(kept))) this.#changes += 1;
       this.#attributes.set(name, state);
       this.#bytes += growth;
     }
@@ -38,8 +55,14 @@ export class Draft {
       const key = identityKey(identity);
       if (this.#identities.has(key)) continue;
       this.#identities.set(key, identity);
+      this.#changes += 1;
       this.#bytes += Buffer.byteLength(key) + 6;
     }
+    for (const stream of document.streams) {
+      this.#bytes += this.#growthBy(stream);
+      this.#streams.add(stream);
+    }
+    if (document.modified !== undefined) this.noteChange(document.modified);
     return this;
   }
 
@@ -49,6 +72,7 @@ export class Draft {
    */
   bytesWith(document: EntityDocument, most: number): number {
     let bytes = this.#bytes;
+    for (const stream of document.streams) bytes += this.#growthBy(stream);
     for (const [, , growth] of this.#newsOf(document)) {
       bytes += growth;
       if (bytes > 2 * most) break;
@@ -82,7 +106,14 @@ export class Draft {
     return {
       attributes: new Map(this.#attributes),
       identities: keys.map((key) => this.#identities.get(key) as Identity),
+      streams: [...this.#streams].sort(),
+      modified: this.#modified,
     };
+  }
+
+  /** What a stream adds to the size. */
+  #growthBy(stream: string): number {
+    return this.#streams.has(stream) ? 0 : Buffer.byteLength(stream) + 3;
   }
 
   /** Statements of a document that are newer than what is known, with what each adds to the size. */

@@ -26,11 +26,14 @@ export function segmentsNamedIn({ segments }: Message): readonly string[] {
   return segments === undefined ? [] : [...segments.add, ...segments.remove];
 }
 
-/** What a message says of attributes and identities, as a document of its own with one version. */
-export function documentOf({ attributes, identities }: Message, version: Version): EntityDocument {
+/** The attributes and identities of a message, as a document with one version, from one stream. */
+export function documentOf({ message, version, stream }: BatchMessage): EntityDocument {
+  const { attributes, identities } = message;
   return {
     attributes: new Map(attributes.map(([name, value]) => [name, { version, value: value ?? undefined }])),
     identities,
+    streams: [stream],
+    modified: undefined,
   };
 }
 
@@ -39,10 +42,9 @@ export function encodeMessage(message: Message): Uint8Array {
   return Buffer.from(JSON.stringify({ body: message.body ?? bodyOf(message) }));
 }
 
-/** The message as it was sent, of bytes that `encodeMessage` made; bytes of earlier versions hold it in its normal form. */
+/** The message as it was sent, of bytes that `encodeMessage` made. */
 export function decodeMessage(bytes: Uint8Array): object {
-  const kept = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
-  return "body" in kept ? kept.body : bodyOf(kept);
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()).body;
 }
 
 function bodyOf({ identities, attributes, segments }: Message): { readonly [name: string]: Json } {
@@ -61,6 +63,8 @@ export function oneOrAll(values: readonly string[]): Json {
 export interface BatchMessage {
   /** Names it in the history. */
   readonly id: string;
+  /** Whether its request arrived before, under the same idempotency key. */
+  readonly isRepeat: boolean;
   readonly table: Table;
   readonly stream: string;
   readonly message: Message;

@@ -32,6 +32,12 @@ const LONGEST_NAME = 256;
 /** More attributes would not fit into an entity, however small they are. */
 const MOST_NAMES = 25_000;
 
+/**
+ * Memory that the text of a message may be parsed to, by estimate, bytes. A text that takes more is longer than any that fits into an
+ * entity: each byte of a text takes at most 33.
+ */
+export const MESSAGE_MEMORY_BYTES = 33 * 1_048_576;
+
 /** The message that a JSON value stands for, at `now`. Refused with one issue, whose path is an identity field, `timestampField` or empty. */
 export function parseMessage(json: unknown, rules: MessageRules, now: number): ParsedMessage {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
@@ -107,7 +113,7 @@ export interface SegmentIdRule {
 }
 
 /** Most segments that one message may name. */
-const MOST = 1_000;
+export const MOST_SEGMENTS = 1_000;
 
 /** What `segments` of a message says: a list is the full list; absent or null says nothing. */
 export function parseSegments(json: Json | undefined, rule: SegmentIdRule): SegmentStatement | undefined {
@@ -125,7 +131,7 @@ export function parseSegments(json: Json | undefined, rule: SegmentIdRule): Segm
 
 function idsOf(json: Json, rule: SegmentIdRule): readonly string[] {
   if (!Array.isArray(json)) throw refuse("A list of segment ids is expected");
-  if (json.length > MOST) throw refuse(`A message names at most ${MOST} segments`);
+  if (json.length > MOST_SEGMENTS) throw refuse(`A message names at most ${MOST_SEGMENTS} segments`);
   for (const id of json as readonly Json[]) {
     if (typeof id !== "string" || !rule.allows(id)) throw refuse(`The id of a segment must be: ${rule.inWords}`);
   }

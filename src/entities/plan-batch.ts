@@ -73,7 +73,7 @@ export async function planBatch(
   for (const message of batch) {
     await pace();
     const named = holdersOf(message.hashes);
-    const document = documentOf(message.message, message.version);
+    const document = documentOf(message);
     const reason = limitReached(named, message, document);
     if (reason !== undefined) {
       refused.push({ message, reason });

@@ -55,13 +55,16 @@ export interface EntityStore {
     hashes: readonly IdentityHash[],
   ): Promise<Map<IdentityHash, { readonly entity: EntityId; readonly bytes: number }>>;
 
-  /** The live profiles of these ids. One that an accepted deletion names is absent, as is one that was merged into another. */
+  /**
+   * The live profiles of these ids. One that an accepted deletion names is absent, as is one that was merged into another, and so are statements
+   * that the deletion of their segment voids (see `isVoid`).
+   */
   load(ids: readonly EntityId[]): Promise<Map<EntityId, StoredEntity>>;
 
   /**
    * Keeps all of it or nothing: messages in the history, each counted once for its stream in the slot of its event time;
    * profiles with their identities, memberships and keys; segments. Profiles of `mergedFrom` are gone, their identities lead to the
-   * one that they were merged into. False, with nothing kept, when something is not as the plan found it: a revision, who holds an
+   * one that they were merged into. Void statements are left out (see `validCommit`). False, with nothing kept, when something is not as the plan found it: a revision, who holds an
    * identity, a cut-off, a deletion accepted since, or a message of one of these ids that is kept already. Resolves when it survives a crash.
    */
   commit(commit: Commit): Promise<boolean>;
@@ -121,6 +124,8 @@ export interface History {
   erase(entities: readonly EntityId[]): Promise<void>;
   /** Whether any message of these entities is kept. */
   holds(entities: readonly EntityId[]): Promise<boolean>;
+  /** The newest arrival of the messages of these entities that are kept; undefined: there is none. */
+  newestArrival(entities: readonly EntityId[]): Promise<number | undefined>;
   /** How many messages of these entities are kept of each stream; a stream without any is absent. */
   countByStream(entities: readonly EntityId[]): Promise<Map<string, number>>;
   /** Messages of one entity in the order of arrival, position and id, after one of them, at most `limit`. */
@@ -147,6 +152,12 @@ export interface MembershipIndex {
   sizes(segments: readonly string[]): Promise<number[]>;
   /** How many profiles are members of both. */
   overlap(a: string, b: string): Promise<number>;
+  /**
+   * Ids of profiles that are members, in their order, after the id `after`, at most `limit`. A profile that an accepted deletion names may be among them,
+   * and one whose statement is void.
+   * A page costs the same wherever it begins, and however many profiles are not members.
+   */
+  members(segment: string, after: EntityId | undefined, limit: number): Promise<EntityId[]>;
   /** Forgets everything about these entities. A call that rejects may have forgotten a part. Safe to repeat. */
   erase(entities: readonly EntityId[]): Promise<void>;
   /** Whether anything is kept about any of these entities. */
@@ -161,37 +172,31 @@ export interface Suppression {
   erased(ids: readonly EntityId[]): Promise<Set<EntityId>>;
 }
 
-/** Progress of one request that carried an `Idempotency-Key`. Nothing of the key or of the messages can be read from it. */
+/** A request that carried an `Idempotency-Key`. Nothing of the key or of the messages can be read from it. */
 export interface IdempotentRequest {
   /** Keyed hash (HMAC under the pepper) of the API key id, path, query and idempotency key, hex. */
   readonly id: string;
-  /** First arrival: messages that name no event time keep it when the request is repeated. */
+  /** First arrival, Unix ms: messages that name no event time keep it when the request is repeated. */
   readonly arrival: number;
-  /** Messages done with, from the start of the body. */
-  readonly done: number;
-  /** Running keyed hash over the messages done with, hex. */
+  /** Running keyed hash over the first messages of the body while `tally` is empty, over all of them later; hex. */
   readonly digest: string;
-  readonly finished: boolean;
-  /** What the answer has said of them so far: counts, and issues by position. JSON, nothing of the input in it. */
+  /** Counts, and issues by position, of the response; empty until the whole request was processed. JSON, nothing of the input in it. */
   readonly tally: string;
 }
 
 /** PORT. Requests that may be repeated. Rejects as every store does: see `ServiceErrorOf`. */
 export interface Idempotency {
   /**
-   * Takes the request for `owner` until `until`, and hands out its progress so far (a fresh one begins at `now`).
-   * Undefined while another owner has it: until its `until`, unless that is later than this `until`, as the clock has been
-   * set back since. A record that is 24 h old is as good as none. `now` and `until` are Unix ms.
+   * Stores the request, unless one of this id is stored that arrived less than 24 h before it. Returns the stored one when it survives a crash: of concurrent
+   * calls all return the same.
    */
-  begin(id: string, owner: string, now: number, until: number): Promise<IdempotentRequest | undefined>;
+  begin(request: IdempotentRequest): Promise<IdempotentRequest>;
   /**
-   * Notes progress and keeps the request for `owner` until `until` (Unix ms). Resolves when it survives a crash. Rejects with a `ServiceError` `conflict`,
-   * with nothing noted, when `owner` does not have the request any more.
+   * Stores digest and tally of a request that `begin` returned, unless it has a tally. Returns the stored one when it survives a crash; undefined when it
+   * is no longer stored.
    */
-  advance(request: IdempotentRequest, owner: string, until: number): Promise<void>;
-  /** Lets the next owner in. Nothing happens when `owner` does not have the request. Safe to repeat. */
-  release(id: string, owner: string): Promise<void>;
-  /** Removes the records that are 24 h old at `now` (Unix ms) and that no owner has. Safe to repeat. */
+  finish(request: IdempotentRequest): Promise<IdempotentRequest | undefined>;
+  /** Removes requests that arrived 24 h before `now` (Unix ms) or earlier. Safe to repeat. */
   forget(now: number): Promise<void>;
 }
 

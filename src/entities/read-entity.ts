@@ -20,6 +20,11 @@ export interface Profile {
   readonly attributes: ReadonlyMap<string, Json>;
   /** Names of the segments it belongs to, each once, in code unit order; undefined when they were not asked for. */
   readonly segments: readonly string[] | undefined;
+  /** Arrival of its first message, and of the newest one that changed it, Unix ms. */
+  readonly createdAt: number;
+  readonly modifiedAt: number;
+  /** Names of the streams of its messages, in code unit order. */
+  readonly streams: readonly string[];
 }
 
 /** The entity that an identity leads to; undefined when there is none, or it is being erased. */
@@ -40,7 +45,14 @@ export function readEntity({ entities, segments, entityKeys, hashIdentity }: Rea
       options.segments ? segmentNames(segments, entity.memberships) : undefined,
     ]);
     if (plain === undefined) return undefined;
-    return { attributes: attributesOf(decodeDocument(plain), table), segments: names };
+    const document = decodeDocument(plain);
+    return {
+      attributes: attributesOf(document, table),
+      segments: names,
+      createdAt: entity.born,
+      modifiedAt: document.modified ?? entity.born,
+      streams: document.streams,
+    };
   };
 }
 
@@ -68,7 +80,11 @@ async function segmentNames(segments: SegmentNames, memberships: Memberships): P
   return [...new Set(ids.flatMap((id) => names.get(id) ?? []))].sort();
 }
 
-function attributesOf({ attributes, identities }: EntityDocument, table: Table): Map<string, Json> {
+/** Attributes by name; an identity field among them is a text, or an array of texts when the entity has several values of it. */
+export function attributesOf(
+  { attributes, identities }: EntityDocument,
+  table: Pick<Table, "identities">,
+): Map<string, Json> {
   const read = new Map<string, Json>();
   const values = valuesByField(identities);
   for (const { name } of table.identities) {

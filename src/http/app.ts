@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import cors from "@koa/cors";
 import Koa from "koa";
+import { Deadline } from "../async/time-limit.js";
 import type { Settings } from "../config.js";
 import { ServiceError, type ServiceErrorOf } from "../errors.js";
 import type { Log } from "../log.js";
@@ -29,7 +30,7 @@ type App = Koa<ApiState, Koa.DefaultContextExtends>;
 /** The application: middleware in the order in which a request meets it. */
 export function createApp(parts: AppParts): App {
   const { routes, settings } = parts;
-  const app: App = new Koa({ proxy: settings.http.trust_proxy, maxIpsCount: 1 });
+  const app: App = new Koa({ proxy: settings.http.trust_proxy });
   app.silent = true;
   app.use(answerAll(parts));
   app.use(compressed);
@@ -45,12 +46,18 @@ export function createApp(parts: AppParts): App {
       return async (ctx) => {
         ctx.state.route = route;
         checkQuery(ctx.querystring);
-        await answer(ctx);
+        // Work that is given up keeps its places until it has ended, which bounds how much of it there is.
+        ctx.state.deadline = new Deadline(settings.limits.store_deadline_ms, tookTooLong);
+        await ctx.state.deadline.limit(() => answer(ctx));
         if (isNotModified(ctx)) ctx.status = 304;
       };
     }),
   );
   return app;
+}
+
+function tookTooLong(cause: Error): ServiceError {
+  return new ServiceError("unavailable", "A store took too long; try again", { retryAfter: 1, cause });
 }
 
 /** Gives every request a response, with an id of its own; an error becomes its envelope. What was sent is logged and counted. */

@@ -52,6 +52,29 @@ export function followConnections(server: Server): Connections {
   return connections;
 }
 
+/** Time between two interim responses to a caller that has closed its side of the connection, ms. */
+const PROBE_MS = 100;
+
+/**
+ * Answers callers that close their side of the connection after a request. One that has closed both sides looks the same until
+ * something is written, so interim responses are sent while such a caller waits: a closed connection is reset in response to the first.
+ */
+export function answerHalfClosed(server: Server, connections: Connections): void {
+  // Node's types and documentation leave it out.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on("connection", (socket) => {
+    socket.once("end", () => {
+      const probe = setInterval(() => {
+        const [next] = connections.get(socket)?.unanswered ?? [];
+        const takesInterim = next !== undefined && !next.headersSent && next.req.httpVersionMinor > 0;
+        if (takesInterim) next.writeProcessing();
+      }, PROBE_MS);
+      probe.unref();
+      socket.once("close", () => clearInterval(probe));
+    });
+  });
+}
+
 /** Codes of the errors of a request whose caller closed the connection. */
 export const BROKEN_OFF: readonly string[] = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 

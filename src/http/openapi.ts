@@ -49,7 +49,7 @@ function operationObject(route: Route, hour: number, components: Components): ob
     ? []
     : [`Scope: ${scopes.join(" or ")}${route.alsoScope === undefined ? "" : `, and ${route.alsoScope}`}.`];
   const description = [docs.description ?? [], scopeWords].flat().join("\n\n");
-  const bodies = route.body === undefined ? route.stream : { "application/json": route.body };
+  const bodies = route.body === undefined ? route.stream : { "application/json": withNulls(route.body) };
   const errors = keyless ? [400, 404, 405] : forCallers(bodies !== undefined);
   const inPath = Object.fromEntries(namesIn(route.path).map((name) => [name, params[name] ?? Type.String()]));
   const parametersIn = (place: string, schemas: Schemas) =>
@@ -63,10 +63,14 @@ function operationObject(route: Route, hour: number, components: Components): ob
     summary: docs.summary,
     ...(description === "" ? {} : { description }),
     ...(keyless ? { security: [] } : {}),
-    parameters: [...parametersIn("path", inPath), ...parametersIn("query", query), ...parametersIn("header", headers)],
+    parameters: deprecatedLast([
+      ...parametersIn("path", inPath),
+      ...parametersIn("query", query),
+      ...parametersIn("header", headers),
+    ]),
     ...(bodies === undefined
       ? {}
-      : { requestBody: { required: true, content: bodyContent(bodies, hour, components) } }),
+      : { requestBody: { required: route.body?.optional !== true, content: bodyContent(bodies, hour, components) } }),
     responses: {
       ...Object.fromEntries(errors.map((status) => [status, errorReference(status)])),
       ...Object.fromEntries(
@@ -77,6 +81,17 @@ function operationObject(route: Route, hour: number, components: Components): ob
       ),
     },
   };
+}
+
+/** The body as the service accepts it: an optional field may be null, which counts as absent. */
+function withNulls({ schema, examples }: Body): Body {
+  const { required = [], properties } = schema;
+  const fields = Object.entries<TSchema>(properties).map(([name, field]) =>
+    required.includes(name) || field.type === undefined
+      ? [name, field]
+      : [name, { ...field, type: [field.type, "null"].flat() }],
+  );
+  return { schema: { ...schema, properties: Object.fromEntries(fields) }, examples };
 }
 
 /** What any route that takes a key can answer. */
@@ -104,6 +119,11 @@ function parameterObject(
     ...(examples === undefined ? {} : { example: examples[0] }),
     schema: components.add(schema),
   };
+}
+
+function deprecatedLast<T extends object>(parameters: readonly T[]): T[] {
+  const isDeprecated = (parameter: T) => "deprecated" in parameter;
+  return [...parameters.filter((one) => !isDeprecated(one)), ...parameters.filter(isDeprecated)];
 }
 
 function bodyContent(bodies: Readonly<Record<string, Body>>, hour: number, components: Components): object {
@@ -172,7 +192,7 @@ class Components {
    * regular expressions of most languages do not know it; the service checks them all the same.
    */
   add(schema: object): Schema {
-    const { title, pattern, issue: _, ...rest } = eachType(schema as Schema);
+    const { title, pattern, issue: _, ...rest } = schema as Schema;
     const shown: Record<string, unknown> = Object.fromEntries(
       Object.entries(rest).map(([keyword, value]) => [keyword, this.#addIn(keyword, value)]),
     );
@@ -213,14 +233,6 @@ function formatOf({ type, maximum, const: value }: Schema): string | undefined {
   const types = [type].flat();
   if (types.includes("number")) return "double";
   return types.includes("integer") && maximum === undefined && value === undefined ? "int64" : undefined;
-}
-
-/** A choice of types, null aside, as a choice of schemas: generated clients then know the width of a number in it. */
-function eachType({ type, maxLength, ...rest }: Schema): Schema {
-  const length = maxLength === undefined ? {} : { maxLength };
-  if (!Array.isArray(type) || type.includes("null"))
-    return { ...(type === undefined ? {} : { type }), ...length, ...rest };
-  return { ...rest, oneOf: type.map((name) => ({ type: name, ...(name === "string" ? length : {}) })) };
 }
 
 /**

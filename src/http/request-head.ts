@@ -10,10 +10,16 @@ export function routerPath(req: IncomingMessage, urlBytes: number): string {
 /** Headers that must not come twice: a proxy before us, or the sender, could mean the other one. */
 const ONCE = ["Host", "Authorization", "Content-Type", "Idempotency-Key"];
 
+/** Maximum headers of a request. */
+const MAX_HEADERS = 1_000;
+
 /** Looks at what the parser lets through and a request must not have. Returns the raw path. */
 function checkedHead(req: IncomingMessage, urlBytes: number): string {
   const url = req.url ?? "/";
   if (url.length > urlBytes) throw new ServiceError("address-too-long", `The URL is longer than ${urlBytes} bytes`);
+  if (req.rawHeaders.length > 2 * MAX_HEADERS) {
+    throw new ServiceError("headers-too-large", `The request has more than ${MAX_HEADERS} headers`);
+  }
   if (req.httpVersionMinor > 0 && req.headers.host === undefined) {
     throw invalid("missing_header", "Host", "There is no Host header");
   }

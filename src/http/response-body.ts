@@ -22,14 +22,35 @@ export async function compressed(ctx: Koa.Context, next: Koa.Next): Promise<void
   if (ctx.body && takesGzip(ctx)) await gzipResponse(ctx, async () => {});
 }
 
-/** Answers with pieces as they come. Rejects with what fails before the first one: then nothing is out yet. */
-export async function streamPieces(ctx: ApiContext, pieces: AsyncGenerator<string>): Promise<void> {
-  ctx.body = Readable.from(allFrom(await pieces.next(), pieces), { objectMode: false });
+/** Sends the answer to a request plain: pieces of it would wait in the compressor. */
+export function sendPlain(ctx: ApiContext): void {
+  (ctx as { compress?: boolean }).compress = false;
 }
 
-async function* allFrom(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncGenerator<string> {
-  if (!first.done) yield first.value;
-  yield* rest;
+/**
+ * Answers with pieces as they come: each is requested when the one before has been written, and is written as soon as it comes. Rejects with what fails
+ * before the first one: then nothing is out yet.
+ */
+export async function streamPieces(ctx: ApiContext, pieces: AsyncGenerator<string>): Promise<void> {
+  let first: IteratorResult<string> | undefined = await pieces.next();
+  // Readable.from would request a piece ahead, which could wait in memory for as long as the reader is slow.
+  ctx.body = new Readable({
+    highWaterMark: 0,
+    read() {
+      const next = first === undefined ? pieces.next() : Promise.resolve(first);
+      first = undefined;
+      next.then(
+        ({ done, value }) => this.push(done === true ? null : value),
+        (error: Error) => this.destroy(error),
+      );
+    },
+    destroy(error, callback) {
+      pieces.return(undefined).then(
+        () => callback(error),
+        (failed: Error) => callback(error ?? failed),
+      );
+    },
+  });
 }
 
 /** The same compression, of a body that several responses share. */

@@ -26,7 +26,7 @@ const errorProperties = {
 };
 
 /** The body of every response that is not a success. */
-export const ErrorBody = Type.Object(errorProperties, { title: "Error" });
+export const ErrorBody = Type.Object(errorProperties, { title: "ErrorAnswer" });
 
 /** The error envelope of this name whose `data` is not null. */
 export function errorWith<Data extends TSchema>(title: string, data: Data) {

@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type Koa from "koa";
+import type { Deadline } from "../async/time-limit.js";
 import type { ErrorKind } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
 
@@ -13,6 +14,8 @@ export interface ApiState {
   requestId: string;
   /** The route that serves it; absent when there is none. */
   route?: Route;
+  /** The one time limit of the request, whichever stores it needs: then it is answered 503. */
+  deadline: Deadline;
 }
 
 export type ApiContext = Koa.ParameterizedContext<
@@ -26,7 +29,7 @@ export type Method = "GET" | "PUT" | "POST" | "DELETE";
 export type WireNames = Readonly<Record<string, string>>;
 
 /** In the order in which pages list them: reading comes before writing. */
-export const tags = ["metrics", "entities", "catalogue", "collecting", "deletion", "operations"] as const;
+export const tags = ["metrics", "entities", "catalogue", "operations", "collecting", "deletion"] as const;
 
 /**
  * A route is this one object. The router, the check of its key, query and body, the types of its handler and the OpenAPI
@@ -91,6 +94,8 @@ export interface RouteDocs {
 
 export interface Body<S extends TSchema = TSchema> {
   readonly schema: S;
+  /** Whether it may be absent: then it counts as an object without fields. */
+  readonly optional?: boolean;
   /**
    * Bodies by name, for the hour that begins at a time (Unix ms). Each succeeds as it stands once the first example of
    * `POST /collect/json/{stream}` was sent.

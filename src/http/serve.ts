@@ -1,8 +1,9 @@
 import type { Limits } from "../config.js";
 import type { Admission, BoundUnsent } from "./admission.js";
 import type { Authenticate } from "./authenticate.js";
-import { jsonBody } from "./body.js";
+import { type BodyParts, hasBody } from "./body.js";
 import { letBodyCome, whenOut } from "./connections.js";
+import { jsonBody } from "./json-body.js";
 import { queryReader } from "./query.js";
 import type { ApiContext, Reply, Route } from "./route.js";
 import type { Turns } from "./turns.js";
@@ -12,6 +13,7 @@ export interface ServeParts {
   readonly admission: Admission;
   readonly authenticate: Authenticate;
   readonly boundUnsent: BoundUnsent;
+  readonly bodies: BodyParts;
 }
 
 type Serve = (ctx: ApiContext) => Promise<void>;
@@ -23,7 +25,7 @@ type Serve = (ctx: ApiContext) => Promise<void>;
  * `/ready` and `/metrics` answer under any load.
  */
 export function serve(route: Route, parts: ServeParts, limits: Pick<Limits, "body_bytes" | "nesting">): Serve {
-  const answer = answerer(route, limits);
+  const answer = answerer(route, parts.bodies, limits);
   if (route.scopes === "keyless") return answer;
   const work: Serve = async (ctx) => {
     letBodyCome(ctx.req, ctx.res);
@@ -69,20 +71,28 @@ async function enter(ctx: ApiContext, route: Route, { admission, authenticate }:
 }
 
 /** Reads and checks what the route has schemas for, calls its handler, and answers with what it returns. */
-function answerer(route: Route, limits: Pick<Limits, "body_bytes" | "nesting">): Serve {
+function answerer(route: Route, bodies: BodyParts, limits: Pick<Limits, "body_bytes" | "nesting">): Serve {
   const checks = Object.entries(route.params ?? {}).map(([name, schema]) => ({
     name,
     check: parameterCheck(name, schema),
   }));
   const readQuery = queryReader(route.query ?? {});
-  const readBody = route.body && { read: jsonBody(limits), check: bodyCheck(route.body.schema) };
+  const readBody = route.body && { read: jsonBody(limits, bodies), check: bodyCheck(route.body.schema) };
   return async (ctx) => {
     const { params } = ctx;
     for (const { name, check } of checks) check?.(params[name]);
     const query = readQuery(ctx.querystring);
     const answer = async (body: unknown) => succeed(ctx, await route.handler({ ctx, params, query, body }));
     if (readBody === undefined) await answer(undefined);
-    else await readBody.read(ctx, () => answer(readBody.check(ctx.request.body)));
+    else if (route.body?.optional && !hasBody(ctx)) await answer({});
+    else {
+      const { deadline } = ctx.state;
+      deadline.pause();
+      await readBody.read(ctx, () => {
+        deadline.resume();
+        return answer(readBody.check(ctx.request.body));
+      });
+    }
   };
 }
 

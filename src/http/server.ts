@@ -9,8 +9,9 @@ import type { Meters } from "../meters.js";
 import { boundUnsent, openAdmission } from "./admission.js";
 import { createApp } from "./app.js";
 import { authenticator } from "./authenticate.js";
+import type { BodyParts } from "./body.js";
 import { answerClientErrors } from "./client-errors.js";
-import { type Connections, followConnections, holdBack } from "./connections.js";
+import { answerHalfClosed, type Connections, followConnections, holdBack } from "./connections.js";
 import { refuseEarly } from "./refuse-early.js";
 import type { Route } from "./route.js";
 import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-peers.js";
@@ -21,6 +22,7 @@ export interface ServerParts {
   readonly settings: Pick<Settings, "http" | "limits">;
   /** Is told of each connection. */
   readonly newConnections: NewConnections;
+  readonly bodies: BodyParts;
   readonly verify: VerifyKey;
   readonly log: Log;
   readonly meters: Meters;
@@ -53,6 +55,7 @@ export function openServer({
   routes,
   settings,
   newConnections,
+  bodies,
   verify,
   log,
   meters,
@@ -63,10 +66,11 @@ export function openServer({
   const authenticate = authenticator({
     verify,
     wrongKeysPerMinute: limits.wrong_keys_per_minute,
+    trustProxy: http.trust_proxy,
     keyInQuery: http.key_in_query,
   });
   let stopping = false;
-  const serving = { admission, authenticate, boundUnsent: boundUnsent(limits.unsent_bytes) };
+  const serving = { admission, authenticate, boundUnsent: boundUnsent(limits.unsent_bytes), bodies };
   const app = createApp({ routes, log, meters, settings, ...serving, serviceErrorOf, stopping: () => stopping });
   const answer = refuseEarly(
     { routes, admission, verify, meters, cors: http.cors, stopping: () => stopping },
@@ -78,10 +82,13 @@ export function openServer({
     keepAliveTimeout: IDLE_MS,
     ...headOptions(http.slow_sender_ms),
   });
+  // No header is dropped: a request with too many is refused.
+  server.maxHeadersCount = 0;
   const connections = followConnections(server);
   server.on("connection", () => newConnections.accept());
   server.on("request", answer);
   holdBack(server, answer);
+  answerHalfClosed(server, connections);
   answerClientErrors(server, connections, limits);
   closeSlowSenders(server, connections, http.slow_sender_ms);
   closeSlowReaders(server, connections, http.slow_reader_ms);

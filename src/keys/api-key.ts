@@ -19,6 +19,8 @@ export interface ApiKey {
   readonly digest: string;
   readonly createdAt: number;
   readonly revokedAt: number | undefined;
+  /** Start of the last UTC day on which the key was used, Unix ms; undefined before its first use. */
+  readonly lastUsedOn: number | undefined;
 }
 
 /** Letters and digits only; a secret of 22 of them can hold 128 random bits. No key is longer than 256 characters. */
@@ -39,4 +41,6 @@ export interface KeyStore {
   list(): Promise<ApiKey[]>;
   /** Revokes the key at `at` (Unix ms). False when there is no such key. Safe to repeat; the first time stays. */
   revoke(id: string, at: number): Promise<boolean>;
+  /** Stores that the key was used on the UTC day that starts at `day` (Unix ms), unless a later day is stored. Safe to repeat. */
+  noteUse(id: string, day: number): Promise<void>;
 }

@@ -16,6 +16,8 @@ export type VerifyKey = (key: string) => Caller | undefined | Promise<Caller | u
 /** How long a key that was found valid is believed without looking again, ms: within this a revocation takes hold. */
 const BELIEVED_MS = 3000;
 
+const DAY_MS = 86_400_000;
+
 /** Valid keys that are remembered, at most. */
 const REMEMBERED = 10_000;
 
@@ -33,7 +35,9 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
     if (id === undefined) return undefined;
     const digest = digestOf(key);
     const isAdmin = adminDigest !== undefined && timingSafeEqual(digest, adminDigest);
-    const caller = isAdmin ? admin : callerOf(await store.find(id), digest);
+    const kept = isAdmin ? undefined : await store.find(id);
+    const caller = isAdmin ? admin : callerOf(kept, digest);
+    if (caller !== undefined && kept !== undefined) noteUse(store, kept, now);
     if (caller !== undefined) remembered.set(key, { caller, until: now + BELIEVED_MS });
     return caller;
   }
@@ -44,6 +48,12 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
     if (known !== undefined && now < known.until && now >= known.until - BELIEVED_MS) return known.caller;
     return lookUp(key, now);
   };
+}
+
+/** Stores the day of this use, once a day. No request waits for it or fails with it: the next look-up tries again. */
+function noteUse(store: KeyStore, { id, lastUsedOn = Number.NEGATIVE_INFINITY }: ApiKey, now: number): void {
+  const day = now - (now % DAY_MS);
+  if (lastUsedOn < day) store.noteUse(id, day).catch(() => {});
 }
 
 /** Who holds a key of this digest, if it is that of the key that is kept, and still valid. */
@@ -59,7 +69,7 @@ export function mintKey(name: string, scopes: readonly Scope[], now: number): { 
   const id = randomBytes(6).toString("hex");
   const key = `em_${id}_${randomBytes(20).toString("hex")}`;
   const kept = { id, name, scopes: [...scopes], digest: digestOf(key).toString("hex"), createdAt: now };
-  return { key, kept: { ...kept, revokedAt: undefined } };
+  return { key, kept: { ...kept, revokedAt: undefined, lastUsedOn: undefined } };
 }
 
 /** SHA-256 of a key as presented. */

@@ -1,4 +1,4 @@
-import { EVERY_SEGMENT } from "../names.js";
+import { COLLECTIVE_IDS, EVERY_SEGMENT, EVERY_STREAM } from "../names.js";
 
 export const HOUR = 3_600_000;
 
@@ -28,6 +28,10 @@ export interface Dimension {
   readonly defaultAggregation: Aggregation;
   /** The id that stands, when series are fetched, for every id of the catalogue. */
   readonly everyId?: string;
+  /** The id of a series that is not stored: in each slot the sum over all series of the dimension and type. */
+  readonly sumId?: string;
+  /** Ids that cannot be written. */
+  readonly reservedIds: readonly string[];
   /** When the slot's value is due: a count when the slot ends, a sampled size when it starts. */
   readonly due: "start" | "end";
   /** How the recorder takes its values; absent for a dimension whose values are counts. */
@@ -55,13 +59,14 @@ export interface AudienceCounts {
 }
 
 /** Reach and conversion of each experience, every hour. */
-export const experience: Dimension = {
+export const experience = {
   name: "experience",
   aliases: [],
   slotMs: HOUR,
   storedTypes: ["size", "potentialreach", "actualreach", "converted"],
   ratios: { conversionrate: ["actualreach", "potentialreach"] },
   defaultAggregation: "max",
+  reservedIds: [],
   due: "start",
   sampling: {
     ids: async (audiences) => (await audiences.experiences()).map(({ id }) => id),
@@ -71,17 +76,17 @@ export const experience: Dimension = {
         { id, type: "actualreach", value: actual },
       ]),
   },
-};
+} as const satisfies Dimension;
 
 /** Reach and conversion of each experience group, every hour: the sums over its experiences. */
-const experienceGroup: Dimension = {
+const experienceGroup = {
   ...experience,
   name: "experiencegroup",
   sampling: {
     ids: async (audiences) => [...new Set((await audiences.experiences()).flatMap(({ group }) => group ?? []))],
     sample: sampleGroups,
   },
-};
+} as const satisfies Dimension;
 
 async function sampleGroups(audiences: AudienceCounts, groups: ReadonlySet<string>): Promise<Sample[]> {
   const groupOf = new Map<string, string>();
@@ -102,7 +107,7 @@ async function sampleGroups(audiences: AudienceCounts, groups: ReadonlySet<strin
 }
 
 /** Members of each segment, every 2 hours. */
-export const segment: Dimension = {
+export const segment = {
   name: "segment",
   aliases: ["segsize"],
   slotMs: 2 * HOUR,
@@ -110,30 +115,41 @@ export const segment: Dimension = {
   ratios: {},
   defaultAggregation: "max",
   everyId: EVERY_SEGMENT,
+  reservedIds: COLLECTIVE_IDS,
   due: "start",
   sampling: {
     ids: (audiences) => audiences.segments(),
     sample: async (audiences, ids) =>
       (await audiences.segmentSizes(ids)).map(({ id, members }) => ({ id, type: "size", value: members })),
   },
-};
+} as const satisfies Dimension;
 
 /** What the name of a stream must be. */
-export const streamNamePattern = "^[A-Za-z0-9_.-]{1,128}$";
+export const streamNamePattern = `^(?!(?:${COLLECTIVE_IDS.join("|")})$)[A-Za-z0-9_.-]{1,128}$`;
+
+/** The same as text. */
+export const streamNameRule = `A stream name is 1 to 128 of letters, digits, _ . -, and not ${COLLECTIVE_IDS.join(" or ")}`;
 
 /** Messages received by each stream, counted by the hour. */
-export const stream: Dimension = {
+export const stream = {
   name: "stream",
   aliases: [],
   slotMs: HOUR,
   storedTypes: ["size"],
   ratios: {},
   defaultAggregation: "sum",
+  sumId: EVERY_STREAM,
+  reservedIds: COLLECTIVE_IDS,
   due: "end",
-};
+} as const satisfies Dimension;
 
 /** Every dimension. A new one is an object above and its place here. */
-export const dimensions: readonly Dimension[] = [experience, experienceGroup, segment, stream];
+const all = [experience, experienceGroup, segment, stream] as const;
+
+export const dimensions: readonly Dimension[] = all;
+
+/** Their literal types: the client allows only the types that a dimension has. */
+export type KnownDimension = (typeof all)[number];
 
 const byName = new Map(dimensions.flatMap((d) => [d.name, ...d.aliases].map((name) => [name, d] as const)));
 

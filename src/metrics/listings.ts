@@ -1,5 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import { type Dimension, dimensions, stream as streamDimension } from "./dimensions.js";
-import type { SeriesStore, SlotCounts } from "./ports.js";
+import type { CountedStream, SeriesStore, SlotCounts } from "./ports.js";
 import { slotStart } from "./series.js";
 
 /** An id in a dimension, with the stored types of which it has a point. */
@@ -14,27 +15,42 @@ export interface SeriesPage {
   readonly dimension?: Dimension | undefined;
   /** What ids begin with. */
   readonly prefix: string;
+  /** A part of ids, as a `searchText`. */
+  readonly contains: string;
   /** The last one of the page before. */
   readonly after?: Pick<ListedSeries, "dimension" | "id"> | undefined;
   readonly limit: number;
+  readonly descending: boolean;
 }
 
 const inOrder = [...dimensions].sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Series that have a point, by the name of the dimension, then by id. */
+/** Series that have a point, by the name of the dimension, then by id, in either order. */
 export async function listSeries(
   store: Pick<SeriesStore, "list">,
-  { dimension, prefix, after, limit }: SeriesPage,
+  { dimension, after, limit, descending, ...among }: SeriesPage,
 ): Promise<ListedSeries[]> {
   const listed: ListedSeries[] = [];
-  for (const one of dimension === undefined ? inOrder : [dimension]) {
-    if (after !== undefined && one.name < after.dimension.name) continue;
+  const all = descending ? inOrder.toReversed() : inOrder;
+  const last = after === undefined ? 0 : all.indexOf(after.dimension);
+  for (const one of dimension === undefined ? all : [dimension]) {
+    if (all.indexOf(one) < last) continue;
     const from = after?.dimension === one ? { after: after.id } : {};
-    const found = await store.list(one, { prefix, ...from, limit: limit - listed.length });
+    const found = await store.list(one, { ...among, ...from, limit: limit - listed.length, descending });
     listed.push(...found.map((series) => ({ dimension: one, ...series })));
     if (listed.length >= limit) break;
   }
   return listed;
+}
+
+/** How many series there are among these. */
+export async function countSeries(
+  store: Pick<SeriesStore, "count">,
+  { dimension, ...among }: Pick<SeriesPage, "dimension" | "prefix" | "contains">,
+): Promise<number> {
+  let count = 0;
+  for (const one of dimension === undefined ? inOrder : [dimension]) count += await store.count(one, among);
+  return count;
 }
 
 /** What a stream takes. Times are Unix ms. */
@@ -49,25 +65,53 @@ export interface StreamActivity {
 
 const DAY_SLOTS = 24;
 
-/** Streams that took messages, by name, after the one named `after`; at most `limit`. */
-export async function listStreams(
-  counts: Pick<SlotCounts, "streams" | "counted">,
+/** Streams whose counts are read at once. */
+const AT_ONCE = 500;
+
+/** What each of these streams takes, as of `now` (Unix ms), in their order. */
+export async function streamActivity(
+  counts: Pick<SlotCounts, "counted">,
+  streams: readonly CountedStream[],
   now: number,
-  after: string | undefined,
-  limit: number,
 ): Promise<StreamActivity[]> {
   const { slotMs } = streamDimension;
   const open = slotStart(streamDimension, now);
-  const streams = await counts.streams(after, limit);
-  const names = streams.map(({ stream }) => stream);
-  const counted = await counts.counted(names, open - DAY_SLOTS * slotMs, open + slotMs);
-  const totals = new Map(names.map((name) => [name, { open: 0, day: 0 }]));
-  for (const { stream, slot, count } of counted) {
-    const total = totals.get(stream);
-    if (total !== undefined) total[slot === open ? "open" : "day"] += count;
+  const totals = new Map(streams.map(({ stream }) => [stream, { open: 0, day: 0 }]));
+  for (let at = 0; at < streams.length; at += AT_ONCE) {
+    if (at > 0) await setImmediate();
+    const names = streams.slice(at, at + AT_ONCE).map(({ stream }) => stream);
+    for (const { stream, slot, count } of await counts.counted(names, open - DAY_SLOTS * slotMs, open + slotMs)) {
+      const total = totals.get(stream);
+      if (total !== undefined) total[slot === open ? "open" : "day"] += count;
+    }
   }
   return streams.map(({ stream, lastArrival }) => {
     const total = totals.get(stream) ?? { open: 0, day: 0 };
     return { stream, lastArrival, slot: { ts: open, count: total.open }, day: total.day };
   });
+}
+
+/** Slots of all streams that are summed up at once. */
+const SUMMED_AT_ONCE = 50_000;
+
+/** The messages of each of these streams in the last `rangeMs` (rounded up to whole slots) that are over at `now` (Unix ms), and in as many slots before. */
+export async function streamTrends(
+  counts: Pick<SlotCounts, "totals">,
+  streams: readonly string[],
+  now: number,
+  rangeMs: number,
+): Promise<{ readonly now: number; readonly before: number }[]> {
+  const { slotMs } = streamDimension;
+  const open = slotStart(streamDimension, now);
+  const slots = Math.ceil(rangeMs / slotMs);
+  const most = Math.max(1, Math.floor(SUMMED_AT_ONCE / slots));
+  const trends: { now: number; before: number }[] = [];
+  for (let at = 0; at < streams.length; at += most) {
+    if (at > 0) await setImmediate();
+    const some = streams.slice(at, at + most);
+    const last = await counts.totals(some, open - slots * slotMs, open);
+    const before = await counts.totals(some, open - 2 * slots * slotMs, open - slots * slotMs);
+    trends.push(...some.map((stream) => ({ now: last.get(stream) ?? 0, before: before.get(stream) ?? 0 })));
+  }
+  return trends;
 }

@@ -13,6 +13,12 @@ export type Plane = "clients" | "recorder";
 
 export const planes: readonly Plane[] = ["clients", "recorder"];
 
+/** Ids that begin with `prefix` and contain `contains`, a `searchText`. */
+export interface ListedIds {
+  readonly prefix: string;
+  readonly contains?: string;
+}
+
 /** PORT. Saved slots by series, in two planes. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SeriesStore {
   /**
@@ -39,20 +45,30 @@ export interface SeriesStore {
   read(windows: readonly SeriesWindow[], plane?: Plane): Promise<Float64Array[]>;
 
   /**
+   * For each slot of [from, to) the sum over all series of a dimension and type of the values that `read` returns; NaN where none is saved. Sees every
+   * write that resolved before the call, in every process. Rejects rather than hand out a part. Takes memory for about 300,000 slots at most, however
+   * many are summed up.
+   */
+  sum(dimension: Dimension, type: string, from: number, to: number): Promise<Float64Array>;
+
+  /**
    * False when the series certainly does not exist: no write that resolved before the call named it. To ask costs next to
    * nothing; an engine that cannot know says true.
    */
   mayHold(series: Series): boolean;
 
   /**
-   * Ids of the dimension of which a series has a point in either plane, in the order of their UTF-8 bytes: the ones that begin with `prefix`, after the id
-   * `after`, at most `limit`, each with the stored types that have one. Sees every write of this process that resolved before the call; those of other
+   * Ids of the dimension of which a series has a point in either plane, in the order of their UTF-8 bytes or, `descending`, in the opposite order: the
+   * ones that are `among`, after the id `after`, at most `limit`, each with the stored types that have one. Sees every write of this process that resolved before the call; those of other
    * processes, and what was forgotten, within a minute. A page costs the same wherever it lies.
    */
   list(
     dimension: Dimension,
-    page: { readonly prefix: string; readonly after?: string; readonly limit: number },
+    page: ListedIds & { readonly after?: string; readonly limit: number; readonly descending?: boolean },
   ): Promise<{ readonly id: string; readonly types: readonly string[] }[]>;
+
+  /** How many ids `list` would return without a limit. As cheap as a page while no series is added and `contains` is empty. */
+  count(dimension: Dimension, among: ListedIds): Promise<number>;
 
   /** Forgets slots of both planes that start before `before` (Unix ms). May keep some longer, as may a call that rejects; safe to repeat. */
   expire(before: number): Promise<void>;
@@ -101,6 +117,8 @@ export interface SlotCounts {
   streams(after: string | undefined, limit: number): Promise<CountedStream[]>;
   /** What is counted for these streams in slots that start in [from, to), Unix ms; a slot without messages may be absent, another in parts. */
   counted(streams: readonly string[], from: number, to: number): Promise<SlotCount[]>;
+  /** The sum of these counts for each stream; a stream without messages may be absent. */
+  totals(streams: readonly string[], from: number, to: number): Promise<Map<string, number>>;
 }
 
 /** `taken`: it was free. `renewed`: no other owner has held it since this owner took it. `refused`: another owner holds it. */

@@ -35,6 +35,27 @@ export class KnownSeries implements Series {
   }
 }
 
+/** The series that sums up all series of this one's dimension and type; undefined where the dimension has none. */
+export function sumOver({ dimension, type }: Series): Series | undefined {
+  return dimension.sumId === undefined ? undefined : { dimension, id: dimension.sumId, type };
+}
+
+/** Whether a series is the sum over all series of its dimension and type. */
+export function isSum({ dimension, id }: Pick<Series, "dimension" | "id">): boolean {
+  return id === dimension.sumId;
+}
+
+/** Adds the slots of a column to the sums of the same slots. NaN adds nothing; a sum that leaves the range of a double stays at its end. */
+export function addSlots(column: Float64Array, sums: Float64Array): void {
+  for (let i = 0; i < column.length; i += 1) {
+    const value = column[i] as number;
+    if (Number.isNaN(value)) continue;
+    const sum = sums[i] as number;
+    const next = Number.isNaN(sum) ? value : sum + value;
+    sums[i] = Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, next));
+  }
+}
+
 /** A name for a series that no other series has. */
 export function seriesKey(series: Series): string {
   return series instanceof KnownSeries ? series.key : keyOf(series);

@@ -68,7 +68,7 @@ export class WritableSeries {
     if (typeof id !== "string" || !isDimensionId(id)) {
       return issueOf("id", id, "bad_dimension_id", `${dimensionIdRule} is expected`);
     }
-    if (id === dimension.everyId) {
+    if (dimension.reservedIds.includes(id)) {
       return issueOf("id", id, "reserved_id", "This id stands for every one when series are read");
     }
     const stored = dimension.storedTypes.find((one) => one === type);
@@ -113,7 +113,7 @@ function issueOf(field: SeriesIssue["field"], value: unknown, code: string, mess
 const AHEAD_MS = 10 * 60_000;
 
 /** 2000-01-01: what lies before it was meant in another unit than ms. */
-const EARLIEST = Date.UTC(2000, 0, 1);
+export const EARLIEST_POINT_MS = Date.UTC(2000, 0, 1);
 
 /** The points that are taken: the ones at `to` (Unix ms) or before, in slots that start at `from` or after. */
 export interface WriteWindow {
@@ -123,7 +123,7 @@ export interface WriteWindow {
 
 /** What may be written `now`, into a store that keeps points for `keep` ms (for ever when undefined). */
 export function writeWindow(now: number, keep: number | undefined): WriteWindow {
-  return { from: Math.max(EARLIEST, keep === undefined ? 0 : now - keep), to: now + AHEAD_MS };
+  return { from: Math.max(EARLIEST_POINT_MS, keep === undefined ? 0 : now - keep), to: now + AHEAD_MS };
 }
 
 /** Whether a point at an instant (Unix ms), in a slot of `slotMs`, is taken. */
@@ -135,6 +135,7 @@ export function isInWindow(ms: number, slotMs: number, { from, to }: WriteWindow
 export function instantIssue(ms: number, window: WriteWindow): { code: string; message: string } {
   if (ms > window.to)
     return { code: "too_far_ahead", message: "The time is more than 10 minutes ahead, or not in the unit expected" };
-  if (ms < EARLIEST) return { code: "too_old", message: "The time is before 2000-01-01, or not in the unit expected" };
+  if (ms < EARLIEST_POINT_MS)
+    return { code: "too_old", message: "The time is before 2000-01-01, or not in the unit expected" };
   return { code: "before_retention", message: "The time is before what the store keeps" };
 }

@@ -1,4 +1,3 @@
-import { ServiceError } from "../errors.js";
 import { type Failpoint, noFailpoint } from "../failpoint.js";
 import type { Epochs } from "./cache/epochs.js";
 import type { Plane, SeriesStore, SeriesWindow } from "./ports.js";
@@ -10,20 +9,35 @@ export interface WritePointsParts {
   readonly failpoint?: Failpoint;
 }
 
-/** Keeps slots: once it resolves all of them survive a crash and every read sees them. Safe to repeat. */
+/** Keeps slots: once it resolves all of them survive a crash and every read sees them. Safe to repeat. Rejects as the store does. */
 export type WritePoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
 
 export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePointsParts): WritePoints {
   return async (plane, columns) => {
     const windows = windowsOf(columns);
     if (windows.length === 0) return;
+    await epochs.write(windows, async () => {
+      await store.write(plane, columns);
+      failpoint("W1");
+    });
+  };
+}
+
+export interface ExpirePointsParts {
+  readonly store: Pick<SeriesStore, "expire">;
+  readonly epochs: Pick<Epochs, "endAll">;
+}
+
+/**
+ * Has the store forget slots that start before an instant (Unix ms). What was read before is no longer valid: a clock that is set back would
+ * have responses reach into it. Which entries hold such slots is not known, so all of them end; that is once an hour.
+ */
+export function expirePoints({ store, epochs }: ExpirePointsParts): SeriesStore["expire"] {
+  return async (before) => {
     try {
-      await epochs.write(windows, async () => {
-        await store.write(plane, columns);
-        failpoint("W1");
-      });
-    } catch (error) {
-      throw error instanceof ServiceError ? error : unavailable(error);
+      await store.expire(before);
+    } finally {
+      epochs.endAll();
     }
   };
 }
@@ -41,8 +55,4 @@ function windowsOf(columns: readonly SlotColumn[]): SeriesWindow[] {
     }
   }
   return windows;
-}
-
-function unavailable(cause: unknown): ServiceError {
-  return new ServiceError("unavailable", "The points could not be stored; send them again", { cause });
 }

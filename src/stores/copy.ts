@@ -64,10 +64,10 @@ export interface StreamRecord extends CopyRecord {
   readonly lastArrival: number;
 }
 
-/** `segment`: it is in the catalogue. `removed`: it was deleted, and memberships of before may be left. One is true at least. */
+/** `segment`: it is in the catalogue. `deletedAt`: when it was last deleted, Unix ms. One is present at least. */
 export interface SegmentRecord extends CopyRecord {
   readonly segment: Segment | undefined;
-  readonly removed: boolean;
+  readonly deletedAt: number | undefined;
 }
 
 /** Single numbers beside the records. */

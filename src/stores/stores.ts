@@ -1,4 +1,4 @@
-import type { CatalogueStore } from "../catalogue/ports.js";
+import type { CatalogueStore, SharedOrders } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config.js";
 import type { ErasureWatermark, Ledger, WakeUp } from "../deletions/ports.js";
@@ -77,8 +77,12 @@ export interface EntityStores {
   readonly ledger: Ledger;
   readonly suppression: Suppression;
   readonly entityKeys: EntityKeys;
-  /** Absent where no other process may use the same stores. */
+  /** Absent where no other process may use the same stores, as is `serverTime`. */
   readonly sharedEpochs?: SharedEpochs;
+  /** The time by the clock of the server, Unix ms. Rejects as the ports do. */
+  readonly serverTime?: () => Promise<number>;
+  /** Absent where no other process may use the same stores. */
+  readonly sharedOrders?: SharedOrders;
 }
 
 /** What ENTITIES_URL names. */
@@ -92,6 +96,11 @@ export interface MetricEngine extends Engine {
   readonly series: SeriesStore;
   /** How long the store itself keeps points, ms; undefined: for ever, or not known yet. */
   retentionMs(): number | undefined;
+  /**
+   * Calls `listener` when the store was replaced by another one since it was read, within a minute of that: what was read is no longer true. Absent
+   * where that cannot happen under a running service.
+   */
+  onReplaced?(listener: () => void): void;
 }
 
 /** What JOBS_URL names. */

@@ -90,6 +90,20 @@ describe("bad framing", () => {
     ["TRACE", () => head("TRACE", "/api/metric", service, [`X-A: ${canary}`]), [405, 501]],
     ["CONNECT", () => head("CONNECT", "a:80", service), [405]],
   ];
+  it("1,000 headers are taken, the last one too; one more is 431", async () => {
+    const request = (others: number) =>
+      `GET /api/segment HTTP/1.1\r\nHost: a\r\n${"a: b\r\n".repeat(others)}Authorization: ${service.key}\r\n\r\n`;
+    for (const [others, status] of [
+      [997, 200],
+      [998, 200],
+      [999, 431],
+      [2_500, 431],
+    ] as const) {
+      const answer = await rawRequest(service.port, request(others));
+      expect([answer.status, answer.body?.status]).to.deep.equal([status, status]);
+    }
+  });
+
   for (const [name, bytes, statuses] of refusals) {
     it(`${name} is ${statuses.join(" or ")}`, async () => {
       const answer = await refusedRaw(service, bytes(), ...statuses);

@@ -17,22 +17,23 @@ describe("bad keys", () => {
     await refusedRaw(service, head("GET", "/metrics", service, ["authorization: em_zqcanaryqz_1"]), 400);
   });
 
-  it("the error says how a key is sent, the same for a missing and a wrong one", async () => {
+  it("a missing key gets an error that explains how to send one, and a wrong key one that calls it not valid", async () => {
     const wrong = `em_zqcanaryqz_${"0".repeat(32)}`;
-    const texts = new Set<string>();
     const fresh = await startService();
     try {
-      for (const line of ["", `Authorization: ${wrong}\r\n`]) {
-        texts.add((await refusedRaw(fresh, `GET /api/metric HTTP/1.1\r\nHost: a\r\n${line}\r\n`, 401)).text);
+      for (const [line, words] of [
+        ["", "Authorization: em_"],
+        [`Authorization: ${wrong}\r\n`, "not valid"],
+      ] as const) {
+        const { text } = await refusedRaw(fresh, `GET /api/metric HTTP/1.1\r\nHost: a\r\n${line}\r\n`, 401);
+        const { message, errors } = JSON.parse(text);
+        expect(message).to.equal("Not authorized");
+        expect(errors[0]).to.include({ code: "unauthenticated", path: "Authorization" });
+        expect(errors[0].message).to.include(words);
       }
     } finally {
       await fresh.stop();
     }
-    expect([...texts]).to.have.length(1);
-    const { message, errors } = JSON.parse([...texts][0] as string);
-    expect(message).to.equal("Not authorized");
-    expect(errors[0]).to.include({ code: "unauthenticated", path: "Authorization" });
-    expect(errors[0].message).to.include("Authorization: em_");
   });
 
   it("the error for a key that lacks a scope names the scope, or the ones of which one is needed", async () => {

@@ -76,7 +76,7 @@ describe("bad queries", () => {
     "GET /api/me/:fieldname/:fieldval",
     "GET /api/segment/:id",
     "GET /dashboard",
-    "GET /dashboard/:folder/:file",
+    "GET /dashboard/:file",
     "GET /docs",
     "GET /docs/:file",
     "GET /health",

@@ -131,7 +131,13 @@ function queryOf(parameters: readonly Parameter[]): fc.Arbitrary<string> {
 }
 
 function bodyOf(type: string, schema: Schema): fc.Arbitrary<{ type: string | undefined; text: string }> {
-  const value = fc.oneof({ weight: 6, arbitrary: valueFor(schema) }, { weight: 1, arbitrary: fc.jsonValue() });
+  // Where the document has an array, one object is taken too.
+  const single = valueFor(schema).map((value) => (Array.isArray(value) ? (value[0] ?? value) : value));
+  const value = fc.oneof(
+    { weight: 5, arbitrary: valueFor(schema) },
+    { weight: 1, arbitrary: single },
+    { weight: 1, arbitrary: fc.jsonValue() },
+  );
   const good = type.includes("ndjson")
     ? fc.array(value, { maxLength: 4 }).map((values) =>
         values

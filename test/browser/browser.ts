@@ -29,6 +29,7 @@ export interface OpenOptions {
   readonly dark?: boolean;
   /** Of the browser, such as \`Europe/Oslo\`; that of the machine when absent. */
   readonly timezone?: string;
+  readonly hasTouch?: boolean;
   /** Lets a test add scripts of its own to the page. */
   readonly bypassCSP?: boolean;
   /** Called before the page is opened. */
@@ -37,11 +38,21 @@ export interface OpenOptions {
 
 /** The dashboard in a tab of its own, with storage of its own. */
 export async function openDashboard(browser: Browser, service: TestService, options: OpenOptions): Promise<Opened> {
-  const { search = "", key = service.key, now, dark = false, timezone, bypassCSP = false, prepare } = options;
+  const {
+    search = "",
+    key = service.key,
+    now,
+    dark = false,
+    timezone,
+    hasTouch = false,
+    bypassCSP = false,
+    prepare,
+  } = options;
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     colorScheme: dark ? "dark" : "light",
     ...(timezone === undefined ? {} : { timezoneId: timezone }),
+    hasTouch,
     permissions: ["clipboard-read", "clipboard-write"],
     bypassCSP,
   });

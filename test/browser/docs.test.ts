@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { startService, type TestService } from "../support/service.js";
 import { axeFindings, openBrowser, sideways } from "./browser.js";
 
-describe("/docs in Chromium", function () {
+describe("/docs and / in Chromium", function () {
   this.timeout(120_000);
   let browser: Browser;
   let service: TestService;
@@ -45,6 +45,32 @@ describe("/docs in Chromium", function () {
     expect(errors).to.deep.equal([]);
     await page.close();
   });
+
+  for (const scheme of ["light", "dark"] as const) {
+    it(`has no text of too little contrast in ${scheme} mode, whatever the method of an operation is`, async () => {
+      const { page } = await open(scheme);
+      for (const operation of ["metrics-fetchMetric", "metrics-writePoints", "catalogue-putSegment"])
+        await tried(page, operation);
+      expect(await axeFindings(page, "html", "color-contrast")).to.deep.equal([]);
+      await page.close();
+    });
+
+    it(`/ has no serious finding of axe in ${scheme} mode, fits into 390 px and is one screen of 1280 px`, async () => {
+      const page = await browser.newPage({
+        viewport: { width: 1280, height: 800 },
+        colorScheme: scheme,
+        bypassCSP: true,
+      });
+      await page.goto(service.url);
+      expect(await axeFindings(page)).to.deep.equal([]);
+      expect(await page.getByRole("main").count()).to.equal(1);
+      expect(await page.evaluate<number>("document.documentElement.scrollHeight")).to.be.at.most(800);
+      await page.setViewportSize({ width: 390, height: 800 });
+      expect(await sideways(page)).to.equal(0);
+      expect(await axeFindings(page)).to.deep.equal([]);
+      await page.close();
+    });
+  }
 
   // Every example is sent by test/http/openapi-examples.test.ts; here are the kinds of bodies and parameters that Swagger UI puts together.
   it("Try it out succeeds as it stands: JSON, line protocol, parameters of the path and the query", async () => {

@@ -19,36 +19,18 @@ describe("deleting a segment", () => {
       () => "done",
       (error) => error.kind ?? "failed",
     );
-  const away = () => Promise.reject(new Error("the memberships are away"));
-  const cutShort = () => outcome(deleteSegment("gone", { ...stores.catalogue, endMemberships: away }));
-
   it("ends its memberships and no others", async () => {
-    expect(await outcome(deleteSegment("gone", stores.catalogue))).to.equal("done");
+    expect(await outcome(deleteSegment("gone", 2, stores.catalogue))).to.equal("done");
     expect(await sizes()).to.deep.equal([0, 1]);
   });
 
   it("touches nothing while an experience names it", async () => {
     await stores.catalogue.putExperience({ id: "x", name: "x", audience: "stays", goal: "gone" });
-    expect(await outcome(deleteSegment("gone", stores.catalogue))).to.equal("conflict");
+    expect(await outcome(deleteSegment("gone", 2, stores.catalogue))).to.equal("conflict");
     expect(await sizes()).to.deep.equal([1, 1]);
-  });
-
-  it("is finished by a repeat when it was cut short", async () => {
-    expect(await cutShort()).to.equal("failed");
-    expect(await sizes()).to.deep.equal([1, 1]);
-    expect(await outcome(deleteSegment("gone", stores.catalogue))).to.equal("not-found");
-    expect(await sizes()).to.deep.equal([0, 1]);
-  });
-
-  it("is finished at the next start when it was cut short", async () => {
-    await cutShort();
-    await stores.catalogue.endMemberships();
-    await stores.catalogue.endMemberships();
-    expect(await sizes()).to.deep.equal([0, 1]);
-    expect(await stores.catalogue.segment("gone")).to.equal(undefined);
   });
 
   it("says so when there is no such segment", async () => {
-    expect(await outcome(deleteSegment("unknown", stores.catalogue))).to.equal("not-found");
+    expect(await outcome(deleteSegment("unknown", 2, stores.catalogue))).to.equal("not-found");
   });
 });

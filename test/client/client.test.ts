@@ -1,7 +1,14 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { ApiError, type Client, createClient, NotReached } from "../../src/client/client.js";
+import {
+  ApiError,
+  type Client,
+  createClient,
+  type MemberLine,
+  type MembersInput,
+  NotReached,
+} from "../../src/client/client.js";
 import { startService, type TestService } from "../support/service.js";
 
 /** What a promise rejects with. */
@@ -27,17 +34,15 @@ describe("the client", () => {
     const at = (id: string, value: number) =>
       ({ dimension: "stream", dimension_id: id, dimension_type: "size", ts: now - 4 * hour, value }) as const;
     expect(await client.writePoints([at("web", 3), at("app", 4)])).to.deep.equal({ point_count: 2 });
-    const series = { dimension: "stream", dimension_type: "size", range: "1d", interval: "2h" };
+    const series = { dimension: "stream", dimension_type: "size", range: "1d", interval: "2h" } as const;
     const answers = await client.metrics([
       { ...series, dimension_id: "web" },
-      { ...series, dimension: "no such dimension", dimension_id: "x" },
+      { ...series, dimension_id: "x", range: "no duration" },
       { ...series, dimension_id: "app" },
     ]);
     expect(answers.map(({ values }) => values.map(({ value }) => value))).to.deep.equal([[3], [], [4]]);
     const [, refused] = answers;
-    expect(refused !== undefined && "errors" in refused ? refused.errors[0]?.code : undefined).to.equal(
-      "unknown_dimension",
-    );
+    expect(refused !== undefined && "errors" in refused ? refused.errors[0]?.code : undefined).to.equal("bad_range");
   });
 
   it("sends messages of any number, says what was rejected where, and reads a profile", async () => {
@@ -66,16 +71,48 @@ describe("the client", () => {
     expect(await client.removeSegment("a/b")).to.deep.equal({ id: "a/b" });
   });
 
+  it("reads the members of a segment, and returns the cursor of the next call", async () => {
+    for await (const _ of client.collect(
+      "web",
+      [1, 2, 3].map((n) => ({ _uid: `m-${n}`, n, segments: ["members"] })),
+    ));
+    const lines = async (input?: MembersInput) => {
+      const read: MemberLine[] = [];
+      for await (const line of client.members("members", input)) read.push(line);
+      return read;
+    };
+    const all = await lines({ fields: ["n"] });
+    expect(all).to.have.length(4);
+    expect(all[0]).to.have.keys("identities", "attributes", "since");
+    expect(all[3]).to.deep.equal({ type: "end", members: 3, next: null });
+    const [end] = (await lines({ limit: 2 })).slice(-1);
+    if (end === undefined || !("type" in end) || end.next === null) throw new Error("there are more members");
+    expect(await lines({ after: end.next, fields: ["n"] })).to.deep.equal([all[2], { ...all[3], members: 1 }]);
+    expect(await errorOf(client.members("no such segment").next())).to.be.instanceOf(ApiError);
+  });
+
+  it("reads one page of a list with the number of all rows, and the page after it", async () => {
+    for (const id of ["page-1", "page-2", "page-3"]) await client.putSegment(id, {});
+    const query = { q: "PAGE-", sort: "name", order: "desc", range: "1d", limit: 2 };
+    const first = await client.page("segment", query);
+    expect(first.data.map(({ id }) => id)).to.deep.equal(["page-3", "page-2"]);
+    expect(first.data[0]).to.include({ size: 0, now: null, before: null });
+    expect(first.meta.total).to.equal(3);
+    const second = await client.page("segment", { ...query, after: first.meta.next ?? "" });
+    expect([second.data.map(({ id }) => id), second.meta]).to.deep.equal([["page-1"], { next: null, total: 3 }]);
+  });
+
   it("asks for an erasure and says whether it is complete", async () => {
-    const { request_id, completed } = await client.erase("user", "_uid", "c-6");
+    const { request_id, completed } = await client.requestDeletion("user", "_uid", "c-6");
     expect(completed).to.equal(false);
-    expect((await client.erasure(request_id)).request_id).to.equal(request_id);
+    expect((await client.deletionStatus(request_id)).request_id).to.equal(request_id);
   });
 
   it("rejects with what the service says is wrong", async () => {
     const error = await errorOf(client.entity("user", "no such field", "x"));
     expect(error).to.be.instanceOf(ApiError).that.includes({ status: 400 });
     expect((error as ApiError).issues[0]).to.have.keys("code", "path", "message");
+    expect((error as ApiError).requestId).to.match(/^[0-9a-f-]{36}$/);
     const wrong = createClient({ url: service.url, key: "em_no_such_key_0123456789abcdef" });
     expect(await errorOf(wrong.metrics([])))
       .to.be.instanceOf(ApiError)
@@ -127,14 +164,14 @@ describe("the client and a service that cannot answer", () => {
     answer = (request, response) =>
       asked === 1
         ? request.socket.destroy()
-        : response.writeHead(asked === 2 ? 503 : 409, { "retry-after": "0" }).end("{}");
+        : response.writeHead(asked === 2 ? 503 : 429, { "retry-after": "0" }).end("{}");
     const waits: unknown[] = [];
     const onRetry = (error: ApiError | NotReached, waitMs: number) => {
       waits.push(error instanceof ApiError ? [error.status, waitMs] : error.name);
       if (waits.length === 3) throw new Error("enough");
     };
     expect(await errorOf(createClient({ url, onRetry }).metrics([]))).to.include({ message: "enough" });
-    expect(waits).to.deep.equal(["NotReached", [503, 0], [409, 0]]);
+    expect(waits).to.deep.equal(["NotReached", [503, 0], [429, 0]]);
     expect(asked).to.equal(3);
   });
 
@@ -169,7 +206,7 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(1);
   });
 
-  it("does not wait for a conflict that does not pass", async () => {
+  it("does not repeat a request that is answered 409", async () => {
     answer = (_, response) => response.writeHead(409).end("{}");
     expect(await errorOf(createClient({ url }).metrics([]))).to.include({ status: 409 });
     expect(asked).to.equal(1);
@@ -180,6 +217,13 @@ describe("the client and a service that cannot answer", () => {
       response.writeHead(400).end('{"errors":[{"code":"x","path":"y","message":"It is wrong"}]}');
     expect(await errorOf(createClient({ url }).metrics([]))).to.include({ message: "It is wrong" });
     expect(asked).to.equal(1);
+  });
+
+  it("names the request of an error by its X-Request-Id, and by undefined when a response has none", async () => {
+    answer = (_, response) => response.writeHead(400, { "x-request-id": "r-1" }).end("{}");
+    expect(await errorOf(createClient({ url }).metrics([]))).to.include({ requestId: "r-1" });
+    answer = (_, response) => response.writeHead(502).end("<html></html>");
+    expect(await errorOf(createClient({ url }).metrics([]))).to.include({ status: 502, requestId: undefined });
   });
 
   it("says that it was not reached, and why", async () => {

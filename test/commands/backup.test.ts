@@ -104,6 +104,14 @@ describe("npm run backup", function () {
       },
     ],
     [
+      "a folder in that of the data, through a link",
+      () => {
+        mkdirSync(join(service.dir, "deep"));
+        symlinkSync(join(service.dir, "deep"), join(copies, "link"));
+        return { args: [join(copies, "link", "copies")] };
+      },
+    ],
+    [
       "the folder that a linked DATA_DIR leads to",
       () => {
         symlinkSync(service.dir, join(copies, "link"));
@@ -144,7 +152,7 @@ describe("npm run backup", function () {
       const { code, err } = await runToEnd("backup", args, { DATA_DIR: dataDir });
       expect(live.map((file) => statSync(file).ino)).to.deep.equal(before);
       expect(code, err).to.equal(1);
-      expect(err).to.match(/another (folder )?than that of the data|is a file of the running data/);
+      expect(err).to.match(/outside of that of the data|is a file of the running data/);
     });
   }
 
@@ -199,7 +207,14 @@ describe("npm run backup", function () {
     ["a folder without a name", () => [""], 2, /has an empty name/],
     ["a folder of the ledger without a name", () => [copies, "--ledger", ""], 2, /has an empty name/],
     ["an unknown option", () => [copies, "--all"], 2, /unknown option/],
-    ["the folder of the data itself", () => [service.dir], 1, /another than that of the data/],
+    ["the folder of the data itself", () => [service.dir], 1, /outside of that of the data/],
+    ["a folder in that of the data", () => [join(service.dir, "copies")], 1, /outside of that of the data/],
+    [
+      "a folder of the ledger deep in that of the data",
+      () => [copies, "--ledger", join(service.dir, "a", "b")],
+      1,
+      /outside/,
+    ],
     ["a folder that cannot be made", () => ["/dev/null/copies"], 1, /cannot be made/],
   ];
   for (const [what, args, code, words] of wrong) {
@@ -207,6 +222,7 @@ describe("npm run backup", function () {
       const answer = await backUp(...args());
       expect(answer.code).to.equal(code);
       expect(answer.err).to.match(words);
+      expect(existsSync(join(service.dir, "copies")) || existsSync(join(service.dir, "a"))).to.equal(false);
     });
   }
 });

@@ -96,10 +96,10 @@ describe("collect", function () {
     expect(named).to.have.length(20);
     expect(result.err).to.contain(`more than 20 rejections; ${rejects} has all of them`);
     expect(named[0]).to.deep.equal(["152", "A message needs one of _uid, user_id, email"]);
-    expect(named[1]).to.deep.equal(["153", "The line is not JSON"]);
+    expect(named[1]).to.deep.equal(["153", "The line is not JSON: column 1"]);
     const all = rejectionsIn(rejects);
     expect(all).to.have.length(123);
-    expect(all[1]).to.deep.equal({ line: 153, code: "not_json", message: "The line is not JSON" });
+    expect(all[1]).to.deep.equal({ line: 153, code: "not_json", message: "The line is not JSON: column 1" });
     expect(all.at(-1)).to.include({ line: 274 });
     expect(all.at(-1)?.message).to.match(/^email: /);
     expect(await read("last")).to.have.property("_uid", "last");
@@ -143,6 +143,11 @@ describe("collect", function () {
     expect(named.at(-1)?.[0]).to.equal(6);
     expect(await read("w3")).to.have.property("n", "a\nb");
     expect(await read("w5")).to.have.property("n", "6");
+  });
+
+  it("counts one message in the singular", async () => {
+    const result = await collect(file("one.ndjson", '{"_uid":"one"}\n'), "--stream", "one");
+    expect(result, result.err).to.include({ code: 0, out: "1 message collected\n" });
   });
 
   it("ends with 1 for CSV whose header names no attributes", async () => {

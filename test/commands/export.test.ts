@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { runToEnd } from "../support/run-command.js";
 import { adminKey, startService, type TestService } from "../support/service.js";
 import { root } from "../support/source-tree.js";
@@ -89,6 +90,15 @@ describe("the export command", function () {
     const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);
     expect(code).to.equal(1);
     expect(err).to.match(/^ENOENT[^\n]+missing[^\n]+\n$/);
+  });
+
+  it("names the scope that the key lacks", async () => {
+    const { key, kept } = mintKey("reader", ["entity:read"], Date.now());
+    await service.service.stores.keys.add(kept);
+    const args = [...of("ada@example.com"), "--url", service.url];
+    const result = await runToEnd("export", args, { ENTITY_METRICS_KEY: key });
+    const err = "ENTITY_METRICS_KEY: The key lacks the scope entity:export\n";
+    expect(result).to.deep.equal({ code: 1, out: "", err });
   });
 
   it("says in a line that no entity has the identity, without repeating it", async () => {

@@ -48,7 +48,7 @@ describe("ingest, when the service fails or rejects points", function () {
   it("gives up in words on what trying again cannot help", async () => {
     for (const [status, words] of [
       [500, "answered 500"],
-      [403, "scope"],
+      [403, "answered 403"],
     ] as const) {
       const refusing = await scripted([{ status }]);
       const result = await runToEnd("ingest", args(refusing.url));
@@ -71,7 +71,7 @@ describe("ingest, when the service fails or rejects points", function () {
     const result = await runToEnd("ingest", [...args(service.url, file), "--rejects", rejects]);
     await service.stop();
     expect(result.code).to.equal(3);
-    expect(result.out).to.contain("501 points read, 1 slots of 1 series written, 500 rejected");
+    expect(result.out).to.contain("501 points read, 1 slot of 1 series written, 500 rejected");
     const named = rejectionsIn(rejects).map(({ line, code }) => [line, code]);
     expect(named).to.deep.equal(old.map((_, i) => [i + 2, "before_retention"]));
     expect(result.err.match(/old\.csv:\d+: rejected: /g)).to.have.length(20);

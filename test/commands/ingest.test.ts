@@ -149,15 +149,51 @@ describe("ingest", function () {
     expect(readFileSync(path, "utf8")).to.contain("2024-06-01,1");
   });
 
-  for (const [separator, words] of [
-    [";", "semicolons"],
-    ["\t", "tabs"],
+  for (const [header, found] of [
+    ["Timestamp;Value", "columns separated by semicolons"],
+    ["Timestamp\tValue", "columns separated by tabs"],
+    ["date;amount", "columns separated by semicolons"],
+    ["date,amount", "columns separated by commas"],
+    ["amount", "one column"],
   ] as const) {
-    it(`says that the columns of a file are separated by ${words}`, async () => {
-      const path = file("separated.csv", ["Timestamp,Value", "2024-06-01,1"].join("\n").replaceAll(",", separator));
+    it(`names the columns that a file has to have, and the separator found, for the header ${JSON.stringify(header)}`, async () => {
+      const path = file("separated.csv", `${header}\n2024-06-01\n`);
       const result = await ingest(path, "--dimension", "stream", "--dimension-id", "separated");
       expect(result.code).to.equal(2);
-      expect(result.err).to.contain(`\n${path}: its columns are separated by ${words}; CSV is read with commas\n`);
+      expect(result.err).to.match(/\n.*separated\.csv: the first line is not a header of points\. .*\n$/);
+      expect(result.err)
+        .to.contain(`ts (or time, timestamp), value`)
+        .and.contain("separated by commas")
+        .and.contain(`found: ${found}`)
+        .and.not.contain("line protocol:");
+    });
+  }
+
+  it("reads a file in the format that --format names, whatever its first line looks like", async () => {
+    const named = ["--dimension", "stream", "--dimension-id", "forced"];
+    const garbled = file("garbled.lp", "no line protocol\nstream value=7 1717200000000000000\n");
+    const lines = await ingest(garbled, ...named, "--format", "line-protocol");
+    expect(lines, lines.err).to.include({ code: 3, out: "1 point read, 1 slot of 1 series written, 1 rejected\n" });
+    expect(lines.err).to.contain("garbled.lp:1: rejected: it is not line protocol");
+    const broken = file("broken.ndjson", 'nonsense\n{"ts":1717200000,"value":7}\n');
+    const json = await ingest(broken, ...named, "--format", "ndjson");
+    expect(json, json.err).to.include({ code: 3, out: "1 point read, 1 slot of 1 series written, 1 rejected\n" });
+    expect(json.err).to.contain("broken.ndjson:1: rejected: it is not JSON");
+    const csv = await ingest(file("lines.csv", "stream,a=b value=7\n"), ...named, "--format", "csv");
+    expect(csv.code).to.equal(2);
+    expect(csv.err).to.contain("the first line is not a header of points");
+  });
+
+  for (const [what, text] of [
+    ["is empty", ""],
+    ["has a header alone", "ts,value\n"],
+    ["has comments alone", "# none\n"],
+  ] as const) {
+    it(`ends with 1 for a file that ${what}, as collect does`, async () => {
+      const path = file("empty", text);
+      const result = await ingest(path, "--dimension", "stream", "--dimension-id", "none");
+      expect(result).to.include({ code: 1, out: "" });
+      expect(result.err).to.match(/\n.*empty contains no point\n$/);
     });
   }
 
@@ -165,6 +201,7 @@ describe("ingest", function () {
     ["no file", () => [], 2, /missing required argument/],
     ["an option that there is not", () => [fixture, "--colour", "red"], 2, /unknown option/],
     ["a dimension that there is not", () => [fixture, "--dimension", "planet"], 2, /Allowed choices/],
+    ["a format that there is not", () => [fixture, "--format", "xml"], 2, /Allowed choices/],
     ["an aggregation that there is not", () => [fixture, "--aggregation", "avg"], 2, /Allowed choices/],
     ["a CSV file that names no id", () => [fixture, "--dimension", "stream"], 2, /--dimension-id/],
     ["a file that is not there", () => [join(dir, "none.csv"), "--dimension", "stream"], 1, /none\.csv/],
@@ -189,7 +226,7 @@ describe("ingest", function () {
     expect(none.err).to.contain("ENTITY_METRICS_KEY");
     const wrongKey = await runToEnd("ingest", args, { ENTITY_METRICS_KEY: `${service.key}0` });
     expect(wrongKey.code).to.equal(1);
-    expect(wrongKey.err).to.contain("does not know the key");
+    expect(wrongKey.err).to.contain("ENTITY_METRICS_KEY: The API key is not valid");
   });
 
   it("explains itself", async () => {

@@ -1,8 +1,11 @@
-import { existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { runs } from "../support/child-service.js";
 import { runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
+import { root } from "../support/source-tree.js";
 import { until } from "../support/until.js";
 
 describe("the key command", () => {
@@ -27,6 +30,12 @@ describe("the key command", () => {
     expect(await status(key)).to.equal(200);
 
     const listed = await run("list");
+    expect(
+      listed.out
+        .split("\n")[0]
+        ?.split("\t")
+        .map((cell) => cell.trim()),
+    ).to.deep.equal(["id", "created", "last used", "state", "scopes", "name"]);
     const [, id = "", secret = ""] = key.split("_");
     expect(listed.out).to.include(id).and.include("metric:read,metric:write").and.include("dashboards");
     expect(listed.out).to.not.include(secret);
@@ -47,6 +56,47 @@ describe("the key command", () => {
     child.stdout?.destroy();
     expect(await ended, err()).to.equal(1);
     expect(err()).to.match(/^stdout cannot be written \([A-Z]+\)\n$/);
+  });
+
+  it("lists the day on which each key was last used", async () => {
+    const ids = ["used", "unused"].map(async (name) => {
+      const { out } = await run("create", "--scopes", "metric:read", "--name", name);
+      return out.trim();
+    });
+    const [used = "", unused = ""] = await Promise.all(ids);
+    const before = Date.now();
+    expect(await status(used)).to.equal(200);
+    const days = [before, Date.now()].map((at) => new Date(at).toISOString().slice(0, 10));
+    const rows = (await run("list")).out.split("\n").map((line) => line.split("\t").map((cell) => cell.trim()));
+    const lastUse = (key: string) => rows.find(([id]) => id === key.split("_")[1])?.[2];
+    expect(lastUse(used)).to.be.oneOf(days);
+    expect(lastUse(unused)).to.equal("never");
+  });
+
+  const idsListed = async () => (await run("list")).out.split("\n").map((line) => line.split("\t")[0]);
+
+  it("stores no new key that a closed stdout could not show, ends with 1, and reports it in a line", async () => {
+    const before = await idsListed();
+    const { child, ended, err } = startCommand("key", ["create", "--scopes", "admin"], { DATA_DIR: service.dir });
+    child.stdout?.destroy();
+    expect(await ended, err()).to.equal(1);
+    expect(err()).to.match(/^stdout cannot be written \([A-Z]+\)\n$/);
+    expect(await idsListed()).to.deep.equal(before);
+  });
+
+  it("stores no new key that a full stdout could not show, ends with 1, and reports it in a line", async function () {
+    if (!existsSync("/dev/full")) return this.skip();
+    const before = await idsListed();
+    const out = openSync("/dev/full", "w");
+    const create = [...runs("commands/key"), "create", "--scopes", "admin"];
+    const env = { ...process.env, DATA_DIR: service.dir };
+    const { status, stderr } = spawnSync(process.execPath, create, { cwd: root, env, stdio: ["ignore", out, "pipe"] });
+    closeSync(out);
+    expect({ status, stderr: String(stderr) }).to.deep.equal({
+      status: 1,
+      stderr: "stdout cannot be written (ENOSPC)\n",
+    });
+    expect(await idsListed()).to.deep.equal(before);
   });
 
   const wrong: [string, string[], number][] = [

@@ -145,7 +145,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     const environment = { METRICS_KEEP: "2w" };
     const { code, out, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)], environment);
     expect(code, err + out).to.equal(0);
-    const [, left, kept] = /^(\d+) points were left out[\s\S]*^saved points +(\d+)/m.exec(out) ?? [];
+    const [, left, kept] = /^(\d+) points left out[\s\S]*^saved points +(\d+)/m.exec(out) ?? [];
     expect(Number(left)).to.be.within(400, 500);
     expect(Number(left) + Number(kept), "of three series, three weeks").to.be.within(3 * 3 * 144, 3 * 3 * 144 + 20);
   });

@@ -15,7 +15,7 @@ describe("progress", () => {
       written += text;
       return true;
     };
-    return new Progress("reading", { unit: "points", total, now: () => now, out: { write, isTTY } });
+    return new Progress("reading", { unit: "point", total, now: () => now, out: { write, isTTY } });
   }
 
   it("is a line every few seconds where there is no terminal", () => {
@@ -56,6 +56,26 @@ describe("progress", () => {
     progress.update(8000);
     progress.finish();
     expect(written).to.equal("reading: 8,000 points, 2,000 points/s\n");
+  });
+
+  it("counts one thing in the singular", () => {
+    const progress = start(false, 1);
+    now = 1000;
+    progress.update(1);
+    progress.finish();
+    expect(written).to.equal("reading: 1 of 1 point, 1 point/s\n");
+  });
+
+  it("writes the symbol of a unit in one form", () => {
+    const write = (text: string | Uint8Array) => {
+      written += text;
+      return true;
+    };
+    const progress = new Progress("reading", { unit: "MB", now: () => now, out: { write, isTTY: false } });
+    now = 1000;
+    progress.update(2);
+    progress.finish();
+    expect(written).to.equal("reading: 2 MB, 2 MB/s\n");
   });
 
   it("says a line without a bar in its way", () => {

@@ -1,7 +1,20 @@
 import { expect } from "chai";
-import { madeUpExperiences, madeUpSegments, madeUpSeries, membersOf } from "../../src/commands/made-up-data.js";
+import {
+  madeUpExperiences,
+  madeUpRequests,
+  madeUpSegments,
+  madeUpSeries,
+  membersOf,
+  streamRequests,
+} from "../../src/commands/made-up-data.js";
+import { largeSet } from "../../src/commands/made-up-sets.js";
+import { serviceClient } from "../../src/commands/running-service.js";
 import { runToEnd } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 
 interface Series {
   readonly dimension_id: string;
@@ -59,14 +72,87 @@ describe("made-up data", function () {
     for (const { id, size } of members.data) expect(size, id).to.equal(membersOf(id));
   });
 
-  it("leaves the slot of now to the recorder", () => {
-    const now = Date.UTC(2026, 0, 1, 12, 34);
-    const newest = madeUpSeries(1, now).map(({ ts }) => ts.at(-1));
-    expect(newest).to.deep.equal([10, 11, 11, 11].map((hour) => Date.UTC(2026, 0, 1, hour)));
+  it("writes the streams alone with the option --streams", async () => {
+    const { code, err } = await runToEnd("seed", ["--url", service.url, "--weeks", "1", "--streams"]);
+    expect(code, err).to.equal(0);
+    expect(err).to.match(/made-up data: 1 of 1 request,/);
+    const series = (await (await service.fetch("/api/series")).json()) as { data: { dimension: string }[] };
+    expect(series.data.map(({ dimension }) => dimension)).to.deep.equal(["stream", "stream", "stream"]);
   });
 
+  it("includes the slot of now, as the recorder samples it while the data is being written", () => {
+    const now = Date.UTC(2026, 0, 1, 12, 34);
+    const newest = madeUpSeries(1, now).map(({ ts }) => ts.at(-1));
+    expect(newest).to.deep.equal([12, 12, 12, 12].map((hour) => Date.UTC(2026, 0, 1, hour)));
+  });
+
+  it("has 40 days, a gap of a stream in each week, a segment that grows and one that falls", () => {
+    const now = Date.UTC(2026, 0, 1, 12, 34);
+    const blocks = madeUpSeries(6, now);
+    const valuesOf = (id: string) => {
+      const values = new Map<number, number | null>();
+      for (const { series, ts, values: rows } of blocks) {
+        const row = rows[series.findIndex(({ dimension_id }) => dimension_id === id)];
+        for (const [at, slot] of ts.entries()) if (row !== undefined) values.set(slot, row[at] as number | null);
+      }
+      return values;
+    };
+    const slots = [...valuesOf("web").keys()];
+    expect(now - Math.min(...slots)).to.be.at.least(40 * DAY);
+    const gaps = [...valuesOf("email")].filter(([, value]) => value === null).map(([slot]) => slot);
+    for (let week = 0; week < 6; week += 1)
+      expect(gaps.filter((slot) => now - slot > week * 7 * DAY && now - slot < (week + 1) * 7 * DAY)).to.have.length(8);
+    const change = (id: string) => {
+      const values = [...valuesOf(id).values()];
+      return (values.at(-1) as number) / (values.at(-85) as number);
+    };
+    expect(change("mobile-app")).to.be.above(1.1);
+    expect(change("at-risk")).to.be.below(0.9);
+    const names = madeUpSegments.map(({ name }) => name).join();
+    for (const script of ["Cyrillic", "Han", "Arabic", "Devanagari"])
+      expect(names, script).to.match(new RegExp(`\\p{Script=${script}}`, "u"));
+  });
+
+  it("has messages that are outside the gap, which stays a gap once they are counted", async () => {
+    const now = Date.now();
+    const client = serviceClient(service.url, service.key);
+    for (const request of madeUpRequests(client, 1, now)) await request();
+    const from = Math.max(
+      ...madeUpSeries(1, now).flatMap(({ ts, values }) => ts.filter((_, at) => hasNull(values, at))),
+    );
+    const counted = await service.service.stores.counts.counted(["email"], from - 7 * HOUR, from + HOUR);
+    expect(counted).to.deep.equal([]);
+  });
+  const hasNull = (values: readonly (readonly (number | null)[])[], at: number) =>
+    values.some((row) => row[at] === null);
+
+  it("of real size is 5,000 segments, 500 streams and 300 experiences with names of up to 96 characters", () => {
+    const { segments, streams, experiences } = largeSet();
+    const lengths = [segments, streams, experiences].map((all) => new Set(all.map(({ id }) => id)).size);
+    expect(lengths).to.deep.equal([5_000, 500, 300]);
+    expect(Math.max(...segments.map(({ name }) => name.length))).to.equal(96);
+  });
+
+  it("of real size is written by an option, and the list of segments counts all of it", async () => {
+    const { code, err } = await runToEnd("seed", ["--url", service.url, "--weeks", "1", "--large"]);
+    expect(code, err).to.equal(0);
+    for (const [list, total] of [
+      ["segment", 5_000],
+      ["experience", 300],
+      ["stream", 500],
+    ]) {
+      const page = (await (await service.fetch(`/api/${list}?limit=1`)).json()) as { meta: { total: number } };
+      expect(page.meta.total, list as string).to.equal(total);
+    }
+    const { data } = (await (await service.fetch("/api/segment?range=1d&sort=size&order=desc&limit=20")).json()) as {
+      data: { id: string; size: number; now: number }[];
+    };
+    // Saved sizes end at the number of members, so that the recorder continues them without a step.
+    for (const { id, size, now } of data) expect(now, id).to.be.closeTo(size, 3);
+  }).timeout(240_000);
+
   const wrong: [string, string[], Record<string, string>, RegExp][] = [
-    ["a key that the service does not know", [], { ENTITY_METRICS_KEY: "em_a_b" }, /does not know the key/],
+    ["a key that the service does not know", [], { ENTITY_METRICS_KEY: "em_a_b" }, /The API key is not valid/],
     ["no number of weeks", ["--weeks", "many"], {}, /--weeks is a whole number/],
   ];
   for (const [what, args, environment, words] of wrong) {
@@ -76,4 +162,44 @@ describe("made-up data", function () {
       expect(err).to.match(words);
     });
   }
+});
+
+describe("made-up data of a service that runs on", function () {
+  this.timeout(60_000);
+
+  it("has neither a spike nor a gap in its streams in the hour of the start and those after it", async () => {
+    // At night, when a stream has few messages.
+    const start = Date.UTC(2026, 0, 7, 2);
+    let now = start + 40 * 60_000;
+    const service = await startService({ recorder: { tick_ms: 5 } }, { clock: () => now });
+    try {
+      const client = serviceClient(service.url, service.key);
+      for (const request of madeUpRequests(client, 1, now)) await request();
+      const { data: listed } = (await (await service.fetch("/api/stream")).json()) as {
+        data: { stream: string; slot: { count: number } }[];
+      };
+      expect(listed).to.have.length(3);
+      for (const { stream, slot } of listed) expect(slot.count, stream).to.be.below(10);
+      for (const hour of [1, 2]) {
+        now = start + hour * HOUR + 1_000;
+        for (const request of streamRequests(client, 1, now)) await request();
+      }
+      now = start + 3 * HOUR + 1_000;
+      const { counts } = service.service.stores;
+      await until("the recorder has saved its counts", async () => (await counts.unsaved(now - HOUR, 1)).length === 0);
+
+      for (const stream of ["web", "mobile", "email"]) {
+        const [series] = await client.metrics([
+          { dimension: "stream", dimension_id: stream, dimension_type: "size", range: "2d", interval: "1h" },
+        ]);
+        const values = new Map(series?.values.map(({ ts, value }) => [Number(ts), value]));
+        for (const ts of [start, start + HOUR, start + 2 * HOUR]) {
+          const dayBefore = values.get(ts - DAY) ?? Number.NaN;
+          expect((values.get(ts) ?? 0) / dayBefore, `${stream} ${new Date(ts).toISOString()}`).to.be.within(0.6, 1.6);
+        }
+      }
+    } finally {
+      await service.stop();
+    }
+  });
 });

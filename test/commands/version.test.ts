@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { runToEnd } from "../support/run-command.js";
+import { runToEnd, startCommand } from "../support/run-command.js";
 import { root } from "../support/source-tree.js";
 
 describe("every command", function () {
@@ -13,6 +13,18 @@ describe("every command", function () {
     .filter((name) => name === "seed" || scripts[name]?.includes("command.mjs"));
 
   for (const name of commands) {
+    it(`has its usage as every other in the first line of its help: ${name}`, async () => {
+      const { out } = await runToEnd(name, ["--help"]);
+      const call = name === "seed" ? "node dist/commands/seed.js" : `npm run ${name} --`;
+      expect(out.split("\n")[0]?.startsWith(`Usage: ${call} [options]`), out).to.equal(true);
+    });
+
+    it(`ends quietly when the reader of its help has gone: ${name}`, async () => {
+      const { child, ended, err } = startCommand(name, ["--help"]);
+      child.stdout?.destroy();
+      expect([await ended, err()]).to.deep.equal([0, ""]);
+    });
+
     it(`says its version and explains itself: ${name}`, async () => {
       expect(await runToEnd(name, ["--version"])).to.deep.equal({ code: 0, out: `${version}\n`, err: "" });
       const { code, out } = await runToEnd(name, ["--help"]);

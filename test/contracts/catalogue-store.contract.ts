@@ -54,6 +54,32 @@ export function catalogueStoreContract(
       expect(await store.segmentIds(listed.at(-1), 3)).to.deep.equal([]);
     });
 
+    it("counts segments, also those of one table, and experiences", async () => {
+      expect([await store.countSegments(), await store.countExperiences()]).to.deep.equal([0, 0]);
+      for (const [i, table] of ["user", "account", "user"].entries()) {
+        await store.putSegment({ id: `s${i}`, name: `s${i}`, table });
+      }
+      await store.putExperience({ id: "x", name: "X", audience: "s0", goal: "s1" });
+      expect([await store.countSegments(), await store.countSegments("user"), await store.countSegments("url")]).to.eql(
+        [3, 2, 0],
+      );
+      expect(await store.countExperiences()).to.equal(1);
+    });
+
+    it("finds the experiences of some ids", async () => {
+      await put("a", "b");
+      const plain = { id: "x", name: "X", audience: "a", goal: "b" };
+      const grouped = { ...plain, id: "y", group: "g" };
+      for (const one of [plain, grouped]) await store.putExperience(one);
+      expect(await store.experiencesById([])).to.deep.equal(new Map());
+      expect(await store.experiencesById(["y", "z", "x"])).to.deep.equal(
+        new Map([
+          ["y", grouped],
+          ["x", plain],
+        ]),
+      );
+    });
+
     it("lists the segments of one table alone, by page", async () => {
       for (const [i, table] of ["user", "account", "user", "account", "user"].entries()) {
         await store.putSegment({ id: `s${i}`, name: `s${i}`, table });
@@ -94,10 +120,10 @@ export function catalogueStoreContract(
       it(`does not delete a segment that is the ${part} of an experience`, async () => {
         await put("a", "b");
         await store.putExperience({ id: "x", name: "X", audience: "a", goal: "a", [part]: "b" });
-        expect(await store.deleteSegment("b")).to.equal("in-use");
+        expect(await store.deleteSegment("b", 1)).to.equal("in-use");
         await store.deleteExperience("x");
-        expect(await store.deleteSegment("b")).to.equal("deleted");
-        expect(await store.deleteSegment("b")).to.equal("absent");
+        expect(await store.deleteSegment("b", 1)).to.equal("deleted");
+        expect(await store.deleteSegment("b", 1)).to.equal("absent");
       });
     }
   });

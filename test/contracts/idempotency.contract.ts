@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Idempotency } from "../../src/entities/ports.js";
+import type { Idempotency, IdempotentRequest } from "../../src/entities/ports.js";
 
 const DAY = 24 * 3_600_000;
 
@@ -15,80 +15,63 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
     after(() => close());
 
     let serial = 0;
-    const newId = () => (++serial).toString(16).padStart(64, "0");
-    const fresh = (id: string, arrival: number) => ({ id, arrival, done: 0, digest: "", finished: false, tally: "" });
+    const newRequest = (arrival: number): IdempotentRequest => {
+      serial += 1;
+      return { id: serial.toString(16).padStart(64, "0"), arrival, digest: "a1", tally: "" };
+    };
+    const repeatOf = (request: IdempotentRequest, arrival: number) => ({ ...request, arrival, digest: "b2" });
 
-    it("begins at the time of the first call", async () => {
-      const id = newId();
-      expect(await store.begin(id, "a", 1000.5, 2000)).to.deep.equal(fresh(id, 1000.5));
-      await store.release(id, "a");
-      expect(await store.begin(id, "b", 1500, 2000)).to.deep.equal(fresh(id, 1000.5));
-    });
-
-    it("refuses every other owner while one has the request", async () => {
-      const id = newId();
-      await store.begin(id, "a", 1000, 2000);
-      expect(await store.begin(id, "b", 1999, 9999)).to.equal(undefined);
-      await store.release(id, "b");
-      expect(await store.begin(id, "b", 1999, 9999)).to.equal(undefined);
-      expect(await store.begin(id, "a", 1999, 3000)).to.deep.equal(fresh(id, 1000));
-      expect(await store.begin(id, "b", 2500, 9999)).to.equal(undefined);
-      expect(await store.begin(id, "b", 3000, 9999)).to.deep.equal(fresh(id, 1000));
-    });
-
-    it("lets the next owner in when the clock has been set back since the owner took the request", async () => {
-      const id = newId();
-      await store.begin(id, "a", 8_000_000, 8_060_000);
-      expect(await store.begin(id, "b", 8_000_000, 8_060_000)).to.equal(undefined);
-      expect(await store.begin(id, "b", 800_000, 860_000)).to.deep.equal(fresh(id, 8_000_000));
-    });
-
-    it("hands out the progress that was noted", async () => {
-      const progress = { ...fresh(newId(), 1000), done: 7, digest: "d", finished: true, tally: "{}" };
-      await store.begin(progress.id, "a", 1000, 2000);
-      await store.advance(progress, "a", 4000);
-      expect(await store.begin(progress.id, "b", 3000, 9999)).to.equal(undefined);
-      await store.release(progress.id, "a");
-      expect(await store.begin(progress.id, "b", 3000, 9999)).to.deep.equal(progress);
-    });
-
-    it("takes no progress from an owner that has lost the request", async () => {
-      const progress = { ...fresh(newId(), 1000), done: 7 };
-      await store.begin(progress.id, "a", 1000, 2000);
-      await store.begin(progress.id, "b", 2000, 3000);
-      const error = await store.advance(progress, "a", 9999).catch((reason: unknown) => reason);
-      expect(error).to.have.property("kind", "conflict");
-      await store.release(progress.id, "b");
-      expect(await store.begin(progress.id, "c", 2000, 3000)).to.deep.equal(fresh(progress.id, 1000));
-    });
-
-    it("forgets a request after a day", async () => {
-      const id = newId();
-      await store.begin(id, "a", 1000, 2000);
-      await store.advance({ ...fresh(id, 1000), done: 7 }, "a", 2000);
-      await store.release(id, "a");
-      expect((await store.begin(id, "a", 999 + DAY, 2000 + DAY))?.done).to.equal(7);
-      await store.release(id, "a");
-      expect(await store.begin(id, "a", 1001 + DAY, 2000 + DAY)).to.deep.equal(fresh(id, 1001 + DAY));
-    });
-
-    it("removes requests that are a day old and that no owner has", async () => {
-      const [old, held, young] = [newId(), newId(), newId()];
-      const progress = (id: string, arrival: number) => ({ ...fresh(id, arrival), done: 7 });
-      for (const [id, arrival, until] of [
-        [old, 1000, 2000],
-        [held, 1000, 9 * DAY],
-        [young, 1001, 2000],
-      ] as const) {
-        await store.begin(id, "a", arrival, until);
-        await store.advance(progress(id, arrival), "a", until);
-        if (id !== held) await store.release(id, "a");
+    it("stores a request once, and returns the stored one to every later call", async () => {
+      const request = newRequest(1000.5);
+      expect(await store.begin(request)).to.deep.equal(request);
+      for (const arrival of [1000.5, 1500, 900, 1000 + DAY]) {
+        expect(await store.begin(repeatOf(request, arrival))).to.deep.equal(request);
       }
+    });
+
+    it("returns the same request to all of several concurrent calls", async () => {
+      const request = newRequest(1000);
+      const calls = Array.from({ length: 8 }, (_, i) => store.begin(repeatOf(request, 1000 + i)));
+      const [first, ...others] = await Promise.all(calls);
+      expect(first?.id).to.equal(request.id);
+      for (const other of others) expect(other).to.deep.equal(first);
+    });
+
+    it("stores the tally of a request once, with the digest of the whole body", async () => {
+      const request = newRequest(1000);
+      await store.begin(request);
+      const finished = { ...request, digest: "c3", tally: "{}" };
+      expect(await store.finish(finished)).to.deep.equal(finished);
+      expect(await store.finish({ ...request, digest: "d4", tally: "[]" })).to.deep.equal(finished);
+      expect(await store.begin(repeatOf(request, 2000))).to.deep.equal(finished);
+    });
+
+    it("finishes no request that is not stored, or that has begun again since", async () => {
+      const request = newRequest(1000);
+      expect(await store.finish({ ...request, tally: "{}" })).to.equal(undefined);
+      await store.begin(request);
+      const again = repeatOf(request, 1000.5 + DAY);
+      expect(await store.begin(again)).to.deep.equal(again);
+      expect(await store.finish({ ...request, tally: "{}" })).to.equal(undefined);
+      expect(await store.begin(repeatOf(request, 2000 + DAY))).to.deep.equal(again);
+    });
+
+    it("begins a request again after a day", async () => {
+      const request = newRequest(1000);
+      await store.begin(request);
+      await store.finish({ ...request, tally: "{}" });
+      expect((await store.begin(repeatOf(request, 999 + DAY))).tally).to.equal("{}");
+      const again = repeatOf(request, 1000 + DAY);
+      expect(await store.begin(again)).to.deep.equal(again);
+    });
+
+    it("removes requests that are a day old", async () => {
+      const [old, young] = [newRequest(1000), newRequest(1001)];
+      for (const request of [old, young]) await store.begin(request);
       for (let times = 0; times < 2; times += 1) await store.forget(1000 + DAY);
-      const beginning = (id: string) => store.begin(id, "a", 2000, 3000);
-      expect(await beginning(old)).to.deep.equal(fresh(old, 2000));
-      expect(await beginning(held)).to.deep.equal(progress(held, 1000));
-      expect(await beginning(young)).to.deep.equal(progress(young, 1001));
+      const later = repeatOf(old, 2000);
+      expect(await store.begin(later)).to.deep.equal(later);
+      expect(await store.begin(repeatOf(young, 2000))).to.deep.equal(young);
     });
   });
 }

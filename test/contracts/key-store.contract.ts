@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import type { ApiKey, KeyStore } from "../../src/keys/api-key.js";
 
+const DAY = 86_400_000;
+
 /** What every engine promises of `KeyStore`. `open` hands out an empty one. */
 export function keyStoreContract(name: string, open: () => Promise<{ store: KeyStore; close(): Promise<void> }>): void {
   describe(`${name}: keys`, () => {
@@ -43,6 +45,19 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
       expect((await store.find("one"))?.revokedAt).to.equal(5);
     });
 
+    it("keeps the newest day of use, and no other property changes", async () => {
+      await store.add(key("one", 1));
+      await store.add(key("two", 2));
+      for (const day of [2 * DAY, 4 * DAY, 3 * DAY, 4 * DAY]) await store.noteUse("one", day);
+      expect(await store.find("one")).to.deep.equal({ ...key("one", 1), lastUsedOn: 4 * DAY });
+      expect(await store.list()).to.deep.equal([{ ...key("one", 1), lastUsedOn: 4 * DAY }, key("two", 2)]);
+    });
+
+    it("stores no use of a key that is unknown", async () => {
+      await store.noteUse("none", DAY);
+      expect(await store.list()).to.deep.equal([]);
+    });
+
     it("says that there is no key to revoke", async () => {
       expect(await store.revoke("none", 5)).to.equal(false);
     });
@@ -57,5 +72,6 @@ function key(id: string, createdAt: number): ApiKey {
     digest: "ab".repeat(32),
     createdAt,
     revokedAt: undefined,
+    lastUsedOn: undefined,
   };
 }

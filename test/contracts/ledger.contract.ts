@@ -54,6 +54,16 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     const ids = async (options: Parameters<Ledger["open"]>[0]) =>
       (await ledger.open(options)).map(({ requestId }) => requestId);
 
+    it("A request whose caller was told that it took too long is neither accepted nor extended", async () => {
+      const late = AbortSignal.abort(new Error("late"));
+      const wordsOf = (work: Promise<unknown>) => work.catch((error: Error) => error.message);
+      expect(await wordsOf(ledger.accept(someDeletion("a"), noScope, late))).to.equal("late");
+      expect(await ids({ limit: 9 })).to.deep.equal([]);
+      await ledger.accept(someDeletion("b"), noScope);
+      expect(await wordsOf(ledger.extend("b-1700000000", 1, { done: ["profile"] }, late))).to.equal("late");
+      expect((await ledger.find("b-1700000000"))?.revision).to.equal(1);
+    });
+
     it("hands out a request as it was accepted", async () => {
       const deletion = someDeletion("a", { acceptedAt: 1000.5, cutOff: 1000.5 });
       await ledger.accept(deletion, noScope);
@@ -322,7 +332,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       for (; !isDone; turns += 1) await setImmediate();
       await expired;
       expect(turns).to.be.at.least(2);
-      expect(await ledger.list({ state: "completed", limit: 9 })).to.deep.equal([]);
+      expect(await ledger.list({ state: "completed", newestFirst: true, limit: 9 })).to.deep.equal([]);
       expect(await at.suppression.erased(names.map((name) => `entity-${name}`))).to.deep.equal(new Set());
       expect(await at.suppression.cutOffs(names.flatMap((name) => [`hash-${name}`, `other-${name}`]))).to.deep.equal(
         new Map(),
@@ -331,12 +341,12 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.settledSequence()).to.equal(Math.max(...accepted.map(Number)));
     });
 
-    it("lists requests of a state, the newest first, in pages", async () => {
+    it("lists and counts requests of a state, the newest or the oldest first, in pages", async () => {
       for (const name of ["a", "b", "c", "d"]) await ledger.accept(someDeletion(name), noScope);
       await ledger.complete("b-1700000000", 1, 2000);
       await ledger.complete("c-1700000000", 1, 2000);
-      const names = async (state: "open" | "completed" | "all", limit = 9, before?: string) =>
-        (await ledger.list({ state, limit, before })).map(({ requestId }) => requestId[0]).join("");
+      const names = async (state: "open" | "completed" | "all", limit = 9, after?: string, newestFirst = true) =>
+        (await ledger.list({ state, newestFirst, limit, after })).map(({ requestId }) => requestId[0]).join("");
       expect(await names("open")).to.equal("da");
       expect(await names("completed")).to.equal("cb");
       expect(await names("all")).to.equal("dcba");
@@ -345,6 +355,14 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await names("open", 9, "c-1700000000")).to.equal("a");
       expect(await names("all", 9, "a-1700000000")).to.equal("");
       expect(await names("all", 9, "unknown-1700000000")).to.equal("");
+      expect(await names("all", 9, undefined, false)).to.equal("abcd");
+      expect(await names("open", 1, undefined, false)).to.equal("a");
+      expect(await names("all", 2, "b-1700000000", false)).to.equal("cd");
+      expect(await names("all", 9, "unknown-1700000000", false)).to.equal("");
+      await ledger.complete("d-1700000000", 1, 2000);
+      expect([await ledger.count("open"), await ledger.count("completed"), await ledger.count("all")]).to.deep.equal([
+        1, 3, 4,
+      ]);
     });
 
     it("keeps the times of stages, and why the last attempt failed until there is progress", async () => {

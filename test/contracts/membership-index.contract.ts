@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { EntityStores } from "../../src/stores/stores.js";
-import { freshEntity, keep, type Said } from "../support/commits.js";
+import { changeOf, commitOf, freshEntity, keep, messageFor, type Said } from "../support/commits.js";
 
 export interface OpenIndex {
   readonly stores: Pick<EntityStores, "entities" | "memberships" | "catalogue">;
@@ -20,13 +20,24 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
     after(() => opened.close());
 
     const person = (...said: Said[]) => keep(opened.stores.entities, freshEntity(), { said });
-    const remove = async (id: string) => {
-      const { catalogue } = opened.stores;
-      await catalogue.putSegment({ id, name: id, table: "user" });
-      await catalogue.deleteSegment(id);
-      for (let times = 0; times < 2; times += 1) await catalogue.endMemberships();
+    const put = (id: string) => opened.stores.catalogue.putSegment({ id, name: id, table: "user" });
+    const remove = async (id: string, at: number) => {
+      await put(id);
+      expect(await opened.stores.catalogue.deleteSegment(id, at)).to.equal("deleted");
     };
-    const at = (time: number) => ({ time, arrival: 1, position: 0 });
+    const removeVoid = async () => {
+      while (await opened.stores.catalogue.endMemberships());
+    };
+    const stored = async ({ id }: { readonly id: string }) => {
+      const entity = (await opened.stores.entities.load([id])).get(id);
+      if (entity === undefined) throw new Error("profiles stay");
+      return entity;
+    };
+    /** Ids of the segments that a profile has a statement about. */
+    const stated = async (entity: { readonly id: string }) => [...(await stored(entity)).memberships.statements.keys()];
+    const at = (time: number, arrival = time) => ({ time, arrival, position: 0 });
+    /** A deletion. Messages that other tests keep in the same store may raise it, but not to twice as much. */
+    const LATER = 10_000;
 
     it("counts members and overlaps", async () => {
       const { memberships } = opened.stores;
@@ -41,28 +52,134 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       expect(await memberships.overlap(s, empty)).to.equal(0);
     });
 
+    it("lists the ids of members in their order, in pages of any size", async () => {
+      const { memberships } = opened.stores;
+      const [s, t] = [newSegment(), newSegment()];
+      const members: string[] = [];
+      for (let n = 0; n < 7; n += 1) members.push((await person({ add: [s] }, { add: [t] })).id);
+      await person({ add: [s] }, { remove: [s], version: at(2) });
+      await person({ add: [t] });
+      members.sort();
+      for (const limit of [1, 2, 7, 100]) {
+        const found: string[] = [];
+        for (let after: string | undefined; ; ) {
+          const page = await memberships.members(s, after, limit);
+          found.push(...page);
+          after = page.at(-1);
+          if (page.length < limit) break;
+        }
+        expect(found, `by ${limit}`).to.deep.equal(members);
+      }
+      expect(await memberships.members(newSegment(), undefined, 9)).to.deep.equal([]);
+      await memberships.erase([members[0] as string]);
+      expect(await memberships.members(s, undefined, 9)).to.deep.equal(members.slice(1));
+    });
+
     it("counts segments whose ids look like operators or like other ids", async () => {
       const segments = ["$add", "+x", "-x", "x", "a.b", "__proto__"];
       await person({ add: segments });
       expect(await opened.stores.memberships.sizes(segments)).to.deep.equal(segments.map(() => 1));
-      await remove("$add");
+      await remove("$add", LATER);
       expect(await opened.stores.memberships.sizes(["$add", "x"])).to.deep.equal([0, 1]);
     });
 
-    it("forgets a segment that was deleted, and takes new statements about it", async () => {
-      const { memberships, entities } = opened.stores;
+    for (const [when, settle] of [
+      ["before void statements are removed", async () => {}],
+      ["after void statements are removed", removeVoid],
+    ] as const) {
+      describe(`a segment that was deleted, ${when}`, () => {
+        const version = at(LATER - 1);
+
+        it("has no member in any profile, size or overlap", async () => {
+          const [segment, other] = [newSegment(), newSegment()];
+          const member = await person({ add: [segment, other], version });
+          const former = await person({ remove: [segment], version });
+          await remove(segment, LATER);
+          await settle();
+          const { memberships } = opened.stores;
+          expect(await memberships.sizes([segment, other])).to.deep.equal([0, 1]);
+          expect(await memberships.sizes([segment])).to.deep.equal([0]);
+          expect(await memberships.overlap(segment, other)).to.equal(0);
+          expect(await memberships.overlap(other, segment)).to.equal(0);
+          expect(await stated(member)).to.deep.equal([other]);
+          expect(await stated(former)).to.deep.equal([]);
+        });
+
+        it("has the newer members alone once it is put or named again", async () => {
+          const [segment, other] = [newSegment(), newSegment()];
+          const [first, second] = [
+            await person({ add: [segment, other], version }),
+            await person({ add: [segment], version }),
+          ];
+          await remove(segment, LATER);
+          await settle();
+          await put(segment);
+          await keep(opened.stores.entities, await stored(first), {
+            said: [{ add: [segment], version: at(2 * LATER) }],
+          });
+          const { memberships } = opened.stores;
+          for (const again of [async () => {}, removeVoid]) {
+            await again();
+            expect(await memberships.sizes([segment])).to.deep.equal([1]);
+            expect(await memberships.overlap(segment, other)).to.equal(1);
+            expect((await stated(first)).sort()).to.deep.equal([segment, other].sort());
+            expect(await stated(second)).to.deep.equal([]);
+          }
+        });
+
+        for (const [what, late] of [
+          ["an event of before the deletion that arrives later", at(LATER - 1, LATER + 1)],
+          ["an event of after the deletion that had arrived before", at(LATER + 1, LATER)],
+        ] as const) {
+          it(`gets no member, and is not registered, by ${what}`, async () => {
+            const segment = newSegment();
+            await remove(segment, LATER);
+            await settle();
+            const change = changeOf(freshEntity(), [{ add: [segment], version: late }]);
+            const commit = commitOf([change], { segments: [{ id: segment, table: "user" }] });
+            expect(await opened.stores.entities.commit(commit)).to.equal(true);
+            expect(await opened.stores.catalogue.segment(segment)).to.equal(undefined);
+            expect(await stated(change.entity)).to.deep.equal([]);
+            expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
+          });
+        }
+      });
+    }
+
+    it("takes a future-dated membership away with its segment", async () => {
       const segment = newSegment();
-      const member = await person({ add: [segment, "other"], version: at(5) });
-      const former = await person({ remove: [segment], version: at(5) });
-      await remove(segment);
-      expect(await memberships.sizes([segment])).to.deep.equal([0]);
-      const [now, later] = await Promise.all(
-        [member, former].map(async ({ id }) => (await entities.load([id])).get(id)),
-      );
-      if (now === undefined || later === undefined) throw new Error("profiles stay");
-      expect([...now.memberships.statements.keys()]).to.deep.equal(["other"]);
-      await keep(entities, later, { said: [{ add: [segment], version: at(1) }] });
-      expect(await memberships.sizes([segment])).to.deep.equal([1]);
+      const member = await person({ add: [segment], version: at(LATER + 600_000, LATER - 1) });
+      await remove(segment, LATER);
+      expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
+      await removeVoid();
+      await keep(opened.stores.entities, await stored(member), {
+        said: [{ add: [segment], version: at(2 * LATER) }],
+      });
+      expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([1]);
+    });
+
+    it("removes statements that arrived before the deletion, whatever clock the deletion was stamped by", async () => {
+      const segment = newSegment();
+      const entity = freshEntity();
+      const version = at(LATER + 5);
+      await keep(opened.stores.entities, entity, {
+        said: [{ add: [segment], version }],
+        messages: [messageFor(entity.id, version)],
+      });
+      await remove(segment, LATER);
+      expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
+    });
+
+    it("removes the void statements of thousands of members in several calls", async () => {
+      const segment = newSegment();
+      const changes = Array.from({ length: 2_500 }, () => changeOf(freshEntity(), [{ add: [segment] }]));
+      for (let from = 0; from < changes.length; from += 500)
+        expect(await opened.stores.entities.commit(commitOf(changes.slice(from, from + 500)))).to.equal(true);
+      await remove(segment, LATER);
+      expect(await opened.stores.catalogue.endMemberships()).to.equal(true);
+      expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
+      await removeVoid();
+      expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
     });
 
     it("forgets entities", async () => {

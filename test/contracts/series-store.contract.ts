@@ -170,6 +170,39 @@ export function seriesStoreContract(
       expect(await read(-3, 4)).to.deep.equal(model.slice(WEEK + 2, WEEK + 9));
     });
 
+    const sum = async (from: number, to: number, type = "size", dimension: Dimension = stream) => {
+      const sums = await store.sum(dimension, type, start + from * HOUR, start + to * HOUR);
+      return [...sums].map((value) => (Number.isNaN(value) ? null : value));
+    };
+
+    it("sums up all series of a dimension and type slot by slot, each with the clients' value or else the recorder's", async () => {
+      expect(await sum(-1, 3)).to.deep.equal([null, null, null, null]);
+      expect(await sum(2, 2)).to.deep.equal([]);
+      await write([1, 2, Number.NaN, 4]);
+      await write([10, 20, 30, Number.NaN], 0, views, "recorder");
+      await write([100, Number.NaN, 300], 0, { ...views, id: 'odd"id,\u{1f600}' }, "recorder");
+      await write([1_000, 2_000], 1, { ...views, id: "other" });
+      await write([7, 7, 7, 7], 0, { dimension: experience, id: "views", type: "size" });
+      expect(await sum(-1, 5)).to.deep.equal([null, 101, 1_002, 2_330, 4, null]);
+      expect(await sum(1, 3)).to.deep.equal([1_002, 2_330]);
+      await write([5], 2, { ...views, id: "other" });
+      await write([6], 2, { ...views, id: "new" });
+      expect(await sum(1, 4)).to.deep.equal([1_002, 341, 4]);
+      expect(await sum(0, 2, "converted", experience)).to.deep.equal([null, null]);
+    });
+
+    it("sums values of several chunks, up to the largest finite double", async () => {
+      await write([1], -2 * WEEK);
+      await write([2], WEEK + 3, { ...views, id: "b" });
+      const sums = await sum(-2 * WEEK - 1, WEEK + 5);
+      expect(sums.flatMap((value, i) => (value === null ? [] : [[i, value]]))).to.deep.equal([
+        [1, 1],
+        [3 * WEEK + 4, 2],
+      ]);
+      for (const id of ["c", "d"]) await write([Number.MAX_VALUE, -Number.MAX_VALUE], 40, { ...views, id });
+      expect(await sum(40, 42)).to.deep.equal([Number.MAX_VALUE, -Number.MAX_VALUE]);
+    });
+
     it("survives many writes at once", async () => {
       await Promise.all(Array.from({ length: 50 }, (_, i) => write([i], i)));
       expect(await read(0, 50)).to.deep.equal(Array.from({ length: 50 }, (_, i) => i));
@@ -229,6 +262,40 @@ export function seriesStoreContract(
       expect(await list(segment, { prefix: "a", after: "b" })).to.deep.equal([]);
     });
 
+    it("lists and counts ids that contain a text in any case, in either order, in pages of any size", async () => {
+      const ids = ["Apple", "apple pie", "b", "pineAPPLE", "snapple", "x.Äpfel", "x.äpfel", "\u{1f600}apple"];
+      const bytes = (text: string) => Buffer.from(text);
+      ids.sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
+      for (const [n, id] of ids.entries()) {
+        for (const type of n % 2 === 0 ? ["size"] : ["size", "converted", "actualreach"])
+          await write([1], 0, { dimension: experience, id, type });
+      }
+      for (const contains of ["", "apple", "ä", "no such text"]) {
+        for (const prefix of ["", "x", "a", "\u{1f600}"]) {
+          const wanted = ids.filter((id) => id.startsWith(prefix) && id.toLowerCase().includes(contains));
+          expect(await store.count(experience, { prefix, contains }), `${prefix} ${contains}`).to.equal(wanted.length);
+          for (const descending of [false, true]) {
+            for (const limit of [1, 2, 3, 100]) {
+              const found: string[] = [];
+              for (let after: string | undefined; ; ) {
+                const from = after === undefined ? {} : { after };
+                const page = await store.list(experience, { prefix, contains, limit, descending, ...from });
+                found.push(...page.map(({ id }) => id));
+                after = page.at(-1)?.id;
+                if (page.length < limit) break;
+              }
+              const inOrder = descending ? wanted.toReversed() : wanted;
+              expect(found, `${prefix} ${contains} ${descending} ${limit}`).to.deep.equal(inOrder);
+            }
+          }
+        }
+      }
+      expect(await store.count(stream, { prefix: "" })).to.equal(0);
+      await write([1]);
+      expect(await store.count(stream, { prefix: "" })).to.equal(1);
+      expect(await store.count(experience, { prefix: "" })).to.equal(ids.length);
+    });
+
     if (forgets) {
       it("lists no series all of whose slots were forgotten, and again one that is written after that", async () => {
         await write([1]);
@@ -236,6 +303,7 @@ export function seriesStoreContract(
         await write([1], 20 * WEEK, { ...views, id: "later" });
         await store.expire(start + 10 * WEEK * HOUR);
         expect(await list(stream)).to.deep.equal(["later size"]);
+        expect(await store.count(stream, { prefix: "" })).to.equal(1);
         await write([5]);
         expect(await list(stream)).to.deep.equal(["later size", "views size"]);
         expect(await read(0, 1)).to.deep.equal([5]);

@@ -124,6 +124,22 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
       expect(await counted([], 0, 9 * HOUR)).to.deep.equal({});
     });
 
+    it("tells the sum of what is counted in some slots of some streams, saved or not", async () => {
+      const totals = async (streams: string[], from: number, to: number) =>
+        Object.fromEntries(await counts.totals(streams, from * HOUR, to * HOUR));
+      const check = async () => {
+        expect(await totals(["web", "app", "unknown"], 0, 9)).to.deep.equal({ app: 1, web: 3 });
+        expect(await totals(["web"], 2, 3)).to.deep.equal({ web: 2 });
+        expect(await totals(["web"], 3, 9)).to.deep.equal({});
+        expect(await totals([], 0, 9)).to.deep.equal({});
+      };
+      await check();
+      await counts.saved(await counts.unsaved(9 * HOUR, 9));
+      await check();
+      await opened.count("web", 2 * HOUR, 99);
+      expect(await totals(["web"], 0, 9)).to.deep.equal({ web: 4 });
+    });
+
     it("tells what is counted whatever two recorders read and save, in any order", async () => {
       const read: [SlotCount[], SlotCount[]] = [[], []];
       const step = fc.oneof(

@@ -18,6 +18,8 @@ interface Entity {
   readonly identities: readonly string[];
   readonly attributes: Readonly<Record<string, { time: number; arrival: number; value: number | null }>>;
   readonly segments: readonly string[];
+  /** The newest arrival of its messages. */
+  readonly newest: number;
 }
 
 /** One way in which it may have gone. */
@@ -99,6 +101,7 @@ function collected(world: World, { identities, time, arrival, attribute, segment
     identities,
     attributes: { [name]: { time, arrival, value } },
     segments: segment === undefined ? [] : [segment],
+    newest: arrival,
   };
   const joined = [...named, said].reduce(united);
   return { ...world, entities: [...world.entities.filter((entity) => !named.includes(entity)), joined] };
@@ -115,14 +118,17 @@ function united(a: Entity, b: Entity): Entity {
     identities: [...new Set([...a.identities, ...b.identities])].sort(),
     attributes,
     segments: [...new Set([...a.segments, ...b.segments])].sort(),
+    newest: Math.max(a.newest, b.newest),
   };
 }
 
 function deleted(world: World, identity: string, cutOff: number): World {
   const gone = world.entities.filter((entity) => entity.identities.includes(identity));
   const cutOffs = { ...world.cutOffs };
+  // A message that the profile got while the request was held is erased with it, and stays away as the others do.
+  const latest = Math.max(cutOff, ...gone.map(({ newest }) => newest));
   for (const name of [identity, ...gone.flatMap((entity) => entity.identities)]) {
-    cutOffs[name] = Math.max(cutOff, cutOffs[name] ?? cutOff);
+    cutOffs[name] = Math.max(latest, cutOffs[name] ?? latest);
   }
   return { ...world, entities: world.entities.filter((entity) => !gone.includes(entity)), cutOffs };
 }

@@ -40,7 +40,6 @@ export interface StageOptions {
   /** See `ErasureParts`. */
   readonly keepMs?: number;
   readonly sweepEveryMs?: number;
-  readonly deadlineMs?: number;
 }
 
 /** For tests that count nothing. */
@@ -61,13 +60,12 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     targets: [...downstreamTargets({ ...stores, remote: [], failpoint }), ...more],
     hashIdentity,
     clock,
-    arrivals: now,
+    now: async () => now(),
     log,
     observer: options.observer ?? noObserver,
     failpoint,
     keepMs: options.keepMs,
     sweepEveryMs: options.sweepEveryMs ?? 1_000,
-    deadlineMs: options.deadlineMs ?? 60_000,
   });
 
   return {
@@ -80,7 +78,12 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     async profile(identities, { since = now(), table = "user" } = {}) {
       const id = randomBytes(16).toString("hex");
       const version = { time: since, arrival: since, position: 0 };
-      const plain = encodeDocument({ attributes: new Map([["plan", { version, value: "gold" }]]), identities });
+      const plain = encodeDocument({
+        attributes: new Map([["plan", { version, value: "gold" }]]),
+        identities,
+        streams: ["web"],
+        modified: 1,
+      });
       const { seal, newKeys } = batchSealing(open.stores.entityKeys);
       const keys = newKeys([id]);
       const [sealed] = await seal([{ entity: id, plain }]);

@@ -35,6 +35,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     ...own,
     segments: segmentNames(own.catalogue),
     hashIdentity,
+    clock,
     newId: () => randomBytes(16).toString("hex"),
   };
   let cutOff = 0;
@@ -47,13 +48,12 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     }),
     hashIdentity,
     clock,
-    arrivals: () => cutOff,
+    now: async () => cutOff,
     log: openLog("silent"),
     observer: noObserver,
     failpoint: noFailpoint,
     keepMs: undefined,
     sweepEveryMs: 1_000,
-    deadlineMs: 60_000,
   });
   const collect = collectMessages(profiles, collectLimits);
   const read = readEntity(profiles);
@@ -69,7 +69,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
       };
       const id = randomBytes(16).toString("hex");
       await collect("web", table, [
-        { id, mayBeKept: false, version: { time, arrival, position: 0 }, bytes: 100, message },
+        { id, isRepeat: false, version: { time, arrival, position: 0 }, bytes: 100, message },
       ]);
     },
 

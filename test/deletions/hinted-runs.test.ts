@@ -102,9 +102,10 @@ describe("a deletion that is run because of hints alone", function () {
       }
       await at.erasure.run(first);
       for (const id of ids) await completed(at, id);
+      // The 8 runs that a queue has at once may each look before the others have noted what they found: one look for each run would find 820.
       expect(lookedUp)
         .to.be.at.least(OTHERS)
-        .and.at.most(2 * OTHERS);
+        .and.at.most(8 * OTHERS);
     });
   });
 

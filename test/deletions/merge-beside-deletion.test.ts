@@ -51,6 +51,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
       ...stores,
       segments: segmentNames(stores.catalogue),
       hashIdentity: identityHashing(stores.pepper),
+      clock: systemClock,
       newId() {
         const id = randomBytes(16).toString("hex");
         made.push(id);
@@ -63,7 +64,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
         const arrival = now();
         const batch = messages.map((json, position) => {
           const { time = arrival, ...message } = parseMessage(json, messageRules(), Date.now());
-          return { id: common.newId(), mayBeKept: false, version: { time, arrival, position }, bytes: 100, message };
+          return { id: common.newId(), isRepeat: false, version: { time, arrival, position }, bytes: 100, message };
         });
         await take("web", userTable, batch);
       },
@@ -71,13 +72,12 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
         ...common,
         targets: downstreamTargets({ ...stores, remote: [], failpoint: noFailpoint }),
         clock: systemClock,
-        arrivals: now,
+        now: async () => now(),
         log: openLog("silent"),
         observer: noObserver,
         failpoint: noFailpoint,
         keepMs: undefined,
         sweepEveryMs: 1_000,
-        deadlineMs: 60_000,
       }),
     };
   }

@@ -32,6 +32,14 @@ describe("a deletion request", () => {
     return deletion;
   };
 
+  it("has a cut-off that is not before the newest message of the profile, when the clock has been set back", async () => {
+    const ahead = Date.now() + 7_200_000;
+    await stage.profile([ann], { since: ahead });
+    expect((await kept(await request(ann))).cutOff).to.equal(ahead);
+    await stage.profile([ben]);
+    expect((await kept(await request(ben))).cutOff).to.be.below(ahead);
+  });
+
   it("has an id of 20 hex characters and the epoch second, nothing of the identity in it", async () => {
     const before = Math.floor(Date.now() / 1000);
     const id = await request(ann);

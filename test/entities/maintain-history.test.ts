@@ -30,8 +30,7 @@ onEmbedded("history maintenance", () => {
       ["later", DAY_MS],
       ["old", 1_000],
     ] as const) {
-      await idempotency.begin(id, "owner", arrival, arrival + 1);
-      await idempotency.release(id, "owner");
+      await idempotency.begin({ id, arrival, digest: "", tally: "" });
     }
     const now = DAY_MS + 1_000;
     const maintenance = maintainHistory({
@@ -62,8 +61,7 @@ onEmbedded("history maintenance", () => {
 
   it("does the rest when messages cannot be removed", async () => {
     const { idempotency } = open.stores;
-    await idempotency.begin("old", "owner", 1_000, 1_001);
-    await idempotency.release("old", "owner");
+    await idempotency.begin({ id: "old", arrival: 1_000, digest: "", tally: "" });
     let ended = 0;
     const maintenance = maintainHistory({
       history: { expire: () => Promise.reject(new Error("The removal takes too long")) },
@@ -71,6 +69,7 @@ onEmbedded("history maintenance", () => {
       catalogue: {
         async endMemberships() {
           ended += 1;
+          return false;
         },
       },
       arrivals: () => DAY_MS + 1_000,

@@ -101,6 +101,8 @@ describe("an entity's document", () => {
         ["removed", { version, value: undefined }],
       ]),
       identities: [{ field: "_uid", value: "\u{1f600}" }],
+      streams: ["app", "web"],
+      modified: 3.25,
     };
     const decoded = decodeDocument(encodeDocument(document));
     expect([...decoded.attributes.keys()]).to.deep.equal(["__proto__", "removed"]);
@@ -109,5 +111,6 @@ describe("an entity's document", () => {
       JSON.stringify(document.attributes.get("__proto__")),
     );
     expect(decoded.identities).to.deep.equal(document.identities);
+    expect([decoded.streams, decoded.modified]).to.deep.equal([["app", "web"], 3.25]);
   });
 });

@@ -61,6 +61,25 @@ describe("messages of requests that come at once", () => {
     expect(await stage.counted()).to.equal(12);
   });
 
+  it("are kept beside one without a time whose identity was erased by a clock that is ahead, which alone is refused", async () => {
+    stage = await entityStage(({ suppression }) => ({
+      suppression: {
+        ...suppression,
+        async cutOffs(hashes) {
+          const ann = stage.hashIdentity("user", { field: "_uid", value: "ann" });
+          const cutOffs = await suppression.cutOffs(hashes);
+          return hashes.includes(ann) ? cutOffs.set(ann, Date.now() + 60_000) : cutOffs;
+        },
+      },
+    }));
+    // The first four commits hold back the rest, which become one group.
+    const others = Array.from({ length: 4 }, (_, n) => stage.collect([{ _uid: `other ${n}` }]));
+    const refused = stage.collect([{ _uid: "ann" }]).catch((error: unknown) => error);
+    await Promise.all([...others, stage.collect([{ _uid: "ben" }])]);
+    expect(await refused).to.include({ kind: "unavailable", retryAfter: 1 });
+    expect(await stage.counted()).to.equal(5);
+  });
+
   it("are refused when their commit does not begin in time, and are never kept", async () => {
     await open({ deadlineMs: 50 });
     let release = () => {};

@@ -36,13 +36,12 @@ describe("a writer that is held up while a profile is erased", function () {
       targets: downstreamTargets({ ...stores, remote: [], failpoint: noFailpoint }),
       hashIdentity: stage.hashIdentity,
       clock: Date.now,
-      arrivals: stage.arrivals,
+      now: async () => stage.arrivals(),
       log: openLog("silent"),
       observer: noObserver,
       failpoint: noFailpoint,
       keepMs: undefined,
       sweepEveryMs: 1_000,
-      deadlineMs: 60_000,
     });
     await stage.collect([{ _uid: "known", at: LONG_AGO, before: 1, segments: ["s"] }]);
     await stage.collect([{ _uid: "other", at: LONG_AGO, before: 2, segments: ["t"] }]);

@@ -75,6 +75,15 @@ describe("fault proxy", () => {
     expect((await say("b")).text).to.equal("b");
   });
 
+  it("The proxy ends open connections, discards what their callers still send, and accepts new connections", async () => {
+    const earlier = await say("a");
+    proxy.end();
+    earlier.socket.write("late");
+    await until("it is closed at both ends", () => earlier.isClosed && proxy.connections === 0);
+    expect((await say("b")).text).to.equal("b");
+    expect(taken).to.deep.equal(["a", "b"]);
+  });
+
   it("swallows everything without closing, and ends what has lost something when the fault goes", async () => {
     const earlier = await say("a");
     await proxy.set("blackhole");

@@ -1,11 +1,12 @@
 import { once } from "node:events";
-import { Readable } from "node:stream";
+import { Readable, Writable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { streamPieces } from "../../src/http/response-body.js";
 import { done } from "../../src/http/responses.js";
-import { route } from "../../src/http/route.js";
+import { type ApiContext, route } from "../../src/http/route.js";
 import type { Log } from "../../src/log.js";
 import { openSocket, rawRequest } from "../support/raw-request.js";
 import { serveRoutes } from "../support/routes-alone.js";
@@ -39,6 +40,27 @@ async function serving(stream: Readable | AsyncGenerator<string>) {
 const HEAD = "GET /lines HTTP/1.1\r\nHost: a\r\n";
 
 describe("an answer that is streamed", () => {
+  it("requests each piece only when the one before has been written", async () => {
+    let made = 0;
+    async function* pieces() {
+      while (made < 5) {
+        made += 1;
+        yield "x".repeat(100_000);
+      }
+    }
+    const ctx = {} as ApiContext;
+    await streamPieces(ctx, pieces());
+    const written: (() => void)[] = [];
+    const slow = new Writable({ highWaterMark: 1, write: (_, __, done) => void written.push(done) });
+    (ctx.body as Readable).pipe(slow);
+    for (let piece = 1; piece <= 5; piece += 1) {
+      for (let turns = 0; turns < 10; turns += 1) await setImmediate();
+      expect(made).to.equal(piece);
+      written.shift()?.();
+    }
+    await once(slow, "finish");
+  });
+
   it("is cut off, and its error logged, when its source fails half-way", async () => {
     const stream = new Readable({ read() {} });
     stream.push("first\n".repeat(1000));

@@ -248,7 +248,7 @@ describe("the catalogue over HTTP", () => {
       expect(seen).to.have.length(250);
       expect(seen).to.deep.equal(seen.toSorted());
       expect((await list("/api/segment")).data).to.have.length(100);
-      expect((await list("/api/segment?limit=250")).meta).to.deep.equal({ next: null });
+      expect((await list("/api/segment?limit=250")).meta).to.deep.equal({ next: null, total: 250 });
     });
 
     it("hand out the sizes of all segments at once", async () => {
@@ -263,9 +263,9 @@ describe("the catalogue over HTTP", () => {
         await listed.fetch(`/api/segment/${id}`, { method: "PUT", json: { table: "account" } });
       }
       const first = await list("/api/segment?table=account&limit=2");
-      expect([first.data.map(({ id }) => id), first.meta]).to.deep.equal([["t0", "t1"], { next: "t1" }]);
+      expect([first.data.map(({ id }) => id), first.meta]).to.deep.equal([["t0", "t1"], { next: "t1", total: 3 }]);
       const second = await list("/api/segment?table=account&limit=2&after=t1");
-      expect([second.data.map(({ id }) => id), second.meta]).to.deep.equal([["t2"], { next: null }]);
+      expect([second.data.map(({ id }) => id), second.meta]).to.deep.equal([["t2"], { next: null, total: 3 }]);
       expect((await list("/api/segment?table=user&after=s249")).data).to.deep.equal([]);
       for (const table of ["nothing", ""]) {
         const response = await listed.fetch(`/api/segment?table=${table}`);
@@ -294,7 +294,7 @@ describe("the catalogue over HTTP", () => {
     it("hand out experiences by page", async () => {
       const { data, meta } = await list("/api/experience?limit=1");
       expect(data.map(({ id }) => id)).to.deep.equal(["a"]);
-      expect(meta).to.deep.equal({ next: "a" });
+      expect(meta).to.deep.equal({ next: "a", total: 2 });
       expect((await list("/api/experience?after=a")).data.map(({ id }) => id)).to.deep.equal(["b"]);
     });
 

@@ -88,14 +88,14 @@ describe("collecting with an Idempotency-Key", () => {
   it("leaves nothing that a guess of the key or of the messages could be confirmed by", async () => {
     const { idempotency } = service.service.stores;
     const noted: string[] = [];
-    const { advance } = idempotency;
-    idempotency.advance = async (request, ...more) => {
+    const { finish } = idempotency;
+    idempotency.finish = (request) => {
       noted.push(request.id, request.digest);
-      await advance(request, ...more);
+      return finish(request);
     };
     const body = lines(0, 2);
     await post(body);
-    idempotency.advance = advance;
+    idempotency.finish = finish;
     const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
     const [first = "", second = ""] = body.trim().split("\n");
     const digest = sha256(`${sha256(`\n${first}`)}\n${second}`);
@@ -119,13 +119,13 @@ describe("collecting with an Idempotency-Key", () => {
   }
 
   /** Sends the beginning of a body and leaves the rest open. */
-  function begin(body: string): { write(more: string): void; end(): Promise<number>; breakOff(): void } {
+  function begin(body: string, query = ""): { write(more: string): void; end(): Promise<number>; breakOff(): void } {
     const headers = {
       authorization: service.key,
       "content-type": "application/x-ndjson",
       "idempotency-key": own("key"),
     };
-    const sending = request(`${service.url}/collect/json/${own("stream")}`, { method: "POST", headers });
+    const sending = request(`${service.url}/collect/json/${own("stream")}${query}`, { method: "POST", headers });
     const status = new Promise<number>((resolve, reject) => {
       sending.once("response", (answer) => resolve(answer.resume().statusCode ?? 0)).once("error", reject);
     });
@@ -141,27 +141,64 @@ describe("collecting with an Idempotency-Key", () => {
     };
   }
 
-  it("refuses a second request while the first is under way", async () => {
+  it("processes a repeat while the first request is in progress, and counts each message once", async () => {
     const first = begin(lines(0, 600));
     await until("the first batch is counted", async () => (await counted()) === 500);
     const second = await post(lines(0, 601));
-    expect(second.status).to.equal(409);
+    expect(second).to.deep.include({ status: 200 });
+    expect(second.body.data).to.deep.include({ message_count: 601 });
+    expect(await counted()).to.equal(601);
     first.write(lines(600, 1));
     expect(await first.end()).to.equal(200);
-    expect((await post(lines(0, 601))).status).to.equal(200);
     expect(await counted()).to.equal(601);
   });
 
-  it("goes on after a connection that broke, and answers for the whole", async () => {
+  it("processes equal requests that arrive at the same time, and counts each message once", async () => {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => post(`{}\n${lines(0, 700)}`)));
+    for (const answer of answers) expect(answer).to.deep.equal(answers[0]);
+    expect(answers[0]?.body.data).to.deep.include({ message_count: 700, rejected_count: 1 });
+    expect(await counted()).to.equal(700);
+  });
+
+  it("continues at once after a connection that broke, and answers for the whole", async () => {
     const first = begin(`{}\n${lines(0, 800)}`);
     await until("the first batch is counted", async () => (await counted()) === 499);
     first.breakOff();
-    let answer = await post(`{}\n${lines(0, 900)}`);
-    await until("the broken request has ended", async () => {
-      if (answer.status === 409) answer = await post(`{}\n${lines(0, 900)}`);
-      return answer.status !== 409;
-    });
+    const answer = await post(`{}\n${lines(0, 900)}`);
     expect(answer.body.data).to.deep.include({ message_count: 900, rejected_count: 1 });
     expect(await counted()).to.equal(900);
   });
+
+  it("refuses another body under the key of a request that broke, and takes none of it", async () => {
+    const first = begin(lines(0, 800));
+    await until("the first batch is counted", async () => (await counted()) === 500);
+    first.breakOff();
+    expect((await post(lines(1, 800))).status).to.equal(422);
+    expect(await counted()).to.equal(500);
+  });
+
+  for (const [what, query] of [
+    ["no event time", ""],
+    ["an event time after the deletion", "?timestamp_field=at"],
+  ]) {
+    it(`brings back no one who was erased between a request that broke and its repeat, in messages with ${what}`, async () => {
+      const at = now + 300_000;
+      const erased = Array.from({ length: 501 }, () => `{"_uid":"${own("erased")}","at":${at}}\n`).join("");
+      const first = begin(erased, query);
+      await until("the first batch is counted", async () => (await counted()) === 500);
+      first.breakOff();
+      now += 1000;
+      const path = `user/_uid/${own("erased")}`;
+      expect((await service.fetch(`/api/entity/${path}`, { method: "DELETE" })).status).to.equal(200);
+      now += 1000;
+      const { history, entities, ledger } = service.service.stores;
+      const [{ deletion } = {}] = (await ledger.since(0, 1000)).slice(-1);
+      // What a worker does, which this service has none of.
+      await history.erase(deletion?.entities ?? []);
+      await entities.erase(deletion?.entities ?? []);
+      expect((await post(erased, { query })).body.data).to.deep.include({ message_count: 501 });
+      expect((await service.fetch(`/api/entity/${path}`)).status).to.equal(404);
+      expect(await counted()).to.equal(500);
+    });
+  }
 });

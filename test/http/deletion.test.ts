@@ -309,7 +309,8 @@ describe("a DELETE whose caller has gone before it is accepted", () => {
       hint: (id: string) => void hinted.push(id),
     } as unknown as DeletionRouteParts);
     const params = { table: "user", fieldname: "email", fieldval: "a@example.org" };
-    const request = { ctx: { res }, params, query: {}, body: undefined } as unknown as Asked;
+    const state = { deadline: { signal: new AbortController().signal } };
+    const request = { ctx: { res, state }, params, query: {}, body: undefined } as unknown as Asked;
     await routes.find(({ method }) => method === "DELETE")?.handler(request);
     server.close();
     expect(hinted).to.deep.equal(["a request"]);

@@ -4,10 +4,11 @@ import { onEmbedded } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
 describe("reading an entity", () => {
+  const arrival = new Date(Date.UTC(2025, 5, 1, 12, 30)).toISOString();
   let service: TestService;
 
   before(async () => {
-    service = await startService();
+    service = await startService({}, { clock: () => Date.parse(arrival) });
     await collect([
       {
         _uid: "u1",
@@ -42,7 +43,8 @@ describe("reading an entity", () => {
     deep: { a: [1, null] },
     segments: ["Zebras", "s2"],
   };
-  const meta = { by_fields: ["_uid", "user_id", "email"], format: "json", name: "user" };
+  const times = { created_at: arrival, modified_at: arrival, streams: ["web"] };
+  const meta = { by_fields: ["_uid", "user_id", "email"], format: "json", name: "user", ...times };
 
   for (const [what, path] of [
     ["by table, field and value", "/api/entity/user/_uid/u1"],
@@ -67,6 +69,7 @@ describe("reading an entity", () => {
       by_fields: ["account_id", "domain"],
       format: "json",
       name: "account",
+      ...times,
     });
     expect((await get("/api/entity/account/acme")).status).to.equal(200);
   });

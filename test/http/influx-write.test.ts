@@ -73,11 +73,12 @@ describe("writing line protocol", () => {
     }
   });
 
-  it("refuses the id that stands for every segment, and takes it for a stream", async () => {
+  it("refuses the reserved id all_segments for a segment and a stream, and accepts it for an experience", async () => {
     const refused = await write("segment,dimension_id=all_segments value=1");
     expect(refused.status).to.equal(400);
     expect(await refused.text()).to.include("reserved_id");
-    expect((await write("stream,dimension_id=all_segments value=1")).status).to.equal(204);
+    expect((await write("stream,dimension_id=all_segments value=1")).status).to.equal(400);
+    expect((await write("experience,dimension_id=all_segments value=1")).status).to.equal(204);
   });
 
   it("tells the official client what is wrong in its own terms", async () => {

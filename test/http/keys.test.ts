@@ -34,9 +34,12 @@ describe("keys", () => {
     });
   }
 
-  const wrong: [string, (key: string) => string | null][] = [
-    ["none", () => null],
-    ["an empty one", () => ""],
+  const absent: [string, string | null][] = [
+    ["none", null],
+    ["an empty one", ""],
+    ["a scheme alone", "Bearer "],
+  ];
+  const wrong: [string, (key: string) => string][] = [
     ["one of another shape", () => "secret"],
     ["one of an unknown id", () => "em_nobody_0123456789abcdef0123456789abcdef"],
     ["a wrong secret", (key) => `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`],
@@ -46,17 +49,37 @@ describe("keys", () => {
     ["two keys in one header", (key) => `${key}, ${key}`],
     ["the digest instead of the key", (key) => `em_${key.split("_")[1]}_${"a".repeat(64)}`],
   ];
-  it("are refused in one way whatever is wrong with them", async () => {
-    const { key } = await newKey("metric:read");
+
+  /** The one text with which all of these are refused. */
+  async function refusal(presented: readonly (readonly [name: string, key: string | null])[]): Promise<string> {
     const answers = new Set<string>();
-    for (const [name, make] of wrong) {
-      const response = await service.fetch("/metrics", { key: make(key) });
+    for (const [name, key] of presented) {
+      const response = await service.fetch("/metrics", { key });
       expect(response.status, name).to.equal(401);
       expect(response.headers.get("www-authenticate"), name).to.match(/^Bearer/);
       answers.add(await response.text());
     }
     expect([...answers]).to.have.length(1);
     expect([...answers][0]).to.include("Not authorized");
+    return [...answers][0] ?? "";
+  }
+
+  it("that are wrong or revoked are refused with one text, which calls the key not valid", async () => {
+    const { key } = await newKey("metric:read");
+    const revoked = await newKey("metric:read");
+    await service.service.stores.keys.revoke(revoked.id, now);
+    const presented = wrong.map(([name, make]) => [name, make(key)] as const);
+    const text = await refusal([...presented, ["a revoked one", revoked.key]]);
+    expect(JSON.parse(text)).to.deep.equal({
+      status: 401,
+      message: "Not authorized",
+      data: null,
+      errors: [{ code: "unauthenticated", path: "Authorization", message: "The API key is not valid" }],
+    });
+  });
+
+  it("that are absent are refused with the way to send one", async () => {
+    expect(await refusal(absent)).to.contain("An API key is expected in the header Authorization: em_<id>_<secret>");
   });
 
   it("without the scope of a route are 403", async () => {

@@ -84,6 +84,41 @@ describe("limits of load", () => {
     expect(await guess("8.8.8.8, 1.1.1.1")).to.equal(429);
   });
 
+  const sameCaller: [string, string][] = [
+    ["1.1.1.1:4000", "1.1.1.1:4001"],
+    ["1.1.1.1", "::ffff:1.1.1.1"],
+    ["1.1.1.1:80", "[::ffff:101:101]:80"],
+    ["2001:db8::1", "[2001:DB8:0:0::0:1]:4000"],
+    ["[::1]", "[::1]:4000"],
+    ["9.9.9.9, unknown", "8.8.8.8, guess-1"],
+    ["1.1.1.256", "[1.1.1.1]"],
+    ["2.2.2.2,", "[::1]:x"],
+    ["_hidden:1", "1.1.1.1:123456"],
+  ];
+  for (const [first, second] of sameCaller) {
+    it(`counts wrong keys behind a trusted proxy by address: ${first} is the caller of ${second}`, async () => {
+      service = await startService({ http: { trust_proxy: true }, limits: { wrong_keys_per_minute: 1 } });
+      const statuses: number[] = [];
+      for (const from of [first, second, "3.3.3.3"]) {
+        const response = await service.fetch("/metrics", { key: "em_x_1", headers: { "x-forwarded-for": from } });
+        await response.arrayBuffer();
+        statuses.push(response.status);
+      }
+      expect(statuses).to.deep.equal([401, 429, 401]);
+    });
+  }
+
+  it("counts wrong keys whose forwarded address is no address by that of the connection", async () => {
+    service = await startService({ http: { trust_proxy: true }, limits: { wrong_keys_per_minute: 1 } });
+    const statuses: number[] = [];
+    for (const headers of [{}, { "x-forwarded-for": "1.1.1.1, nonsense" }, { "x-forwarded-for": "127.0.0.1:9" }]) {
+      const response = await service.fetch("/metrics", { key: "em_x_1", headers });
+      await response.arrayBuffer();
+      statuses.push(response.status);
+    }
+    expect(statuses).to.deep.equal([401, 429, 429]);
+  });
+
   it("keeps a key to its rate where one is set", async () => {
     service = await startService({ limits: { rate_per_key: 3 } });
     const statuses: number[] = [];

@@ -34,8 +34,9 @@ describe("whole answers", () => {
     answers = new Answers({ epochs: reader.epochs, clock: () => now, count, bytes: 2 ** 24 });
     const limits = { buckets: 11_000, answer_values: 200_000, answer_slots: 5_000_000 };
     const firstSegments = async () => [];
+    const summed = async () => 1;
     const keep = () => undefined;
-    fetchOf = fetchBatch({ fetch: reader.fetchPlans, limits, keep, count, deadlineMs: 5_000, firstSegments });
+    fetchOf = fetchBatch({ fetch: reader.fetchPlans, limits, keep, count, summed, firstSegments });
   });
   afterEach(() => reader.close());
 

@@ -99,6 +99,40 @@ describe("the limits of a metric request", () => {
     expect((await post(half.map((each) => ({ ...each, smooth: true })))).code).to.equal("too_many_slots");
   });
 
+  for (const [count, status] of [
+    [999, 200],
+    [1_000, 200],
+    [1_001, 400],
+  ] as const) {
+    it(`a request for every segment of a catalogue of ${count} is ${status}, and a batch with it is 200`, async () => {
+      const segments = Array.from({ length: count }, (_, i) => `s${String(i).padStart(4, "0")}`);
+      const messages = [0, 600].map((from) => ({
+        _uid: "member",
+        segments: { add: segments.slice(from, from + 600) },
+      }));
+      const collected = await service.fetch("/collect/json/web", { method: "POST", json: messages });
+      expect(collected.status).to.equal(200);
+      const every = { dimension: "segsize", dimension_id: "all_segments", dimension_type: "size" };
+      const query = new URLSearchParams({ ...every, range: "2h" });
+      const alone = await service.fetch(`/api/metric?${query}`);
+      const { data, errors } = (await alone.json()) as { data: { dimension_id: string }[] | null; errors?: object[] };
+      expect(alone.status).to.equal(status);
+      const batch = await service.fetch("/api/metric", { method: "POST", json: [item(1), every, item(1)] });
+      expect(batch.status).to.equal(200);
+      const series = ((await batch.json()) as { data: { dimension_id: string; values: unknown[] }[] }).data;
+      if (status === 200) {
+        expect(data?.map(({ dimension_id }) => dimension_id)).to.deep.equal(segments);
+        expect(series.slice(1, -1).map(({ dimension_id }) => dimension_id)).to.deep.equal(segments);
+      } else {
+        const message = "The catalogue holds more than 1000 segments; request them by their ids";
+        const issue = { code: "too_many_segments", message };
+        expect([data, errors]).to.deep.equal([null, [{ ...issue, path: "dimension_id" }]]);
+        expect(series).to.have.length(3);
+        expect(series[1]).to.deep.equal({ ...every, values: [], errors: [{ ...issue, path: "[1].dimension_id" }] });
+      }
+    });
+  }
+
   it("refuses 31 million buckets at once", async () => {
     const spent = await cpuMs(async () => {
       expect((await post(item(1, { interval: "1m", startdate: "1966-01-01" }))).code).to.equal("too_many_buckets");

@@ -73,6 +73,16 @@ describe("the OpenAPI document", () => {
     expect(ids.size).to.equal(operations().length);
   });
 
+  it("marks older names of parameters as deprecated, and lists them after all others", () => {
+    const deprecated = new Set<string>();
+    for (const { path, method, operation } of operations()) {
+      const marks = operation.parameters.map(({ deprecated = false }) => Number(deprecated));
+      expect(marks, `${method} ${path}`).to.deep.equal([...marks].sort());
+      for (const { name } of operation.parameters.filter((parameter) => parameter.deprecated)) deprecated.add(name);
+    }
+    expect([...deprecated].sort()).to.include.members(["account_id", "end_date", "keyspace", "metric", "start_date"]);
+  });
+
   it("names the query parameters that a route takes, and no other", () => {
     for (const { path, method, operation } of operations()) {
       const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
@@ -109,6 +119,10 @@ describe("the OpenAPI document", () => {
     [
       "names the type of a value that is fixed",
       ({ const: fixed, enum: values, type }) => (fixed === undefined && values === undefined) || type !== undefined,
+    ],
+    [
+      "has no truth value that is fixed, as clients of Python compare it with a text",
+      ({ const: fixed }) => typeof fixed !== "boolean",
     ],
     [
       "has a name for each object that has properties",
@@ -155,6 +169,18 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  it("has bytes for each answer that is neither JSON nor text, as clients of Python read nothing else", () => {
+    const others = operations().flatMap(({ path, operation }) =>
+      Object.values(operation.responses).flatMap(({ content = {} }) =>
+        Object.entries(content).flatMap(([type, { schema }]) =>
+          /^(?:application\/json|text\/.*)$/.test(type) ? [] : [[`${path} ${type}`, (schema as Part).format]],
+        ),
+      ),
+    );
+    expect(others).to.have.length.above(2);
+    expect(others.filter(([, format]) => format !== "binary")).to.deep.equal([]);
+  });
+
   it("has no two named lists of values with a value in common, as they are constants of one name in Go", () => {
     const values = schemasOf(document)
       .filter(({ at, schema }) => /^components\.\w+$/.test(at) && schema.enum !== undefined)
@@ -192,15 +218,6 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("lists older names of parameters last, as deprecated", () => {
-    const query = (document.paths["/api/metric"]?.get?.parameters ?? []).filter(
-      (parameter) => parameter.in === "query",
-    );
-    const older = ["start_date", "end_date", "keyspace", "metric", "account_id"];
-    expect(query.slice(-older.length).map(({ name }) => name)).to.deep.equal(older);
-    expect(query.filter(({ deprecated }) => deprecated === true).map(({ name }) => name)).to.deep.equal(older);
-  });
-
   it("still refuses what a pattern says that it does not show", async () => {
     for (const name of ["a\nb", "a\u0085b"]) {
       expect((await service.fetch("/api/segment/s1", { method: "PUT", json: { name } })).status).to.equal(400);
@@ -219,6 +236,17 @@ describe("the OpenAPI document", () => {
       "post",
       "/api/metric",
       { json: [{ dimension: "segment", dimension_id: "a", dimension_type: "size" }] },
+    ],
+    [
+      "/api/metric",
+      "post",
+      "/api/metric?format=json",
+      {
+        json: [
+          { dimension: "segment", dimension_id: "a", dimension_type: "size" },
+          { dimension: "segment", dimension_id: "a", dimension_type: "converted" },
+        ],
+      },
     ],
     ["/api/segment/{id}", "put", "/api/segment/s1", { json: { name: "One" } }],
     ["/api/segment", "get", "/api/segment?limit=1", {}],

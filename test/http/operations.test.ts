@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
 import { operationRoutes } from "../../src/http/operations/index.js";
-import { openMeters, type Probe } from "../../src/meters.js";
+import { NotReady, openMeters, type Probe } from "../../src/meters.js";
 import { serveRoutes } from "../support/routes-alone.js";
 import { startService, type TestService } from "../support/service.js";
 
@@ -21,9 +21,16 @@ describe("what an operator asks", () => {
   });
   after(() => service.stop());
 
-  it("/health says that the service is alive", async () => {
+  it("/health reports that the service is alive, with the name and status of InfluxDB's health check", async () => {
     const response = await service.fetch("/health", { key: null });
-    expect(await response.json()).to.deep.equal({ status: 200, message: "success", data: { alive: true } });
+    expect(response.status).to.equal(200);
+    expect(response.headers.get("cache-control")).to.equal("no-store");
+    expect(await response.json()).to.deep.equal({
+      name: "entity-metrics",
+      status: "pass",
+      message: "success",
+      data: { alive: true },
+    });
   });
 
   it("/ready names each store", async () => {
@@ -111,6 +118,17 @@ describe("what an operator asks", () => {
     }
   });
 
+  it("/ready is 503 with the reason when a process is not ready", async () => {
+    const { status, body } = await answerOf([
+      { name: "clock", required: true, check: () => Promise.reject(new NotReady("The clock is wrong")) },
+    ]);
+    expect(status).to.equal(503);
+    expect(body.errors).to.deep.equal([{ code: "not_ready", path: "clock", message: "The clock is wrong" }]);
+    expect(body.data.stores).to.deep.equal([
+      { name: "clock", required: true, state: "down", note: "The clock is wrong" },
+    ]);
+  });
+
   it("/metrics says which store is down, and which works with a restriction", async () => {
     const probes: Probe[] = [
       { name: "a", required: true, ...away },
@@ -170,7 +188,7 @@ interface Ready {
 }
 
 /** What `/ready` answers over these stores. */
-async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready } }> {
+async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready; errors?: object[] } }> {
   const meters = openMeters();
   const routes = operationRoutes({
     probes,
@@ -183,7 +201,7 @@ async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data
   const { server, port } = await serveRoutes(routes, { meters });
   try {
     const response = await fetch(`http://127.0.0.1:${port}/ready`);
-    return { status: response.status, body: (await response.json()) as { data: Ready } };
+    return { status: response.status, body: (await response.json()) as { data: Ready; errors?: object[] } };
   } finally {
     server.closeAllConnections();
     server.close();

@@ -5,6 +5,7 @@ import { ServiceError } from "../../src/errors.js";
 import { readJsonPoints } from "../../src/http/points/json-points.js";
 import { pointReaders } from "../../src/http/points/point-reader.js";
 import type { ApiContext } from "../../src/http/route.js";
+import { bodyParts } from "../support/routes-alone.js";
 import { settingsFor } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -16,7 +17,9 @@ const { limits } = settingsFor("unused");
 function requestOf(body: object): ApiContext {
   const bytes = Readable.from([Buffer.from(JSON.stringify(body))]);
   const req = Object.assign(bytes, { headers: { "content-type": "application/json" } });
-  return { req, get: () => "" } as unknown as ApiContext;
+  const res = { req: { socket: {} }, once: () => {} };
+  const state = { deadline: { pause() {}, resume() {} } };
+  return { req, res, state, get: () => "" } as unknown as ApiContext;
 }
 
 const newReader = () => pointReaders(limits)({ from: FROM, to: Number.MAX_SAFE_INTEGER });
@@ -26,7 +29,7 @@ const seriesNamed = (id: string) => ({ dimension: "stream", dimension_id: id, di
 /** The columns that a block comes to; `rows` hold a value or null for each of the times. */
 async function columnsOf(ts: readonly number[], rows: readonly (readonly (number | null)[])[]) {
   const series = rows.map((_, i) => seriesNamed(`s${i}`));
-  const { columns } = await readJsonPoints(requestOf({ series, ts, values: rows }), newReader(), limits);
+  const { columns } = await readJsonPoints(requestOf({ series, ts, values: rows }), newReader(), limits, bodyParts());
   return columns;
 }
 
@@ -84,7 +87,7 @@ describe("a block of nothing but mistakes", () => {
   ] as const) {
     it(`is read no further than its issues are named (${what})`, async () => {
       const reader = newReader();
-      const error = await readJsonPoints(requestOf(block), reader, limits).catch((reason) => reason);
+      const error = await readJsonPoints(requestOf(block), reader, limits, bodyParts()).catch((reason) => reason);
       expect(error).to.be.instanceOf(ServiceError);
       expect(error.issues).to.have.length(100);
       expect(reader.issues.count).to.be.at.most(101);

@@ -128,7 +128,8 @@ describe("writing points", () => {
       for (const sent of [body, body, ` ${body}`]) {
         const headers = { "content-type": "application/json" };
         const answer = await service.fetch("/api/metric/points", { method: "POST", body: sent, headers });
-        const { request_id: _, ...said } = (await answer.json()) as Record<string, unknown>;
+        const text = (await answer.text()).replaceAll(/column \d+/g, "column");
+        const { request_id: _, ...said } = JSON.parse(text) as Record<string, unknown>;
         answers.push([said, await saved(), await saved("stream", encodeURIComponent(AWKWARD))]);
       }
       expect(answers[1]).to.deep.equal(answers[0]);

@@ -9,7 +9,7 @@ import { startService, type TestService } from "../support/service.js";
 const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /": "keyless",
   "GET /dashboard": "keyless",
-  "GET /dashboard/:folder/:file": "keyless",
+  "GET /dashboard/:file": "keyless",
   "GET /docs": "keyless",
   "GET /docs/:file": "keyless",
   "GET /health": "keyless",
@@ -34,6 +34,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /.well-known/jwks.json": "keyless",
   "POST /api/deletion/preview": ["entity:delete"],
   "POST /api/entity/export": ["entity:export"],
+  "POST /api/segment/:id/members": ["entity:export"],
   "GET /api/entity/:table/:fieldname/:fieldval/segments": ["entity:read"],
   "GET /api/stream": ["metric:read"],
   "GET /api/series": ["metric:read"],

@@ -35,7 +35,7 @@ describe("the list of series", () => {
 
   it("names each series by dimension and id, with its stored types", async () => {
     const page = await list();
-    expect(page).to.deep.include({ status: 200, message: "success", meta: { next: null } });
+    expect(page).to.deep.include({ status: 200, message: "success", meta: { next: null, total: 6 } });
     expect(names(page)).to.deep.equal(all);
     expect(page.data[0]).to.deep.equal({
       dimension: "experience",

@@ -26,7 +26,7 @@ describe("the list of streams", () => {
   const list = async (query = "") => (await (await service.fetch(`/api/stream${query}`)).json()) as Page;
 
   it("is empty at first, and shows at once what arrives, in the slot of its event time", async () => {
-    expect(await list()).to.deep.equal({ status: 200, message: "success", data: [], meta: { next: null } });
+    expect(await list()).to.deep.equal({ status: 200, message: "success", data: [], meta: { next: null, total: 0 } });
     await send("web", { user_id: "a" }, { user_id: "b", at: START - HOUR }, { user_id: "c", at: START - 25 * HOUR });
     const [web] = (await list()).data;
     expect(web).to.deep.equal({

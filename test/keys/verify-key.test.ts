@@ -49,6 +49,34 @@ describe("verifying a key", () => {
     expect(reads).to.equal(2);
   });
 
+  it("stores the day of use once a day, and only of a valid key", async () => {
+    const { key, kept } = await added();
+    const noted: number[] = [];
+    const noteUse: KeyStore["noteUse"] = (id, day) => {
+      noted.push(day);
+      return store.noteUse(id, day);
+    };
+    const verify = keyVerifier({ ...store, noteUse }, null, () => now);
+    expect(await verify(`${key}0`)).to.equal(undefined);
+    expect(noted).to.deep.equal([]);
+    const days = [Date.UTC(2023, 10, 14), Date.UTC(2023, 10, 15)];
+    for (const day of days) {
+      for (const hour of [8, 9, 23]) {
+        now = day + hour * 3_600_000;
+        expect(await verify(key)).to.not.equal(undefined);
+      }
+    }
+    expect(noted).to.deep.equal(days);
+    expect((await store.find(kept.id))?.lastUsedOn).to.equal(days[1]);
+  });
+
+  it("accepts a key whose use cannot be stored", async () => {
+    const { key, kept } = await added();
+    const noteUse = () => Promise.reject(new Error("The disk is full"));
+    const verify = keyVerifier({ ...store, noteUse }, null, () => now);
+    expect((await verify(key))?.keyId).to.equal(kept.id);
+  });
+
   it("obeys a revocation within five seconds, also when the clock is set back", async () => {
     for (const step of [5000, -3_600_000]) {
       const { key, kept } = await added();

@@ -1,199 +1,287 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
-import { Answers } from "../../src/http/metrics/answers.js";
-import { experience, HOUR, segment, stream } from "../../src/metrics/dimensions.js";
-import { planes } from "../../src/metrics/ports.js";
-import { fetchBatch } from "../../src/metrics/query/fetch-batch.js";
-import { type FetchSeries, fetchSeries } from "../../src/metrics/query/fetch-series.js";
-import { seriesPlan } from "../../src/metrics/query/series-plan.js";
-import { type AskedSeries, seriesRequest } from "../../src/metrics/query/series-request.js";
-import type { Series } from "../../src/metrics/series.js";
-import {
-  type Caches,
-  largeCaches,
-  type MetricReader,
-  noCaches,
-  openMetricReader,
-  unboundReading,
-  valuesOf,
-} from "./metric-reader.js";
+import { composeSeries } from "../../src/compose.js";
+import { noFailpoint } from "../../src/failpoint.js";
+import { openServer } from "../../src/http/server.js";
+import { keyVerifier } from "../../src/keys/verify-key.js";
+import { openLog } from "../../src/log.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
+import { openMeters } from "../../src/meters.js";
+import { HOUR } from "../../src/metrics/dimensions.js";
+import type { SeriesStore } from "../../src/metrics/ports.js";
+import type { Recorder } from "../../src/metrics/recorder/recorder.js";
+import { seriesKey } from "../../src/metrics/series.js";
+import { EVERY_STREAM } from "../../src/names.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { newEntityId } from "../support/commits.js";
+import { adminKey, settingsFor } from "../support/service.js";
+import { temporaryStores } from "../support/temporary-stores.js";
+import { type Caches, largeCaches, noCaches } from "./metric-reader.js";
+import { join, receive, seriesOf, tickAll } from "./recorder-fixture.js";
 
+const MINUTE = 60_000;
+const DAY = 24 * HOUR;
 const begin = Date.parse("2024-03-01T00:00:00Z");
 
-const series: Series[] = [
-  { dimension: stream, id: "a", type: "size" },
-  { dimension: stream, id: "b", type: "size" },
-  { dimension: segment, id: "a", type: "size" },
-  { dimension: experience, id: "a", type: "actualreach" },
-  { dimension: experience, id: "a", type: "potentialreach" },
+/** Sizes of the two caches: each has its own ways to be wrong. Half of the histories have a retention. */
+export const cacheSizes = [
+  { what: "large caches", cache: largeCaches, keep: null, seed: 1 },
+  {
+    what: "caches that hold hardly anything",
+    cache: { columns_bytes: 9_000, answers_bytes: 9_000 },
+    keep: "3d",
+    seed: 2,
+  },
+  { what: "a cache of answers alone", cache: { ...largeCaches, columns_bytes: 1 }, keep: null, seed: 3 },
+  { what: "a cache of columns alone", cache: { ...largeCaches, answers_bytes: 1 }, keep: "3d", seed: 4 },
+];
+
+export interface HistoryOptions {
+  readonly cache: Caches;
+  readonly keep: string | null;
+  readonly seed: number;
+}
+
+/**
+ * Plays a random history of the routes and the recorder, as `compose` joins them: writes of clients, messages, members, ticks of the recorder, a clock that jumps
+ * over the edges of slots and days in both directions, and queries. Each response has to be, apart from `is_cached`, byte for byte the one without caches;
+ * `is_cached` has to be true if and only if no store was read for the series.
+ */
+export async function compareHistory({ cache, keep, seed }: HistoryOptions, steps: number): Promise<void> {
+  const stores = await temporaryStores({ inMemory: true });
+  const read = new Set<string>();
+  let now = begin;
+  const service = await openService({ ...stores, series: noting(stores.series, read) }, cache, keep, () => now);
+  const plain = await openService(stores, noCaches, keep, () => now);
+  let cached = 0;
+  let asked = 0;
+  let items: readonly Names[] = [readable[0] as Names];
+
+  const play = async (action: Action) => {
+    if (action.kind === "wait") now += action.minutes * MINUTE;
+    if (action.kind === "jump") now = (Math.floor(now / action.unit) + action.units) * action.unit + action.ms;
+    if (action.kind === "tick") await tickAll(service.recorder);
+    if (action.kind === "receive") await receive(stores, action.stream, now - action.minutesAgo * MINUTE);
+    if (action.kind === "join") await join(stores, action.segment, [newEntityId()]);
+    if (action.kind === "write") {
+      const points = action.columns.flatMap(({ names, hoursAgo, values }) =>
+        values.map((value, i) => ({ ...names, value, ts: now - (hoursAgo - i) * HOUR })),
+      );
+      // A point that is refused changes nothing.
+      expect((await service.post("/api/metric/points", points)).status).to.be.oneOf([200, 400]);
+    }
+    if (action.kind === "query" || action.kind === "poll") {
+      // A dashboard mostly repeats its requests.
+      items = action.kind === "query" ? action.items : items;
+      read.clear();
+      const answer = await service.ask(items);
+      const isRead = items.map(({ dimension, dimension_id, dimension_type }) =>
+        partsOf(dimension_type).some((type) => read.has(seriesKey(seriesOf(dimension, dimension_id, type)))),
+      );
+      const truth = await plain.ask(items);
+      expect({ ...answer, isCached: [] }).to.deep.equal({ ...truth, isCached: [] });
+      if (answer.status === 200) expect(answer.isCached).to.deep.equal(isRead.map((one) => !one));
+      asked += isRead.length;
+      cached += answer.isCached.filter(Boolean).length;
+    }
+  };
+
+  try {
+    await stores.catalogue.putSegment({ id: "a", name: "A", table: "user" });
+    await stores.catalogue.putSegment({ id: "b", name: "B", table: "user" });
+    await stores.catalogue.putExperience({ id: "a", name: "A", group: "g", audience: "a", goal: "b" });
+    for (const [n, action] of fc.sample(step, { numRuns: steps, seed }).entries()) {
+      await play(action).catch((error: Error) => {
+        error.message = `step ${n}, ${JSON.stringify(action)} at ${new Date(now).toISOString()}: ${error.message}`;
+        throw error;
+      });
+    }
+    // A history in which nothing, or everything, is cached shows nothing.
+    expect(cached).to.be.within(asked / 20, asked * 0.95);
+  } finally {
+    await plain.stop();
+    await service.stop();
+    await stores.close();
+  }
+}
+
+const written = [
+  { dimension: "stream", dimension_id: "a", dimension_type: "size" },
+  { dimension: "segment", dimension_id: "a", dimension_type: "size" },
+  { dimension: "experience", dimension_id: "a", dimension_type: "actualreach" },
+  { dimension: "experience", dimension_id: "a", dimension_type: "potentialreach" },
+];
+const readable = [
+  ...written,
+  { dimension: "stream", dimension_id: "b", dimension_type: "size" },
+  { dimension: "stream", dimension_id: EVERY_STREAM, dimension_type: "size" },
+  { dimension: "segsize", dimension_id: "b", dimension_type: "size" },
+  { dimension: "experience", dimension_id: "a", dimension_type: "conversionrate" },
+  { dimension: "experiencegroup", dimension_id: "g", dimension_type: "conversionrate" },
 ];
 
 const write = fc.record({
   kind: fc.constant("write" as const),
-  plane: fc.constantFrom(...planes),
   columns: fc.array(
     fc.record({
-      series: fc.constantFrom(...series),
+      names: fc.constantFrom(...written),
       hoursAgo: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 1_200 })),
-      values: fc.array(fc.oneof(fc.integer({ min: -9, max: 99 }), fc.constant(Number.NaN)), {
-        minLength: 1,
-        maxLength: 5,
-      }),
+      values: fc.array(fc.integer({ min: -9, max: 99 }), { minLength: 1, maxLength: 5 }),
     }),
     { minLength: 1, maxLength: 3 },
   ),
 });
+const receiving = fc.record({
+  kind: fc.constant("receive" as const),
+  stream: fc.constantFrom("a", "b"),
+  minutesAgo: fc.oneof(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 6_000 })),
+});
+const joining = fc.record({ kind: fc.constant("join" as const), segment: fc.constantFrom("a", "b") });
+const tick = fc.record({ kind: fc.constant("tick" as const) });
+const wait = fc.record({ kind: fc.constant("wait" as const), minutes: fc.integer({ min: 0, max: 90 }) });
+/** To the edge of an hour, a slot of segments or a day, a millisecond before it or after it. */
+const jump = fc.record({
+  kind: fc.constant("jump" as const),
+  unit: fc.constantFrom(HOUR, 2 * HOUR, DAY),
+  units: fc.integer({ min: -2, max: 3 }),
+  ms: fc.integer({ min: -1, max: 1 }),
+});
+const sameTime = {
+  interval: fc.constantFrom("1h", "2h", "1d", "15m"),
+  include_empty_rows: fc.boolean(),
+  smooth: fc.boolean(),
+};
+const windows = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom("4h", "4h", "2d", "5w").map((range) => ({ range })) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.integer({ min: -4, max: 4 }), fc.integer({ min: 1, max: 4 }))
+      .map(([from, days]) => ({ startdate: begin + from * DAY, enddate: begin + (from + days) * DAY })),
+  },
+);
 const query = fc.record({
   kind: fc.constant("query" as const),
-  asked: fc
-    .record({
-      names: fc.constantFrom(
-        { dimension: "stream", id: "a", type: "size" },
-        { dimension: "stream", id: "b", type: "size" },
-        { dimension: "segsize", id: "a", type: "size" },
-        { dimension: "experience", id: "a", type: "conversionrate" },
-        { dimension: "experience", id: "a", type: "actualreach" },
-      ),
-      interval: fc.constantFrom("1h", "2h", "1d", "15m"),
-      range: fc.constantFrom("4h", "4h", "2d", "5w"),
-      smooth: fc.boolean(),
-      fillEmpty: fc.boolean(),
-    })
-    .map(({ names, ...rest }): AskedSeries => ({ ...names, ...rest })),
-});
-const wait = fc.record({ kind: fc.constant("wait" as const), minutes: fc.integer({ min: 0, max: 90 }) });
-const step = fc.oneof({ weight: 3, arbitrary: write }, { weight: 6, arbitrary: query }, { weight: 1, arbitrary: wait });
-
-/** Caches of several sizes, each of which has ways of its own to be wrong. */
-export const cacheSizes = [
-  { what: "large caches", cache: largeCaches, seed: 1 },
-  { what: "caches that hold hardly anything", cache: { columns_bytes: 9_000, answers_bytes: 9_000 }, seed: 2 },
-  { what: "a cache of answers alone", cache: { ...largeCaches, columns_bytes: 1 }, seed: 3 },
-  { what: "a cache of columns alone", cache: { ...largeCaches, answers_bytes: 1 }, seed: 4 },
-];
-
-/**
- * Plays a random history of writes, late ones too, and queries. Each answer has to equal that of a reader without a cache, and to
- * say truly whether the store was read.
- */
-export async function compareHistory(
-  cache: Caches,
-  steps: number,
-  seed: number,
-  compared: Comparison = comparison,
-): Promise<void> {
-  const reader = await openMetricReader({ cache });
-  let now = begin;
-  let cached = 0;
-  try {
-    const compare = compared(reader, cache);
-    for (const action of fc.sample(step, { numRuns: steps, seed })) {
-      if (action.kind === "wait") now += action.minutes * 60_000;
-      if (action.kind === "write") {
-        await reader.write(
-          action.columns.map(({ series, hoursAgo, values }) => {
-            const { slotMs } = series.dimension;
-            const from = Math.floor((now - hoursAgo * HOUR) / slotMs) * slotMs;
-            return { series, from, values: Float64Array.from(values) };
-          }),
-          action.plane,
-        );
-      }
-      if (action.kind === "query" && (await compare(action.asked, now))) cached += 1;
-    }
-    expect(cached).to.be.greaterThan(steps / 200);
-  } finally {
-    await reader.close();
-  }
-}
-
-type Comparison = (reader: MetricReader, cache: Caches) => (asked: AskedSeries, now: number) => Promise<boolean>;
-
-/** Asks with and without a cache; hands out whether the cache answered. */
-function comparison(reader: MetricReader): (asked: AskedSeries, now: number) => Promise<boolean> {
-  const { epochs } = reader;
-  const { series: store } = reader.stores;
-  const plain = fetchSeries({
-    store,
-    epochs,
-    cache: noCaches,
-    budget: new YieldBudget(new NewConnections()),
-    deadlineMs: 5_000,
-  });
-
-  return async (asked, now) => {
-    const reads = reader.reads();
-    const [answer] = await reader.fetch([asked], now);
-    const [truth] = await plain([seriesPlan(seriesRequest(asked, now), now)], now, unboundReading());
-    if (answer === undefined || truth === undefined) throw new Error("no answer");
-    expect(valuesOf(answer)).to.deep.equal(valuesOf(truth));
-    expect([answer.completeUntil, answer.nextSaveAt]).to.deep.equal([truth.completeUntil, truth.nextSaveAt]);
-    expect(answer.isCached).to.equal(reader.reads() === reads);
-    return answer.isCached;
-  };
-}
-
-/** The same with whole answers as callers get them, each question in the same words every time it is asked. */
-export function comparisonOfAnswers(
-  reader: MetricReader,
-  cache: Caches,
-): (asked: AskedSeries, now: number) => Promise<boolean> {
-  const { epochs, stores } = reader;
-  let now = begin;
-  const answersBy = (fetch: FetchSeries, bytes: number) => {
-    const answers = new Answers({ epochs, clock: () => now, count: () => {}, bytes });
-    const batch = fetchBatch({
-      fetch,
-      limits,
-      keep: () => undefined,
-      count: () => {},
-      deadlineMs: 5_000,
-      firstSegments: async () => [],
-    });
-    return (asked: AskedSeries) =>
-      answers.to({
-        text: JSON.stringify(asked),
-        tagged: true,
-        fetch: (at) =>
-          batch(
-            [
-              { asked, at: "" },
-              { asked: { ...asked, id: "b" }, at: "" },
-            ],
-            at,
-            unboundReading(),
-          ),
-      });
-  };
-  const kept = answersBy(reader.fetchPlans, cache.answers_bytes);
-  const plain = answersBy(
-    fetchSeries({
-      store: stores.series,
-      epochs,
-      cache: noCaches,
-      budget: new YieldBudget(new NewConnections()),
-      deadlineMs: 5_000,
+  items: fc
+    .tuple(fc.constantFrom(...readable), fc.option(fc.constantFrom(...readable)), fc.record(sameTime), windows)
+    .map(([first, second, options, window]) => {
+      const items = second === null || sharesStored(first, second) ? [first] : [first, second];
+      return items.map((names) => ({ ...names, ...options, ...window }));
     }),
-    1,
-  );
+});
+const poll = fc.record({ kind: fc.constant("poll" as const) });
+const step = fc.oneof(
+  { weight: 3, arbitrary: write },
+  { weight: 2, arbitrary: receiving },
+  { weight: 1, arbitrary: joining },
+  { weight: 3, arbitrary: tick },
+  { weight: 1, arbitrary: wait },
+  { weight: 1, arbitrary: jump },
+  { weight: 5, arbitrary: query },
+  { weight: 5, arbitrary: poll },
+);
 
-  return async (asked, at) => {
-    now = at;
-    const reads = reader.reads();
-    const answer = await kept(asked);
-    const wasRead = reader.reads() > reads;
-    const truth = await plain(asked);
-    const [given, expected] = [dataOf(answer.body()), dataOf(truth.body())];
-    expect(given.map((series) => ({ ...series, is_cached: false }))).to.deep.equal(expected);
-    expect(answer.tag()).to.equal(truth.tag());
-    expect(given.every(({ is_cached }) => is_cached)).to.equal(!wasRead);
-    return !wasRead;
+type Action = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+type Names = (typeof readable)[number];
+
+/** Whether a read of one may be a read of the other. */
+function sharesStored(a: Names, b: Names): boolean {
+  return seriesOf(a.dimension, "").dimension === seriesOf(b.dimension, "").dimension;
+}
+
+function partsOf(type: string): string[] {
+  return type === "conversionrate" ? ["actualreach", "potentialreach"] : [type];
+}
+
+/** The same store, which notes what is read of it. To find that a series does not exist is to read it, too. */
+function noting(store: SeriesStore, read: Set<string>): SeriesStore {
+  return {
+    ...store,
+    mayHold(series) {
+      const may = store.mayHold(series);
+      if (!may) read.add(seriesKey(series));
+      return may;
+    },
+    read(windows, plane) {
+      for (const { series } of windows) read.add(seriesKey(series));
+      return store.read(windows, plane);
+    },
+    sum(dimension, type, from, to) {
+      read.add(seriesKey({ dimension, id: EVERY_STREAM, type }));
+      return store.sum(dimension, type, from, to);
+    },
   };
 }
 
-const limits = { buckets: 11_000, answer_values: 200_000, answer_slots: 5_000_000 };
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly tag: string | null;
+  readonly isCached: readonly boolean[];
+}
 
-function dataOf(body: Buffer): { is_cached: boolean }[] {
-  return JSON.parse(body.toString()).data;
+interface ComposedSeries {
+  readonly recorder: Recorder;
+  post(path: string, json: unknown): Promise<Response>;
+  /** One item by GET, which has an ETag, several by POST. */
+  ask(items: readonly object[]): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+/** The routes and the recorder of the series, as `compose` makes them, over these stores. */
+async function openService(
+  stores: Stores,
+  cache: Caches,
+  keep: string | null,
+  clock: () => number,
+): Promise<ComposedSeries> {
+  const settings = settingsFor("unused", { cache, metrics: { keep } });
+  const [log, meters, newConnections] = [openLog("silent"), openMeters(), new NewConnections()];
+  const surroundings = { settings, stores, clock, arrivals: clock, tables: new Map(), meters, log };
+  const { read_bytes, inflation } = settings.limits;
+  const bodies = { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(newConnections), inflation };
+  const series = composeSeries({ ...surroundings, failpoint: noFailpoint }, bodies);
+  const { serviceErrorOf } = stores;
+  const verify = keyVerifier(stores.keys, adminKey, clock);
+  const port = openServer({
+    routes: series.routes,
+    settings,
+    newConnections,
+    bodies,
+    verify,
+    log,
+    meters,
+    serviceErrorOf,
+  });
+  const url = await port.listen();
+  const headers = { authorization: adminKey, "content-type": "application/json" };
+  const post = (path: string, json: unknown) =>
+    fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(json) });
+
+  return {
+    recorder: series.recorder,
+    post,
+    async ask(items) {
+      const query = () =>
+        new URLSearchParams(
+          Object.entries(items[0] ?? {}).map(([name, value]): [string, string] => [name, `${value}`]),
+        );
+      const response =
+        items.length === 1
+          ? await fetch(`${url}/api/metric?${query()}`, { headers })
+          : await post("/api/metric", items);
+      const isCached: boolean[] = [];
+      const body = (await response.text()).replaceAll(/"is_cached":(true|false)/g, (_, value) => {
+        isCached.push(value === "true");
+        return '"is_cached":…';
+      });
+      return { status: response.status, body, tag: response.headers.get("etag"), isCached };
+    },
+    async stop() {
+      await port.stop();
+      series.close();
+    },
+  };
 }

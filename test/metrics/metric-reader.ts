@@ -1,11 +1,17 @@
 import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
+import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
 import { Epochs } from "../../src/metrics/cache/epochs.js";
 import type { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
 import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
-import { type FetchedSeries, type FetchSeries, fetchSeries } from "../../src/metrics/query/fetch-series.js";
-import { type Reading, ReadMemory } from "../../src/metrics/query/read-memory.js";
+import {
+  type FetchedSeries,
+  type FetchSeries,
+  fetchSeries,
+  openSlotCache,
+} from "../../src/metrics/query/fetch-series.js";
 import { seriesPlan } from "../../src/metrics/query/series-plan.js";
 import { type AskedSeries, seriesRequest } from "../../src/metrics/query/series-request.js";
+import { summingStore } from "../../src/metrics/query/summed-series.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { writePoints } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";
@@ -60,9 +66,16 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
       reads += 1;
       return between.read(windows, plane);
     },
+    sum(dimension, type, from, to) {
+      reads += 1;
+      return between.sum(dimension, type, from, to);
+    },
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
-  const fetch = fetchSeries({ store, epochs, cache, budget: new YieldBudget(new NewConnections()), deadlineMs });
+  const budget = new YieldBudget(new NewConnections());
+  const summing = summingStore(store);
+  const slots = openSlotCache({ store: summing, epochs, cache, budget, deadlineMs });
+  const fetch = fetchSeries({ store: summing, slots, epochs, cache, budget });
   const record = writePoints({ store, epochs });
   return {
     stores,
@@ -82,8 +95,8 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
 }
 
 /** A reading that may take what it wants, of a caller who waits. */
-export function unboundReading(): Reading {
-  return new ReadMemory(Number.POSITIVE_INFINITY).open(() => {});
+export function unboundReading(): Reservation {
+  return new MemoryBudget(Number.POSITIVE_INFINITY).open(() => {});
 }
 
 /** The values of a fetched series, as a caller reads them. */

@@ -52,6 +52,35 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     });
   }
 
+  it("show in the sum over all streams a stream that is new in the other, within a second", async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const [writer, reader] = round % 2 === 0 ? apis : [apis[1], apis[0]];
+      await until("it is answered from memory", async () => (await read(reader, "all_streams")).is_cached);
+      const [before = 0] = await valuesOf(reader, "all_streams");
+      await write(writer, `new.${round}`, 1_000);
+      await shownWithinASecond(reader, "all_streams", before + 1_000);
+    }
+  });
+
+  it("read the later pages of a list in the order of the first page, which another process has returned", async () => {
+    for (const id of ["order-a", "order-b", "order-c"]) {
+      expect((await apis[0].fetch(`/api/segment/${id}`, { method: "PUT", json: {} })).status).to.equal(200);
+    }
+    const found: string[] = [];
+    let next: string | null = null;
+    for (let round = 0; round === 0 || next !== null; round += 1) {
+      const after: string = next === null ? "" : `&after=${next}`;
+      const path = `/api/segment?q=order-&sort=name&order=desc&limit=1${after}`;
+      const page = (await (await (apis[round % 2] as RealService).fetch(path)).json()) as {
+        data: { id: string }[];
+        meta: { next: string | null };
+      };
+      found.push(...page.data.map(({ id }) => id));
+      next = page.meta.next;
+    }
+    expect(found).to.deep.equal(["order-c", "order-b", "order-a"]);
+  });
+
   it("use what they have cached again while no process writes", async () => {
     await write(apis[0], "quiet", 1);
     for (const api of apis) await until("it is answered from memory", async () => (await read(api, "quiet")).is_cached);

@@ -41,7 +41,7 @@ onServers(["mongodb"], "mongodb", () => {
     it("is never gone while an experience names it, when several put and delete at the same time", async () => {
       for (let round = 0; round < 20; round += 1) {
         const [outcome, ...puts] = await Promise.all([
-          catalogue.deleteSegment("b"),
+          catalogue.deleteSegment("b", 1),
           ...[catalogue, other, other].map((store, at) => store.putExperience({ ...experience, name: `${at}` })),
         ]);
         const [segment, named] = [await catalogue.segment("b"), await catalogue.experience("x")];
@@ -60,16 +60,26 @@ onServers(["mongodb"], "mongodb", () => {
       const ledger = engine.client.db(`${engine.name}_ledger`, promised);
       return { data, ledger, transact: transactions(engine.client, 10_000) };
     };
-    const member = () =>
-      commitOf([changeOf(freshEntity(), [{ add: ["late"] }])], { segments: [{ id: "late", table: "user" }] });
+    const DELETED_AT = 1_000;
+    /** A commit of a new profile with the segment, by an event of this time. */
+    const member = (time: number) => {
+      const version = { time, arrival: time, position: 0 };
+      const change = changeOf(freshEntity(), [{ add: ["late"], version }]);
+      return commitOf([change], { segments: [{ id: "late", table: "user" }] });
+    };
     const members = async () => (await engine.stores.memberships.sizes(["late"]))[0];
     const put = () => engine.stores.catalogue.putSegment({ id: "late", name: "late", table: "user" });
 
     beforeEach(put);
     afterEach(() => engine.empty());
 
+    const removeVoid = async () => {
+      while (await engine.stores.catalogue.endMemberships());
+    };
+    const stored = () => engine.client.db(engine.name).collection("entities").countDocuments({ segments: "+late" });
+
     /** Deletes the segment while a commit that has read it is under way, and lets that be kept afterwards. */
-    async function deleteBeside(): Promise<void> {
+    async function deleteBeside(time: number): Promise<void> {
       const calls = new HeldCalls();
       const reached = calls.hold();
       const { transact, ...own } = parts();
@@ -81,60 +91,89 @@ onServers(["mongodb"], "mongodb", () => {
         });
       const wrapping = keyWrapping(Buffer.alloc(32));
       const entities = mongoEntityStore({ ...own, deadlineMs: 10_000, wrapping, transact: held });
-      const kept = entities.commit(member());
+      const kept = entities.commit(member(time));
       await reached;
-      await deleteSegment("late", engine.stores.catalogue);
+      await deleteSegment("late", DELETED_AT, engine.stores.catalogue);
       calls.release();
       expect(await kept).to.equal(true);
     }
 
-    it("has no member after the next clean-up", async () => {
-      await deleteBeside();
-      await engine.stores.catalogue.endMemberships();
+    it("has no member, and the removal finds a statement that was stored after the deletion", async () => {
+      await deleteBeside(DELETED_AT);
+      expect(await stored()).to.equal(1);
       expect(await members()).to.equal(0);
+      await removeVoid();
+      expect(await stored()).to.equal(0);
+      expect(await engine.stores.catalogue.segment("late")).to.equal(undefined);
     });
 
     it("starts without members when it is put again", async () => {
-      await deleteBeside();
-      await engine.stores.catalogue.endMemberships();
+      await deleteBeside(DELETED_AT);
       await put();
-      await engine.stores.catalogue.endMemberships();
       expect(await members()).to.equal(0);
+      await removeVoid();
+      expect(await members()).to.equal(0);
+      expect(await stored()).to.equal(0);
     });
 
-    it("has every member when a message has named it again since", async () => {
-      await deleteBeside();
-      expect(await engine.stores.entities.commit(member())).to.equal(true);
-      await engine.stores.catalogue.endMemberships();
-      expect(await members()).to.equal(2);
+    it("has the newer member alone when a message has named it again since", async () => {
+      await deleteBeside(DELETED_AT);
+      expect(await engine.stores.entities.commit(member(DELETED_AT + 1))).to.equal(true);
+      expect(await members()).to.equal(1);
+      await removeVoid();
+      expect(await members()).to.equal(1);
+      expect(await stored()).to.equal(1);
+    });
+
+    it("is registered again by the removal when the member that was kept after the deletion is newer", async () => {
+      await deleteBeside(DELETED_AT + 1);
+      await removeVoid();
+      expect(await engine.stores.catalogue.segment("late")).to.deep.equal({ id: "late", name: "late", table: "user" });
+      expect(await members()).to.equal(1);
+    });
+
+    it("is looked after for five minutes after the last void statement was found", async () => {
+      const removed = engine.client.db(engine.name).collection<{ _id: string; lookUntil?: Date }>("removed_segments");
+      const ended = () => removed.countDocuments({ lookUntil: { $exists: false } });
+      await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
+      await deleteSegment("late", DELETED_AT, engine.stores.catalogue);
+      await removed.updateOne({ _id: "late" }, { $set: { lookUntil: new Date(1) } });
+      await removeVoid();
+      expect(await ended()).to.equal(0);
+      await removed.updateOne({ _id: "late" }, { $set: { lookUntil: new Date(1) } });
+      await removeVoid();
+      expect(await ended()).to.equal(1);
+      expect(await engine.stores.entities.commit(member(DELETED_AT))).to.equal(true);
+      expect(await stored()).to.equal(0);
     });
 
     it("takes few operations to look for, however many were deleted lately", async () => {
       const ids = Array.from({ length: 20 }, (_, at) => `gone ${at}`);
       for (const id of ids) await engine.stores.catalogue.putSegment({ id, name: id, table: "user" });
-      for (const id of ids) await engine.stores.catalogue.deleteSegment(id);
-      await engine.stores.catalogue.endMemberships();
+      for (const id of ids) await engine.stores.catalogue.deleteSegment(id, DELETED_AT);
+      await removeVoid();
       const calls = new HeldCalls();
       const { data, transact } = parts();
       await mongoCatalogueStore(databaseThrough(data, calls.around), transact).endMemberships();
-      expect(calls.count).to.be.at.least(1).and.at.most(3);
+      expect(calls.count).to.be.at.least(1).and.at.most(5);
     });
 
-    for (const at of [1, 2, 3, 4]) {
-      it(`loses no later member to a clean-up that is held before operation ${at}`, async () => {
+    for (const at of [0, 1, 2, 3, 4]) {
+      it(`loses no newer member to a removal that is held before operation ${at}`, async () => {
         await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
-        await engine.stores.catalogue.deleteSegment("late");
+        await engine.stores.catalogue.deleteSegment("late", DELETED_AT);
         const calls = new HeldCalls();
         const reached = calls.hold(at);
         const { data, transact } = parts();
         const ending = mongoCatalogueStore(databaseThrough(data, calls.around), transact).endMemberships();
         await reached;
-        await engine.stores.catalogue.endMemberships();
-        expect(await engine.stores.entities.commit(member())).to.equal(true);
+        await removeVoid();
+        expect(await engine.stores.entities.commit(member(DELETED_AT + 1))).to.equal(true);
         calls.release();
         await ending;
-        await engine.stores.catalogue.endMemberships();
+        await removeVoid();
         expect(await members()).to.equal(1);
+        expect(await stored()).to.equal(1);
       });
     }
   });

@@ -60,7 +60,7 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
   it("opens the API keys alone beside a service, without the pepper", async () => {
     const { keys } = await open();
     const beside = await openMongoKeys({ ...settings(), pepper: null });
-    const kept = { id: "one", name: "One", digest: "ab", createdAt: 1, revokedAt: undefined };
+    const kept = { id: "one", name: "One", digest: "ab", createdAt: 1, revokedAt: undefined, lastUsedOn: undefined };
     await beside.keys.add({ ...kept, scopes: ["admin"] });
     await beside.close();
     expect((await keys.find("one"))?.name).to.equal("One");

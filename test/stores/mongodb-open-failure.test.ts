@@ -34,6 +34,11 @@ describe("what an error of MongoDB means", () => {
       Object.assign(new Error("cut"), { code: "ECONNRESET", syscall: "write" }),
       "unavailable",
     ],
+    [
+      "a connection that is written to after its end",
+      Object.assign(new Error("ended"), { code: "EPIPE" }),
+      "unavailable",
+    ],
     ["a connection that is silent", new MongoNetworkTimeoutError("silent"), "unavailable"],
     ["no primary to be found", new MongoServerSelectionError("none", {} as never), "unavailable"],
     ["a client that is closed", new MongoClientClosedError(), "unavailable"],

@@ -63,12 +63,26 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
     await send("PUT", "/api/segment/all", { name: "All", table: "user" });
     await send("PUT", "/api/experience/x", { name: "X", audience: "all", goal: "s1" });
     await send("GET", "/api/experience");
+    await send("GET", "/api/stream");
+    for (const query of ["q=s", "sort=name", "order=desc", "sort=change&range=1d"]) {
+      for (const list of ["segment", "experience", "stream"]) await send("GET", `/api/${list}?limit=2&${query}`);
+    }
+    await send("GET", "/api/segment?sort=size&order=desc");
+    await send("GET", "/api/segment?table=user&sort=size");
+    await send("GET", "/api/stream?sort=day");
+    const members = await service.fetch("/api/segment/s1/members", { method: "POST", json: { fields: ["email"] } });
+    expect(await members.text()).to.match(/"members":\d+,"next":null/);
     await send("DELETE", "/api/segment/s8");
+    const { catalogue, history, idempotency } = service.service.stores;
+    await send("GET", "/api/segment/sizes?ids=s1,s8");
+    await catalogue.endMemberships();
+    await send("POST", "/api/deletion/preview", { table: "user", field: "_uid", value: "u4" });
     const { request_id: id } = await send("DELETE", "/api/entity/user/email/u4%40example.org");
-    await send("GET", "/api/deletion");
+    for (const query of ["", "?state=all", "?state=completed&order=asc"]) await send("GET", `/api/deletion${query}`);
     await until("the deletion", async () => (await send("GET", `/api/entity/deletestatus/${id}`)).completed === true);
-    await readPages(service.service.stores.history);
-    await service.service.stores.history.expire(Date.now() + 1000);
+    await readPages(history);
+    await history.expire(Date.now() + 1000);
+    await idempotency.forget(Date.now());
     const scans = (await profiled()).filter((one) => one.planSummary?.includes("COLLSCAN") || readsTooMuch(one));
     expect(scans.map(({ ns, op, command }) => `${op} ${ns} ${JSON.stringify(command).slice(0, 200)}`)).to.deep.equal(
       [],

@@ -52,28 +52,6 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
     expect(tries).to.be.greaterThan(1);
   });
 
-  it("is kept once when the connection is cut while its commit is written", async () => {
-    let cuts = 0;
-    const startSession = () => {
-      const session = client.startSession();
-      const commit = session.commitTransaction.bind(session);
-      session.commitTransaction = async () => {
-        cuts += 1;
-        if (cuts === 1) throw Object.assign(new Error("write EPIPE"), { code: "EPIPE", syscall: "write" });
-        await commit();
-      };
-      return session;
-    };
-    const transact = transactions({ startSession } as MongoClient, DEADLINE_MS);
-    let runs = 0;
-    await transact(async (session) => {
-      runs += 1;
-      await things().insertOne({ _id: "cut" }, { session });
-    });
-    expect([runs, cuts]).to.deep.equal([1, 2]);
-    expect(await things().countDocuments({ _id: "cut" })).to.equal(1);
-  });
-
   it("keeps nothing when its work is done after the deadline", async () => {
     let goOn = () => {};
     const ended = await outcome(

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { stream } from "../../src/metrics/dimensions.js";
+import { checksumOf, signed } from "../../src/stores/sqlite/checksum.js";
 import { CHUNK_SLOTS } from "../../src/stores/sqlite/chunks.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
@@ -99,6 +100,14 @@ describe("a damaged row of the embedded series store", () => {
       );
     });
   }
+
+  it("fails a read of an infinite value, also under a right checksum", async () => {
+    const bytes = new Uint8Array(Float64Array.of(1, Number.POSITIVE_INFINITY).buffer);
+    const sum = signed(checksumOf(rowOfA(), 0, bytes));
+    db.prepare("UPDATE chunk SET slots = ?, sum = ? WHERE id = ?").run(bytes, sum, rowOfA());
+    expect(await failure(read("a"))).to.match(/^Row \d+ of the table chunk in metrics\.db is damaged: /);
+    expect(await read("b")).to.deep.equal([1, 2, Number.NaN, Number.NaN]);
+  });
 
   it("keeps no other chunk of its series from being read and folded", async () => {
     damage("first = -1");

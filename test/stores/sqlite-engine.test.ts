@@ -6,7 +6,6 @@ import { StartError } from "../../src/errors.js";
 import {
   closeDatabase,
   DatabaseSync,
-  FIRST_VERSION,
   inTransaction,
   type Migration,
   openDatabase,
@@ -28,7 +27,7 @@ describe("the embedded engine", () => {
   ];
   const toSecond: Migration = "ALTER TABLE thing ADD COLUMN size INTEGER NOT NULL DEFAULT 0";
 
-  it("brings an older file up, once, and keeps what is in it", () => {
+  it("brings a file of layout 1 up to a layout 2, once, and keeps its rows", () => {
     const old = open(first);
     old.exec("INSERT INTO thing (name) VALUES ('kept')");
     closeDatabase(old);
@@ -74,13 +73,13 @@ describe("the embedded engine", () => {
     closeDatabase(next);
   });
 
-  it("makes a new file of the newest version at once, without its migrations", () => {
+  it("gives a new file the newest layout at once, without a migration", () => {
     const db = open(second, [toSecond]);
-    expect(db.prepare("PRAGMA user_version").get()).to.include({ user_version: FIRST_VERSION + 1 });
+    expect(db.prepare("PRAGMA user_version").get()).to.include({ user_version: 2 });
     closeDatabase(db);
   });
 
-  it("runs every migration from the file's version on, in order", () => {
+  it("runs every migration from the layout of the file on, in order", () => {
     closeDatabase(open(first));
     const ran: number[] = [];
     const noting = [2, 3, 4].map((version) => () => void ran.push(version));
@@ -100,26 +99,24 @@ describe("the embedded engine", () => {
     closeDatabase(db);
   });
 
-  it("refuses a file of a newer version in words", () => {
-    closeDatabase(open(second, [toSecond]));
-    expect(() => open(first)).to.throw(
-      `x.db was written by a newer version of entity-metrics (schema ${FIRST_VERSION + 1}, this version knows up to ${FIRST_VERSION})`,
-    );
-  });
-
-  it("refuses a file of before the first release in one line, and leaves it as it was", () => {
-    const old = new DatabaseSync(join(dir, "x.db"));
-    old.exec(`CREATE TABLE other (id INTEGER); PRAGMA user_version = ${FIRST_VERSION - 1}`);
-    old.close();
-    expect(() => open(first)).to.throw(
-      StartError,
-      /^\S+x\.db was written by .* before the first release, .*: name an empty folder$/,
-    );
-    const kept = new DatabaseSync(join(dir, "x.db"));
-    expect(kept.prepare("SELECT group_concat(name) AS names FROM sqlite_schema").get()).to.include({ names: "other" });
-    expect(kept.prepare("PRAGMA user_version").get()).to.include({ user_version: FIRST_VERSION - 1 });
-    kept.close();
-  });
+  for (const layout of [7, 2, -1]) {
+    it(`refuses a file of the unknown layout ${layout} in one line, and leaves it unchanged`, () => {
+      const old = new DatabaseSync(join(dir, "x.db"));
+      old.exec(`CREATE TABLE other (id INTEGER); PRAGMA user_version = ${layout}`);
+      old.close();
+      expect(() => open(first)).to.throw(
+        StartError,
+        new RegExp(
+          `^\\S+x\\.db has layout ${layout}, which this version .* does not read \\(its newest is 1\\): [^\n]+$`,
+        ),
+      );
+      const kept = new DatabaseSync(join(dir, "x.db"));
+      const names = kept.prepare("SELECT group_concat(name) AS names FROM sqlite_schema").get();
+      expect(names).to.include({ names: "other" });
+      expect(kept.prepare("PRAGMA user_version").get()).to.include({ user_version: layout });
+      kept.close();
+    });
+  }
 
   it("keeps nothing of a transaction that fails", () => {
     const db = open(first);

@@ -5,6 +5,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { StartError } from "../../src/errors.js";
 import { stream } from "../../src/metrics/dimensions.js";
+import { checksumOf, signed } from "../../src/stores/sqlite/checksum.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
 import { type SqliteSeriesStore, sqliteSeriesStore } from "../../src/stores/sqlite/series-store.js";
@@ -95,6 +96,26 @@ describe("the journal of the embedded series store", () => {
         expect(() => sqliteSeriesStore(db)).to.throw(
           StartError,
           /^Row 1 of the table journal in metrics.db is damaged: .*DELETE FROM journal WHERE id = 1/,
+        );
+      });
+    }
+
+    for (const [what, damage] of [
+      ["no columns", (record) => record.fill(0, 0, 1)],
+      ["a number of columns that is none", (record) => record.fill(Number.NaN, 0, 1)],
+      ["a place that is no integer", (record) => record.fill(0.5, 1, 2)],
+      ["a column without slots", (record) => record.fill(1, 2, 3)],
+      ["an infinite value", (record) => record.fill(Number.NEGATIVE_INFINITY, record.length - 1)],
+    ] as [string, (record: Float64Array) => Float64Array][]) {
+      it(`refuses to start, in one line, on a record out of its domain under a right checksum: ${what}`, async () => {
+        await write(0);
+        await store.close();
+        const { record } = db.prepare("SELECT record FROM journal").get() as { record: Uint8Array };
+        const bytes = new Uint8Array(damage(new Float64Array(new Uint8Array(record).buffer)).buffer);
+        db.prepare("UPDATE journal SET record = ?, sum = ?").run(bytes, signed(checksumOf(1, 0, bytes)));
+        expect(() => sqliteSeriesStore(db)).to.throw(
+          StartError,
+          /^Row 1 of the table journal in metrics\.db is damaged: /,
         );
       });
     }

@@ -21,7 +21,7 @@ import { until } from "../support/until.js";
 const files = ["ledger", "entities", "metrics"] as const;
 
 for (const name of keptFolders()) {
-  describe(`the data folder ${name} that an earlier version left`, () => {
+  describe(`the kept data folder ${name}`, () => {
     let dir: string;
     let ids: KeptIds;
     let service: TestService;
@@ -134,7 +134,7 @@ for (const name of keptFolders()) {
 }
 
 describe("the kept data folders", () => {
-  it("have one of today's layout: a change of it needs another version, a migration and another kept folder", async () => {
+  it("include one of the newest layout: a change of the layout needs a migration and another kept folder", async () => {
     const { dir } = openKept(keptFolders().at(-1) as string);
     const fresh = await startService({}, { onServers: false });
     try {

@@ -1,6 +1,7 @@
 import { expect } from "chai";
+import { catalogueSchema } from "../../src/stores/sqlite/catalogue-store.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
-import { membershipSchema, sqliteMembershipIndex } from "../../src/stores/sqlite/membership-index.js";
+import { membershipSchema, sqliteMembershipIndex, voidRemoval } from "../../src/stores/sqlite/membership-index.js";
 import { membershipIndexContract } from "../contracts/membership-index.contract.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 
@@ -10,16 +11,24 @@ membershipIndexContract("sqlite", async () => {
 });
 
 describe("sqlite: large segments", () => {
-  it("counts the members of segments in several steps, and the members that two segments share", async () => {
+  /** Statements about these segments, of entities from one number to another, with a time. */
+  function filled(...ranges: readonly (readonly [string, number, number, 0 | 1, number])[]) {
     const db = new DatabaseSync(":memory:");
-    db.exec(`PRAGMA foreign_keys = OFF; ${membershipSchema}`);
+    db.exec(`PRAGMA foreign_keys = OFF; ${membershipSchema} ${catalogueSchema}`);
     const fill = db.prepare(`INSERT INTO membership
       WITH RECURSIVE n (i) AS (SELECT ?2 UNION ALL SELECT i + 1 FROM n WHERE i < ?3)
-      SELECT printf('%08d', i), ?1, ?4, 1, 1, 1 FROM n`);
-    fill.run("large", 1, 100_000, 1);
-    fill.run("large", 100_001, 100_010, 0);
-    fill.run("middle", 99_001, 120_001, 1);
-    fill.run("few", 99_990, 100_005, 1);
+      SELECT printf('%08d', i), ?1, ?4, ?5, ?5, 1 FROM n`);
+    for (const range of ranges) fill.run(...range);
+    return db;
+  }
+
+  it("counts the members of segments in several steps, and the members that two segments share", async () => {
+    const db = filled(
+      ["large", 1, 100_000, 1, 1],
+      ["large", 100_001, 100_010, 0, 1],
+      ["middle", 99_001, 120_001, 1, 1],
+      ["few", 99_990, 100_005, 1, 1],
+    );
     const { sizes, overlap } = sqliteMembershipIndex(db);
     expect(await sizes(["few", "large", "none", "middle", "large"])).to.deep.equal([16, 100_000, 0, 21_001, 100_000]);
     expect(await overlap("large", "middle")).to.equal(1_000);
@@ -27,6 +36,29 @@ describe("sqlite: large segments", () => {
     expect(await overlap("middle", "few")).to.equal(16);
     expect(await overlap("few", "none")).to.equal(0);
     expect(await overlap("large", "large")).to.equal(100_000);
+    db.close();
+  });
+
+  it("counts no void statement of a large segment that was deleted, and removes each in steps", async () => {
+    const db = filled(
+      ["large", 1, 15_000, 1, 1],
+      ["large", 15_001, 35_000, 1, 3],
+      ["large", 35_001, 40_000, 0, 1],
+      ["middle", 14_001, 20_000, 1, 1],
+    );
+    db.exec("INSERT INTO segment_removed VALUES ('large', 2, 1)");
+    const { sizes, overlap } = sqliteMembershipIndex(db);
+    const removeSome = voidRemoval(db);
+    const left = () => (db.prepare("SELECT count(*) AS left FROM membership").get() as { left: number }).left;
+    let steps = 0;
+    do {
+      if (steps % 10 === 0) expect(await sizes(["middle", "large"])).to.deep.equal([6_000, 20_000]);
+      if (steps % 10 === 0) expect(await overlap("large", "middle")).to.equal(5_000);
+      steps += 1;
+    } while (removeSome());
+    expect(steps).to.be.greaterThan(40);
+    expect(left()).to.equal(26_000);
+    expect(await sizes(["large"])).to.deep.equal([20_000]);
     db.close();
   });
 });

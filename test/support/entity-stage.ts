@@ -62,6 +62,7 @@ export async function entityStage(
   const common = {
     segments: segmentNames(stores.catalogue),
     hashIdentity: identityHashing(stores.pepper),
+    clock: Date.now,
     newId: () => randomBytes(16).toString("hex"),
   };
   const plain = { ...stores, ...common };
@@ -80,7 +81,7 @@ export async function entityStage(
       const batch = messages.map((json, position) => {
         const { time = arrival, ...message } = parseMessage(json, rules, Date.now());
         const id = ids?.[position] ?? common.newId();
-        return { id, mayBeKept: ids !== undefined, version: { time, arrival, position }, bytes, message };
+        return { id, isRepeat: ids !== undefined, version: { time, arrival, position }, bytes, message };
       });
       const refused = await take(stream, userTable, batch);
       return batch.flatMap((message) => refused.get(message)?.code ?? []);

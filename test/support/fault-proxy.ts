@@ -8,6 +8,7 @@ import { FaultyLine } from "./faulty-line.js";
  * - `pass`: nothing.
  * - `refuse`: as if the server had stopped: connections are cut, new ones refused.
  * - `blackhole`: connections are taken and stay open, and nothing comes through in either direction.
+ * - `stall`: connections are taken and stay open, and nothing more is read from either end, so that their buffers fill.
  * - `dropAnswers`: requests go through; when an answer to one comes, it is swallowed and the connection cut: a lost ack.
  * - `latency`: each piece is held for so many ms, in both directions.
  * - `slow`: answers come at so many bytes a second.
@@ -17,6 +18,7 @@ export type Fault =
   | "pass"
   | "refuse"
   | "blackhole"
+  | "stall"
   | "dropAnswers"
   | { readonly latency: number }
   | { readonly slow: number }
@@ -30,8 +32,10 @@ export interface FaultProxy {
   /** The URL of the server by way of the proxy; or another URL, with the proxy in the place of its host. */
   url(of?: string): string;
   set(fault: Fault): Promise<void>;
-  /** Cuts every open connection, now. What is set stays set. */
+  /** Resets every open connection, now. What is set stays set. */
   reset(): void;
+  /** Ends every open connection, now: each side reads the end, and nothing more is sent. What is set stays set. */
+  end(): void;
   /**
    * Once a request that holds these bytes has gone through, the fault is that connection's, until another is set.
    * Resolves then; the connections after it are spared.
@@ -83,6 +87,9 @@ export async function openFaultProxy(target: string | number): Promise<FaultProx
     },
     reset() {
       for (const line of lines) line.cut();
+    },
+    end() {
+      for (const line of lines) line.end();
     },
     when(pattern, fault) {
       return new Promise((resolve) => {

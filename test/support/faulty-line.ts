@@ -16,7 +16,9 @@ export class FaultyLine {
   #fault: Fault;
   #answered = 0;
   #lost = false;
+  #hasEnded = false;
   #seen = Buffer.alloc(0);
+  readonly #stalled: (() => void)[] = [];
 
   constructor(client: Socket, server: Socket, fault: Fault) {
     this.#client = client;
@@ -32,6 +34,7 @@ export class FaultyLine {
   set(fault: Fault): void {
     this.#fault = fault;
     this.#answered = 0;
+    for (const goOn of this.#stalled.splice(0)) goOn();
     if (fault === "refuse" || (this.#lost && fault !== "blackhole")) this.cut();
   }
 
@@ -43,6 +46,12 @@ export class FaultyLine {
       if (end.writableEnded && !end.writableFinished) end.destroy();
       else end.resetAndDestroy();
     }
+  }
+
+  /** Ends the connection at both ends. What arrives later is discarded. */
+  end(): void {
+    this.#hasEnded = true;
+    for (const socket of [this.#client, this.#server]) socket.end();
   }
 
   /** Hands pieces from one end to the other, one after the other, and then its end. */
@@ -88,10 +97,11 @@ export class FaultyLine {
 
   #swallows(): boolean {
     if (this.#fault === "blackhole") this.#lost = true;
-    return this.#fault === "blackhole";
+    return this.#fault === "blackhole" || this.#hasEnded;
   }
 
   async #wait(): Promise<void> {
+    while (this.#fault === "stall") await new Promise<void>((resolve) => this.#stalled.push(resolve));
     if (typeof this.#fault === "object" && "latency" in this.#fault) await sleep(this.#fault.latency);
   }
 

@@ -1,29 +1,39 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { NewConnections } from "../../src/async/yielding.js";
+import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
 import { openAdmission } from "../../src/http/admission.js";
 import { createApp } from "../../src/http/app.js";
+import type { BodyParts } from "../../src/http/body.js";
 import type { Route } from "../../src/http/route.js";
 import { type Log, openLog } from "../../src/log.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
 import { type Meters, openMeters } from "../../src/meters.js";
-import { settingsFor } from "./service.js";
+import { type Overrides, settingsFor } from "./service.js";
+
+/** What reading bodies shares, with the limits as shipped. */
+export function bodyParts(connections = new NewConnections()): BodyParts {
+  const { read_bytes, inflation } = settingsFor("unused").limits;
+  return { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(connections), inflation };
+}
 
 /** Serves routes without stores, to callers without a key. The test closes the server. */
 export async function serveRoutes(
   routes: readonly Route[],
-  options: { readonly meters?: Meters; readonly log?: Log } = {},
+  options: { readonly meters?: Meters; readonly log?: Log; readonly overrides?: Overrides } = {},
 ): Promise<{ readonly server: Server; readonly port: number }> {
   const { meters = openMeters(), log = openLog("silent") } = options;
-  const settings = settingsFor("unused");
+  const settings = settingsFor("unused", options.overrides);
+  const connections = new NewConnections();
   const app = createApp({
     routes,
     meters,
     settings,
     log,
-    admission: openAdmission(settings.limits, new NewConnections()),
+    admission: openAdmission(settings.limits, connections),
     authenticate: async () => {},
     boundUnsent: () => {},
+    bodies: bodyParts(connections),
     stopping: () => false,
     serviceErrorOf: () => undefined,
   });

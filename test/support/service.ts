@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/clock.js";
 import { compose, type Service } from "../../src/compose.js";
 import type { Settings } from "../../src/config.js";
+import { noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import { defaultSettings } from "../../src/setting-schema.js";
 import { dropFromServers } from "./drop-from-servers.js";
@@ -43,7 +44,10 @@ export interface FetchOptions {
 }
 
 export interface StartOptions {
+  /** The time of its world: the servers', too. */
   readonly clock?: Clock;
+  /** The clock of its machine, which is compared with that of the servers. */
+  readonly machine?: Clock;
   /** Opens what an earlier one left, in the folder or on the servers. */
   readonly dir?: string;
   readonly log?: Log;
@@ -57,7 +61,8 @@ export async function startService(overrides: Overrides = {}, options: StartOpti
   const { onServers = storesOnServers } = options;
   const stored = { ...(onServers ? onServersOnly(nameOf(dir)) : {}), ...(storesOnServers ? PATIENT : {}) };
   const settings = settingsFor(dir, merge(stored, overrides));
-  const service = await compose(settings, options.clock ?? systemClock, options.log ?? openLog("silent"));
+  const { clock = options.machine ?? systemClock, machine = systemClock, log = openLog("silent") } = options;
+  const service = await compose(settings, clock, log, noFailpoint, machine);
   const url = await service.listen();
   return {
     url,

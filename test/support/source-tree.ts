@@ -14,6 +14,8 @@ export interface Import {
 export interface SourceFile {
   /** From `src/`, without the extension: `metrics/buckets`. */
   readonly path: string;
+  /** From the root of the project: `src/metrics/buckets.ts`. */
+  readonly file: string;
   readonly lines: number;
   /** The text without comments. */
   readonly code: string;
@@ -24,13 +26,14 @@ export interface SourceFile {
 export function sourceFiles(): SourceFile[] {
   const src = join(root, "src");
   return (readdirSync(src, { recursive: true }) as string[])
-    .filter((name) => name.endsWith(".ts"))
+    .filter((name) => /\.tsx?$/.test(name))
     .sort()
     .map((name) => {
       const text = readFileSync(join(src, name), "utf8");
-      const path = name.slice(0, -3).replaceAll("\\", "/");
+      const path = name.replace(/\.tsx?$/, "").replaceAll("\\", "/");
       return {
         path,
+        file: `src/${name.replaceAll("\\", "/")}`,
         lines: text.trimEnd().split("\n").length,
         code: withoutComments(text),
         imports: importsOf(path, text),

@@ -12,16 +12,7 @@ import { fileLines } from "../input-file.js";
 import { megabytes } from "../progress.js";
 import { InterruptedError, UsageError } from "../run-command.js";
 import { origin, type Rejections, type Sending } from "../send-files.js";
-import {
-  csvRows,
-  isCsvHeader,
-  jsonRows,
-  lineRows,
-  otherSeparator,
-  type PointOptions,
-  type Row,
-  type RowReader,
-} from "./rows.js";
+import { csvRows, formatOfLine, jsonRows, lineRows, type PointOptions, type Row, type RowReader } from "./rows.js";
 import type { SlotFold } from "./slot-fold.js";
 import type { Folding } from "./slot-table.js";
 
@@ -64,10 +55,11 @@ interface LineReader {
   end(): number;
 }
 
-/** A reader for the format that the first line of a file shows. */
+/** A reader for the format of the options; without one, the first line of a file decides. */
 function openReader(first: Line, file: string, index: number, parts: ReaderParts): LineReader {
   const { options, now } = parts;
-  if (isCsvHeader(first.text)) {
+  const format = options.format ?? formatOfLine(first);
+  if (format === "csv") {
     const rows = csvRows(first.text, options);
     if (typeof rows === "string") throw new UsageError(`${file}: ${rows}`);
     const reader = new CsvReader();
@@ -83,11 +75,7 @@ function openReader(first: Line, file: string, index: number, parts: ReaderParts
       end: () => take(reader.end()),
     };
   }
-  const separator = otherSeparator(first.text);
-  if (separator !== undefined) {
-    throw new UsageError(`${file}: its columns are separated by ${separator}; CSV is read with commas`);
-  }
-  const isJson = first.text.trimStart().startsWith("{");
+  const isJson = format === "ndjson";
   const rows = isJson ? jsonRows(options) : lineRows(options, now);
   const isComment = (line: Line) => !isJson && line.text.trimStart().startsWith("#");
   return {

@@ -1,6 +1,7 @@
 import { type CsvRecord, csvCells } from "../../formats/csv.js";
 import { instantReader } from "../../formats/instant.js";
 import { decimal, metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
+import type { Line } from "../../formats/line-splitter.js";
 import type { LineIssue } from "../send-files.js";
 
 /** One point as a line of a file names it; a reader writes each line into the same object. */
@@ -21,6 +22,8 @@ export interface NamedSeries {
 }
 
 export interface PointOptions extends NamedSeries {
+  /** Format of every file; undefined: the first line of each file decides. */
+  readonly format?: PointFormat;
   /** Unit of the timestamps of line protocol. */
   readonly precision: Precision;
 }
@@ -39,20 +42,38 @@ export function isCsvHeader(text: string): boolean {
   return names.includes("value") && names.some((name) => TIME_COLUMNS.includes(name));
 }
 
-/** Other separators than the comma that programs write, as a person names them. */
+export const pointFormats = ["csv", "ndjson", "line-protocol"] as const;
+
+export type PointFormat = (typeof pointFormats)[number];
+
+/** The format that the first line of a file shows. A line that fits none is taken for a header of CSV, which its reader then refuses. */
+export function formatOfLine({ text, issue }: Line): PointFormat {
+  if (isCsvHeader(text)) return "csv";
+  if (/^\s*[{[]/.test(text)) return "ndjson";
+  return issue !== undefined || /^\s*#|=/.test(text) ? "line-protocol" : "csv";
+}
+
 const SEPARATORS: readonly [separator: string, name: string][] = [
+  [",", "commas"],
   [";", "semicolons"],
   ["\t", "tabs"],
   ["|", "vertical bars"],
 ];
 
-/** What separates the columns of a header that would be one with commas, in words; undefined when it is no such header. */
-export function otherSeparator(text: string): string | undefined {
-  return SEPARATORS.find(([separator]) => isCsvHeader(text.replaceAll(separator, ",")))?.[1];
+/** Returns why a line is not a header of points: the columns expected, and the separator found. */
+function headerIssue(text: string): string {
+  const [separator, name] = SEPARATORS.reduce((most, next) =>
+    text.split(next[0]).length > text.split(most[0]).length ? next : most,
+  );
+  const found = text.includes(separator) ? `columns separated by ${name}` : "one column";
+  const columns = `${TIME_COLUMNS[0]} (or ${TIME_COLUMNS.slice(1).join(", ")}), value, dimension, dimension_id`;
+  const expected = `expected columns, separated by commas: ${columns} (--dimension and --dimension-id replace the last two)`;
+  return `the first line is not a header of points. ${expected}; found: ${found}. --format names another format`;
 }
 
 /** A reader of records under this header; or, as a text, why there can be none. */
 export function csvRows(header: string, named: NamedSeries): RowReader<CsvRecord["cells"]> | string {
+  if (!isCsvHeader(header)) return headerIssue(header);
   const names = columnNames(header);
   const column = (name: string) => names.indexOf(name);
   const [dimension, id, type] = [column("dimension"), column("dimension_id"), column("dimension_type")];

@@ -1,5 +1,6 @@
-import { ApiError, type Points } from "../../client/client.js";
+import { ApiError, type Points, type StoredSeries } from "../../client/client.js";
 import type { Series } from "../../metrics/series.js";
+import { counted } from "../progress.js";
 import { endedAt, type LineIssue, type Rejections, type Sending } from "../send-files.js";
 import { type Slot, seriesOfKey, slotOfKey } from "./slot-table.js";
 
@@ -46,7 +47,7 @@ const AT_ONCE = 3;
 
 /** Sends every batch; resolves with the number of points that were written. `total` is that of all slots. Stops at the first error. */
 export function sendBatches(batches: Iterable<Batch>, total: number, sending: Sending): Promise<number> {
-  return sending.stage("sending", { unit: "slots", total }, async (progress) => {
+  return sending.stage("sending", { unit: "slot", total }, async (progress) => {
     const queue = batches[Symbol.iterator]();
     const underWay: Batch[] = [];
     const refusedTimes = new RefusedTimes();
@@ -147,8 +148,9 @@ function flat({ series, ts, value }: BatchPoint) {
   return { ...names(series), value, ts };
 }
 
-function names({ dimension, id, type }: Series) {
-  return { dimension: dimension.name, dimension_id: id, dimension_type: type };
+function names({ dimension, id, type }: Series): StoredSeries {
+  // `WritableSeries`, which made the series, knows which types a dimension has.
+  return { dimension: dimension.name, dimension_id: id, dimension_type: type } as StoredSeries;
 }
 
 /** Times that the service has refused, and with them every time before or after: it says only of some. */
@@ -178,5 +180,5 @@ function placeOf(batch: Batch | undefined, sent: number): string {
   if (first === undefined || sent === 0) return `No slot is known to be written. ${again}`;
   const { series, ts } = first;
   const place = `${series.dimension.name} ${series.id} ${series.type} at ${new Date(ts).toISOString()}`;
-  return `${sent} slots are written, all of those before ${place}. ${again}`;
+  return `Written: ${counted(sent, "slot")}, all before ${place}. ${again}`;
 }

@@ -42,7 +42,7 @@ export async function copyProfiles(
   for (const part of parts) {
     const { from, to } = ends(source, target, part);
     if (!anew) await removeOthers(from, to);
-    const progress = new Progress(part, { unit: "records", total: await from.count() });
+    const progress = new Progress(part, { unit: "record", total: await from.count() });
     let done = 0;
     for await (const records of from.all()) {
       await to.add(records);
@@ -59,7 +59,7 @@ export async function copyProfiles(
 export async function compareProfiles(source: ProfileSource, target: ProfileTarget): Promise<Comparison[]> {
   const comparisons: Comparison[] = [];
   const counts = await Promise.all(parts.map((part) => source.parts[part].count()));
-  const progress = new Progress("profiles compared", { unit: "records", total: counts.reduce((a, b) => a + b) });
+  const progress = new Progress("profiles compared", { unit: "record", total: counts.reduce((a, b) => a + b) });
   let done = 0;
   for (const part of parts) {
     const { from, to } = ends(source, target, part);
@@ -121,7 +121,7 @@ export async function copySeries(
   since: number,
   onBatch: () => void,
 ): Promise<number> {
-  const progress = new Progress("series", { unit: "slots", total: allSlots(source) });
+  const progress = new Progress("series", { unit: "slot", total: allSlots(source) });
   let done = 0;
   let older = 0;
   for (const windows of source.windows()) {
@@ -146,7 +146,7 @@ export async function copySeries(
 
 /** Reads everything that was copied again, on both sides. */
 export async function compareSeries(source: SeriesSource, target: SeriesTarget, since: number): Promise<Comparison> {
-  const progress = new Progress("series compared", { unit: "slots", total: allSlots(source) });
+  const progress = new Progress("series compared", { unit: "slot", total: allSlots(source) });
   const sums = { source: new Checksum(), target: new Checksum() };
   let done = 0;
   for (const all of source.windows()) {

@@ -1,29 +1,66 @@
 import { Type } from "@sinclair/typebox";
+import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Experience as CatalogueExperience, CatalogueStore } from "../../catalogue/ports.js";
+import type { Clock } from "../../clock.js";
 import { found, ServiceError } from "../../errors.js";
+import { experience as experienceDimension } from "../../metrics/dimensions.js";
+import type { NewestValues } from "../../metrics/query/newest-values.js";
+import { ListMeta, listPage, rangeMs, rangeQuery, rowValues, searchQuery, sortKeys } from "../list-page.js";
 import { exampleNames } from "../openapi.js";
-import { errorEnvelope, fetchPage, listQuery, PageMeta, success } from "../responses.js";
+import { errorEnvelope, success } from "../responses.js";
 import { type Route, route } from "../route.js";
-import { Experience, ExperienceInput, idIn, newIdIn, Removed } from "./schemas.js";
+import { Experience, ExperienceInput, idIn, ListedExperience, newIdIn, Removed } from "./schemas.js";
 
 const { experience: exampleId, group, audience, goal } = exampleNames;
 
 const newExperienceId = newIdIn(exampleId);
 const experienceAnswer = success("ExperienceAnswer", Experience);
 
+export interface ExperienceParts {
+  readonly catalogue: CatalogueStore;
+  readonly orders: ListOrders;
+  readonly newest: NewestValues;
+  readonly clock: Clock;
+}
+
 /** The experiences of the catalogue. */
-export function experienceRoutes(catalogue: CatalogueStore): readonly Route[] {
+export function experienceRoutes({ catalogue, orders, newest, clock }: ExperienceParts): readonly Route[] {
   return [
     route({
       method: "GET",
       path: "/api/experience",
       scopes: ["metric:read"],
-      docs: { id: "listExperiences", tag: "catalogue", summary: "Experiences", description: "In order of id." },
-      query: listQuery,
-      responses: { 200: success("ExperiencesAnswer", Type.Array(Experience), { meta: PageMeta }) },
-      async handler({ query }) {
-        const { items, meta } = await fetchPage(query, (after, limit) => catalogue.experiences(after, limit));
-        return { data: items.map(toWire), meta };
+      docs: {
+        id: "listExperiences",
+        tag: "catalogue",
+        summary: "Experiences",
+        description:
+          "With `range`, each row also has the newest conversion rate and the one of one range earlier. An experience without a rate in the last 4 weeks has null.",
+      },
+      query: {
+        ...searchQuery(
+          ["change"],
+          "By `change`, the relative change from `before` to `now`: rows without both come last.",
+        ),
+        ...rangeQuery,
+      },
+      responses: { 200: success("ExperiencesAnswer", Type.Array(ListedExperience), { meta: ListMeta }) },
+      async handler({ query: { range, ...request } }) {
+        const { sort } = request;
+        const ms = rangeMs(range, sort);
+        const at = clock();
+        const trendsOf = (some: readonly CatalogueExperience[]) =>
+          newest({ dimension: experienceDimension, type: "conversionrate", ids: some.map(({ id }) => id) }, at, ms);
+        const { items, meta } = await listPage(request, {
+          page: catalogue.experiences,
+          count: catalogue.countExperiences,
+          byIds: catalogue.experiencesById,
+          orders,
+          keys: sort === "name" ? undefined : async (some) => sortKeys(sort, await trendsOf(some)),
+        });
+        if (ms === undefined) return { data: items.map(toWire), meta };
+        const trends = await trendsOf(items);
+        return { data: items.map((one, i) => ({ ...toWire(one), ...rowValues(trends[i]) })), meta };
       },
     }),
     route({

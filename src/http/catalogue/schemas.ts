@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { rowValue } from "../list-page.js";
 
 const idRule = "1 to 256 characters, without control characters, not ending in a backslash.";
 const idShape = { minLength: 1, maxLength: 256, pattern: "^[^\\p{Cc}\\p{Cs}]*[^\\p{Cc}\\p{Cs}\\\\]$" };
@@ -50,6 +51,14 @@ const Size = Type.Integer({ minimum: 0, description: "Members now." });
 
 export const Segment = Type.Object({ id: Id, name: Name, table: Type.String(), size: Size }, { title: "Segment" });
 
+const savedSize = (which: string) => rowValue(`The ${which}; null where none is saved. With \`range\` alone.`);
+
+/** A row of the list of segments. */
+export const ListedSegment = Type.Object(
+  { ...Segment.properties, now: savedSize("newest saved size"), before: savedSize("size saved one range earlier") },
+  { title: "ListedSegment" },
+);
+
 export const SegmentSize = Type.Object({ id: Id, name: Name, size: Size }, { title: "SegmentSize" });
 
 export const Experience = Type.Object(
@@ -61,6 +70,18 @@ export const Experience = Type.Object(
     goal: Id,
   },
   { title: "Experience" },
+);
+
+const savedRate = (which: string) => rowValue(`The ${which}; null where there is none. With \`range\` alone.`);
+
+/** A row of the list of experiences. */
+export const ListedExperience = Type.Object(
+  {
+    ...Experience.properties,
+    now: savedRate("newest conversion rate"),
+    before: savedRate("conversion rate one range earlier"),
+  },
+  { title: "ListedExperience" },
 );
 
 /** `data` of the response to a DELETE. */

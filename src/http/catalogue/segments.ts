@@ -1,20 +1,30 @@
 import { Type } from "@sinclair/typebox";
 import { sizesOf } from "../../catalogue/audience-counts.js";
+import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Segment as CatalogueSegment, CatalogueStore, SegmentMembers } from "../../catalogue/ports.js";
 import { deleteSegment } from "../../catalogue/segments.js";
+import type { Clock } from "../../clock.js";
 import { found, invalid } from "../../errors.js";
+import { segment as segmentDimension } from "../../metrics/dimensions.js";
+import type { NewestValues } from "../../metrics/query/newest-values.js";
 import { compareBytes, RESERVED_SEGMENT_IDS } from "../../names.js";
+import { ListMeta, listPage, rangeMs, rangeQuery, rowValues, searchQuery, sortKeys } from "../list-page.js";
 import { exampleNames } from "../openapi.js";
-import { errorEnvelope, fetchPage, listQuery, PageMeta, pageQuery, success } from "../responses.js";
+import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { compile } from "../validation.js";
-import { Id, idIn, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
+import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
 export interface SegmentParts {
   readonly catalogue: CatalogueStore;
   readonly members: SegmentMembers;
-  /** Names of the tables that there are. */
-  readonly tables: ReadonlySet<string>;
+  /** The tables that there are, by name. */
+  readonly tables: { has(name: string): boolean };
+  /** Later than every arrival so far, Unix ms. */
+  now(): Promise<number>;
+  readonly orders: ListOrders;
+  readonly newest: NewestValues;
+  readonly clock: Clock;
 }
 
 const DEFAULT_TABLE = "user";
@@ -25,7 +35,8 @@ const newSegmentId = newIdIn(exampleNames.audience);
 const segmentAnswer = success("SegmentAnswer", Segment);
 
 /** The segments of the catalogue. */
-export function segmentRoutes({ catalogue, members, tables }: SegmentParts): readonly Route[] {
+export function segmentRoutes(parts: SegmentParts): readonly Route[] {
+  const { catalogue, members, tables, now, orders, newest, clock } = parts;
   const withSizes = async (segments: readonly CatalogueSegment[]) => {
     const ids = segments.map(({ id }) => id);
     const sizes = await sizesOf(ids, members);
@@ -44,16 +55,40 @@ export function segmentRoutes({ catalogue, members, tables }: SegmentParts): rea
       method: "GET",
       path: "/api/segment",
       scopes: ["metric:read"],
-      docs: { id: "listSegments", tag: "catalogue", summary: "Segments", description: "In order of id." },
+      docs: {
+        id: "listSegments",
+        tag: "catalogue",
+        summary: "Segments",
+        description:
+          "With `range`, each row also has the newest saved size and the size saved one range earlier. A segment without a saved size in the last 4 weeks has null.",
+      },
       query: {
         table: Type.Optional(Type.String({ description: "Segments of this table alone." })),
-        ...listQuery,
+        ...searchQuery(
+          ["size", "change"],
+          "By `size`, the newest saved one, or by `change`, the relative change from `before` to `now`; rows without such a value come last.",
+        ),
+        ...rangeQuery,
       },
-      responses: { 200: success("SegmentsAnswer", Type.Array(Segment), { meta: PageMeta }) },
-      async handler({ query: { table, ...page } }) {
+      responses: { 200: success("SegmentsAnswer", Type.Array(ListedSegment), { meta: ListMeta }) },
+      async handler({ query: { table, range, ...request } }) {
         if (table !== undefined) refuseUnknownTable(table);
-        const { items, meta } = await fetchPage(page, (after, limit) => catalogue.segments(after, limit, table));
-        return { data: await withSizes(items), meta };
+        const { sort } = request;
+        const ms = rangeMs(range, sort);
+        const at = clock();
+        const trendsOf = (segments: readonly CatalogueSegment[]) =>
+          newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, at, ms);
+        const { items, meta } = await listPage(request, {
+          page: (after, limit) => catalogue.segments(after, limit, table),
+          count: () => catalogue.countSegments(table),
+          byIds: catalogue.segmentsById,
+          orders,
+          keys: sort === "name" ? undefined : async (segments) => sortKeys(sort, await trendsOf(segments)),
+        });
+        const rows = await withSizes(items);
+        if (ms === undefined) return { data: rows, meta };
+        const trends = await trendsOf(items);
+        return { data: rows.map((row, i) => ({ ...row, ...rowValues(trends[i]) })), meta };
       },
     }),
     route({
@@ -102,7 +137,6 @@ export function segmentRoutes({ catalogue, members, tables }: SegmentParts): rea
           throw invalid("reserved_id", "id", `A segment cannot be called ${RESERVED_SEGMENT_IDS.join(" or ")}`);
         }
         refuseUnknownTable(table);
-        await catalogue.endMemberships();
         await catalogue.putSegment({ id, name, table });
         return { data: await withSize({ id, name, table }) };
       },
@@ -120,7 +154,7 @@ export function segmentRoutes({ catalogue, members, tables }: SegmentParts): rea
       params: { id: idIn(exampleNames.spare) },
       responses: { 200: success("RemovedAnswer", Removed), 409: errorEnvelope },
       async handler({ params: { id } }) {
-        await deleteSegment(id, catalogue);
+        await deleteSegment(id, await now(), catalogue);
         return { data: { id } };
       },
     }),

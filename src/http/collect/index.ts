@@ -2,13 +2,14 @@ import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { Limits } from "../../config.js";
 import type { CollectRequest, CollectTally as Tally } from "../../entities/collect-request.js";
-import type { MessageRules } from "../../entities/parse-message.js";
+import { type MessageRules, MOST_SEGMENTS } from "../../entities/parse-message.js";
 import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { instantForms, parseInstant } from "../../formats/instant.js";
-import { streamNamePattern } from "../../metrics/dimensions.js";
+import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS } from "../../names.js";
+import type { BodyParts } from "../body.js";
 import { exampleNames } from "../openapi.js";
 import { errorEnvelope, success, ValidationIssue } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
@@ -18,6 +19,7 @@ export interface CollectRouteParts {
   collect(request: CollectRequest): Promise<Tally>;
   readonly tables: Tables;
   readonly limits: MessageLimits & Pick<Limits, "identity_bytes" | "nesting">;
+  readonly bodies: BodyParts;
   readonly clock: Clock;
 }
 
@@ -25,38 +27,58 @@ const streamName = Type.String({
   pattern: streamNamePattern,
   description: "The stream they are counted for.",
   examples: [exampleNames.stream],
-  issue: { code: "invalid_stream", message: "A stream name is 1 to 128 of letters, digits, _ . -" },
+  issue: { code: "invalid_stream", message: streamNameRule },
 });
 
-const Texts = Type.Array(Type.String());
+const segmentIds = (options: Readonly<Record<string, unknown>>) => ({
+  type: "array",
+  items: { type: "string", minLength: 1, maxLength: 256 },
+  maxItems: MOST_SEGMENTS,
+  ...options,
+});
 
-const SegmentChange = Type.Object(
-  { add: Type.Optional(Texts), remove: Type.Optional(Texts) },
-  { title: "SegmentChange", additionalProperties: false },
-);
+/**
+ * For the document. The service accepts one list without the other. Both are required here because clients of typescript-fetch
+ * distinguish the object from a list by its required fields.
+ */
+const SegmentChange = {
+  title: "SegmentChange",
+  type: "object",
+  required: ["add", "remove"],
+  properties: {
+    add: segmentIds({ description: "Ids of the segments that the entity entered." }),
+    remove: segmentIds({ description: "Ids of the segments that the entity left." }),
+  },
+  additionalProperties: false,
+};
 
-/** One message to collect. */
-const Message = Type.Object(
+const MessageInput = Type.Object(
   {
     segments: Type.Optional(
       Type.Unsafe<unknown>({
-        description:
-          "The full list of segment ids, or the ids that the entity entered and left. Null counts as absent.",
-        oneOf: [Texts, SegmentChange],
+        description: "The full list of segment ids, or the ids that the entity entered and left.",
+        oneOf: [
+          segmentIds({ type: ["array", "null"], description: "The full list; null counts as absent." }),
+          SegmentChange,
+        ],
       }),
     ),
   },
   {
-    title: "Message",
+    title: "MessageInput",
     description:
       "Attributes by name, any JSON value (`null` removes the attribute), and at least one identity field of the table: " +
       "a string, a number, or an array of them.",
+    minProperties: 1,
     additionalProperties: Type.Unknown({ description: "An identity or an attribute: any JSON value." }),
   },
 );
 
-/** A body of type `application/json`, for the document. */
-const MessagesBody = Type.Unsafe<unknown>({ oneOf: [Message, Type.Array(Message, { minItems: 1 })] });
+/**
+ * A body of type `application/json`, for the document. The service also accepts a single object, but client generators fail at a
+ * choice between an object and an array of it.
+ */
+const MessagesBody = Type.Array(MessageInput, { minItems: 1 });
 
 const collectQuery = {
   table: Type.String({ minLength: 1, default: "user", description: "The table of the entities." }),
@@ -88,7 +110,7 @@ export const CollectTally = Type.Object(
 );
 
 /** Taking in messages about entities. When the answer goes out they are durable, applied and counted. */
-export function collectRoutes({ collect, tables, limits, clock }: CollectRouteParts): readonly Route[] {
+export function collectRoutes({ collect, tables, limits, bodies, clock }: CollectRouteParts): readonly Route[] {
   return [
     route({
       method: "POST",
@@ -99,7 +121,7 @@ export function collectRoutes({ collect, tables, limits, clock }: CollectRoutePa
         tag: "collecting",
         summary: "Take in messages about entities",
         description:
-          "One message, an array, or one on each line (then of any number). A message that is wrong is reported by position, the others stand. Durable, applied and counted when the answer comes.",
+          "An array of up to 10,000 messages, one message instead of it, or one on each line (then of any number). A message that is wrong is reported by position, the others stand. Durable, applied and counted when the answer comes.",
       },
       params: {
         stream: streamName,
@@ -109,7 +131,9 @@ export function collectRoutes({ collect, tables, limits, clock }: CollectRoutePa
         "Idempotency-Key": Type.String({
           minLength: 1,
           maxLength: 256,
-          description: "Makes the request safe to repeat for 24 hours: what was applied is skipped, the rest goes on.",
+          pattern: "^[ -~]*$",
+          description:
+            "Makes the request safe to repeat for 24 hours: what was applied is skipped, the rest is processed.",
         }),
       },
       stream: {
@@ -119,13 +143,13 @@ export function collectRoutes({ collect, tables, limits, clock }: CollectRoutePa
           examples: () => ({ lines: messageExamples.several.map((one) => JSON.stringify(one)).join("\n") }),
         },
       },
-      responses: { 200: success("CollectAnswer", CollectTally), 409: errorEnvelope, 422: errorEnvelope },
+      responses: { 200: success("CollectAnswer", CollectTally), 422: errorEnvelope },
       async handler({ ctx, params: { stream }, query: { table: name, timestamp_field, dryrun: dryRun } }) {
         const table = tableNamed(tables, name);
         const rules = rulesOf(table, timestamp_field, limits, clock());
         const repeatName = repeatNameOf(ctx);
-        const { single, items } = await readMessages(ctx, rules, limits);
-        const tally = await collect({ stream, table, items, repeatName, dryRun });
+        const { single, items, ...rest } = await readMessages(ctx, rules, limits, bodies);
+        const tally = await collect({ stream, table, items: inTurn(items, ctx), ...rest, repeatName, dryRun });
         if (single && tally.rejected > 0) {
           throw new ServiceError("invalid", "The message was rejected", { issues: tally.errors });
         }
@@ -133,6 +157,14 @@ export function collectRoutes({ collect, tables, limits, clock }: CollectRoutePa
       },
     }),
   ];
+}
+
+/** The items, each of which has the full time: the next is taken when what was taken before is kept. */
+async function* inTurn<T>(items: AsyncIterable<T>, { state }: ApiContext): AsyncGenerator<T> {
+  for await (const item of items) {
+    yield item;
+    state.deadline.restart();
+  }
 }
 
 function rulesOf(
@@ -178,6 +210,6 @@ const message = { _uid: defaultValue, [field]: value, plan: "trial", segments: [
 
 /** The others' examples build on the first. */
 const messageExamples = {
-  one: message,
+  one: [message],
   several: [message, { [field]: "ben@example.com", plan: "paid", segments: [audience] }],
 };

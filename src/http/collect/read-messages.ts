@@ -1,10 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Limits } from "../../config.js";
 import type { RequestItem } from "../../entities/collect-request.js";
-import { type MessageRules, parseMessage } from "../../entities/parse-message.js";
+import { MESSAGE_MEMORY_BYTES, type MessageRules, parseMessage } from "../../entities/parse-message.js";
 import { invalid, ServiceError } from "../../errors.js";
+import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
+import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
+import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
-import { mediaType, readLines, readText } from "../body.js";
+import type { Reservation } from "../../memory-budget.js";
+import { type BodyParts, mediaType, readBody, readLines, reservationOf } from "../body.js";
+import { notJson } from "../json-body.js";
 import type { ApiContext } from "../route.js";
 
 /** The messages of a body, as they arrive. */
@@ -12,58 +17,144 @@ export interface MessageBody {
   /** Whether the body is one object: then it is refused as a whole. */
   readonly single: boolean;
   readonly items: AsyncIterable<readonly RequestItem[]>;
+  /** What the messages take is reserved here. */
+  readonly memory: Reservation;
 }
 
-export type MessageLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "inflation">;
+export type MessageLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "inflation" | "batch_messages">;
 
 const LINE_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
 
-/** Opens a body: JSON is read whole, within its limit, lines of JSON one by one. */
-export async function readMessages(ctx: ApiContext, rules: MessageRules, limits: MessageLimits): Promise<MessageBody> {
+/** Opens a body: JSON is read whole and checked, within its limits; lines of JSON are read one by one. */
+export async function readMessages(
+  ctx: ApiContext,
+  rules: MessageRules,
+  limits: MessageLimits,
+  bodies: BodyParts,
+): Promise<MessageBody> {
   const type = mediaType(ctx);
-  if (LINE_TYPES.includes(type)) return { single: false, items: linesOf(ctx, rules, limits) };
+  if (LINE_TYPES.includes(type)) {
+    return { single: false, items: linesOf(ctx, rules, limits.line_bytes, bodies), memory: reservationOf(ctx, bodies) };
+  }
   if (type !== "application/json") {
     throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
   }
-  const text = await readText(ctx, limits.write_body_bytes);
-  const body = parseJson(text, "The body is not JSON");
-  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
-  const digest = createHash("sha256").update(text).digest("hex");
-  const bytes = text.length / Math.max(1, messages.length);
-  const single = !Array.isArray(body);
-  const itemAt = (index: number): RequestItem => ({
-    text: `${digest} ${index}`,
-    bytes,
-    parse: (now) => parseMessage(messages[index], rules, now),
-    place: (path) => (single ? wirePath(path) : `[${index}]${path === "" ? "" : `.${wirePath(path)}`}`),
-  });
-  return { single, items: itemsOf(messages.length, itemAt) };
+  const { bytes, memory } = await readBody(ctx, limits.write_body_bytes, bodies);
+  const array = splitArray(bytes, limits.batch_messages);
+  if (array !== undefined && array.ends.length > limits.batch_messages) {
+    const limit = `More than ${limits.batch_messages} messages in an array`;
+    throw new ServiceError("too-large", `${limit}; send them as NDJSON (application/x-ndjson), of any number`);
+  }
+  const messages = array ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
+  const sizes = await checkedSizes(messages, bodies);
+  return { single: array === undefined, items: itemsOf(messages, sizes, rules, bodies), memory };
 }
 
-const SLICE = 500;
+/** Messages, and bytes of their texts, that are checked or handed out at once: a few ms of work. */
+const SLICE_MESSAGES = 500;
+const SLICE_BYTES = 262_144;
 
-/** Items made as they are wanted: a body may hold millions of tiny ones. */
-async function* itemsOf(count: number, itemAt: (index: number) => RequestItem): AsyncGenerator<readonly RequestItem[]> {
-  for (let from = 0; from < count; from += SLICE) {
-    yield Array.from({ length: Math.min(SLICE, count - from) }, (_, i) => itemAt(from + i));
+/** Milliseconds that lines are handed out for before other requests run. */
+const PAUSE_MS = 10;
+
+/** Checks that each message is JSON, so that nothing is stored of a body that is not. Resolves with the memory that each is parsed to, bytes. */
+async function checkedSizes(messages: JsonArray, { parsing }: BodyParts): Promise<number[]> {
+  const { bytes, ends, brokenAt } = messages;
+  const sizes: number[] = [];
+  let sliceStart = 0;
+  for (let index = 0; index < ends.length; index += 1) {
+    if ((ends[index] as number) - sliceStart > SLICE_BYTES) {
+      await parsing.next();
+      sliceStart = startOf(messages, index);
+    }
+    const text = textAt(messages, index);
+    const size = parsedBytes(text);
+    sizes.push(size);
+    if (size <= MESSAGE_MEMORY_BYTES) checkJson(text, messages, index);
+  }
+  if (brokenAt !== undefined) throw notJson(bytes.toString("utf8", 0, brokenAt));
+  return sizes;
+}
+
+function checkJson(text: string, messages: JsonArray, index: number): void {
+  try {
+    JSON.parse(text);
+  } catch {
+    throw notJson(messages.bytes.toString("utf8", 0, startOf(messages, index)) + text.slice(0, jsonErrorAt(text)));
+  }
+}
+
+function textAt(messages: JsonArray, index: number): string {
+  return messages.bytes.toString("utf8", startOf(messages, index), messages.ends[index]);
+}
+
+async function* itemsOf(
+  messages: JsonArray,
+  sizes: readonly number[],
+  rules: MessageRules,
+  { parsing }: BodyParts,
+): AsyncGenerator<readonly RequestItem[]> {
+  // The first element of an array comes after its bracket.
+  const single = messages.start === 0;
+  const digest = createHash("sha256").update(messages.bytes).digest("hex");
+  const items = sizes.map(
+    (size, index): RequestItem => ({
+      text: `${digest} ${index}`,
+      bytes: size > MESSAGE_MEMORY_BYTES ? 0 : size,
+      parse(now) {
+        if (size > MESSAGE_MEMORY_BYTES) throw invalid("entity_too_large", "", "The message holds too many values");
+        return parseMessage(parseExactly(textAt(messages, index)), rules, now);
+      },
+      place: (path) => (single ? wirePath(path) : `[${index}]${path === "" ? "" : `.${wirePath(path)}`}`),
+    }),
+  );
+  for (const slice of slicesOf(items)) {
+    yield slice;
+    await parsing.next();
   }
 }
 
 async function* linesOf(
   ctx: ApiContext,
   rules: MessageRules,
-  { line_bytes: lineBytes, inflation }: MessageLimits,
+  lineBytes: number,
+  bodies: BodyParts,
 ): AsyncGenerator<readonly RequestItem[]> {
-  for await (const lines of readLines(ctx, { lineBytes, inflation })) yield lines.map((line) => itemOf(line, rules));
+  for await (const lines of readLines(ctx, lineBytes, bodies)) {
+    // A batch is done before that of another request, as its lines take many times the memory of its bytes.
+    const pause = bodies.parsing.pauses(PAUSE_MS);
+    for (let from = 0; from < lines.length; from += SLICE_MESSAGES) {
+      const items = lines.slice(from, from + SLICE_MESSAGES).map((line) => itemOf(line, rules));
+      for (const slice of slicesOf(items)) {
+        yield slice;
+        await pause();
+      }
+    }
+  }
+}
+
+/** Cuts items into slices, each a few ms of work. */
+function* slicesOf(items: readonly RequestItem[]): Generator<readonly RequestItem[]> {
+  let from = 0;
+  let bytes = 0;
+  for (const [index, item] of items.entries()) {
+    if (index > from && (index - from === SLICE_MESSAGES || bytes + item.bytes > SLICE_BYTES)) {
+      yield items.slice(from, index);
+      from = index;
+      bytes = 0;
+    }
+    bytes += item.bytes;
+  }
+  if (from < items.length) yield items.slice(from);
 }
 
 function itemOf({ number, text, issue }: Line, rules: MessageRules): RequestItem {
   return {
     text: issue ?? text,
-    bytes: text.length,
+    bytes: parsedBytes(text),
     parse(now) {
       if (issue !== undefined) throw invalid(issue, "", lineIssues[issue]);
-      return parseMessage(parseJson(text, "The line is not JSON"), rules, now);
+      return parseMessage(parseLine(text), rules, now);
     },
     place: (path) => `line ${number}${path === "" ? "" : `, ${wirePath(path)}`}`,
   };
@@ -74,11 +165,12 @@ function wirePath(path: string): string {
   return path === "timestampField" ? "timestamp_field" : path;
 }
 
-function parseJson(text: string, message: string): unknown {
+function parseLine(text: string): unknown {
   try {
     return parseExactly(text);
   } catch {
-    throw invalid("not_json", "", message);
+    const { column } = positionAfter(text.slice(0, jsonErrorAt(text)));
+    throw invalid("not_json", "", `The line is not JSON: column ${column}`);
   }
 }
 

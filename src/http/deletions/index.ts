@@ -23,7 +23,7 @@ export interface DeletionRouteParts extends DeletionListParts, ReceiptRouteParts
   /** `limits.identity_bytes`. */
   readonly identityBytes: number;
   /** Accepts the deletion of the entity with this identity, and returns its request id. */
-  requestDeletion(table: string, identity: Identity): Promise<string>;
+  requestDeletion(table: string, identity: Identity, late: AbortSignal): Promise<string>;
   /** What a deletion would remove; undefined when the identity leads to no live profile. */
   preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
   readonly failpoint: Failpoint;
@@ -80,7 +80,7 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
       responses: { 200: deletionAnswer, 507: errorEnvelope },
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
-        const requestId = await requestDeletion(table.name, identity);
+        const requestId = await requestDeletion(table.name, identity, ctx.state.deadline.signal);
         whenOut(ctx.res, () => {
           failpoint("K3");
           hint(requestId);

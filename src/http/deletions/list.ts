@@ -3,22 +3,13 @@ import type { Clock } from "../../clock.js";
 import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { found, invalid, ServiceError } from "../../errors.js";
-import {
-  errorEnvelope,
-  fetchPage,
-  listQuery,
-  oneOf,
-  PageMeta,
-  success,
-  Time,
-  TimeOrNull,
-  timeText,
-} from "../responses.js";
+import { ListMeta, orderQuery, sortQuery } from "../list-page.js";
+import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull, timeText } from "../responses.js";
 import { type Route, route } from "../route.js";
 import { compile } from "../validation.js";
 
 export interface DeletionListParts {
-  readonly ledger: Pick<Ledger, "find" | "list" | "wake">;
+  readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake">;
   readonly clock: Clock;
   /** Says that a request can be run; may be lost. */
   hint(requestId: string): void;
@@ -53,12 +44,8 @@ export const ListedDeletion = Type.Object(properties, { title: "ListedDeletion",
 const TargetTimes = Type.Object(
   {
     name: Type.String(),
-    erased_at: TimeOrNull(
-      "When it had last erased; null when it has not yet, or an earlier version did not keep when.",
-    ),
-    verified_at: TimeOrNull(
-      "When it was last verified after all had erased; null when it was not yet, or an earlier version did not keep when.",
-    ),
+    erased_at: TimeOrNull("When it had last erased; null when it has not yet."),
+    verified_at: TimeOrNull("When it was last verified after all had erased; null when it was not yet."),
   },
   { title: "TargetTimes", additionalProperties: false },
 );
@@ -86,6 +73,8 @@ const listingQuery = {
     }),
   ),
   ...listQuery,
+  sort: sortQuery([], "Both in the order of acceptance."),
+  order: orderQuery("desc"),
   after: Type.Optional(
     Type.String({
       ...requestIdShape,
@@ -110,24 +99,27 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): 
         id: "listDeletions",
         tag: "deletion",
         summary: "Deletion requests",
-        description: "The newest first. Nothing in the list says whom a request is about.",
+        description: "The newest first unless `order` is `asc`. Nothing in the list says whom a request is about.",
       },
       query: listingQuery,
-      responses: { 200: success("DeletionsAnswer", Type.Array(ListedDeletion), { meta: PageMeta }) },
-      async handler({ query: { state, completed, after, limit } }) {
+      responses: { 200: success("DeletionsAnswer", Type.Array(ListedDeletion), { meta: ListMeta }) },
+      async handler({ query: { state, completed, order, after, limit } }) {
         if (completed !== undefined && state !== "open") {
           throw invalid("not_listed", "completed", `completed=false contradicts state=${state}`);
         }
         const { items, meta } = await fetchPage(
           { limit, ...(after === undefined ? {} : { after }) },
-          async (before, most) =>
-            (await ledger.list({ state, before, limit: most })).map((deletion) => ({
+          async (last, most) =>
+            (await ledger.list({ state, newestFirst: order === "desc", after: last, limit: most })).map((deletion) => ({
               ...deletion,
               id: deletion.requestId,
             })),
         );
         const now = clock();
-        return { data: items.map((deletion) => listed(deletion, now)), meta };
+        return {
+          data: items.map((deletion) => listed(deletion, now)),
+          meta: { ...meta, total: await ledger.count(state) },
+        };
       },
     }),
     route({

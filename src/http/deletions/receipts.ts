@@ -45,10 +45,10 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteParts): readonly
         tag: "deletion",
         summary: "The receipt of a completed deletion",
         description:
-          "A JWS (RFC 7515, compact, EdDSA) over when it was accepted and completed and each target verified (`verified_at`; null where an earlier version completed it, and did not keep when), without an identity. 409 while it is open.",
+          "A JWS (RFC 7515, compact, EdDSA) over when it was accepted and completed and each target verified (`verified_at`), without an identity. 409 while it is open.",
       },
       params: { request_id: RequestId },
-      responses: { 200: done({ "application/jose": Type.String() }), 409: errorEnvelope },
+      responses: { 200: done({ "application/jose": Type.String({ format: "binary" }) }), 409: errorEnvelope },
       async handler({ ctx, params }) {
         const deletion = await foundDeletion(ledger, params.request_id);
         if (deletion.completedAt === undefined) throw new ServiceError("conflict", "The deletion is not completed yet");
@@ -80,9 +80,7 @@ function claimsOf({ requestId, acceptedAt, cutOff, targets, times }: Deletion, c
     accepted_at: timeText(acceptedAt),
     cut_off: timeText(cutOff),
     completed_at: timeText(completedAt),
-    targets: targets.map((name) => {
-      const verifiedAt = times[name]?.verifiedAt;
-      return { name, verified_at: verifiedAt === undefined ? null : timeText(verifiedAt) };
-    }),
+    // A request is completed only after each of its targets was verified.
+    targets: targets.map((name) => ({ name, verified_at: timeText(times[name]?.verifiedAt as number) })),
   };
 }

@@ -33,6 +33,7 @@ const ExplainedSegment = Type.Object(
 );
 
 const exportLines = Type.String({
+  format: "binary",
   description:
     "A line `profile` with identities, attributes and segments, a line `message` for each message that is kept, by arrival, and a line `end` that counts them. Without that line something is missing: the answer was cut, or the profile was erased or merged meanwhile.",
 });

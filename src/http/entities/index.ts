@@ -3,12 +3,13 @@ import { type Profile, type ReadEntity, type ReadParts, readEntity } from "../..
 import type { Table } from "../../entities/tables.js";
 import { found } from "../../errors.js";
 import { exampleNames } from "../openapi.js";
-import { success } from "../responses.js";
+import { success, Time, timeText } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
 import { type AccountRouteParts, accountRoutes } from "./account.js";
+import { type MemberRouteParts, memberRoutes } from "./members.js";
 import { entityPath, type NamedEntity, namedIdentity } from "./named-entity.js";
 
-export type EntityRouteParts = AccountRouteParts & ReadParts;
+export type EntityRouteParts = AccountRouteParts & ReadParts & MemberRouteParts;
 
 interface Reading extends Pick<EntityRouteParts, "tables" | "identityBytes"> {
   readonly read: ReadEntity;
@@ -46,6 +47,9 @@ const EntityMeta = Type.Object(
     by_fields: Type.Array(Type.String(), { description: "Identity fields of the table." }),
     format: Type.String({ const: "json" }),
     name: Type.String({ description: "The table." }),
+    created_at: Time("When its first message arrived."),
+    modified_at: Time("When the newest message arrived that changed it."),
+    streams: Type.Array(Type.String(), { description: "Names of the streams of its messages, in code unit order." }),
   },
   { title: "EntityMeta", additionalProperties: false },
 );
@@ -68,6 +72,7 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
   const readers = { ...parts, read: readEntity(parts) };
   return [
     ...accountRoutes(parts),
+    ...memberRoutes(parts),
     route({
       ...reading,
       path: "/api/entity/:table/:fieldname/:fieldval",
@@ -110,7 +115,7 @@ async function readOne(
     ctx.attachment(`${table.name}.json`);
     ctx.type = "application/json";
   }
-  return { data: dataOf(profile, fields), ...(meta ? { meta: metaOf(table) } : {}) };
+  return { data: dataOf(profile, fields), ...(meta ? { meta: metaOf(table, profile) } : {}) };
 }
 
 /** The attributes asked for, and the segments. Names are the sender's choice, so none is ever assigned. */
@@ -120,6 +125,13 @@ function dataOf({ attributes, segments }: Profile, fields: string | undefined): 
   return Object.fromEntries(segments === undefined ? entries : [...entries, ["segments", segments]]);
 }
 
-function metaOf({ name, identities }: Table) {
-  return { by_fields: identities.map((field) => field.name), format: "json", name };
+function metaOf({ name, identities }: Table, { createdAt, modifiedAt, streams }: Profile) {
+  return {
+    by_fields: identities.map((field) => field.name),
+    format: "json",
+    name,
+    created_at: timeText(createdAt),
+    modified_at: timeText(modifiedAt),
+    streams: [...streams],
+  };
 }

@@ -6,11 +6,10 @@ import { csvRecord } from "../../formats/csv.js";
 import type { Epochs } from "../../metrics/cache/epochs.js";
 import type { FetchBatch, RefusedSeries } from "../../metrics/query/fetch-batch.js";
 import type { CountSeries, FetchedSeries } from "../../metrics/query/fetch-series.js";
-import type { ReadMemory } from "../../metrics/query/read-memory.js";
 import type { SeriesPlan } from "../../metrics/query/series-plan.js";
-import { readBytes, refuseUnlessJson, textOf } from "../body.js";
-import { whenOut } from "../connections.js";
+import { type BodyParts, readBody, refuseUnlessJson, reservationOf } from "../body.js";
 import { seriesNames } from "../errors.js";
+import { reserveParsed } from "../json-body.js";
 import { exampleNames } from "../openapi.js";
 import { isNotModified, takesGzip, varyBy } from "../response-body.js";
 import { empty, timeText } from "../responses.js";
@@ -22,8 +21,8 @@ import {
   metricAnswer,
   metricBatchAnswer,
   orCsv,
-  SeriesRequests,
   seriesQuery,
+  seriesRequests,
   whichSeries,
 } from "./schemas.js";
 import { type MetricReadLimits, metricTag, readMetricBody, readMetricQuery, seriesLabel } from "./series-json.js";
@@ -32,8 +31,7 @@ export interface MetricParts {
   readonly fetch: FetchBatch;
   readonly epochs: Epochs;
   readonly limits: MetricReadLimits;
-  /** What reads under way may take in memory. */
-  readonly memory: ReadMemory;
+  readonly bodies: BodyParts;
   readonly clock: Clock;
   /** Counts series that were answered without being fetched. */
   readonly count: CountSeries;
@@ -46,13 +44,12 @@ export function metricRoutes({
   fetch,
   epochs,
   limits,
-  memory,
+  bodies,
   clock,
   count,
   answerBytes,
 }: MetricParts): readonly Route[] {
   const answers = new Answers({ epochs, clock, count, bytes: answerBytes });
-  const readingOf = ({ res }: ApiContext) => memory.open((then) => whenOut(res, then));
 
   return [
     route({
@@ -76,7 +73,7 @@ export function metricRoutes({
       },
       async handler({ ctx, query: { format, ...asked } }) {
         const fetchAt = (now: number, plans?: readonly SeriesPlan[]) =>
-          fetch(plans ?? [readMetricQuery(asked)], now, readingOf(ctx));
+          fetch(plans ?? [readMetricQuery(asked)], now, reservationOf(ctx, bodies));
         if (wantsCsv(ctx, format)) {
           const { series } = await fetchAt(clock());
           setTag(ctx, metricTag(series, "csv"));
@@ -99,19 +96,23 @@ export function metricRoutes({
         tag: "metrics",
         summary: "Fetch one series or many",
         description:
-          "An object, or an array of up to 100. Answers come in the order of the requests; an item that is wrong comes back in its place with `errors`. `format=csv` or `Accept: text/csv` asks for CSV; an item that is wrong is then 400.",
+          "One object is taken instead of the array, too. Answers come in the order of the requests; an item that is wrong comes back in its place with `errors`. `format=csv` or `Accept: text/csv` asks for CSV; an item that is wrong is then 400.",
       },
       query: formatQuery,
-      stream: { "application/json": { schema: SeriesRequests, examples: () => requestExamples } },
+      stream: {
+        "application/json": { schema: seriesRequests(limits.batch_series), examples: () => requestExamples },
+      },
       wireNames: seriesNames,
       responses: { 200: orCsv(metricBatchAnswer) },
       async handler({ ctx, query: { format } }) {
         ctx.res.setHeader("Cache-Control", "no-store");
         varyBy(ctx, "Accept");
         refuseUnlessJson(ctx);
-        const bytes = await readBytes(ctx, limits.body_bytes);
+        const body = await readBody(ctx, limits.body_bytes, bodies);
+        const { bytes, memory } = body;
+        reserveParsed(body);
         const fetchAt = (now: number, plans?: readonly SeriesPlan[]) =>
-          fetch(plans ?? readMetricBody(textOf(bytes), limits), now, readingOf(ctx));
+          fetch(plans ?? readMetricBody(bytes.toString(), limits), now, memory);
         if (wantsCsv(ctx, format)) sendCsv(ctx, (await fetchAt(clock())).series);
         // A kept answer is found by the bytes of the body: they are parsed only where there is none.
         else await send(ctx, await answers.to({ text: bytes.toString("latin1"), tagged: false, fetch: fetchAt }));
@@ -141,7 +142,7 @@ async function send(ctx: ApiContext, answer: Answer): Promise<void> {
 }
 
 const requestExamples = {
-  one: { ...exampleSeries, range: "2d", interval: "2h" },
+  one: [{ ...exampleSeries, range: "2d", interval: "2h" }],
   several: [
     exampleSeries,
     { dimension: "stream", dimension_id: exampleNames.stream, dimension_type: "size", range: "1d", interval: "1h" },

@@ -1,10 +1,14 @@
 import { Type } from "@sinclair/typebox";
+import { everyItem } from "../../async/every-item.js";
+import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
 import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions.js";
-import { listSeries, listStreams } from "../../metrics/listings.js";
-import type { SeriesStore, SlotCounts } from "../../metrics/ports.js";
-import { fetchPage, listQuery, oneOf, PageMeta, success, Time, timeText } from "../responses.js";
+import { countSeries, listSeries, streamActivity, streamTrends } from "../../metrics/listings.js";
+import type { CountedStream, SeriesStore, SlotCounts } from "../../metrics/ports.js";
+import { searchText } from "../../names.js";
+import { ListMeta, listPage, rangeMs, rangeQuery, rowValue, rowValues, searchQuery, sortKeys } from "../list-page.js";
+import { fetchPage, oneOf, success, Time, timeText } from "../responses.js";
 import { type Route, route, type SchemaIssue } from "../route.js";
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -21,6 +25,8 @@ export const Stream = Type.Object(
       { title: "OpenSlot", additionalProperties: false },
     ),
     day: Count("Messages of the last 24 slots that are over."),
+    now: rowValue("Messages of the last range of whole hours. With `range` alone."),
+    before: rowValue("Messages of the range before it. With `range` alone."),
   },
   { title: "Stream", additionalProperties: false },
 );
@@ -38,7 +44,7 @@ const seriesListQuery = {
     }),
   ),
   prefix: Type.String({ default: "", description: "What ids begin with; case counts." }),
-  ...listQuery,
+  ...searchQuery([], "Both by dimension and id: the name of a series is its id."),
 };
 
 export const ListedSeries = Type.Object(
@@ -54,13 +60,14 @@ export const ListedSeries = Type.Object(
 );
 
 export interface ListingParts {
-  readonly series: Pick<SeriesStore, "list">;
-  readonly counts: Pick<SlotCounts, "streams" | "counted">;
+  readonly series: Pick<SeriesStore, "list" | "count">;
+  readonly counts: Pick<SlotCounts, "streams" | "counted" | "totals">;
+  readonly orders: ListOrders;
   readonly clock: Clock;
 }
 
 /** What there is to be read. */
-export function listingRoutes({ series, counts, clock }: ListingParts): readonly Route[] {
+export function listingRoutes({ series, counts, orders, clock }: ListingParts): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -73,12 +80,13 @@ export function listingRoutes({ series, counts, clock }: ListingParts): readonly
         description: "By dimension and id. On InfluxDB, what another process has just written shows within a minute.",
       },
       query: seriesListQuery,
-      responses: { 200: success("SeriesListAnswer", Type.Array(ListedSeries), { meta: PageMeta }) },
-      async handler({ query: { dimension, prefix, ...page } }) {
+      responses: { 200: success("SeriesListAnswer", Type.Array(ListedSeries), { meta: ListMeta }) },
+      async handler({ query: { dimension, prefix, q = "", order, ...page } }) {
         const wanted = dimension === undefined ? undefined : dimensionNamed(dimension);
+        const among = { dimension: wanted, prefix, contains: searchText(q) };
         const { items, meta } = await fetchPage(page, async (after, limit) => {
           const last = after === undefined ? undefined : readPlace(after);
-          const found = await listSeries(series, { dimension: wanted, prefix, after: last, limit });
+          const found = await listSeries(series, { ...among, after: last, limit, descending: order === "desc" });
           return found.map((one) => ({ ...one, id: `${one.dimension.name}.${one.id}`, dimension_id: one.id }));
         });
         return {
@@ -87,7 +95,7 @@ export function listingRoutes({ series, counts, clock }: ListingParts): readonly
             dimension_id,
             dimension_types: [...types],
           })),
-          meta,
+          meta: { ...meta, total: await countSeries(series, among) },
         };
       },
     }),
@@ -99,29 +107,62 @@ export function listingRoutes({ series, counts, clock }: ListingParts): readonly
         id: "listStreams",
         tag: "metrics",
         summary: "Streams that took messages",
-        description: "By name. What arrives is counted at once: in the slot of its event time.",
+        description:
+          "What arrives is counted at once: in the slot of its event time. With `range`, each row also has the messages of the last range of whole hours, and of the range before it.",
       },
-      query: listQuery,
-      responses: { 200: success("StreamsAnswer", Type.Array(Stream), { meta: PageMeta }) },
-      async handler({ query }) {
+      query: {
+        ...searchQuery(
+          ["last_message_at", "day", "change"],
+          "By `last_message_at`, by `day`, or by `change`, the relative change from `before` to `now`.",
+        ),
+        ...rangeQuery,
+      },
+      responses: { 200: success("StreamsAnswer", Type.Array(Stream), { meta: ListMeta }) },
+      async handler({ query: { range, ...request } }) {
+        const { sort } = request;
+        const ms = rangeMs(range, sort);
         const now = clock();
-        const { items, meta } = await fetchPage(query, async (after, limit) => {
-          const streams = await listStreams(counts, now, after, limit);
-          return streams.map((one) => ({ ...one, id: one.stream }));
-        });
-        return {
-          data: items.map(({ stream, lastArrival, slot, day }) => ({
-            stream,
-            last_message_at: timeText(lastArrival),
-            slot: { ts: String(slot.ts), count: slot.count },
-            day,
-          })),
-          meta,
+        const all = async (after: string | undefined, limit: number) =>
+          (await counts.streams(after, limit)).map((one) => ({ ...one, id: one.stream, name: one.stream }));
+        const trendsOf = (streams: readonly Named[]) =>
+          streamTrends(
+            counts,
+            streams.map(({ stream }) => stream),
+            now,
+            ms ?? 0,
+          );
+        const keysOf = async (streams: readonly Named[]) => {
+          if (sort === "change") return sortKeys(sort, await trendsOf(streams));
+          if (sort === "day") return (await streamActivity(counts, streams, now)).map(({ day }) => day);
+          return streams.map(({ lastArrival }) => lastArrival);
         };
+        const { items, meta } = await listPage(request, {
+          page: all,
+          count: async () => (await everyItem(all, ({ id }) => id)).length,
+          byIds: async (ids) => {
+            const wanted = new Set(ids);
+            const streams = await everyItem(all, ({ id }) => id);
+            return new Map(streams.filter(({ id }) => wanted.has(id)).map((one) => [one.id, one]));
+          },
+          orders,
+          keys: sort === "name" ? undefined : keysOf,
+        });
+        const rows = (await streamActivity(counts, items, now)).map(({ stream, lastArrival, slot, day }) => ({
+          stream,
+          last_message_at: timeText(lastArrival),
+          slot: { ts: String(slot.ts), count: slot.count },
+          day,
+        }));
+        if (ms === undefined) return { data: rows, meta };
+        const trends = await trendsOf(items);
+        return { data: rows.map((row, i) => ({ ...row, ...rowValues(trends[i]) })), meta };
       },
     }),
   ];
 }
+
+/** A stream as a list sorts it. */
+type Named = CountedStream & { readonly id: string; readonly name: string };
 
 /** The place in the list that `meta.next` names: a dimension, a dot, an id. */
 function readPlace(text: string): { dimension: Dimension; id: string } {

@@ -1,11 +1,27 @@
-import { type TSchema, Type } from "@sinclair/typebox";
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { durationPattern } from "../../formats/duration.js";
 import { instantForms } from "../../formats/instant.js";
-import { aggregations, dimensionNames, dimensions } from "../../metrics/dimensions.js";
+import { aggregations, dimensionNames, dimensions, type KnownDimension } from "../../metrics/dimensions.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/query/series-request.js";
 import { exampleNames } from "../openapi.js";
 import { oneOf, success, ValidationIssue } from "../responses.js";
 import type { ResponseSpec } from "../route.js";
+
+/** A series that can be written: of each dimension, the types that are stored. */
+export type StoredSeries<D = KnownDimension> = D extends KnownDimension
+  ? SeriesOf<D["name"] | D["aliases"][number], D["storedTypes"][number]>
+  : never;
+
+/** A series that can be read: stored and computed types of each dimension. */
+export type ReadableSeries<D = KnownDimension> = D extends KnownDimension
+  ? SeriesOf<D["name"] | D["aliases"][number], D["storedTypes"][number] | keyof D["ratios"]>
+  : never;
+
+interface SeriesOf<Dimension, Type> {
+  readonly dimension: Dimension;
+  readonly dimension_id: string;
+  readonly dimension_type: Type;
+}
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -18,7 +34,6 @@ const duration = { pattern: `^${durationPattern}$` };
 const instant = (options: Options) =>
   Type.Optional(
     Type.Unsafe<string | number | null>({
-      title: "Moment",
       type: ["string", "integer", "null"],
       maxLength: 64,
       ...options,
@@ -43,7 +58,7 @@ export const seriesFields = {
     minLength: 1,
     maxLength: 256,
     description:
-      "The id within the dimension: of an experience, an experience group or a segment, or the name of a stream. No control characters, not ending in a backslash. all_segments, with segment, gives a series for each segment.",
+      "The id within the dimension: of an experience, an experience group or a segment, or the name of a stream. No control characters, not ending in a backslash. all_segments, with segment, gives a series for each segment of a catalogue of at most 1,000; with more it is an error. all_streams, with stream, gives one series: the sum over all streams.",
   }),
   dimension_type: text({
     enum: [...new Set(dimensions.flatMap(typesOf)), null],
@@ -101,14 +116,12 @@ export const exampleSeries = {
 /** What says which series is meant. Older names can stand for the first two, so no check requires them. */
 export const whichSeries = Object.keys(exampleSeries);
 
-/** The fields as query parameters: a query cannot say null, and a value in it is a text before it is a number. */
+/** The fields as query parameters, which are never null. */
 export const seriesQuery = mapFields((field, name) => {
-  const { type, description, deprecated, ...rest } = withoutNull(field);
-  const docs = { description: description ?? "", ...(deprecated === undefined ? {} : { deprecated }) };
+  const { type = "string", ...rest } = withoutNull(field);
   const example: string | undefined = Object.entries(exampleSeries).find(([known]) => known === name)?.[1];
   const examples = example === undefined ? {} : { examples: [example] };
-  const schema = typeof type === "string" ? { type, ...rest } : { type: "string" };
-  return Type.Optional(Type.Unsafe<unknown>({ ...schema, ...docs, ...examples }));
+  return Type.Optional(Type.Unsafe<unknown>({ type, ...rest, ...examples }));
 });
 
 /** How an answer is written: as the query says, else as `Accept` does. */
@@ -121,34 +134,44 @@ export const formatQuery = {
   ),
 };
 
-/** A client that leaves a field out needs no null, and generated clients are simpler without. */
 const SeriesRequest = Type.Unsafe<unknown>({
   title: "SeriesRequest",
   type: "object",
   description: "A series to fetch. A field that is null counts as absent.",
   required: whichSeries,
   additionalProperties: false,
-  properties: mapFields(withoutNull),
+  properties: mapFields((field, name) => (whichSeries.includes(name) ? withoutNull(field) : orNull(field))),
 });
 
-/** The body of a POST, for the document. */
-export const SeriesRequests = Type.Unsafe<unknown>({
-  oneOf: [SeriesRequest, Type.Array(SeriesRequest, { minItems: 1, maxItems: 100 })],
-});
+/**
+ * The body of a POST, for the document. The service also accepts a single object, but client generators fail at a choice between an
+ * object and an array of it.
+ */
+export const seriesRequests = (most: number) => Type.Array(SeriesRequest, { minItems: 1, maxItems: most });
 
 function mapFields(change: (schema: TSchema, name: string) => TSchema): Record<SeriesField, TSchema> {
   const changed = Object.entries(seriesFields).map(([name, schema]) => [name, change(schema, name)]);
   return Object.fromEntries(changed) as Record<SeriesField, TSchema>;
 }
 
-/** The same schema for a value that is never null. */
+/** The same schema for a text or a flag that is never null. */
 function withoutNull(schema: TSchema): TSchema {
-  const types = [schema.type ?? []].flat().filter((name) => name !== "null");
+  const { type, enum: values } = schema;
   return {
     ...schema,
-    ...(types.length === 0 ? {} : { type: types.length === 1 ? types[0] : types }),
-    ...(schema.enum === undefined ? {} : { enum: schema.enum.filter((value: unknown) => value !== null) }),
+    ...(type === undefined ? {} : { type: type[0] }),
+    ...(values === undefined ? {} : { enum: values.filter((value: unknown) => value !== null) }),
   };
+}
+
+/**
+ * The same schema for an optional field of a body: without its title, because the variant with null is not the shared schema, and
+ * without the number that an instant may be, because generated clients reject values of two types.
+ */
+function orNull({ title: _, type, ...rest }: TSchema): TSchema {
+  return type === undefined
+    ? (rest as TSchema)
+    : ({ ...rest, type: type.filter((name: string) => name !== "integer") } as TSchema);
 }
 
 const milliseconds = (description: string) => Type.String({ pattern: "^-?[0-9]+$", description });
@@ -179,27 +202,28 @@ const FetchedSeries = Type.Object(
   { title: "FetchedSeries", additionalProperties: false },
 );
 
-const RefusedSeries = Type.Object(
-  {
-    ...Type.Partial(Type.Object(names)).properties,
-    values: Type.Array(SeriesPoint, { description: "None.", maxItems: 0 }),
-    errors: Type.Array(ValidationIssue, { minItems: 1 }),
-  },
-  {
-    title: "RefusedSeries",
-    description: "An item of a batch that could not be answered, with those of its names that are in order.",
-    additionalProperties: false,
-  },
-);
+/** An item of a batch that could not be answered, with those of its names that are in order. */
+type RefusedSeries = Partial<Pick<Static<typeof FetchedSeries>, keyof typeof names>> & {
+  values: never[];
+  errors: Static<typeof ValidationIssue>[];
+};
+
+/** One schema for both: generated clients cannot distinguish two schemas without a field that names them. */
+const BatchItem = Type.Unsafe<Static<typeof FetchedSeries> | RefusedSeries>({
+  title: "BatchItem",
+  type: "object",
+  description:
+    "A series, or (with `errors`) why it could not be answered: then it has no values, and only those of its names that are in order.",
+  required: ["values"],
+  additionalProperties: false,
+  properties: { ...FetchedSeries.properties, errors: Type.Array(ValidationIssue, { minItems: 1 }) },
+});
 
 /** The response to GET. */
 export const metricAnswer = success("MetricAnswer", Type.Array(FetchedSeries));
 
 /** The response to POST: an item of a batch can be refused in its place. */
-export const metricBatchAnswer = success(
-  "MetricBatchAnswer",
-  Type.Array(Type.Union([FetchedSeries, RefusedSeries], { title: "BatchItem" })),
-);
+export const metricBatchAnswer = success("MetricBatchAnswer", Type.Array(BatchItem));
 
 /** The same answer, or the values of its series as CSV. */
 export function orCsv({ description, content }: ResponseSpec): ResponseSpec {

@@ -6,8 +6,8 @@ import type { FetchedSeries } from "../../metrics/query/fetch-series.js";
 import type { AskedSeries } from "../../metrics/query/series-request.js";
 import { digestOf } from "../../metrics/query/series-values.js";
 import { nearestWord } from "../../names.js";
-import { parseJson } from "../body.js";
 import { inWireNames, seriesNames } from "../errors.js";
+import { parseJson } from "../json-body.js";
 import { compile } from "../validation.js";
 import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
 

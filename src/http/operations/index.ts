@@ -3,7 +3,7 @@ import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import { roles as knownRoles, type Role } from "../../config.js";
 import { scopes } from "../../keys/api-key.js";
-import type { Meters, Probe } from "../../meters.js";
+import { type Meters, NotReady, type Probe } from "../../meters.js";
 import { openApiDocument } from "../openapi.js";
 import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
 import { done, errorWith, json, oneOf, success } from "../responses.js";
@@ -26,7 +26,16 @@ const PROBE_MS = 2000;
 
 const HOUR_MS = 3_600_000;
 
-const Health = Type.Object({ alive: Type.Boolean({ const: true }) }, { title: "Health" });
+/** The answer to `/health`, in which clients of InfluxDB find the `name` and the `status` of its health check. */
+const Health = Type.Object(
+  {
+    name: Type.String({ const: "entity-metrics" }),
+    status: Type.String({ const: "pass" }),
+    message: Type.String(),
+    data: Type.Object({ alive: Type.Boolean({ description: "Always true." }) }, { title: "Health" }),
+  },
+  { title: "HealthAnswer" },
+);
 
 const states = ["up", "degraded", "down"] as const;
 
@@ -75,10 +84,14 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
         id: "checkHealth",
         tag: "operations",
         summary: "Whether the service is alive",
-        description: "Reads no store.",
+        description: "Reads no store. `name` and `status` are those of InfluxDB's health check.",
       },
-      responses: { 200: success("HealthAnswer", Health) },
-      handler: () => ({ data: { alive: true } }),
+      responses: { 200: json(Health) },
+      handler({ ctx }) {
+        ctx.set("Cache-Control", "no-store");
+        ctx.body = { name: "entity-metrics", status: "pass", message: "success", data: { alive: true } };
+        return undefined;
+      },
     }),
     route({
       method: "GET",
@@ -101,7 +114,11 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
         const degraded = stores.some(({ state }) => state !== "up");
         const data = { version, roles: [...roles], ready, degraded, stores };
         if (ready) return { data, message: degraded ? "degraded" : "success" };
-        const errors = away.map(({ name }) => ({ code: "store_away", path: name, message: "The store is away" }));
+        const errors = away.map(({ name, note }) =>
+          note === undefined
+            ? { code: "store_away", path: name, message: "The store is away" }
+            : { code: "not_ready", path: name, message: note },
+        );
         ctx.set({ "Cache-Control": "no-store", "Retry-After": "5" });
         ctx.status = 503;
         ctx.body = { status: 503, message: "Not ready", data, errors };
@@ -152,13 +169,13 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** A store's state; one that does not answer in time is down. Why it is down is for the logs of the store. */
+/** A store's state; one that does not answer in time is down. Why it is down is for the logs of the store, unless it is `NotReady`. */
 async function stateOf({ name, required, check }: Probe): Promise<Static<typeof StoreState>> {
   try {
     const note = await withTimeLimit(PROBE_MS, [], () => check());
     return note === undefined ? { name, required, state: "up" } : { name, required, state: "degraded", note };
-  } catch {
-    return { name, required, state: "down" };
+  } catch (error) {
+    return { name, required, state: "down", ...(error instanceof NotReady ? { note: error.message } : {}) };
   }
 }
 

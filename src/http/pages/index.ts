@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import helmet from "helmet";
+import type { Tables } from "../../entities/tables.js";
 import { found } from "../../errors.js";
 import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
 import { done } from "../responses.js";
@@ -12,19 +13,19 @@ import { type ApiContext, type Route, route } from "../route.js";
 import { dashboardPage, docsPage, docsScript, docsStyle, homePage, pageStyle } from "./page-texts.js";
 
 /** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
-export function pageRoutes(): readonly Route[] {
+export function pageRoutes(tables: Tables): readonly Route[] {
   return [
     page("/", { id: "showHomePage", summary: "What this is, for people" }, homePage, forHome),
     page("/docs", { id: "showDocsPage", summary: "Every route, for people" }, docsPage, forDocs),
     page(
       "/dashboard",
       { id: "showDashboard", summary: "What there is to see, for people", queryOfPage: true },
-      dashboardPage,
+      dashboardPage(tables),
       forDashboard,
     ),
     route({
       method: "GET",
-      path: "/dashboard/:folder/:file",
+      path: "/dashboard/:file",
       scopes: "keyless",
       docs: {
         id: "readDashboardFile",
@@ -32,13 +33,10 @@ export function pageRoutes(): readonly Route[] {
         summary: "What the dashboard is made of",
         description: "Styles and scripts.",
       },
-      params: {
-        folder: Type.String({ minLength: 1, examples: ["page"] }),
-        file: Type.String({ minLength: 1, examples: ["dashboard.css"] }),
-      },
+      params: { file: Type.String({ minLength: 1, examples: ["dashboard.css"] }) },
       responses: { 200: done({ "text/css": Type.String(), "text/javascript": Type.String() }) },
-      async handler({ ctx, params: { folder, file } }) {
-        await answerFile(ctx, dashboardFiles(), `${folder}/${file}`);
+      async handler({ ctx, params: { file } }) {
+        await answerFile(ctx, dashboardFiles(), file);
       },
     }),
     route({
@@ -70,7 +68,7 @@ const html = done({ "text/html": Type.String() });
 
 type Protection = ReturnType<typeof helmet>;
 
-/** A route that answers with a page as it stands here; `queryOfPage` as in `Route`. */
+/** A route that answers with a page, or with one made for the address of the service; `queryOfPage` as in `Route`. */
 function page(
   path: string,
   {
@@ -78,7 +76,7 @@ function page(
     summary,
     queryOfPage = false,
   }: { readonly id: string; readonly summary: string; readonly queryOfPage?: boolean },
-  text: string,
+  text: string | ((address: string) => string),
   protect: Protection,
 ): Route {
   return route({
@@ -92,9 +90,19 @@ function page(
       protect(ctx.req, ctx.res, () => {});
       ctx.set({ "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache" });
       ctx.status = 200;
-      ctx.body = text;
+      ctx.body = typeof text === "string" ? text : text(addressOf(ctx));
     },
   });
+}
+
+/** Host names, IP addresses and ports: nothing that means more than itself in HTML or in a shell. */
+const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
+
+/** The address at which the caller requested the service; that of the connection where the request names no plain host. */
+function addressOf({ host, secure, req: { socket } }: ApiContext): string {
+  const { localAddress = "", localPort } = socket;
+  const own = localAddress.includes(":") ? `[${localAddress}]` : localAddress;
+  return `${secure ? "https" : "http"}://${PLAIN_HOST.test(host) ? host : `${own}:${localPort}`}`;
 }
 
 type Files = ReadonlyMap<string, () => Promise<KeptBody>>;
@@ -104,18 +112,24 @@ async function answerFile(ctx: ApiContext, files: Files, name: string): Promise<
   answerKept(ctx, await file());
 }
 
-const forHome = protection({ styleSrc: [`'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'`] });
+const noBaseNorForm = { baseUri: ["'none'"], formAction: ["'none'"] };
+
+const forHome = protection({
+  ...noBaseNorForm,
+  styleSrc: [`'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'`],
+});
 
 /** Its scripts and styles are files of ours; what moves a style does so by the object model, which the policy lets be. */
 const forDashboard = protection({
   scriptSrc: ["'self'"],
   styleSrc: ["'self'"],
   connectSrc: ["'self'"],
-  imgSrc: ["'self'"],
+  imgSrc: ["'self'", "blob:"],
 });
 
 /** Swagger UI sets styles on its elements and shows icons from data URLs. */
 const forDocs = protection({
+  ...noBaseNorForm,
   scriptSrc: ["'self'"],
   styleSrc: ["'self'", "'unsafe-inline'"],
   imgSrc: ["'self'", "data:"],
@@ -125,14 +139,9 @@ const forDocs = protection({
 
 /** A page may load what is named and nothing else. The service speaks plain HTTP behind a proxy that does TLS, so neither HSTS nor upgrades are ours to ask for. */
 function protection(allowed: Record<string, string[]>): Protection {
-  const directives = {
-    defaultSrc: ["'none'"],
-    baseUri: ["'none'"],
-    formAction: ["'none'"],
-    frameAncestors: ["'none'"],
-  };
+  const directives = { defaultSrc: ["'none'"], ...allowed, frameAncestors: ["'none'"] };
   return helmet({
-    contentSecurityPolicy: { useDefaults: false, directives: { ...directives, ...allowed } },
+    contentSecurityPolicy: { useDefaults: false, directives },
     strictTransportSecurity: false,
     referrerPolicy: { policy: "no-referrer" },
   });
@@ -160,22 +169,16 @@ const built = new URL(import.meta.url.endsWith(".ts") ? "../../../dist/" : "../.
 
 let listed: Files | undefined;
 
-/** The scripts of the dashboard and of the client that it uses, its style, and the drawing of charts. */
+/** The bundled scripts and the style of the dashboard. */
 function dashboardFiles(): Files {
-  listed ??= new Map([
-    ...filesIn("page", "dashboard/"),
-    ...filesIn("client", "client/"),
-    ["page/uplot.js", ofPackage("uplot", "dist/uPlot.iife.min.js", SCRIPT)],
-    ["page/uplot.css", ofPackage("uplot", "dist/uPlot.min.css", STYLE)],
-  ]);
+  const folder = new URL("dashboard/", built);
+  listed ??= new Map(
+    readdirSync(folder)
+      .filter((file) => /\.(js|css)$/.test(file))
+      .map((file) => {
+        const type = file.endsWith(".css") ? STYLE : SCRIPT;
+        return [file, madeOnce(async () => keepBody(type, await readFile(new URL(file, folder))))];
+      }),
+  );
   return listed;
-}
-
-function filesIn(name: string, folder: string): [string, () => Promise<KeptBody>][] {
-  return readdirSync(new URL(folder, built))
-    .filter((file) => /\.(js|css)$/.test(file))
-    .map((file) => {
-      const type = file.endsWith(".css") ? STYLE : SCRIPT;
-      return [`${name}/${file}`, madeOnce(async () => keepBody(type, await readFile(new URL(folder + file, built))))];
-    });
 }

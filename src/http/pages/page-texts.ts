@@ -1,53 +1,68 @@
-/** How our pages look. */
+import type { Tables } from "../../entities/tables.js";
+
+/** Style of the page at `/`. Lines of commands wrap, so that no part of the page scrolls on its own. */
 export const pageStyle = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; margin-bottom: 0; }
-h2 { font-size: 1.1rem; margin-top: 2rem; }
-pre { padding: .8rem; overflow-x: auto; border: 1px solid #8886; border-radius: .4rem; font-size: .85rem; }
+:root { color-scheme: light dark; --text: #1b1f23; --page: #ffffff; --link: #0a55a8; --edge: #c8ccd1; --block: #f5f6f8; font: 16px/1.45 system-ui, sans-serif; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e8e8e8; --page: #131516; --link: #8ab8ff; --edge: #4a4f55; --block: #1e2124; }
+}
+body { max-width: 76rem; margin: 0 auto; padding: 1.5rem 1rem; color: var(--text); background: var(--page); }
+a { color: var(--link); }
+h1 { font-size: 1.6rem; margin: 0; }
+h2 { font-size: 1.1rem; margin: 1rem 0 .5rem; }
+p { margin: .5rem 0; }
+pre { margin: .25rem 0; padding: .5rem .75rem; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--edge); border-radius: .4rem; background: var(--block); font-size: .8rem; }
 td { padding: .15rem 1rem .15rem 0; vertical-align: top; }
+@media (min-width: 60rem) {
+  .columns { display: grid; grid-template-columns: 2fr 3fr; gap: 2.5rem; }
+}
 `;
 
-/** What stands at `/`: what this is and where to go. No script, nothing from elsewhere. */
-export const homePage = `<!doctype html>
+/**
+ * The page at `/`: what this is, where to continue, and commands to paste. No script, and nothing from another server. `address` is that
+ * of the service without a slash at its end, and needs no quotes in HTML and in a shell.
+ */
+export const homePage = (address: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>entity-metrics</title>
 <style>${pageStyle}</style>
+<main>
 <h1>entity-metrics</h1>
-<p>Profiles with their segments, their erasure for good, and time series about them, over HTTP and JSON.</p>
-
+<p>Profiles with their segments, their deletion with a receipt, and time series about them, over HTTP and JSON.</p>
+<div class="columns">
+<section>
 <h2>Where to go</h2>
 <table>
-<tr><td><a href="dashboard">/dashboard</a><td>streams, segments, experiences, erasures, to look at
+<tr><td><a href="dashboard">/dashboard</a><td>segments, experiences, streams, people and deletions as charts and lists
 <tr><td><a href="docs">/docs</a><td>every route, to read and to try
-<tr><td><a href="openapi.json">/openapi.json</a><td>the same as an OpenAPI 3.1 document, for tools
+<tr><td><a href="openapi.json">/openapi.json</a><td>the same as an OpenAPI 3.1 document, for programs
 <tr><td><a href="health">/health</a><td>whether the service is alive
-<tr><td><a href="ready">/ready</a><td>whether its stores are there
-<tr><td>/metrics<td>how it is doing, as Prometheus text (a key with <code>metric:read</code>)
+<tr><td><a href="ready">/ready</a><td>whether its stores are reachable
+<tr><td>/metrics<td>its own figures as Prometheus text (needs a key with <code>metric:read</code>)
 </table>
-
+</section>
+<section>
 <h2>Try it</h2>
-<p>Requests carry an API key. The first start made one; <code>npm run key -- create --scopes …</code> makes more.</p>
-<pre>KEY=em_…
-
-# write a value
-curl -X POST "$BASE/api/v2/write" -H "Authorization: $KEY" \\
+<p>Requests carry an API key. In the folder of the service, and with its settings, this makes one:</p>
+<pre>BASE='${address}'
+KEY=$(npm run key -- create --scopes entity:read,entity:write,entity:delete,metric:read,metric:write --name first-steps)</pre>
+<p>On another machine use a key that you were given: <code>KEY='em_…'</code>. Behind a proxy that adds a path, <code>BASE</code> is the address of this page without the last slash.</p>
+<p>Write a value, and read it:</p>
+<pre>curl -X POST "$BASE/api/v2/write" -H "Authorization: $KEY" \\
   -H 'Content-Type: text/plain' --data-binary 'segment,dimension_id=hello value=42'
-
-# read it back
 curl "$BASE/api/metric?dimension=segment&amp;dimension_id=hello&amp;dimension_type=size&amp;range=4h" \\
-  -H "Authorization: $KEY"
-
-# tell about a person, and look the profile up
-curl -X POST "$BASE/collect/json/web" -H "Authorization: $KEY" \\
+  -H "Authorization: $KEY"</pre>
+<p>Send a message about a person, and read the profile:</p>
+<pre>curl -X POST "$BASE/collect/json/web" -H "Authorization: $KEY" \\
   -H 'Content-Type: application/json' -d '{"email":"ann@example.com","segments":["hello"]}'
-curl "$BASE/api/entity/user/email/ann@example.com" -H "Authorization: $KEY"
-
-# erase it, for good
-curl -X DELETE "$BASE/api/entity/user/email/ann@example.com" -H "Authorization: $KEY"</pre>
-<p><code>$BASE</code> is the address of this page without the last slash.</p>
+curl "$BASE/api/entity/user/email/ann@example.com" -H "Authorization: $KEY"</pre>
+<p>Delete the profile:</p>
+<pre>curl -X DELETE "$BASE/api/entity/user/email/ann@example.com" -H "Authorization: $KEY"</pre>
+</section>
+</div>
+</main>
 </html>
 `;
 
@@ -60,11 +75,13 @@ export const docsPage = `<!doctype html>
 <link rel="icon" href="docs/favicon-32x32.png">
 <link rel="stylesheet" href="docs/swagger-ui.css">
 <link rel="stylesheet" href="docs/docs.css">
+<header>
 <form id="key-form">
 <label>API key <input id="key" type="password" autocomplete="off" spellcheck="false"></label>
 <span>stays in this tab, and is sent to this service alone</span>
 </form>
-<div id="swagger-ui"></div>
+</header>
+<main id="swagger-ui"></main>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/docs.js"></script>
 </html>
@@ -74,10 +91,12 @@ export const docsPage = `<!doctype html>
  * Swagger UI's own place for a key, and its choice of the one server there is, are hidden: the field above is the one for the key.
  * What it sets side by side is put below each other where the window is narrow.
  */
-export const docsStyle = `${pageStyle}
-body { max-width: none; margin: 0; padding: 0; }
-#key-form { position: sticky; top: 0; z-index: 1; padding: .6rem 1.2rem; background: Canvas; border-bottom: 1px solid #8886; }
-#key-form span { opacity: .8; font-size: .85rem; }
+export const docsStyle = `
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 0; }
+header { position: sticky; top: 0; z-index: 1; padding: .6rem 1.2rem; color: #1b1f23; background: #ffffff; border-bottom: 1px solid #8886; }
+header span { font-size: .85rem; }
+html.dark-mode header { color: #e8e8e8; background: #131516; }
 #key { box-sizing: border-box; width: 34rem; max-width: 100%; }
 .swagger-ui .scheme-container, .swagger-ui .authorization__btn, .swagger-ui .response-col_links { display: none; }
 @media (max-width: 40rem) {
@@ -87,6 +106,20 @@ body { max-width: none; margin: 0; padding: 0; }
 }
 html.dark-mode .swagger-ui .header-col, html.dark-mode .swagger-ui .examples-select__section-label { color: #e4e6e6; }
 html.dark-mode .swagger-ui .parameter__deprecated, html.dark-mode .swagger-ui .opblock .opblock-section-header .try-out__btn.cancel { color: #ff9a9a; }
+html.dark-mode .swagger-ui .opblock.opblock-put .opblock-section-header { background: #523524; }
+html:not(.dark-mode) .swagger-ui .info .title small { background: #5c6370; }
+html:not(.dark-mode) .swagger-ui .info .title small.version-stamp { background: #3f6600; }
+html:not(.dark-mode) .swagger-ui .info .link, html:not(.dark-mode) .swagger-ui .info .url { color: #0a55a8; }
+html:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #0a5ca8; }
+html:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #0b6b45; }
+html:not(.dark-mode) .swagger-ui .opblock-put .opblock-summary-method { background: #8a5200; }
+html:not(.dark-mode) .swagger-ui .opblock-delete .opblock-summary-method { background: #b3261e; }
+html:not(.dark-mode) .swagger-ui .opblock .btn.execute { background: #0a5ca8; border-color: #0a5ca8; }
+html:not(.dark-mode) .swagger-ui .opblock .opblock-section-header .try-out__btn.cancel { color: #b3261e; border-color: #b3261e; }
+html:not(.dark-mode) .swagger-ui .parameter__in { color: #565656; }
+html:not(.dark-mode) .swagger-ui .parameter__deprecated { color: #b3261e; }
+html:not(.dark-mode) .swagger-ui .highlight-code .download-contents { background: #555b69; }
+html:not(.dark-mode) .swagger-ui .json-schema-2020-12-expand-deep-button { color: #565656; }
 `;
 
 /** Runs in the browser. The key is kept for as long as the tab, and goes to our own origin only. */
@@ -133,18 +166,21 @@ window.ui = SwaggerUIBundle({
 `;
 
 /** The page at `/dashboard`. Everything in it is made by its script, which asks the API as every other client does. */
-export const dashboardPage = `<!doctype html>
+export const dashboardPage = (tables: Tables) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>entity-metrics</title>
 <link rel="icon" href="docs/favicon-32x32.png">
-<link rel="stylesheet" href="dashboard/page/uplot.css">
-<link rel="stylesheet" href="dashboard/page/dashboard.css">
-<header></header>
-<main id="main" tabindex="-1"><noscript>This page needs JavaScript. <a href="docs">/docs</a> lists every route.</noscript></main>
-<footer><a href="docs">API</a> <a href="./">Start</a></footer>
-<script src="dashboard/page/uplot.js"></script>
-<script type="module" src="dashboard/page/main.js"></script>
+<link rel="stylesheet" href="dashboard/dashboard.css">
+<div id="page" data-tables="${inAttribute(JSON.stringify(fieldsByTable(tables)))}"><noscript>This page needs JavaScript. <a href="docs">/docs</a> lists every route.</noscript></div>
+<script type="module" src="dashboard/main.js"></script>
 </html>
 `;
+
+/** Identity fields by table: the choices of the forms of the dashboard. */
+function fieldsByTable(tables: Tables): Record<string, string[]> {
+  return Object.fromEntries([...tables].map(([name, { identities }]) => [name, identities.map((field) => field.name)]));
+}
+
+const inAttribute = (text: string) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");

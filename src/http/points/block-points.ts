@@ -1,11 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import { invalid } from "../../errors.js";
+import { invalid, ServiceError } from "../../errors.js";
+import type { JsonSize } from "../../formats/json-size.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
 import { layOut, PointFold, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
 import { isSeries, type WritableSeries } from "../../metrics/writable-points.js";
-import { parseJson } from "../body.js";
+import { parseJson } from "../json-body.js";
 import { compile, type Issues, unknownFields } from "../validation.js";
-import { NOTHING_WRITTEN, type PointReader, type PointsRead, readInstant } from "./point-reader.js";
+import { NOTHING_WRITTEN, type PointReader, type PointsRead, readInstant, type WriteLimits } from "./point-reader.js";
 
 /** The block without its lists' items: these are checked where they are read, at a hundred times the speed. */
 const PointBlock = Type.Object(
@@ -28,6 +29,16 @@ export interface ParsedBody {
   readonly list?: string;
   /** The series that it names, when an earlier block began with it. */
   readonly known?: readonly Series[] | undefined;
+}
+
+/** Objects, arrays and names of a block: those of any block, and those of each of its series (an object, three names and a row). */
+const BLOCK_NODES = 7;
+const SERIES_NODES = 5;
+
+/** Refuses a body that would be parsed to more series than a write may have points. */
+export function refuseManySeries({ nodes }: JsonSize, { batch_points }: Pick<WriteLimits, "batch_points">): void {
+  if (nodes <= BLOCK_NODES + SERIES_NODES * batch_points) return;
+  throw new ServiceError("too-large", `More than ${batch_points} series in one write`);
 }
 
 const BLOCK_START = '{"series":[';

@@ -1,13 +1,24 @@
 import { Type } from "@sinclair/typebox";
 import { ServiceError } from "../../errors.js";
+import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
+import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
-import { isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { mediaType, readText } from "../body.js";
+import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
+import { type BodyParts, mediaType, readBody } from "../body.js";
+import { notJson, reserveParsed } from "../json-body.js";
 import { oneOf } from "../responses.js";
 import type { ApiContext } from "../route.js";
 import { type Issues, unknownFields } from "../validation.js";
-import { parseBody, readBlock } from "./block-points.js";
-import { type PointReader, type PointsRead, readEachLine, readInstant, type WriteLimits } from "./point-reader.js";
+import { parseBody, readBlock, refuseManySeries } from "./block-points.js";
+import {
+  type PointReader,
+  type PointsRead,
+  parsingPauses,
+  readEachLine,
+  readInstant,
+  reservePoints,
+  type WriteLimits,
+} from "./point-reader.js";
 
 const series = {
   dimension: oneOf(dimensionNames, { title: "Dimension" }),
@@ -19,32 +30,24 @@ const series = {
   dimension_type: oneOf([...new Set(dimensions.flatMap(({ storedTypes }) => storedTypes))]),
 };
 
-const PointTime = Type.Unsafe<number | string>({
-  title: "PointTime",
-  description: "Unix milliseconds; moved down to the start of its slot.",
-  oneOf: [Type.Integer(), Type.String({ pattern: "^[0-9]{1,16}$" })],
-});
-
 export const Point = Type.Object(
-  { ...series, value: Type.Number(), ts: PointTime },
+  {
+    ...series,
+    value: Type.Number(),
+    ts: Type.Unsafe<number | string>({
+      type: "integer",
+      minimum: EARLIEST_POINT_MS,
+      description: "Unix milliseconds, also as a string of digits; moved down to the start of its slot.",
+    }),
+  },
   { title: "Point", description: "The value of one series in one slot.", additionalProperties: false },
 );
 
-export const Block = Type.Object(
-  {
-    series: Type.Array(Type.Object(series, { title: "Series", additionalProperties: false }), { minItems: 1 }),
-    ts: Type.Array(PointTime, { minItems: 1 }),
-    values: Type.Array(Type.Array(Type.Unsafe<number | null>({ type: ["number", "null"] })), { minItems: 1 }),
-  },
-  {
-    title: "PointBlock",
-    description: "The fast form: one list of values for each series, one number or null in it for each ts.",
-    additionalProperties: false,
-  },
-);
-
-/** A body of type `application/json`, for the document. */
-export const PointsBody = Type.Unsafe<unknown>({ oneOf: [Type.Array(Point, { minItems: 1 }), Block] });
+/**
+ * A body of type `application/json`, for the document: without the block, because client generators fail at a choice between an
+ * array and an object.
+ */
+export const pointsBody = (most: number) => Type.Array(Point, { minItems: 1, maxItems: most });
 
 /** `data` of the response to a write. */
 export const PointTally = Type.Object(
@@ -55,21 +58,75 @@ export const PointTally = Type.Object(
 const POINT_FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"];
 
 /** The points of a request to `/api/metric/points`. Throws when one of them is wrong: then none is written. */
-export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limits: WriteLimits): Promise<PointsRead> {
+export async function readJsonPoints(
+  ctx: ApiContext,
+  reader: PointReader,
+  limits: WriteLimits,
+  bodies: BodyParts,
+): Promise<PointsRead> {
   const type = mediaType(ctx);
   if (type === "application/x-ndjson" || type === "application/ndjson") {
-    await readEachLine(ctx, limits, reader, (text, number) => readJsonLine(text, number, reader));
+    await readEachLine(ctx, limits, reader, bodies, (text, number) => readJsonLine(text, number, reader));
     return reader.finish();
   }
   if (type !== "application/json") {
     throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
   }
-  const parsed = parseBody(await readText(ctx, limits.write_body_bytes), reader.series);
-  const { body } = parsed;
-  if (!Array.isArray(body)) return readBlock(parsed, reader);
-  reader.count(body.length);
-  for (let i = 0; i < body.length && !reader.issues.full; i += 1) readPoint(body[i], () => `[${i}]`, reader);
-  return reader.finish();
+  const body = await readBody(ctx, limits.write_body_bytes, bodies);
+  const array = splitArray(body.bytes, limits.batch_points);
+  if (array !== undefined) {
+    reader.count(array.ends.length);
+    reservePoints(array.ends.length, body.memory);
+    await readArray(array, reader, limits, bodies);
+    return reader.finish();
+  }
+  reserveParsed(body, (size) => refuseManySeries(size, limits));
+  return readBlock(parseBody(body.bytes.toString(), reader.series), reader);
+}
+
+/** What is parsed at once, bytes: a few ms of work. */
+const RUN_BYTES = 262_144;
+
+/** Reads the points of an array, a run of them at a time, so that the memory of one run is enough and other requests run in between. */
+async function readArray(
+  array: JsonArray,
+  reader: PointReader,
+  { line_bytes }: WriteLimits,
+  bodies: BodyParts,
+): Promise<void> {
+  const { ends, brokenAt } = array;
+  const pause = parsingPauses(bodies);
+  for (let from = 0; from < ends.length && !reader.issues.full; ) {
+    await pause();
+    let to = from;
+    const start = startOf(array, from);
+    while (to + 1 < ends.length && (ends[to + 1] as number) - start <= RUN_BYTES) to += 1;
+    if (to === from && (ends[to] as number) - start > line_bytes) {
+      reader.issues.add("too_long", `[${from}]`, "The point is too long");
+    } else {
+      const points = parseRun(array, from, to);
+      for (let i = 0; i < points.length && !reader.issues.full; i += 1) {
+        readPoint(points[i], () => `[${from + i}]`, reader);
+      }
+    }
+    from = to + 1;
+  }
+  if (brokenAt !== undefined && !reader.issues.full) throw notJson(array.bytes.toString("utf8", 0, brokenAt));
+}
+
+/** Elements `from` to `to` of an array, parsed. */
+function parseRun(array: JsonArray, from: number, to: number): readonly unknown[] {
+  const start = startOf(array, from);
+  const text = `[${array.bytes.toString("utf8", start, array.ends[to])}]`;
+  try {
+    const points: unknown[] = JSON.parse(text);
+    // A blank element is found only by its absence.
+    if (points.length > to - from) return points;
+  } catch {
+    // The position is found below.
+  }
+  const before = text.slice(1, Math.min(jsonErrorAt(text), text.length - 1));
+  throw notJson(array.bytes.toString("utf8", 0, start) + before);
 }
 
 function readJsonLine(text: string, number: number, reader: PointReader): void {
@@ -78,7 +135,8 @@ function readJsonLine(text: string, number: number, reader: PointReader): void {
   try {
     point = JSON.parse(text);
   } catch {
-    reader.issues.add("not_json", `line ${number}`, "The line is not JSON");
+    const { column } = positionAfter(text.slice(0, jsonErrorAt(text)));
+    reader.issues.add("not_json", `line ${number}`, `The line is not JSON: column ${column}`);
     return;
   }
   readPoint(point, () => `line ${number}`, reader);

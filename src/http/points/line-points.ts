@@ -2,7 +2,7 @@ import type { ValidationIssue } from "../../errors.js";
 import { metricLine, type Precision, parseLine, usualLine } from "../../formats/line-protocol.js";
 import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { mediaType } from "../body.js";
+import { type BodyParts, mediaType } from "../body.js";
 import type { ApiContext } from "../route.js";
 import { type PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
 
@@ -19,9 +19,10 @@ export async function readLinePoints(
   times: LineTimes,
   reader: PointReader,
   limits: WriteLimits,
+  bodies: BodyParts,
 ): Promise<PointsRead> {
   mediaType(ctx);
-  await readEachLine(ctx, limits, reader, (text, number) => {
+  await readEachLine(ctx, limits, reader, bodies, (text, number) => {
     if (text.trimStart().startsWith("#")) return;
     reader.count(1);
     const issue = takeLine(text, times, reader);

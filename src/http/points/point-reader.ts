@@ -1,14 +1,15 @@
 import type { Limits } from "../../config.js";
 import { invalid, ServiceError } from "../../errors.js";
-import { lineIssues } from "../../formats/line-splitter.js";
+import { type Line, LineSplitter, lineIssues } from "../../formats/line-splitter.js";
+import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { PointFold } from "../../metrics/slot-columns.js";
 import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
-import { readLines } from "../body.js";
+import { type BodyParts, readBytes } from "../body.js";
 import type { ApiContext } from "../route.js";
 import { Issues } from "../validation.js";
 
-export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points">;
+export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points" | "inflation">;
 
 export interface PointsRead {
   readonly count: number;
@@ -28,6 +29,11 @@ export class PointReader {
     this.series = series;
     this.window = window;
     this.#most = limits.batch_points;
+  }
+
+  /** Points that were counted so far. */
+  get counted(): number {
+    return this.#count;
   }
 
   /** Counts points that the body has. Throws `too-large` when there are more than one write may have. */
@@ -58,20 +64,52 @@ export function pointReaders(limits: WriteLimits): (window: WriteWindow) => Poin
 
 export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";
 
+/** Memory that a point takes until it is written, bytes: it may be the only one of its series. */
+const POINT_BYTES = 512;
+
+/** Reserves memory for points that were read. */
+export function reservePoints(points: number, memory: Reservation): void {
+  if (POINT_BYTES * points > UNCOUNTED_BYTES) memory.reserve(POINT_BYTES * points);
+}
+
+/** Milliseconds that a body is parsed for before other requests run. */
+const PARSE_MS = 10;
+
+/** Pauses between two steps of parsing a body. Bodies are parsed one after another, so that what is read of one is in memory at a time. */
+export function parsingPauses({ parsing }: BodyParts): () => Promise<void> | undefined {
+  return parsing.pauses(PARSE_MS);
+}
+
+/** Lines that are split off at once, bytes: a few ms of work. */
+const STEP_BYTES = 65_536;
+
 /** Hands each line of a body to `take`, until there are as many issues as will be named. */
 export async function readEachLine(
   ctx: ApiContext,
-  limits: WriteLimits,
-  { issues }: PointReader,
+  { line_bytes, write_body_bytes }: WriteLimits,
+  reader: PointReader,
+  bodies: BodyParts,
   take: (text: string, number: number) => void,
 ): Promise<void> {
-  for await (const lines of readLines(ctx, { lineBytes: limits.line_bytes, totalBytes: limits.write_body_bytes })) {
+  const { issues } = reader;
+  const { bytes, memory } = await readBytes(ctx, write_body_bytes, bodies);
+  const pause = parsingPauses(bodies);
+  for (const lines of splitLines(bytes, line_bytes)) {
+    const before = reader.counted;
     for (const { number, text, issue } of lines) {
-      if (issues.full) break;
+      if (issues.full) return;
       if (issue !== undefined) issues.add(issue, `line ${number}`, lineIssues[issue]);
       else take(text, number);
     }
+    reservePoints(reader.counted - before, memory);
+    await pause();
   }
+}
+
+function* splitLines(bytes: Buffer, lineBytes: number): Generator<readonly Line[]> {
+  const splitter = new LineSplitter(lineBytes);
+  for (let at = 0; at < bytes.length; at += STEP_BYTES) yield splitter.push(bytes.subarray(at, at + STEP_BYTES));
+  yield splitter.end();
 }
 
 /** What an instant has to be: in the window, of a series whose slots are `slotMs` long. */

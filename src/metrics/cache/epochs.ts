@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { SeriesWindow } from "../ports.js";
-import { type Series, seriesHash, seriesKey } from "../series.js";
+import { type Series, seriesHash, seriesKey, sumOver } from "../series.js";
 import type { OtherProcesses } from "./other-processes.js";
 
 /** Slots of one series that are read from the store, and kept in memory, together. */
@@ -87,7 +87,7 @@ export class Epochs {
 
   /**
    * Does `work`, which writes these windows. No entry that was made before it ends is valid afterwards: in this process from then on, in others
-   * within a second. Rejects as `work` does, and when it cannot be announced to the other processes.
+   * within a second. That holds for the sums over these series, too. Rejects as `work` does, and when it cannot be announced to the other processes.
    */
   async write(windows: readonly SeriesWindow[], work: () => Promise<void>): Promise<void> {
     const at = [...this.#indexes(windows)];
@@ -101,6 +101,11 @@ export class Epochs {
     }
   }
 
+  /** Invalidates every entry that was made before. */
+  endAll(): void {
+    this.#raise(this.#epochs.keys());
+  }
+
   #raise(at: Iterable<number>): void {
     for (const i of at) this.#epochs[i] = (this.#epochs[i] as number) + 1;
   }
@@ -109,8 +114,13 @@ export class Epochs {
     const at = new Set<number>();
     for (const { series, from, to } of windows) {
       const hash = seriesHash(series);
+      const sum = sumOver(series);
+      const sumHash = sum && seriesHash(sum);
       const length = this.#chunkSlots * series.dimension.slotMs;
-      for (let index = Math.floor(from / length); index * length < to; index += 1) at.add(this.#indexOf(hash, index));
+      for (let index = Math.floor(from / length); index * length < to; index += 1) {
+        at.add(this.#indexOf(hash, index));
+        if (sumHash !== undefined) at.add(this.#indexOf(sumHash, index));
+      }
     }
     return at;
   }

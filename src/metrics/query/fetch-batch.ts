@@ -1,7 +1,9 @@
 import { ServiceError, type ValidationIssue } from "../../errors.js";
+import type { Reservation } from "../../memory-budget.js";
 import { joinTokens, type ReadToken } from "../cache/epochs.js";
-import { type CountSeries, type FetchedSeries, type FetchSeries, withDeadline } from "./fetch-series.js";
-import type { Reading } from "./read-memory.js";
+import type { Dimension } from "../dimensions.js";
+import { isSum } from "../series.js";
+import type { CountSeries, FetchedSeries, FetchSeries } from "./fetch-series.js";
 import {
   type AnswerLimits,
   checkAnswer,
@@ -28,14 +30,14 @@ export interface RefusedSeries {
 
 export interface FetchBatchParts {
   readonly fetch: FetchSeries;
-  /** The first ids of segments, in code unit order. */
+  /** How many series the sum over all series of a dimension is made of. */
+  summed(dimension: Dimension): Promise<number>;
+  /** Ids of at most `limit` segments of the catalogue, in code unit order. */
   firstSegments(limit: number): Promise<string[]>;
   readonly limits: AnswerLimits;
   /** How long points are kept, ms; undefined is for ever. */
   keep(): number | undefined;
   readonly count: CountSeries;
-  /** The longest that the list of segments may take, ms. */
-  readonly deadlineMs: number;
 }
 
 /** What a batch comes to. */
@@ -61,19 +63,27 @@ export interface Reuse {
 export type FetchBatch = (
   items: readonly AskedItem[] | readonly SeriesPlan[],
   now: number,
-  reading: Reading,
+  reading: Reservation,
 ) => Promise<FetchedBatch>;
 
-/** The most series that one item stands for. */
+/** Maximum segments of the catalogue for an item that requests all of them. */
 const MOST_SEGMENTS = 1_000;
 
-export function fetchBatch({ fetch, firstSegments, limits, keep, count, deadlineMs }: FetchBatchParts): FetchBatch {
+export function fetchBatch({ fetch, summed, firstSegments, limits, keep, count }: FetchBatchParts): FetchBatch {
   return async (items, now, reading) => {
     const kept = keep();
-    const planned = items.map((item) => ("key" in item ? item : plan(item, now, kept, limits)));
+    const readable = items.map((item) => ("key" in item ? item : plan(item, now, kept, limits)));
+    const ids = readable.some(isForEvery) ? await firstSegments(MOST_SEGMENTS + 1) : [];
+    const planned =
+      ids.length <= MOST_SEGMENTS
+        ? readable
+        : readable.map((item, i) => (isForEvery(item) ? tooManySegments(items[i] as AskedItem) : item));
     const refused = planned.filter((item): item is RefusedSeries => "issue" in item);
     if (refused.length === items.length) throw everyItemIsBad(refused);
-    const expanded = await expand(planned, now, kept);
+    checkExpanded(planned.filter(isForEvery).length * ids.length);
+    const expanded = (await weighed(planned)).flatMap<SeriesPlan | RefusedSeries>((item) =>
+      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, kept)) : item,
+    );
     const plans = expanded.filter((item): item is SeriesPlan => "key" in item);
     checkAnswer(plans, limits);
     const fetched = await fetch(plans, now, reading);
@@ -85,17 +95,14 @@ export function fetchBatch({ fetch, firstSegments, limits, keep, count, deadline
     };
   };
 
-  /** Puts a plan for each segment in the place of one for every segment. */
-  async function expand(
-    planned: readonly (SeriesPlan | RefusedSeries)[],
-    now: number,
-    kept: number | undefined,
-  ): Promise<typeof planned> {
-    if (!planned.some(isForEvery)) return planned;
-    const ids = await withDeadline(deadlineMs, () => firstSegments(MOST_SEGMENTS));
-    checkExpanded(planned.filter(isForEvery).length * ids.length);
-    return planned.flatMap<SeriesPlan | RefusedSeries>((item) =>
-      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, kept)) : item,
+  /** Gives plans of sums the number of their series, which bounds how many slots are read. */
+  async function weighed(planned: readonly (SeriesPlan | RefusedSeries)[]): Promise<typeof planned> {
+    if (!planned.some(isOfSum)) return planned;
+    return Promise.all(
+      planned.map(async (item) => {
+        if (!isOfSum(item)) return item;
+        return { ...item, summed: await summed(item.request.dimension) };
+      }),
     );
   }
 }
@@ -113,11 +120,7 @@ function plan(
   kept: number | undefined,
   limits: AnswerLimits,
 ): SeriesPlan | RefusedSeries {
-  const refuse = (issue: ValidationIssue): RefusedSeries => ({
-    issue: { ...issue, path: pathOf(item.at, issue.path) },
-    asked: soundFields(item.asked),
-  });
-  if (item.issue !== undefined) return refuse(item.issue);
+  if (item.issue !== undefined) return refuse(item, item.issue);
   try {
     const planned = seriesPlan(seriesRequest(item.asked, now), now, kept);
     checkBuckets(planned, limits);
@@ -125,12 +128,25 @@ function plan(
   } catch (error) {
     const issue = error instanceof ServiceError ? error.issues[0] : undefined;
     if (issue === undefined) throw error;
-    return refuse(issue);
+    return refuse(item, issue);
   }
+}
+
+function tooManySegments(item: AskedItem): RefusedSeries {
+  const message = `The catalogue holds more than ${MOST_SEGMENTS} segments; request them by their ids`;
+  return refuse(item, { code: "too_many_segments", path: "id", message });
+}
+
+function refuse(item: AskedItem, issue: ValidationIssue): RefusedSeries {
+  return { issue: { ...issue, path: pathOf(item.at, issue.path) }, asked: soundFields(item.asked) };
 }
 
 function isForEvery(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
   return "key" in item && item.request.id === item.request.dimension.everyId;
+}
+
+function isOfSum(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
+  return "key" in item && isSum(item.request);
 }
 
 function pathOf(at: string, field: string): string {

@@ -1,23 +1,39 @@
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { YieldBudget } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
+import type { Reservation } from "../../memory-budget.js";
 import type { Meters } from "../../meters.js";
 import { type Epochs, joinTokens, type Kept, type ReadToken, TokenCache } from "../cache/epochs.js";
 import { type CachedSlots, SlotCache } from "../cache/slot-cache.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
-import { answerBytes, type Reading, readParts, slotBytes } from "./read-memory.js";
+import { answerBytes, readParts, slotBytes } from "./read-memory.js";
 import { type SaveSchedule, type SeriesPlan, saveSchedule, windowsOf } from "./series-plan.js";
 import { type SerialisedSeries, serialise } from "./series-values.js";
 
-export interface FetchSeriesParts {
+export interface SlotCacheParts {
   readonly store: Pick<SeriesStore, "chunkSlots" | "read" | "mayHold">;
   readonly epochs: Epochs;
-  /** Bytes that slots and finished values may take in memory. */
-  readonly cache: { readonly columns_bytes: number; readonly answers_bytes: number };
+  /** Bytes that slots may take in memory. */
+  readonly cache: { readonly columns_bytes: number };
+  readonly budget: YieldBudget;
+  /** The longest that one read of the store may take, ms: several requests may share it. */
+  readonly deadlineMs: number;
+}
+
+/** Slots of a store in memory, each read of it within the deadline. */
+export function openSlotCache({ store, epochs, cache, budget, deadlineMs }: SlotCacheParts): SlotCache {
+  const read = (windows: readonly SeriesWindow[]) => withDeadline(deadlineMs, () => store.read(windows));
+  return new SlotCache({ ...store, read }, epochs, cache.columns_bytes, budget);
+}
+
+export interface FetchSeriesParts {
+  readonly store: Pick<SeriesStore, "mayHold">;
+  readonly slots: SlotCache;
+  readonly epochs: Epochs;
+  /** Bytes that finished values may take in memory. */
+  readonly cache: { readonly answers_bytes: number };
   /** The parts of long reads take turns in it. */
   readonly budget: YieldBudget;
-  /** The longest that one read of the store may take, ms. */
-  readonly deadlineMs: number;
 }
 
 /** The values of one series. */
@@ -32,9 +48,9 @@ export interface FetchedSeries extends SaveSchedule {
 
 /**
  * The values of each plan as of `now` (Unix ms), in the order asked, by one read of the store unless much is asked. Takes the
- * memory for it from the account of the reading, and stops when that is over. Rejects rather than hand out a part.
+ * memory for it from the reservation, and stops when that has ended. Rejects rather than hand out a part.
  */
-export type FetchSeries = (plans: readonly SeriesPlan[], now: number, reading: Reading) => Promise<FetchedSeries[]>;
+export type FetchSeries = (plans: readonly SeriesPlan[], now: number, reading: Reservation) => Promise<FetchedSeries[]>;
 
 /** How long values are made before the network is served, ms. */
 const PAUSE_MS = 5;
@@ -42,12 +58,7 @@ const PAUSE_MS = 5;
 /** What an entry takes besides its JSON and its key, roughly, bytes. */
 const ENTRY_BYTES = 1_000;
 
-export function fetchSeries({ store, epochs, cache, budget, deadlineMs }: FetchSeriesParts): FetchSeries {
-  const withinDeadline = {
-    ...store,
-    read: (windows: readonly SeriesWindow[]) => withDeadline(deadlineMs, () => store.read(windows)),
-  };
-  const slots = new SlotCache(withinDeadline, epochs, cache.columns_bytes, budget);
+export function fetchSeries({ store, slots, epochs, cache, budget }: FetchSeriesParts): FetchSeries {
   const kept = new TokenCache<SerialisedSeries>(
     epochs,
     cache.answers_bytes,
@@ -55,7 +66,7 @@ export function fetchSeries({ store, epochs, cache, budget, deadlineMs }: FetchS
   );
 
   return async (plans, now, reading) => {
-    const found = plans.map(({ key }) => kept.get(key));
+    const found = plans.map((plan) => keptOf(plan, now));
     const missing = plans.filter((_, i) => found[i] === undefined);
     const made = missing.length === 0 ? [] : await make(missing, now, reading);
     let next = 0;
@@ -67,26 +78,27 @@ export function fetchSeries({ store, epochs, cache, budget, deadlineMs }: FetchS
   };
 
   /** Makes the values of plans that are not in memory, one part after another. */
-  async function make(plans: readonly SeriesPlan[], now: number, reading: Reading): Promise<Made[]> {
-    reading.take(answerBytes(plans, mayHold));
+  async function make(plans: readonly SeriesPlan[], now: number, reading: Reservation): Promise<Made[]> {
+    reading.reserve(answerBytes(plans, mayHold));
     const made: Made[] = [];
     for (const part of readParts(plans)) {
       if (!part.isSmall) await budget.next();
       reading.refuseIfOver();
       const bytes = slotBytes(part.plans, mayHold);
-      reading.take(bytes);
+      reading.reserve(bytes);
       try {
         made.push(...(await makePart(part.plans, now)));
       } finally {
-        reading.give(bytes);
+        reading.release(bytes);
       }
+      reading.progressed();
     }
     return made;
   }
 
   /** Some may have been made for another request by now. */
   async function makePart(plans: readonly SeriesPlan[], now: number): Promise<Made[]> {
-    const found = plans.map(({ key }) => kept.get(key));
+    const found = plans.map((plan) => keptOf(plan, now));
     const missing = plans.filter((_, i) => found[i] === undefined);
     const read = await slots.read(missing.flatMap(windowsOf));
     const pause = budget.pauses(PAUSE_MS);
@@ -102,13 +114,19 @@ export function fetchSeries({ store, epochs, cache, budget, deadlineMs }: FetchS
 
   function makeOne(plan: SeriesPlan, parts: readonly CachedSlots[], now: number): Made {
     const isCached = !parts.some((part) => part.read);
-    const madeMeanwhile = kept.get(plan.key);
+    const madeMeanwhile = keptOf(plan, now);
     if (madeMeanwhile !== undefined) return { ...madeMeanwhile, isCached };
     const columns = parts.map((part) => part.column());
     const value = serialise(plan, columns, now, kept.last(plan.key));
     const made = { value, token: joinTokens(parts.map(({ token }) => token)) };
     kept.keep(plan.key, made);
     return { ...made, isCached };
+  }
+
+  /** The valid entry of a plan. None that a clock which has since been set back made in a later slot. */
+  function keptOf({ key }: SeriesPlan, now: number): Kept<SerialisedSeries> | undefined {
+    const found = kept.get(key);
+    return found !== undefined && found.value.since <= now ? found : undefined;
   }
 
   function mayHold({ parts }: SeriesPlan): boolean {
@@ -131,7 +149,7 @@ export function seriesCounters(meters: Pick<Meters, "counter">): CountSeries {
 }
 
 /** Resolves as `work` does within `ms`. Rejects with a `ServiceError`: its own, or `unavailable` for any other and for none in time. */
-export async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
+async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
   try {
     return await withTimeLimit(ms, [], work);
   } catch (error) {

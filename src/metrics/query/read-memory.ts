@@ -1,72 +1,4 @@
-import { ServiceError } from "../../errors.js";
-import { costOf, type SeriesPlan } from "./series-plan.js";
-
-/** What one read takes of the memory, until its response is out or its caller has gone. */
-export interface Reading {
-  /** Takes bytes. Throws when there is not enough, or the caller has gone. */
-  take(bytes: number): void;
-  /** Gives some of them back before the read is over. */
-  give(bytes: number): void;
-  /** Throws when the caller has gone. */
-  refuseIfOver(): void;
-}
-
-/** The memory that reads under way may take, all of them together. */
-export class ReadMemory {
-  readonly #most: number;
-  #taken = 0;
-
-  /** `most` is in bytes. A read that is the only one under way may take more. */
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** Bytes that reads under way take now, by estimate. */
-  get taken(): number {
-    return this.#taken;
-  }
-
-  /** The account of one read. `whenOver` calls back once, when the response is out or the caller has gone. */
-  open(whenOver: (then: () => void) => void): Reading {
-    let own = 0;
-    // Undefined until something is taken: most answers come from memory and take nothing.
-    let isOver: boolean | undefined;
-
-    const add = (bytes: number) => {
-      own += bytes;
-      this.#taken += bytes;
-    };
-    const refuseIfOver = () => {
-      if (isOver) throw new ServiceError("timed-out", "The caller has gone");
-    };
-    const end = () => {
-      isOver = true;
-      add(-own);
-    };
-
-    return {
-      take: (bytes) => {
-        if (isOver === undefined) {
-          isOver = false;
-          whenOver(end);
-        }
-        refuseIfOver();
-        if (bytes > 0 && this.#taken > own && this.#taken + bytes > this.#most) throw noRoom();
-        add(bytes);
-      },
-      give: (bytes) => {
-        if (!isOver) add(-bytes);
-      },
-      refuseIfOver,
-    };
-  }
-}
-
-function noRoom(): ServiceError {
-  return new ServiceError("unavailable", "The reads under way take all the memory that they may; try again", {
-    retryAfter: 1,
-  });
-}
+import { columnSlots, costOf, type SeriesPlan } from "./series-plan.js";
 
 /** Plans that are read and answered together. */
 export interface ReadPart {
@@ -113,7 +45,7 @@ export function answerBytes(plans: readonly SeriesPlan[], mayHold: (plan: Series
 
 /** What the slots of plans take while they are read and aggregated, bytes at most. */
 export function slotBytes(plans: readonly SeriesPlan[], mayHold: (plan: SeriesPlan) => boolean): number {
-  return plans.reduce((sum, plan) => sum + (mayHold(plan) ? SLOT_BYTES * costOf(plan).slots : 0), 0);
+  return plans.reduce((sum, plan) => sum + (mayHold(plan) ? SLOT_BYTES * columnSlots(plan) : 0), 0);
 }
 
 function effortOf(plan: SeriesPlan): number {

@@ -1,7 +1,7 @@
 import { invalid, type ServiceError } from "../../errors.js";
 import type { Dimension } from "../dimensions.js";
 import type { SeriesWindow } from "../ports.js";
-import { type Series, slotStart } from "../series.js";
+import { isSum, type Series, slotStart } from "../series.js";
 import { bucketStart, nextBucketStart, type SeriesRequest } from "./series-request.js";
 
 /** Consecutive buckets. All Unix ms but `count`. */
@@ -21,6 +21,8 @@ export interface SeriesPlan {
   readonly key: string;
   /** The stored series: the one asked for, or numerator and denominator of a ratio. */
   readonly parts: readonly [Series] | readonly [Series, Series];
+  /** How many stored series each part is the sum of; 1 for a stored one. */
+  readonly summed: number;
   /**
    * The slots that the answer is made of are [readFrom, from of its first bucket) and [from, to): Unix ms, slot boundaries. None
    * of them has expired.
@@ -52,12 +54,12 @@ export function seriesPlan(request: SeriesRequest, now: number, keep?: number): 
   const from = nextSlot(Math.max(window.from, expired), slotMs);
   const to = Math.max(from, nextSlot(window.to, slotMs));
   const readFrom = lead === 0 ? from : nextSlot(Math.max(start, expired), slotMs);
-  const parts = partsOf(request);
+  const parts = storedSeries(request);
   const { id, type, aggregation } = request;
   const key = `${dimension.name}\0${id}\0${type}\0${aggregation} ${grid.step} ${start} ${lead} ${filled} ${readFrom} ${from} ${to}`;
   const lasts = lastsUntil(request, { end, to, isFilled: filled === buckets.count });
   const standsUntil = keep === undefined ? lasts : Math.min(lasts, readFrom + keep);
-  return { request, key, parts, readFrom, from, to, buckets, lead, filled, standsUntil };
+  return { request, key, parts, summed: 1, readFrom, from, to, buckets, lead, filled, standsUntil };
 }
 
 /** A window that ends now takes its next slot and its next bucket when now reaches them; a fixed one may still have empty rows to come. */
@@ -74,9 +76,14 @@ export function windowsOf({ parts, readFrom, to }: SeriesPlan): SeriesWindow[] {
   return parts.map((series) => ({ series, from: readFrom, to }));
 }
 
-/** How many slots and values the answer to a plan can take. */
-export function costOf({ parts, readFrom, to, request, buckets, lead }: SeriesPlan): { slots: number; values: number } {
-  return { slots: parts.length * ((to - readFrom) / request.dimension.slotMs), values: buckets.count - lead };
+/** How many slots the columns of a plan have. */
+export function columnSlots({ parts, readFrom, to, request }: SeriesPlan): number {
+  return parts.length * ((to - readFrom) / request.dimension.slotMs);
+}
+
+/** How many slots are read, and how many values made, for the answer to a plan. */
+export function costOf(plan: SeriesPlan): { slots: number; values: number } {
+  return { slots: plan.summed * columnSlots(plan), values: plan.buckets.count - plan.lead };
 }
 
 /**
@@ -90,7 +97,8 @@ function fillable(dimension: Dimension, { start, step, count }: Buckets, now: nu
   return known;
 }
 
-function partsOf({ dimension, id, type }: SeriesRequest): SeriesPlan["parts"] {
+/** The stored series that a series is made of: itself, or numerator and denominator of a ratio. */
+export function storedSeries({ dimension, id, type }: Series): SeriesPlan["parts"] {
   const ratio = Object.hasOwn(dimension.ratios, type) ? dimension.ratios[type] : undefined;
   if (ratio === undefined) return [{ dimension, id, type }];
   return [
@@ -172,14 +180,14 @@ export interface SaveSchedule {
 /**
  * The schedule as of `now`. A count is saved when its slot has ended, within a minute; a size while its slot lasts, as early as
  * possible. `saved` are the slots of the plan that are saved, from the last one that was due on; of a slot outside of the
- * plan nothing is known.
+ * plan nothing is known, and of one of a sum neither: its series are saved one after the other.
  */
 export function saveSchedule(plan: SeriesPlan, saved: readonly number[], now: number): SaveSchedule {
   const { dimension, window } = plan.request;
   const { slotMs, due } = dimension;
   const dueAt = slotStart(dimension, now);
   const last = due === "end" ? dueAt - slotMs : dueAt;
-  const isSaved = saved.includes(last);
+  const isSaved = !plan.parts.some(isSum) && saved.includes(last);
   const waited = now - dueAt >= PATIENCE;
   const complete = isSaved || (due === "end" && waited);
   const matters = window.to > last || window.to >= now;

@@ -10,7 +10,9 @@ type Column = Pick<SlotColumn, "from" | "values">;
 export interface SerialisedSeries {
   /** The JSON array of its points, `[{"value":…,"ts":"…"},…]`. */
   readonly json: Buffer;
-  /** Slots that were saved when it was made, from the last one due on: Unix ms of their starts. */
+  /** Start of the slot in which it was made, Unix ms. */
+  readonly since: number;
+  /** Slots that were saved when it was made, from the last one due then: Unix ms of their starts. A clock that is set back needs earlier ones. */
   readonly saved: readonly number[];
   /** What `json` was made of, where the window takes in a slot that may be written soon: the next JSON begins as this one does. */
   readonly values?: Float64Array;
@@ -43,8 +45,9 @@ export function serialise(
   fillEmpty(values, filled);
   if (lead > 0) values = smooth(values);
   const json = changedJson(values, buckets, lead, before) ?? pointsJson(values, buckets, lead);
+  const since = slotStart(request.dimension, now);
   const isOpen = plan.to > now - slotMs;
-  return { json, saved: savedSlots(plan, columns, now), ...(isOpen ? { values } : {}) };
+  return { json, since, saved: savedSlots(plan, columns, since), ...(isOpen ? { values } : {}) };
 }
 
 export function digestOf(series: SerialisedSeries): string {
@@ -101,14 +104,10 @@ function pointEnds(buckets: Buckets): readonly string[] {
   return ends;
 }
 
-function savedSlots({ request, readFrom, to }: SeriesPlan, columns: readonly Column[], now: number): number[] {
+function savedSlots({ request, readFrom, to }: SeriesPlan, columns: readonly Column[], since: number): number[] {
   const { dimension } = request;
   const saved: number[] = [];
-  for (
-    let slot = Math.max(readFrom, slotStart(dimension, now) - dimension.slotMs);
-    slot < to;
-    slot += dimension.slotMs
-  ) {
+  for (let slot = Math.max(readFrom, since - dimension.slotMs); slot < to; slot += dimension.slotMs) {
     const isSaved = columns.every(
       ({ from, values }) => !Number.isNaN(values[(slot - from) / dimension.slotMs] ?? Number.NaN),
     );
@@ -163,11 +162,13 @@ export function fillEmpty(values: Float64Array, count: number): void {
  * counts as 0.
  */
 export function ratio(numerators: Float64Array, denominators: Float64Array): Float64Array {
-  return denominators.map((denominator, i) => {
-    if (Number.isNaN(denominator) || denominator === 0) return Number.NaN;
-    const numerator = numerators[i] as number;
-    return Number.isNaN(numerator) ? 0 : finite(numerator / denominator);
-  });
+  return denominators.map((denominator, i) => ratioOf(numerators[i] as number, denominator));
+}
+
+/** The same of one bucket or slot. */
+export function ratioOf(numerator: number, denominator: number): number {
+  if (Number.isNaN(denominator) || denominator === 0) return Number.NaN;
+  return Number.isNaN(numerator) ? 0 : finite(numerator / denominator);
 }
 
 /** The mean of each bucket and the two before it, absent ones (NaN) left out. An absent bucket stays absent. */

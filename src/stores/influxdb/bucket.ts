@@ -4,9 +4,9 @@ import { tlsError } from "../tls-errors.js";
 import type { InfluxAddress, InfluxClient } from "./connection.js";
 import { BucketError, statusOf } from "./errors.js";
 
-/** Pause between two checks of the bucket, ms: while it cannot be used, and while it can. */
+/** Pause between two checks of the bucket, ms: while it cannot be used, and while it can. A replaced bucket is noticed by a check. */
 const RETRY_MS = 5_000;
-const RECHECK_MS = 180_000;
+const RECHECK_MS = 30_000;
 
 export interface KnownBucketParts {
   /** Finds the bucket on the server, or makes it. */
@@ -23,6 +23,9 @@ export class KnownBucket {
   readonly #parts: KnownBucketParts;
   #bucket: Bucket | undefined;
   #retentionMs: number | undefined;
+  /** Of the bucket that a check found last, also if it is gone. */
+  #id: string | undefined;
+  #replaced: () => void = () => {};
   #checking: Promise<Bucket> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -36,6 +39,11 @@ export class KnownBucket {
   /** How long it keeps points by the last check that found it, ms; undefined: for ever, or not known yet. */
   get retentionMs(): number | undefined {
     return this.#retentionMs;
+  }
+
+  /** Calls `listener` when a check finds another bucket under the name than the one before: the points of that one are gone. */
+  onReplaced(listener: () => void): void {
+    this.#replaced = listener;
   }
 
   /** Resolves when a check has found a bucket; checks at once when none has. */
@@ -72,6 +80,7 @@ export class KnownBucket {
     try {
       const bucket = await withTimeLimit(this.#parts.checkMs, [], this.#parts.find);
       this.#logOnce("up", () => this.#parts.log.info(bucket, "The bucket of the series is ready"));
+      this.#compareId(bucket);
       this.#bucket = bucket;
       this.#retentionMs = bucket.retentionMs;
       return bucket;
@@ -84,6 +93,14 @@ export class KnownBucket {
       } else this.#logOnce("away", () => this.#parts.log.warn(`InfluxDB at ${host} is away`));
       throw error;
     }
+  }
+
+  #compareId({ id }: Bucket): void {
+    const before = this.#id;
+    this.#id = id;
+    if (before === undefined || before === id) return;
+    this.#parts.log.warn({ before, id }, "The bucket of the series was deleted and made again: its points are gone");
+    this.#replaced();
   }
 
   /** Logs a state when it begins, not again while it lasts. */
@@ -102,6 +119,8 @@ export class KnownBucket {
 
 /** A bucket as the server describes it. */
 export interface Bucket {
+  /** Another one of the same name has another id. */
+  readonly id: string;
   /** How long it keeps points, ms; undefined: for ever. */
   readonly retentionMs: number | undefined;
 }
@@ -145,7 +164,7 @@ async function lookUp(
   const found = buckets.find(({ name }) => name === bucket);
   if (found === undefined) return undefined;
   const { everySeconds = 0 } = found.retentionRules?.find(({ type }) => type === "expire") ?? {};
-  return { retentionMs: everySeconds > 0 ? 1_000 * everySeconds : undefined };
+  return { id: found.id, retentionMs: everySeconds > 0 ? 1_000 * everySeconds : undefined };
 }
 
 async function organization(client: InfluxClient, { org }: InfluxAddress, signal: AbortSignal): Promise<string> {
@@ -156,6 +175,7 @@ async function organization(client: InfluxClient, { org }: InfluxAddress, signal
 }
 
 interface BucketResponse {
+  readonly id: string;
   readonly name: string;
   readonly retentionRules?: readonly { readonly type?: string; readonly everySeconds?: number }[];
 }

@@ -16,6 +16,9 @@ export class BrokenResponse extends Error {
 /** Statuses that pass by themselves: the server, or a proxy before it, is busy, starts or restarts. */
 const transient = new Set([408, 425, 429, 500, 502, 503, 504]);
 
+/** In the message of a 500 while the disk of the server is full. */
+const NO_SPACE = /no space left on device/i;
+
 /** Pauses before the second and the third attempt, ms. */
 const pauses = [100, 400];
 
@@ -72,7 +75,7 @@ export function attempts<T>(
 function pauseAfter(error: unknown, attempt: number): number | undefined {
   const wait = pauses[attempt - 1];
   if (error instanceof HttpError) {
-    if (!transient.has(error.statusCode) || wait === undefined) return undefined;
+    if (!transient.has(error.statusCode) || isOutOfSpace(error) || wait === undefined) return undefined;
     const asked = retryAfter(error);
     return asked === undefined ? wait : Math.max(wait, 1_000 * asked);
   }
@@ -99,7 +102,12 @@ export function statusOf(error: unknown): number | undefined {
 function statusError(error: HttpError): ServiceError {
   const isDefect = [400, 405, 413, 414, 415, 422].includes(error.statusCode);
   if (isDefect) return new ServiceError("internal", "Internal error", { cause: error });
+  if (isOutOfSpace(error)) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
   return unavailable(error, retryAfter(error) ?? 1);
+}
+
+function isOutOfSpace({ statusCode, message, body }: HttpError): boolean {
+  return statusCode >= 500 && (NO_SPACE.test(message) || NO_SPACE.test(body ?? ""));
 }
 
 /** The pause that the server asks for, whole seconds. */

@@ -1,6 +1,8 @@
 import { withTimeLimit } from "../../async/time-limit.js";
+import { ServiceError } from "../../errors.js";
 import { keepMs } from "../../formats/duration.js";
 import type { Probe } from "../../meters.js";
+import type { SeriesStore } from "../../metrics/ports.js";
 import type { MetricEngine, OpenParts } from "../stores.js";
 import { findBucket, KnownBucket } from "./bucket.js";
 import { influxAddress, influxClient } from "./connection.js";
@@ -31,18 +33,22 @@ export async function openInflux({ settings, log, clock }: OpenParts): Promise<M
   const closing = new AbortController();
   await withTimeLimit(FIRST_CHECK_MS, [], () => bucket.check()).catch(() => {});
 
+  const store = influxSeriesStore({
+    client,
+    bucket,
+    bucketName: address.bucket,
+    deadlineMs,
+    clock,
+    log,
+    closing: closing.signal,
+  });
+  const { series, isFull } = notingFullDisk(store);
+
   return {
-    series: influxSeriesStore({
-      client,
-      bucket,
-      bucketName: address.bucket,
-      deadlineMs,
-      clock,
-      log,
-      closing: closing.signal,
-    }),
+    series,
     retentionMs: () => bucket.retentionMs,
-    probes: [probe(bucket)],
+    onReplaced: (listener) => bucket.onReplaced(listener),
+    probes: [probe(bucket, isFull)],
     serviceErrorOf: influxServiceError,
     async close() {
       bucket.close();
@@ -52,15 +58,33 @@ export async function openInflux({ settings, log, clock }: OpenParts): Promise<M
   };
 }
 
+/** The store, and whether a write found the disk of the server full and none has succeeded since. */
+function notingFullDisk(store: SeriesStore): { readonly series: SeriesStore; isFull(): boolean } {
+  let isFull = false;
+  const series: SeriesStore = {
+    ...store,
+    async write(plane, columns) {
+      try {
+        await store.write(plane, columns);
+        isFull = false;
+      } catch (error) {
+        isFull ||= error instanceof ServiceError && error.kind === "out-of-space";
+        throw error;
+      }
+    },
+  };
+  return { series, isFull: () => isFull };
+}
+
 /** Profiles can be served without series. */
-function probe(bucket: KnownBucket): Probe {
+function probe(bucket: KnownBucket, isFull: () => boolean): Probe {
   return {
     name: "metrics",
     required: false,
     async check() {
       try {
         await bucket.check();
-        return undefined;
+        return isFull() ? "InfluxDB has no space left: the last write of points was refused" : undefined;
       } catch (error) {
         if (error instanceof BucketError) return error.message;
         throw error;

@@ -14,8 +14,8 @@ export interface SlotQuery {
 }
 
 /** The first and the last instant that the server can store, Unix ms. */
-const FIRST = 0;
-const LAST = Date.UTC(2262, 0, 1);
+export const FIRST = 0;
+export const LAST = Date.UTC(2262, 0, 1);
 
 /** The most series of one query, and about the most characters of their ids. */
 const MOST_SERIES = 200;
@@ -135,6 +135,18 @@ export function fluxScript(bucket: string, { dimension, from, to, series }: Slot
   |> range(start: ${fluxDateTime(new Date(from).toISOString())}, stop: ${fluxDateTime(new Date(to).toISOString())})
   |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and (${fluxExpression(oneOf("_field", fields))}))
   |> filter(fn: (r) => ${fluxExpression(anyOf(wanted.map((clause) => `(${clause})`)))})
+  |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
+}
+
+/** In: a dimension, a type and a window. Out: the rows of all its series, as of `fluxScript`. */
+export function sumScript(bucket: string, dimension: string, type: string, from: number, to: number): string {
+  const [start, stop] = [Math.max(FIRST, from), Math.min(LAST, to)].map((ms) =>
+    fluxDateTime(new Date(ms).toISOString()),
+  );
+  const fields = planes.map((one) => fieldOf[one]);
+  return flux`from(bucket: ${fluxText(bucket)})
+  |> range(start: ${start}, stop: ${stop})
+  |> filter(fn: (r) => r._measurement == ${fluxText(dimension)} and r.dimension_type == ${fluxText(type)} and (${fluxExpression(oneOf("_field", fields))}))
   |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
 }
 

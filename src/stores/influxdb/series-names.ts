@@ -1,7 +1,8 @@
+import { setImmediate } from "node:timers/promises";
 import type { Dimension } from "../../metrics/dimensions.js";
-import type { SeriesStore } from "../../metrics/ports.js";
+import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
 import type { SlotColumn } from "../../metrics/series.js";
-import { compareBytes } from "../../names.js";
+import { compareBytes, searchText } from "../../names.js";
 
 /** Hands out the ids of all series of a dimension and type, as the server lists them. */
 export type LoadIds = (dimension: Dimension, type: string, take: (id: string) => void) => Promise<void>;
@@ -9,6 +10,9 @@ export type LoadIds = (dimension: Dimension, type: string, take: (id: string) =>
 /** What the server has listed is read again once it is this old, ms, and so many times as old as reading it took. */
 const FRESH_MS = 5_000;
 const FRESH_FACTOR = 20;
+
+/** Counts that are kept. */
+const COUNTS = 100;
 
 /** Ids that a list takes note of, between two calls for it, before it is read again in place. */
 const MOST_ADDED = 10_000;
@@ -22,6 +26,8 @@ export class SeriesNames {
   readonly #load: LoadIds;
   readonly #time: () => number;
   readonly #lists = new Map<string, IdList>();
+  /** Counts of ids with the lists that they were made from: a list that changes is another object. */
+  readonly #counts = new Map<string, { readonly lists: readonly (readonly string[])[]; readonly count: number }>();
 
   constructor(load: LoadIds, time = () => performance.now()) {
     this.#load = load;
@@ -37,18 +43,34 @@ export class SeriesNames {
     }
   }
 
-  readonly list: SeriesStore["list"] = async (dimension, { prefix, after = "", limit }) => {
-    const byType = dimension.storedTypes.map(async (type) => {
-      const ids = await this.#listOf(dimension, type).read();
-      return { type, ids: pageOf(ids, prefix, after, limit) };
-    });
+  readonly list: SeriesStore["list"] = async (dimension, { after, limit, descending = false, ...among }) => {
     const found = new Map<string, string[]>();
-    for (const { type, ids } of await Promise.all(byType)) {
-      for (const id of ids) found.set(id, [...(found.get(id) ?? []), type]);
+    for (const { type, ids } of await this.#read(dimension)) {
+      const page = await pageOf(ids, among, { after, limit, descending });
+      for (const id of page) found.set(id, [...(found.get(id) ?? []), type]);
     }
-    const inOrder = [...found].sort(([a], [b]) => compareBytes(a, b));
+    const inOrder = [...found].sort(([a], [b]) => (descending ? compareBytes(b, a) : compareBytes(a, b)));
     return inOrder.slice(0, limit).map(([id, types]) => ({ id, types }));
   };
+
+  readonly count: SeriesStore["count"] = async (dimension, among) => {
+    const lists = (await this.#read(dimension)).map(({ ids }) => ids);
+    const key = JSON.stringify([dimension.name, among.prefix, among.contains]);
+    const known = this.#counts.get(key);
+    if (known !== undefined && lists.every((ids, i) => ids === known.lists[i])) return known.count;
+    const everyId = { limit: Number.POSITIVE_INFINITY, after: undefined, descending: false };
+    const found = new Set<string>();
+    for (const ids of lists) for (const id of await pageOf(ids, among, everyId)) found.add(id);
+    if (this.#counts.size >= COUNTS) this.#counts.clear();
+    this.#counts.set(key, { lists, count: found.size });
+    return found.size;
+  };
+
+  #read(dimension: Dimension): Promise<{ type: string; ids: readonly string[] }[]> {
+    return Promise.all(
+      dimension.storedTypes.map(async (type) => ({ type, ids: await this.#listOf(dimension, type).read() })),
+    );
+  }
 
   #listOf(dimension: Dimension, type: string): IdList {
     const key = keyOf(dimension, type);
@@ -134,13 +156,44 @@ class IdList {
   }
 }
 
-/** Up to `limit` ids after `after` that begin with `prefix`. */
-function pageOf(sorted: readonly string[], prefix: string, after: string, limit: number): readonly string[] {
-  let at = compareBytes(after, prefix) >= 0 ? placeOf(sorted, after) : placeOf(sorted, prefix);
-  if (sorted[at] === after) at += 1;
-  const page = sorted.slice(at, at + limit);
-  const end = page.findIndex((id) => !id.startsWith(prefix));
-  return end < 0 ? page : page.slice(0, end);
+interface Page {
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly descending: boolean;
+}
+
+/** Ids that one step compares: other requests run in between. */
+const AT_ONCE = 20_000;
+
+/** No id is longer, and no character comes after this one in the order of UTF-8 bytes. */
+const LAST_ID = "\u{10ffff}".repeat(256);
+
+/** Up to `limit` of the ids after `after`, in either order. */
+async function pageOf(
+  sorted: readonly string[],
+  { prefix, contains = "" }: ListedIds,
+  { after, limit, descending }: Page,
+): Promise<readonly string[]> {
+  let first = placeOf(sorted, prefix);
+  let end = prefix === "" ? sorted.length : placeOf(sorted, `${prefix}${LAST_ID}`);
+  if (sorted[end]?.startsWith(prefix)) end += 1;
+  if (after !== undefined) {
+    const at = placeOf(sorted, after);
+    if (descending) end = Math.min(end, at);
+    else first = Math.max(first, sorted[at] === after ? at + 1 : at);
+  }
+  if (contains === "") {
+    return descending
+      ? sorted.slice(Math.max(first, end - limit), Math.max(first, end)).reverse()
+      : sorted.slice(first, Math.min(first + limit, end));
+  }
+  const page: string[] = [];
+  for (let i = 0; i < end - first && page.length < limit; i += 1) {
+    if (i % AT_ONCE === AT_ONCE - 1) await setImmediate();
+    const id = sorted[descending ? end - 1 - i : first + i] as string;
+    if (searchText(id).includes(contains)) page.push(id);
+  }
+  return page;
 }
 
 function has(sorted: readonly string[], id: string): boolean {

@@ -2,13 +2,14 @@ import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Clock } from "../../clock.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
+import type { Dimension } from "../../metrics/dimensions.js";
 import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
-import type { SlotColumn } from "../../metrics/series.js";
+import { addSlots, type SlotColumn } from "../../metrics/series.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
 import { attempts, requestError, statusOf, timedOut } from "./errors.js";
 import { halves, lineTexts } from "./lines.js";
-import { fluxScript, idsScript, slotQueries } from "./queries.js";
+import { FIRST, fluxScript, idsScript, LAST, slotQueries, sumScript } from "./queries.js";
 import { CsvRows, CsvSlots, readWhole, SlotTarget } from "./response-csv.js";
 import { SeriesNames } from "./series-names.js";
 
@@ -49,6 +50,9 @@ const CONCURRENT_WRITES = 2;
 
 /** What one of several writes that are sent together can cause by its own lines. */
 const OF_ONE_WRITE = [201, 400, 422];
+
+/** Slots of all series that one query sums up. */
+const SUMMED_SLOTS = 300_000;
 
 /** Queries of one read that run at the same time. */
 const CONCURRENT_QUERIES = 4;
@@ -91,7 +95,9 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
         names.written(columns);
       }),
     list: (dimension, page) => reported("read", () => names.list(dimension, page)),
+    count: (dimension, among) => reported("read", () => names.count(dimension, among)),
     read: (windows, plane) => reported("read", () => read(windows, plane)),
+    sum: (dimension, type, from, to) => reported("read", () => sum(dimension, type, from, to)),
     /** Only a query could say. */
     mayHold: () => true,
     /** The bucket deletes points by its own retention. */
@@ -174,6 +180,38 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     }
     const empty = new Map<number, Float64Array>();
     return filled.map((target) => target.merged() ?? emptyColumn(target.length, empty));
+  }
+
+  /** By queries of all series of the dimension, each over so many slots that their values fit into memory. */
+  async function sum(dimension: Dimension, type: string, from: number, to: number): Promise<Float64Array> {
+    const { slotMs } = dimension;
+    const sums = new Float64Array((to - from) / slotMs).fill(Number.NaN);
+    const series = Math.max(1, await names.count(dimension, { prefix: "" }));
+    const length = Math.max(1, Math.floor(SUMMED_SLOTS / series));
+    const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing] };
+    for (let first = 0; first < sums.length; first += length) {
+      const count = Math.min(length, sums.length - first);
+      const start = from + first * slotMs;
+      const end = start + count * slotMs;
+      // InfluxDB stores times between two instants; a query outside of them is invalid.
+      if (end <= FIRST || start >= LAST) continue;
+      const targets = new Map<string, [SlotTarget]>();
+      const targetsOf = (id: string) => {
+        const target = targets.get(id) ?? [new SlotTarget(start, slotMs, count)];
+        targets.set(id, target);
+        return target;
+      };
+      const script = sumScript(bucketName, dimension.name, type, start, end);
+      await attempts(limits, (signal) =>
+        inBucket(signal, () => readWhole(client.query(script, signal), new CsvSlots(targetsOf))),
+      );
+      const part = sums.subarray(first, first + count);
+      for (const [target] of targets.values()) {
+        const column = target.merged();
+        if (column !== undefined) addSlots(column, part);
+      }
+    }
+    return sums;
   }
 
   /** Runs work on the bucket; once more after a check when the server no longer finds the bucket or the token. */

@@ -1,4 +1,4 @@
-import { type ClientSession, type Db, MongoOperationTimeoutError } from "mongodb";
+import type { ClientSession, Db } from "mongodb";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
@@ -14,6 +14,8 @@ import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./marks.js";
 interface Request {
   readonly deletion: Deletion;
   readonly scope: AcceptedScope;
+  /** Aborts when the caller gets its 503 for the deadline. */
+  readonly late: AbortSignal | undefined;
 }
 
 /** Requests of one transaction: requests that come while another transaction is under way share the next one. */
@@ -27,12 +29,14 @@ const GROUP = { most: 100, atOnce: 1, isOfOneCall };
 export function acceptDeletions(parts: StoreParts): Ledger["accept"] {
   const accept = groupedCalls(
     (requests: readonly Request[]) => parts.transact((session) => acceptAll(parts, requests, session)),
-    { ...GROUP, deadline: { ms: parts.deadlineMs, error: tooLate } },
+    GROUP,
   );
-  return async (deletion, scope) => (await accept([{ deletion, scope }])).get(deletion.requestId);
+  return async (deletion, scope, late) => {
+    const sequence = (await accept([{ deletion, scope, late }])).get(deletion.requestId);
+    if (sequence === undefined) late?.throwIfAborted();
+    return sequence;
+  };
 }
-
-const tooLate = () => new MongoOperationTimeoutError("The request was not accepted in time");
 
 /** The newest number that a request has or had; 0 at first. */
 export async function newestSequence(db: Db, inside: InSession = {}): Promise<number> {
@@ -41,7 +45,7 @@ export async function newestSequence(db: Db, inside: InSession = {}): Promise<nu
   return Math.max(newest?.sequence ?? 0, await numberIn(db, FORGOTTEN, inside));
 }
 
-/** The number of each request that is accepted. */
+/** Returns the number of each accepted request. A late request gets none; one that becomes late during the transaction ends it. */
 async function acceptAll(
   parts: StoreParts,
   requests: readonly Request[],
@@ -50,7 +54,7 @@ async function acceptAll(
   const { data, ledger, wrapping } = parts;
   const { entities, identities } = entityCollectionsOf(data);
   const isAsFound = await scopeCheck(parts, requests, session);
-  const accepted = requests.filter(isAsFound);
+  const accepted = requests.filter((request) => !request.late?.aborted && isAsFound(request));
   if (accepted.length === 0) return new Map();
   const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   if (named.length > 0)
@@ -68,6 +72,7 @@ async function acceptAll(
   );
   await addKeys(ledger, wrapping, new Map(accepted.map((one) => [one.deletion.sealer, one.scope.sealerKey])), session);
   await raiseTo(data, ACCEPTED, first + accepted.length - 1, { session });
+  for (const { late } of accepted) late?.throwIfAborted();
   return new Map(accepted.map(({ deletion }, index) => [deletion.requestId, first + index]));
 }
 

@@ -42,10 +42,11 @@ interface EpochDocument {
 }
 
 /**
- * The numbers in the database of the profiles. A read is linearizable: a primary that was cut off, and has been replaced, does not answer it.
+ * The numbers in the database of the profiles. A read is linearizable: a primary that was cut off, and has been replaced, does not answer it, and the
+ * server gives it up after `maxTimeMS`.
  * https://www.mongodb.com/docs/manual/reference/read-concern-linearizable/
  */
-export function mongoSharedEpochs(db: Db, deadlineMs: number): SharedEpochs {
+export function mongoSharedEpochs(db: Db, maxTimeMS: number): SharedEpochs {
   const collection: Collection<EpochDocument> = db.collection(epochs.name);
 
   return {
@@ -60,7 +61,7 @@ export function mongoSharedEpochs(db: Db, deadlineMs: number): SharedEpochs {
     },
 
     async read(version) {
-      const options = { readConcern: "linearizable", maxTimeMS: deadlineMs } as const;
+      const options = { readConcern: "linearizable", maxTimeMS } as const;
       const kept = await collection.findOne({ _id: "series", version: { $ne: version } }, options);
       return kept === null ? undefined : { version: kept.version, ...numbersOf(kept) };
     },

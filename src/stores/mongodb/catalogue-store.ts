@@ -1,13 +1,14 @@
-import { type Collection, type Db, ObjectId } from "mongodb";
+import type { ClientSession, Collection, Db, Filter } from "mongodb";
 import type { CatalogueStore, Experience, Segment } from "../../catalogue/ports.js";
+import type { SegmentDeletions } from "../../entities/deleted-segments.js";
 import { byIds, type CollectionPlan, revisionAfter } from "./collection.js";
-import { entityCollectionsOf, formerMemberOf, memberOf } from "./entity-document.js";
+import { type EntityDocument, entityCollectionsOf, formerMemberOf, memberOf } from "./entity-document.js";
+import { messagesOf } from "./history.js";
 import { Conflict, type Transact } from "./transaction.js";
 
 export const catalogueCollections: readonly CollectionPlan[] = [
   { name: "segments", indexes: [{ key: { table: 1, _id: 1 } }] },
-  // A note outlives by far every transaction that was open at the deletion: the server ends them after a minute (transactionLifetimeLimitSeconds).
-  { name: "removed_segments", indexes: [{ key: { endedAt: 1 }, expireAfterSeconds: 3_600 }] },
+  { name: "removed_segments", indexes: [{ key: { lookUntil: 1 } }] },
   { name: "experiences", indexes: [{ key: { audience: 1 } }, { key: { goal: 1 } }] },
 ];
 
@@ -17,68 +18,28 @@ export interface SegmentDocument extends Omit<Segment, "id"> {
   readonly named?: number;
 }
 
-export type ExperienceDocument = Omit<Experience, "id"> & { readonly _id: string };
-
 export const segmentsOf = (db: Db): Collection<SegmentDocument> => db.collection<SegmentDocument>("segments");
 
-/** A segment that was deleted, and may have memberships left. */
+/** A segment that was deleted. */
 interface RemovedSegment {
   readonly _id: string;
-  /** Tells this deletion of the segment from later ones. */
-  readonly deletion?: ObjectId;
-  /** When the memberships that the deletion found were ended. */
-  readonly endedAt?: Date;
+  /** When it was last deleted, Unix ms. */
+  readonly deletedAt: number;
+  /** Until when, by the clock of the server, void statements are looked for; absent once none can be stored any more. */
+  readonly lookUntil?: Date;
 }
 
 export const removedSegmentsOf = (db: Db) => db.collection<RemovedSegment>("removed_segments");
+
+export type ExperienceDocument = Omit<Experience, "id"> & { readonly _id: string };
+
 export const experiencesOf = (db: Db): Collection<ExperienceDocument> =>
   db.collection<ExperienceDocument>("experiences");
-
-/** Profiles that one write of `endMemberships` changes. */
-const AT_ONCE = 1_000;
 
 /** Segments and experiences, a document each. Lists are in the order of `_id`, which is that of its UTF-8 bytes. */
 export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore {
   const segments = segmentsOf(db);
-  const removed = removedSegmentsOf(db);
   const experiences = experiencesOf(db);
-  const { entities } = entityCollectionsOf(db);
-
-  /**
-   * Forgets what profiles say of a segment, of the kinds in `named`. A commit that read the segment before its deletion, and is kept after it, conflicts
-   * with nothing, as a document that each commit writes would be shared by all. So each call looks again for members of a segment that is not
-   * there. `isDeleted` is asked after profiles were found, and they are changed at the revision that they were found at: so a profile that became a
-   * member since the segment was put again is left alone, however long a call is held up.
-   */
-  async function endStatements(segment: string, named: string[], isDeleted: () => Promise<boolean>): Promise<void> {
-    const forget = {
-      segments: { $setDifference: ["$segments", named.map((text) => ({ $literal: text }))] },
-      statements: {
-        $filter: {
-          input: "$statements",
-          as: "statement",
-          cond: { $ne: [{ $arrayElemAt: ["$$statement", 0] }, { $literal: segment }] },
-        },
-      },
-      revision: { $add: ["$revision", revisionAfter(0)] },
-    };
-    for (;;) {
-      const found = entities.find({ segments: { $in: named } }, { projection: { revision: 1 }, limit: AT_ONCE });
-      const profiles = await found.toArray();
-      if (profiles.length === 0 || !(await isDeleted())) return;
-      await entities.bulkWrite(
-        profiles.map(({ _id, revision }) => ({ updateOne: { filter: { _id, revision }, update: [{ $set: forget }] } })),
-        { ordered: false },
-      );
-    }
-  }
-
-  /** Those of the segments that are not there, unless none of them has a member: so it mostly takes two queries, however many were deleted lately. */
-  async function stillNamed(ids: readonly string[]): Promise<readonly string[]> {
-    const there = new Set(await segments.distinct("_id", byIds(ids)));
-    const gone = ids.filter((id) => !there.has(id));
-    return (await entities.countDocuments({ segments: { $in: gone.map(memberOf) } }, { limit: 1 })) === 0 ? [] : gone;
-  }
 
   return {
     async putSegment({ id, name, table }) {
@@ -99,34 +60,26 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
       return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(segmentOf);
     },
 
+    countSegments: (table) =>
+      table === undefined
+        ? segments.countDocuments({}, { hint: "_id_" })
+        : segments.countDocuments({ table: { $eq: table } }),
+
     async segmentIds(after, limit) {
       const page = segments.find({ _id: { $gt: after ?? "" } }, { projection: { _id: 1 } });
       return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(({ _id }) => _id);
     },
 
-    deleteSegment: (id) =>
+    deleteSegment: (id, at) =>
       transact(async (session) => {
         if ((await experiences.findOne({ $or: [{ audience: id }, { goal: id }] }, { session })) !== null)
           return "in-use";
         if ((await segments.deleteOne({ _id: id }, { session })).deletedCount === 0) return "absent";
-        await removed.replaceOne({ _id: id }, { deletion: new ObjectId() }, { session, upsert: true });
+        await noteDeletion(db, id, at, session);
         return "deleted";
       }),
 
-    async endMemberships() {
-      const notes = await removed.find().sort({ _id: 1 }).toArray();
-      for (const note of notes.filter(({ endedAt }) => endedAt === undefined)) {
-        const begun = { ...note, endedAt: { $exists: false } };
-        const named = [memberOf(note._id), formerMemberOf(note._id)];
-        await endStatements(note._id, named, async () => (await removed.findOne(begun)) !== null);
-        await removed.updateOne(note, { $currentDate: { endedAt: true } });
-      }
-      const ended = notes.filter(({ endedAt }) => endedAt !== undefined).map(({ _id }) => _id);
-      for (let from = 0; from < ended.length; from += AT_ONCE) {
-        for (const id of await stillNamed(ended.slice(from, from + AT_ONCE)))
-          await endStatements(id, [memberOf(id)], async () => (await segments.findOne({ _id: id })) === null);
-      }
-    },
+    endMemberships: voidRemoval(db),
 
     async putExperience(experience) {
       const { id, ...fields } = experience;
@@ -152,6 +105,14 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
       return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(experienceOf);
     },
 
+    async experiencesById(ids) {
+      if (ids.length === 0) return new Map();
+      const found = await experiences.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
+      return new Map(found.map((document) => [document._id, experienceOf(document)]));
+    },
+
+    countExperiences: () => experiences.countDocuments({}, { hint: "_id_" }),
+
     async deleteExperience(id) {
       return (await experiences.deleteOne({ _id: id })).deletedCount > 0;
     },
@@ -164,4 +125,137 @@ export function segmentOf({ _id: id, name, table }: SegmentDocument): Segment {
 
 export function experienceOf({ _id: id, name, group, audience, goal }: ExperienceDocument): Experience {
   return { id, name, ...(group === undefined ? {} : { group }), audience, goal };
+}
+
+/** When segments were deleted that void statements may still be stored of. */
+export async function endingDeletions(db: Db): Promise<SegmentDeletions> {
+  const found = await removedSegmentsOf(db)
+    .find(isEnding, { projection: { deletedAt: 1 } })
+    .toArray();
+  return new Map(found.map(({ _id, deletedAt }) => [_id, deletedAt]));
+}
+
+const isEnding: Filter<RemovedSegment> = { lookUntil: { $gt: new Date(0) } };
+
+/** When those of these segments that were ever deleted were. */
+export async function segmentDeletionsOf(
+  db: Db,
+  ids: readonly string[],
+  session: ClientSession,
+): Promise<SegmentDeletions> {
+  if (ids.length === 0) return new Map();
+  const options = { session, projection: { deletedAt: 1 }, batchSize: ids.length + 1 };
+  const found = await removedSegmentsOf(db).find(byIds(ids), options).toArray();
+  return new Map(found.map(({ _id, deletedAt }) => [_id, deletedAt]));
+}
+
+/** Those of these segments that are not in the catalogue. */
+export async function unregistered(db: Db, ids: readonly string[], session?: ClientSession): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const inside = session === undefined ? {} : { session };
+  const options = { ...inside, projection: { _id: 1 }, batchSize: ids.length + 1 };
+  const known = new Set((await segmentsOf(db).find(byIds(ids), options).toArray()).map(({ _id }) => _id));
+  return ids.filter((id) => !known.has(id));
+}
+
+/**
+ * How long void statements are looked for after the last one was found, ms. A commit that read the segment before its deletion, and is kept after
+ * it, conflicts with nothing, as a document that each commit writes would be shared by all. The server ends a transaction after a minute
+ * (`transactionLifetimeLimitSeconds`).
+ */
+const LOOK_MS = 300_000;
+
+/** `lookUntil` from now on, in the pipeline of an update. */
+const lookOn = { $add: ["$$NOW", LOOK_MS] };
+
+/** Within a transaction that removes the segment. Every message that is kept arrived before: the clocks of processes may differ. */
+async function noteDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<void> {
+  const [newest] = await messagesOf(db)
+    .find({ arrival: { $gt: 0 } }, { session, projection: { arrival: 1 } })
+    .sort({ arrival: -1 })
+    .limit(1)
+    .toArray();
+  const deletedAt = { $max: ["$deletedAt", Math.max(at, newest?.arrival ?? 0)] };
+  await removedSegmentsOf(db).updateOne({ _id: id }, [{ $set: { deletedAt, lookUntil: lookOn } }], {
+    session,
+    upsert: true,
+  });
+}
+
+/** Profiles that a void statement about the segment is stored of. */
+function voidStatements(segment: string, deletedAt: number): Filter<EntityDocument> {
+  const notLater = { $lte: deletedAt };
+  return {
+    segments: { $in: [memberOf(segment), formerMemberOf(segment)] },
+    statements: { $elemMatch: { 0: segment, $or: [{ 2: notLater }, { 3: notLater }] } },
+  };
+}
+
+/** Profiles that one call changes, and segments that one query looks for. */
+const PROFILES_AT_ONCE = 200;
+const SEGMENTS_AT_ONCE = 100;
+
+/** Removes void statements from profiles, as `CatalogueStore.endMemberships` promises. */
+function voidRemoval(db: Db): () => Promise<boolean> {
+  const { entities } = entityCollectionsOf(db);
+  const segments = segmentsOf(db);
+  const removed = removedSegmentsOf(db);
+
+  /** How many profiles had a void statement. They are changed at the revision that they were found at: each of them may have a valid one by now. */
+  async function removeSome(segment: string, deletedAt: number): Promise<number> {
+    const projection = { revision: 1 } as const;
+    const found = await entities
+      .find(voidStatements(segment, deletedAt), { projection, limit: PROFILES_AT_ONCE })
+      .toArray();
+    if (found.length === 0) return 0;
+    const named = [memberOf(segment), formerMemberOf(segment)].map((text) => ({ $literal: text }));
+    const others = { $ne: [{ $arrayElemAt: ["$$statement", 0] }, { $literal: segment }] };
+    const forget = {
+      segments: { $setDifference: ["$segments", named] },
+      statements: { $filter: { input: "$statements", as: "statement", cond: others } },
+      revision: { $add: ["$revision", revisionAfter(0)] },
+    };
+    await entities.bulkWrite(
+      found.map(({ _id, revision }) => ({ updateOne: { filter: { _id, revision }, update: [{ $set: forget }] } })),
+      { ordered: false },
+    );
+    await removed.updateOne({ _id: segment }, [{ $set: { lookUntil: lookOn } }]);
+    return found.length;
+  }
+
+  /** A commit that read the segment before its deletion, and is newer than it, found it in the catalogue. */
+  async function registerAgain(ids: readonly string[]): Promise<void> {
+    const gone = await unregistered(db, ids);
+    if (gone.length === 0) return;
+    if ((await entities.countDocuments({ segments: { $in: gone.map(memberOf) } }, { limit: 1 })) === 0) return;
+    for (const id of gone) {
+      const member = await entities.findOne({ segments: memberOf(id) }, { projection: { table: 1 } });
+      if (member === null) continue;
+      await segments.updateOne({ _id: id }, { $setOnInsert: { name: id, table: member.table } }, { upsert: true });
+    }
+  }
+
+  /** True when more may be left. It mostly takes a few queries, however many segments were deleted lately. */
+  async function endSome(deletions: readonly (readonly [string, number])[]): Promise<boolean> {
+    const either = deletions.map(([id, deletedAt]) => voidStatements(id, deletedAt));
+    if ((await entities.countDocuments({ $or: either }, { limit: 1 })) > 0) {
+      let isMore = false;
+      for (const [id, deletedAt] of deletions)
+        isMore = (await removeSome(id, deletedAt)) === PROFILES_AT_ONCE || isMore;
+      return isMore;
+    }
+    const ids = deletions.map(([id]) => id);
+    await registerAgain(ids);
+    const isOver = { ...byIds<RemovedSegment>(ids), $expr: { $lt: ["$lookUntil", "$$NOW"] } };
+    await removed.updateMany(isOver, { $unset: { lookUntil: "" } });
+    return false;
+  }
+
+  return async () => {
+    const deletions = [...(await endingDeletions(db))];
+    let isMore = false;
+    for (let from = 0; from < deletions.length; from += SEGMENTS_AT_ONCE)
+      isMore = (await endSome(deletions.slice(from, from + SEGMENTS_AT_ONCE))) || isMore;
+    return isMore;
+  };
 }

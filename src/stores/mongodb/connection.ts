@@ -6,6 +6,7 @@ import { tlsError } from "../tls-errors.js";
 import type { KeyWrapping } from "./entity-keys.js";
 import { mongoServiceError } from "./errors.js";
 import { abortAbandoned, type Transact, transactions } from "./transaction.js";
+import { WireConnection } from "./wire-connection.js";
 
 /** Both databases on one server. */
 export interface Connection {
@@ -91,8 +92,6 @@ export const promised = {
   writeConcern: { w: "majority", journal: true },
 } as const;
 
-/** Two tries of one operation, each of which finds the server silent, stay below the deadline. */
-const PART_OF_DEADLINE = 0.45;
 const MOST_MS = 5000;
 
 function openClient(url: string, deadlineMs: number): MongoClient {
@@ -102,14 +101,15 @@ function openClient(url: string, deadlineMs: number): MongoClient {
       "ENTITIES_URL is wrong: write %40 for @, %3A for : and %2F for / in the user and the password",
     );
   }
-  const partMs = operationMs(deadlineMs);
-  const selectMs = Math.min(MOST_MS, partMs);
+  const commandMs = commandLimitMs(deadlineMs);
+  const selectMs = Math.min(MOST_MS, commandMs);
   try {
     return new MongoClient(url, {
+      ...undeclared,
       appName: appNameOf(url),
       readPreference: "primary",
-      socketTimeoutMS: partMs,
-      waitQueueTimeoutMS: partMs,
+      socketTimeoutMS: commandMs,
+      waitQueueTimeoutMS: commandMs,
       serverSelectionTimeoutMS: selectMs,
       connectTimeoutMS: selectMs,
       heartbeatFrequencyMS: MOST_MS,
@@ -122,9 +122,12 @@ function openClient(url: string, deadlineMs: number): MongoClient {
   }
 }
 
-/** How long one operation may take on the server, ms. */
-export function operationMs(deadlineMs: number): number {
-  return Math.ceil(PART_OF_DEADLINE * deadlineMs);
+/** An option that the driver accepts and its types omit. */
+const undeclared = { connectionType: WireConnection };
+
+/** How long one command may take, ms. One without a response leaves time for another: its connection may have died silently. */
+export function commandLimitMs(deadlineMs: number): number {
+  return Math.ceil(deadlineMs / 2);
 }
 
 const DEFAULT_DATABASE = "entity_metrics";

@@ -1,11 +1,12 @@
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
+import { type SegmentDeletions, validMemberships } from "../../entities/deleted-segments.js";
 import type { Binding, EntityId, Memberships, StoredEntity, Version } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import type { ProfileChange } from "../../entities/ports.js";
 import { byIds, type CollectionPlan, revisionAfter } from "./collection.js";
 
 export const entityCollections: readonly CollectionPlan[] = [
-  { name: "entities", indexes: [{ key: { segments: 1 } }, { key: { born: 1 } }] },
+  { name: "entities", indexes: [{ key: { segments: 1, _id: 1 } }, { key: { born: 1 } }] },
   { name: "identities", indexes: [{ key: { entity: 1 } }] },
 ];
 
@@ -91,9 +92,10 @@ export async function revisionsOf(
   return new Map((await entities.find(live, options).toArray()).map(({ _id, revision }) => [_id, revision]));
 }
 
-export function entityOf(document: EntityDocument): StoredEntity {
+/** The profile without the statements that deletions of segments void. */
+export function entityOf(document: EntityDocument, deletions: SegmentDeletions = new Map()): StoredEntity {
   const { _id: id, table, revision, born, bindings, joined, sealed } = document;
-  const memberships = membershipsOf(document);
+  const memberships = validMemberships(membershipsOf(document), deletions);
   return {
     id,
     table,

@@ -1,11 +1,12 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection } from "mongodb";
 import { groupedErasure, groupedReads } from "../../async/grouped-calls.js";
+import { segmentsNamedBy, validCommit } from "../../entities/deleted-segments.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
 import { stream as streamDimension } from "../../metrics/dimensions.js";
 import { slotStart } from "../../metrics/series.js";
-import { segmentsOf } from "./catalogue-store.js";
+import { endingDeletions, segmentDeletionsOf, segmentsOf, unregistered } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
 import type { StoreParts } from "./connection.js";
 import {
@@ -38,8 +39,11 @@ export function mongoEntityStore(parts: StoreParts): EntityStore {
 
   const load = groupedReads(async (ids: readonly EntityId[]) => {
     const live = { ...byIds<EntityDocument>(ids), erased: { $exists: false } };
-    const found = await entities.find(live, { batchSize: ids.length + 1 }).toArray();
-    return new Map(found.map((document) => [document._id, entityOf(document)]));
+    const [found, deletions] = await Promise.all([
+      entities.find(live, { batchSize: ids.length + 1 }).toArray(),
+      endingDeletions(parts.data),
+    ]);
+    return new Map(found.map((document) => [document._id, entityOf(document, deletions)]));
   }, READS);
 
   const bytesOf = groupedReads(async (ids: readonly EntityId[]) => {
@@ -92,10 +96,12 @@ function commitProfiles(parts: StoreParts): EntityStore["commit"] {
   return (commit) =>
     unlessConflict(parts.transact, async (session) => {
       await expectCutOffs(parts, commit, session);
-      await writeProfiles(parts, commit, session);
+      const deletions = await segmentDeletionsOf(parts.data, segmentsNamedBy(commit), session);
+      const { profiles, segments } = validCommit(commit, deletions);
+      await writeProfiles(parts, profiles, session);
       await writeIdentities(parts, commit, session);
       await addKeys(parts.ledger, parts.wrapping, commit.keys, session);
-      await registerSegments(parts, commit, session);
+      await registerSegments(parts, segments, session);
       await writeMessages(parts, commit, session);
     });
 }
@@ -110,7 +116,11 @@ async function expectCutOffs(
   for (const hash of owners.keys()) if (now.get(hash) !== cutOffs.get(hash)) throw new Conflict();
 }
 
-async function writeProfiles({ data }: StoreParts, { profiles }: Commit, session: ClientSession): Promise<void> {
+async function writeProfiles(
+  { data }: StoreParts,
+  profiles: Commit["profiles"],
+  session: ClientSession,
+): Promise<void> {
   if (profiles.length === 0) return;
   const { entities } = entityCollectionsOf(data);
   await expectRevisions(entities, profiles, session);
@@ -174,18 +184,20 @@ async function writeIdentities(
   if (matchedCount !== moves.length) throw new Conflict();
 }
 
-async function registerSegments({ data }: StoreParts, { segments }: Commit, session: ClientSession): Promise<void> {
-  if (segments.length === 0) return;
-  const collection = segmentsOf(data);
-  const options = { session, projection: { _id: 1 }, batchSize: segments.length + 1 };
-  const known = await collection.find(byIds(segments.map(({ id }) => id)), options).toArray();
-  const there = new Set(known.map(({ _id }) => _id));
-  const fresh = segments.filter(({ id }) => !there.has(id));
-  if (fresh.length === 0) return;
-  await collection.insertMany(
-    fresh.map(({ id, table }) => ({ _id: id, name: id, table })),
-    { session },
+async function registerSegments(
+  { data }: StoreParts,
+  segments: Commit["segments"],
+  session: ClientSession,
+): Promise<void> {
+  const ids = await unregistered(
+    data,
+    segments.map(({ id }) => id),
+    session,
   );
+  if (ids.length === 0) return;
+  const tables = new Map(segments.map(({ id, table }) => [id, table]));
+  const documents = ids.map((id) => ({ _id: id, name: id, table: tables.get(id) as string }));
+  await segmentsOf(data).insertMany(documents, { session });
 }
 
 async function writeMessages({ data }: StoreParts, { messages }: Commit, session: ClientSession): Promise<void> {

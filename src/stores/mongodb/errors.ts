@@ -77,9 +77,9 @@ function unwrapped(error: unknown): unknown {
   return (errorResponse as unknown) instanceof Error ? errorResponse : error;
 }
 
-/** A connection that is cut while the driver writes to it; some of these it hands on as they are. */
+/** Whether this is the error of a socket whose connection was cut. Those of Node itself, as for a write after the end, have no `syscall`. */
 function isCut(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error && "code" in error && cutCodes.has(error.code);
+  return error instanceof Error && "code" in error && cutCodes.has(error.code);
 }
 
 const cutCodes: ReadonlySet<unknown> = new Set(["ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ETIMEDOUT"]);

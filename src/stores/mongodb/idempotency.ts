@@ -1,14 +1,10 @@
-import type { Db, Filter } from "mongodb";
+import type { Db } from "mongodb";
 import type { Idempotency, IdempotentRequest } from "../../entities/ports.js";
-import { ServiceError } from "../../errors.js";
 import type { CollectionPlan } from "./collection.js";
 import { isDuplicate } from "./errors.js";
 
-/** `owner` has the request until `until` (Unix ms). */
 export interface RequestDocument extends Omit<IdempotentRequest, "id"> {
   readonly _id: string;
-  readonly owner: string | null;
-  readonly until: number;
 }
 
 export const idempotencyCollections: readonly CollectionPlan[] = [
@@ -17,56 +13,47 @@ export const idempotencyCollections: readonly CollectionPlan[] = [
 
 const REMEMBERED_MS = 24 * 3_600_000;
 
-/** Progress of repeatable requests, one document each; every change names the owner that it expects. */
+/** Repeatable requests, one document each. */
 export function mongoIdempotency(db: Db): Idempotency {
   const requests = db.collection<RequestDocument>("idempotent_requests");
 
+  async function begin({ id, arrival, digest, tally }: IdempotentRequest): Promise<IdempotentRequest | undefined> {
+    // A request that is not stored has no arrival, and begins as one that is too old does.
+    const isRemembered = { $gt: ["$arrival", arrival - REMEMBERED_MS] };
+    const fresh = { _id: "$_id", arrival, digest: { $literal: digest }, tally: { $literal: tally } };
+    const stored = await requests.findOneAndUpdate(
+      { _id: id },
+      [{ $replaceWith: { $cond: [isRemembered, "$$ROOT", fresh] } }],
+      { upsert: true, returnDocument: "after" },
+    );
+    return stored === null ? undefined : requestOf(stored);
+  }
+
   return {
-    async begin(id, owner, now, until) {
-      const free: Filter<RequestDocument>[] = [{ owner: null }, { until: { $lte: now } }, { until: { $gt: until } }];
-      const isHeld = { $and: [{ $gt: ["$owner", null] }, { $gt: ["$until", now] }, { $lte: ["$until", until] }] };
-      const isRemembered = { $or: [isHeld, { $gt: ["$arrival", now - REMEMBERED_MS] }] };
-      const held = { owner: { $literal: owner }, until };
-      const fresh = { arrival: now, done: 0, digest: "", finished: false, tally: "", ...held };
-      // A record that is not there has no arrival, and begins anew as an old one does.
-      const taken = { $cond: [isRemembered, { $mergeObjects: ["$$ROOT", held] }, { _id: "$_id", ...fresh }] };
-      try {
-        const kept = await requests.findOneAndUpdate(
-          { _id: id, $or: [...free, { owner }] },
-          [{ $replaceWith: taken }],
-          { upsert: true, returnDocument: "after" },
-        );
-        return kept === null ? undefined : requestOf(kept);
-      } catch (error) {
-        // Another owner has it.
-        if (isDuplicate(error)) return undefined;
+    async begin(request) {
+      // Of two that insert it at the same time one fails, and then finds what the other has inserted.
+      const stored = await begin(request).catch((error: unknown) => {
+        if (isDuplicate(error)) return begin(request);
         throw error;
-      }
+      });
+      return stored ?? request;
     },
 
-    async advance({ id, done, digest, finished, tally }, owner, until) {
-      const { matchedCount } = await requests.updateOne(
-        { _id: id, owner },
-        { $set: { done, digest, finished, tally, until } },
-      );
-      if (matchedCount === 0) {
-        throw new ServiceError("conflict", "Another request with this Idempotency-Key is under way");
-      }
-    },
-
-    async release(id, owner) {
-      await requests.updateOne({ _id: id, owner }, { $set: { owner: null } });
+    async finish({ id, arrival, digest, tally }) {
+      const options = { returnDocument: "after" } as const;
+      const finished = { $set: { digest, tally } };
+      const stored =
+        (await requests.findOneAndUpdate({ _id: id, arrival, tally: "" }, finished, options)) ??
+        (await requests.findOne({ _id: id, arrival }));
+      return stored === null ? undefined : requestOf(stored);
     },
 
     async forget(now) {
-      await requests.deleteMany({
-        arrival: { $lte: now - REMEMBERED_MS },
-        $or: [{ owner: null }, { until: { $lte: now } }],
-      });
+      await requests.deleteMany({ arrival: { $lte: now - REMEMBERED_MS } });
     },
   };
 }
 
-export function requestOf({ _id: id, arrival, done, digest, finished, tally }: RequestDocument): IdempotentRequest {
-  return { id, arrival, done, digest, finished, tally };
+export function requestOf({ _id: id, arrival, digest, tally }: RequestDocument): IdempotentRequest {
+  return { id, arrival, digest, tally };
 }

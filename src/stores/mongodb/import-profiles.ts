@@ -26,7 +26,7 @@ import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./e
 import { expiredCountsOf, type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
 import { type RequestDocument, requestOf } from "./idempotency.js";
 import { importPart, inBatches } from "./import-part.js";
-import { type KeyDocument, keyOf } from "./key-store.js";
+import { type KeyDocument, keyDocument, keyOf } from "./key-store.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "./ledger-document.js";
 import { ACCEPTED, FORGOTTEN, mongoErasureWatermark, RECEIPT_KEY, raiseTo, textOf, textOnce } from "./marks.js";
 import { type StreamDocument, streamsOf, touchedSlotsOf } from "./slot-counts.js";
@@ -67,7 +67,7 @@ export function profileParts(db: Db): {
     }),
     "repeatable requests": importPart<RequestDocument, CopyRecords["repeatable requests"]>({
       collection: db.collection<RequestDocument>("idempotent_requests"),
-      documentOf: ({ id, ...request }) => ({ _id: id, ...request, owner: null, until: 0 }),
+      documentOf: ({ id, ...request }) => ({ _id: id, ...request }),
       recordOf: requestOf,
     }),
   };
@@ -162,7 +162,7 @@ export function ledgerParts(
     }),
     "API keys": importPart<KeyDocument, ApiKey>({
       collection: db.collection<KeyDocument>("api_keys"),
-      documentOf: ({ id, revokedAt, ...key }) => ({ _id: id, ...key, revokedAt: revokedAt ?? null }),
+      documentOf: keyDocument,
       recordOf: keyOf,
     }),
   };

@@ -87,18 +87,20 @@ function segmentPart(db: Db): PartTarget<SegmentRecord> {
 
   return {
     async *all() {
-      const gone = new Set((await removed.find().toArray()).map(({ _id }) => _id));
+      const deletions = new Map((await removed.find().toArray()).map(({ _id, deletedAt }) => [_id, deletedAt]));
       for await (const found of inBatches(segments.find(), segmentOf)) {
-        yield found.map((segment) => ({ id: segment.id, segment, removed: gone.delete(segment.id) }));
+        yield found.map((segment) => ({ id: segment.id, segment, deletedAt: deletions.get(segment.id) }));
+        for (const { id } of found) deletions.delete(id);
       }
-      yield Array.from(gone, (id) => ({ id, segment: undefined, removed: true }));
+      yield Array.from(deletions, ([id, deletedAt]) => ({ id, segment: undefined, deletedAt }));
     },
 
     async add(records) {
       const kept = records.flatMap(({ id, segment }) => (segment === undefined ? [] : [{ ...segment, _id: id }]));
       const documents = kept.map(({ _id, name, table }) => ({ _id, name, table }));
       if (documents.length > 0) await segments.insertMany(documents, { ordered: false }).catch(unlessDuplicate);
-      const gone = records.flatMap(({ id, removed }) => (removed ? [{ _id: id }] : []));
+      // A copied profile has no void statement that would be left to remove.
+      const gone = records.flatMap(({ id, deletedAt }) => (deletedAt === undefined ? [] : [{ _id: id, deletedAt }]));
       if (gone.length > 0) await removed.insertMany(gone, { ordered: false }).catch(unlessDuplicate);
     },
 

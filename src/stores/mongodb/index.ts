@@ -6,7 +6,7 @@ import type { EntityEngine, OpenKeys, OpenParts } from "../stores.js";
 import { mongoLease, mongoSharedEpochs, processCollections } from "./between-processes.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
 import { makeCollections } from "./collection.js";
-import { connect, operationMs } from "./connection.js";
+import { commandLimitMs, connect } from "./connection.js";
 import { entityCollections } from "./entity-document.js";
 import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./entity-keys.js";
 import { mongoEntityStore } from "./entity-store.js";
@@ -15,10 +15,11 @@ import { historyCollections, mongoHistory } from "./history.js";
 import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
 import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
 import { ledgerCollections, mongoLedger, mongoSuppression } from "./ledger.js";
+import { listOrderCollections, mongoListOrders } from "./list-orders.js";
 import { marks, marksOf, mongoErasureWatermark } from "./marks.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
-import { countedStreams, listEarlierStreams, mongoSlotCounts, slotCountCollections } from "./slot-counts.js";
+import { countedStreams, mongoSlotCounts, slotCountCollections } from "./slot-counts.js";
 
 /** Every collection. */
 export const plans: Plans = {
@@ -29,6 +30,7 @@ export const plans: Plans = {
     ...idempotencyCollections,
     ...catalogueCollections,
     ...processCollections,
+    ...listOrderCollections,
     marks,
   ],
   ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections],
@@ -40,13 +42,13 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
   const { data, ledger, transact, deadlineMs } = databases;
   try {
     await refuseUnfinishedCopy(ledger);
-    await listEarlierStreams(data);
   } catch (error) {
     await close();
     throw error;
   }
   const wrapping = keyWrapping(pepper);
   const parts = { ...databases, wrapping };
+  const commandMs = commandLimitMs(deadlineMs);
   return {
     entities: mongoEntityStore(parts),
     memberships: mongoMembershipIndex(data),
@@ -54,10 +56,12 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
     idempotency: mongoIdempotency(data),
     catalogue: mongoCatalogueStore(data, transact),
     keys: mongoKeyStore(ledger),
-    counts: { ...mongoSlotCounts(data, transact), ...countedStreams(data, transact, operationMs(deadlineMs)) },
+    counts: { ...mongoSlotCounts(data, transact), ...countedStreams(data, transact, commandMs) },
     lease: mongoLease(data),
     watermark: mongoErasureWatermark(data),
-    sharedEpochs: mongoSharedEpochs(data, deadlineMs),
+    sharedEpochs: mongoSharedEpochs(data, commandMs),
+    serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
+    sharedOrders: mongoListOrders(data),
     ledger: mongoLedger(parts),
     suppression: mongoSuppression(ledger),
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),

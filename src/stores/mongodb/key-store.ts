@@ -13,6 +13,7 @@ export interface KeyDocument {
   readonly digest: string;
   readonly createdAt: number;
   readonly revokedAt: number | null;
+  readonly lastUsedOn: number | null;
 }
 
 /** API keys in the database of the ledger, where no restored data can revive one; any process may add and revoke there at any time. */
@@ -20,8 +21,8 @@ export function mongoKeyStore(db: Db): KeyStore {
   const keys = db.collection<KeyDocument>(apiKeys.name);
 
   return {
-    async add({ id, name, scopes, digest, createdAt, revokedAt }) {
-      await keys.insertOne({ _id: id, name, scopes, digest, createdAt, revokedAt: revokedAt ?? null });
+    async add(key) {
+      await keys.insertOne(keyDocument(key));
     },
 
     async find(id) {
@@ -38,9 +39,18 @@ export function mongoKeyStore(db: Db): KeyStore {
       const { matchedCount } = await keys.updateOne({ _id: id, revokedAt: null }, { $set: { revokedAt: at } });
       return matchedCount > 0 || (await keys.findOne({ _id: id })) !== null;
     },
+
+    async noteUse(id, day) {
+      const isEarlier = [{ lastUsedOn: null }, { lastUsedOn: { $lt: day } }];
+      await keys.updateOne({ _id: id, $or: isEarlier }, { $set: { lastUsedOn: day } });
+    },
   };
 }
 
-export function keyOf({ _id, name, scopes, digest, createdAt, revokedAt }: KeyDocument): ApiKey {
-  return { id: _id, name, scopes, digest, createdAt, revokedAt: revokedAt ?? undefined };
+export function keyDocument({ id, revokedAt, lastUsedOn, ...key }: ApiKey): KeyDocument {
+  return { _id: id, ...key, revokedAt: revokedAt ?? null, lastUsedOn: lastUsedOn ?? null };
+}
+
+export function keyOf({ _id, revokedAt, lastUsedOn, ...key }: KeyDocument): ApiKey {
+  return { id: _id, ...key, revokedAt: revokedAt ?? undefined, lastUsedOn: lastUsedOn ?? undefined };
 }

@@ -38,12 +38,11 @@ export interface DeletionDocument {
   readonly sealed: Binary;
   readonly targets: readonly string[];
   readonly done: readonly string[];
-  /** Absent in documents of earlier versions, as is `problem`. */
-  readonly times?: Deletion["times"];
+  readonly times: Deletion["times"];
   readonly attempts: number;
-  readonly problem?: string | null;
+  readonly problem: string | null;
   readonly notBefore: number;
-  /** Unix ms when `notBefore` was noted, and when `runner` took the request; absent in documents of earlier versions. */
+  /** Unix ms when `notBefore` was noted, and when `runner` took the request; absent until then. */
   readonly notedAt?: number;
   readonly runnerSince?: number;
   readonly revision: number;
@@ -85,7 +84,7 @@ export function deletionOf(document: DeletionDocument): Deletion {
     sealedIdentities: new Uint8Array(document.sealed.value()),
     targets: document.targets,
     done: document.done,
-    times: document.times ?? {},
+    times: document.times,
     attempts: document.attempts,
     problem: document.problem ?? undefined,
     notBefore: document.notBefore,
@@ -106,7 +105,7 @@ export function extended(kept: DeletionDocument, { cutOff: later, entities, seal
     sealer: sealed?.sealer ?? kept.sealer,
     sealed: sealed === undefined ? kept.sealed : new Binary(sealed.sealedIdentities),
     done: done ?? [],
-    times: times ?? kept.times ?? {},
+    times: times ?? kept.times,
     attempts: 0,
     problem: null,
     notBefore: 0,

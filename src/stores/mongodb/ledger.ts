@@ -88,9 +88,9 @@ export function mongoLedger(parts: StoreParts): Ledger {
       return over.filter(({ suppressed }) => suppressed.some(({ hash }) => own.has(hash))).map(deletionOf);
     },
 
-    async extend(requestId, revision, extension) {
+    async extend(requestId, revision, extension, late) {
       let result: DeletionDocument | undefined;
-      const isKept = await unlessConflict(transact, async (session) => {
+      const work = async (session: ClientSession) => {
         const kept = await requests.findOne({ _id: requestId, revision, open: true }, { session });
         if (kept === null) throw new Conflict();
         if (extension.cutOff !== undefined) await hold(kept.identity, kept, extension.cutOff.holder, session);
@@ -101,7 +101,8 @@ export function mongoLedger(parts: StoreParts): Ledger {
         const changed = extended(kept, extension);
         await requests.updateOne({ _id: requestId }, { $set: changed }, { session });
         result = { ...kept, ...changed };
-      });
+      };
+      const isKept = await unlessConflict(transact, work, late);
       return isKept && result !== undefined ? deletionOf(result) : undefined;
     },
 
@@ -152,15 +153,21 @@ export function mongoLedger(parts: StoreParts): Ledger {
       return kept.runner === mark ? "completed" : "completed before";
     },
 
-    async list({ state, before, limit }) {
-      const from = before === undefined ? undefined : await requests.findOne({ _id: before });
-      if (from === null) return [];
+    async list({ state, newestFirst, after, limit }) {
+      const last = after === undefined ? undefined : await requests.findOne({ _id: after });
+      if (last === null) return [];
       const filter = {
         ...(state === "all" ? {} : { open: state === "open" }),
-        ...(from === undefined ? {} : { sequence: { $lt: from.sequence } }),
+        ...(last === undefined ? {} : { sequence: newestFirst ? { $lt: last.sequence } : { $gt: last.sequence } }),
       };
-      return (await requests.find(filter, { sort: { sequence: -1 }, limit }).toArray()).map(deletionOf);
+      const sort = { sequence: newestFirst ? -1 : 1 } as const;
+      return (await requests.find(filter, { sort, limit }).toArray()).map(deletionOf);
     },
+
+    count: (state) =>
+      state === "all"
+        ? requests.countDocuments({}, { hint: "_id_" })
+        : requests.countDocuments({ open: state === "open" }),
 
     receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
 

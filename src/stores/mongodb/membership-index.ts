@@ -1,8 +1,9 @@
-import { type Db, MongoServerError } from "mongodb";
+import { type Db, type Filter, MongoServerError } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
 import type { MembershipIndex } from "../../entities/ports.js";
+import { endingDeletions } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
-import { entityCollectionsOf, memberOf } from "./entity-document.js";
+import { type EntityDocument, entityCollectionsOf, memberOf } from "./entity-document.js";
 
 /** Segments counted at once, each by the index. */
 const AT_ONCE = 4;
@@ -15,7 +16,8 @@ const TIME_IS_UP = 50;
 export function mongoMembershipIndex(db: Db): MembershipIndex {
   const { entities } = entityCollectionsOf(db);
 
-  const sizeOf = (segment: string) => entities.countDocuments({ segments: memberOf(segment) });
+  const membersOf = (segment: string, deletedAt: number | undefined) =>
+    deletedAt === undefined ? { segments: memberOf(segment) } : validMembers(segment, deletedAt);
 
   /**
    * All of them from one pass over the members: `segments` (texts as in the index) in, `{ _id: text, members }` out. Undefined when there are too
@@ -43,8 +45,13 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
 
   return {
     async sizes(segments) {
-      const counts = segments.length > 1 ? await inOnePass(segments) : undefined;
-      if (counts !== undefined) return segments.map((segment) => counts.get(memberOf(segment)) ?? 0);
+      if (segments.length === 0) return [];
+      const ending = await endingDeletions(db);
+      const counts = segments.length > 1 ? await inOnePass(segments.filter((id) => !ending.has(id))) : undefined;
+      const sizeOf = async (segment: string): Promise<number> =>
+        counts === undefined || ending.has(segment)
+          ? entities.countDocuments(membersOf(segment, ending.get(segment)))
+          : (counts.get(memberOf(segment)) ?? 0);
       const sizes: number[] = [];
       for (let from = 0; from < segments.length; from += AT_ONCE) {
         sizes.push(...(await Promise.all(segments.slice(from, from + AT_ONCE).map(sizeOf))));
@@ -52,7 +59,19 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
       return sizes;
     },
 
-    overlap: (a, b) => entities.countDocuments({ segments: { $all: [memberOf(a), memberOf(b)] } }),
+    async overlap(a, b) {
+      const ending = await endingDeletions(db);
+      const inBoth = [a, b].map((segment) => membersOf(segment, ending.get(segment)));
+      return entities.countDocuments({ $and: inBoth });
+    },
+
+    async members(segment, after = "", limit) {
+      const page = entities.find(
+        { segments: memberOf(segment), _id: { $gt: after } },
+        { projection: { _id: 1 }, sort: { _id: 1 }, limit, batchSize: limit + 1 },
+      );
+      return (await page.toArray()).map(({ _id }) => _id);
+    },
 
     ...groupedErasure({
       async erase(ids) {
@@ -64,4 +83,10 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
       },
     }),
   };
+}
+
+/** Members of a segment that was deleted, void statements left out. */
+function validMembers(segment: string, deletedAt: number): Filter<EntityDocument> {
+  const later = { $gt: deletedAt };
+  return { segments: memberOf(segment), statements: { $elemMatch: { 0: segment, 2: later, 3: later } } };
 }

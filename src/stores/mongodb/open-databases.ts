@@ -62,9 +62,9 @@ async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
 
 /** In the database of the profiles: how documents lie in both databases. */
 const LAYOUT = "layout";
-const OUR_LAYOUT = "3";
+const OUR_LAYOUT = "1";
 
-/** Refuses databases that another version of this service uses, whose documents lie in another way. */
+/** Refuses databases whose documents have another layout. */
 async function matchLayout(data: Db): Promise<void> {
   const isUsed = (await textOf(data, NAME)) !== undefined;
   const layout = isUsed ? await textOf(data, LAYOUT) : await textOnce(data, LAYOUT, OUR_LAYOUT);

@@ -5,7 +5,8 @@ import { expiredCountsOf, messagesOf } from "./history.js";
 import { Conflict, type Transact, unlessConflict } from "./transaction.js";
 
 export const slotCountCollections: readonly CollectionPlan[] = [
-  { name: "touched_slots", indexes: [{ key: { slot: 1, stream: 1 } }] },
+  // The second has all that a list of streams reads.
+  { name: "touched_slots", indexes: [{ key: { slot: 1, stream: 1 } }, { key: { stream: 1, slot: 1, arrival: 1 } }] },
   { name: "expired_counts", indexes: [{ key: { stream: 1, slot: 1 } }] },
   { name: "streams", indexes: [] },
 ];
@@ -18,9 +19,9 @@ export interface TouchedSlot {
   readonly _id?: ObjectId;
   readonly stream: string;
   readonly slot: number;
-  /** How many messages the commit added; absent in notes of earlier versions. */
-  readonly messages?: number;
-  /** When the newest message of the commit arrived, Unix ms; absent in notes of earlier versions and of copies. */
+  /** How many messages the commit added. */
+  readonly messages: number;
+  /** When the newest message of the commit arrived, Unix ms; absent in notes that `npm run migrate` wrote. */
   readonly arrival?: number;
 }
 
@@ -73,7 +74,7 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
   async function touched(filter: object): Promise<Touched[]> {
     const found = await notes.find(filter).sort({ slot: 1, stream: 1 }).limit(NOTES).toArray();
     const slots = new Map<string, Touched>();
-    for (const { _id, stream, slot, arrival = slot, messages: added = 0 } of found) {
+    for (const { _id, stream, slot, arrival = slot, messages: added } of found) {
       const key = `${slot}/${stream}`;
       const known = slots.get(key) ?? { stream, slot, notes: [], messages: 0, arrival };
       known.notes.push(_id);
@@ -160,7 +161,11 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
  * What streams there are, and what is counted for them: what was last saved of a slot, and what its notes say of messages since. No message is looked at, as a
  * slot may have millions. A slot may be listed in two parts. The server gives a query up after `maxTimeMS`.
  */
-export function countedStreams(db: Db, transact: Transact, maxTimeMS: number): Pick<SlotCounts, "streams" | "counted"> {
+export function countedStreams(
+  db: Db,
+  transact: Transact,
+  maxTimeMS: number,
+): Pick<SlotCounts, "streams" | "counted" | "totals"> {
   const notes = touchedSlotsOf(db);
   const slots = expiredCountsOf(db);
 
@@ -200,24 +205,21 @@ export function countedStreams(db: Db, transact: Transact, maxTimeMS: number): P
         const saved = await slots.find({ ...wanted, saved: { $exists: true } }, options).toArray();
         return [...noted, ...saved.map(({ stream, slot, saved: count = 0 }) => ({ stream, slot, count }))];
       }),
-  };
-}
 
-/**
- * Lists the streams of a database that versions filled which did not list them. Safe to repeat. To list the names in the index takes as long as there are
- * names, however many messages there are, so of an earlier stream the arrival is that of some message in its newest slot.
- */
-export async function listEarlierStreams(db: Db): Promise<void> {
-  const names = [...(await messagesOf(db).distinct("stream")), ...(await expiredCountsOf(db).distinct("stream"))];
-  const listed = new Set(await streamsOf(db).distinct("_id"));
-  for (const stream of new Set(names)) {
-    if (listed.has(stream)) continue;
-    const newestFirst = { sort: { slot: -1 } } as const;
-    const newest =
-      (await messagesOf(db).findOne({ stream }, newestFirst)) ??
-      (await expiredCountsOf(db).findOne({ stream }, newestFirst));
-    if (newest === null) continue;
-    const lastArrival = ("arrival" in newest ? newest.arrival : undefined) ?? newest.slot;
-    await streamsOf(db).updateOne({ _id: stream }, { $max: { lastArrival } }, { upsert: true });
-  }
+    /** From one snapshot, as above. */
+    totals: (names, from, to) =>
+      transact(async (session) => {
+        const wanted = { stream: { $in: [...names] }, slot: { $gte: from, $lt: to } };
+        const sumsOf = (field: string) => [
+          { $match: wanted },
+          { $group: { _id: "$stream", total: { $sum: `$${field}` } } },
+        ];
+        const options = { session, maxTimeMS };
+        const noted = await notes.aggregate<{ _id: string; total: number }>(sumsOf("messages"), options).toArray();
+        const saved = await slots.aggregate<{ _id: string; total: number }>(sumsOf("saved"), options).toArray();
+        const totals = new Map<string, number>();
+        for (const { _id, total } of [...noted, ...saved]) totals.set(_id, total + (totals.get(_id) ?? 0));
+        return totals;
+      }),
+  };
 }

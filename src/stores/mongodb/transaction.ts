@@ -2,8 +2,6 @@ import {
   type ClientSession,
   type Db,
   type MongoClient,
-  MongoError,
-  MongoNetworkError,
   MongoOperationTimeoutError,
   ReadConcern,
   type UUID,
@@ -11,10 +9,13 @@ import {
 import { type Background, inBackground, retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
-import { isDuplicate, mongoServiceError } from "./errors.js";
+import { isDuplicate } from "./errors.js";
 
-/** Runs `work` in a multi-document transaction: all that it writes with the session is kept, or nothing. */
-export type Transact = <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
+/**
+ * Runs `work` in a multi-document transaction: all that it writes with the session is kept, or nothing. Once `late` has aborted it rejects with the
+ * reason, and no commit is sent any more.
+ */
+export type Transact = <T>(work: (session: ClientSession) => Promise<T>, late?: AbortSignal) => Promise<T>;
 
 /** Thrown by the work of a transaction that must keep nothing, as something is not as it was expected to be. */
 export class Conflict extends Error {
@@ -31,8 +32,6 @@ export class Conflict extends Error {
 export function transactions(client: MongoClient, deadlineMs: number): Transact {
   async function once<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
     const session = client.startSession();
-    const commit = session.commitTransaction.bind(session);
-    session.commitTransaction = () => commit().catch(unknownIfCut);
     const unlessLate = async () => {
       deadline.throwIfAborted();
       const result = await work(session);
@@ -57,29 +56,24 @@ export function transactions(client: MongoClient, deadlineMs: number): Transact 
     return retry(() => once(work, deadline), pauseAfter, { signal: deadline });
   }
 
-  return (work) =>
-    withTimeLimit(deadlineMs, [], (deadline) => untilDone(work, deadline)).catch((error: unknown) => {
-      throw error instanceof DOMException ? new MongoOperationTimeoutError(error.message) : error;
-    });
+  return (work, late) =>
+    withTimeLimit(deadlineMs, late === undefined ? [] : [late], (deadline) => untilDone(work, deadline)).catch(
+      (error: unknown) => {
+        throw error instanceof DOMException ? new MongoOperationTimeoutError(error.message) : error;
+      },
+    );
 }
 
 const PAUSE_MS = 50;
-
-/** The driver hands on some errors of a connection that is cut at a commit as they are, and then fails to see that the commit is to be sent again. */
-function unknownIfCut(error: Error): never {
-  if (error instanceof MongoError || mongoServiceError(error) === undefined) throw error;
-  const unknown = new MongoNetworkError("The connection was cut at a commit", { cause: error });
-  unknown.addErrorLabel("UnknownTransactionCommitResult");
-  throw unknown;
-}
 
 /** The same for work that may meet what it does not expect: false, with nothing kept, when it throws `Conflict` or writes a unique value twice. */
 export async function unlessConflict(
   transact: Transact,
   work: (session: ClientSession) => Promise<void>,
+  late?: AbortSignal,
 ): Promise<boolean> {
   try {
-    await transact(work);
+    await transact(work, late);
     return true;
   } catch (error) {
     if (error instanceof Conflict || isDuplicate(error)) return false;

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { StartError } from "../../errors.js";
 import { backup, DatabaseSync } from "./connection.js";
@@ -78,21 +78,34 @@ export interface Destination {
 }
 
 /**
- * Refuses destinations that are files of the running data, or lie in its folders, by whatever path or link they are reached:
- * files and folders are compared by device and inode.
+ * Refuses destinations that are files of the running data, or are anywhere in its folders, by whatever path or link they are
+ * reached: files and folders are compared by device and inode. A folder need not exist yet.
  */
 export function refuseLiveFiles({ data, entities, metrics }: Folders, destinations: readonly Destination[]): void {
   const folders = [data, entities, metrics];
   const files = [join(entities, "entities.db"), join(entities, "ledger.db"), join(metrics, "metrics.db")];
   for (const { dir, name } of destinations) {
-    if (folders.some((folder) => isSame(folder, dir))) {
-      throw new StartError("The folder for the copies must be another than that of the data");
+    const around = withParents(dir);
+    if (folders.some((folder) => around.some((one) => isSame(folder, one)))) {
+      throw new StartError("The folder for the copies must be outside of that of the data");
     }
     const path = join(dir, name);
-    if (files.some((file) => isSame(file, path))) {
+    if (existsSync(path) && files.some((file) => isSame(file, path))) {
       throw new StartError(`${path} is a file of the running data: name another folder for the copies`);
     }
   }
+}
+
+/** The folder and all around it; of one that is missing, those around it. */
+function withParents(dir: string): string[] {
+  const up = dirname(dir);
+  if (existsSync(dir)) return pathsUp(realpathSync(dir));
+  return up === dir ? [] : withParents(up);
+}
+
+function pathsUp(path: string): string[] {
+  const up = dirname(path);
+  return up === path ? [path] : [path, ...pathsUp(up)];
 }
 
 function isSame(a: string, b: string): boolean {

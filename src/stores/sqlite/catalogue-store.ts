@@ -1,11 +1,14 @@
 import type { CatalogueStore, Experience, Segment } from "../../catalogue/ports.js";
 import { type Database, inTransaction } from "./connection.js";
-import { segmentRemoval } from "./membership-index.js";
+import { voidRemoval } from "./membership-index.js";
 
-/** `segment_removed` names deleted segments whose memberships may be left. */
+/** `segment_removed`: when a segment was last deleted, Unix ms, and whether void statements about it may still be stored. */
 export const catalogueSchema = `
   CREATE TABLE IF NOT EXISTS segment (id TEXT PRIMARY KEY, name TEXT NOT NULL, "table" TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS segment_removed (id TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS segment_removed (
+    id TEXT PRIMARY KEY, deleted_at REAL NOT NULL, ending INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS segment_ending ON segment_removed (id) WHERE ending = 1;
   CREATE TABLE IF NOT EXISTS experience (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, "group" TEXT, audience TEXT NOT NULL, goal TEXT NOT NULL
   ) WITHOUT ROWID;
@@ -26,14 +29,17 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   const listSegmentsOf = db.prepare(
     `SELECT id, name, "table" FROM segment WHERE id > ? AND "table" = ? ORDER BY id LIMIT ?`,
   );
+  const countSegments = db.prepare("SELECT count(*) AS count FROM segment");
+  const countSegmentsOf = db.prepare(`SELECT count(*) AS count FROM segment WHERE "table" = ?`);
   const listSegmentIds = db.prepare(
     "SELECT json_group_array(id) AS ids FROM (SELECT id FROM segment WHERE id > ? ORDER BY id LIMIT ?)",
   );
   const dropSegment = db.prepare("DELETE FROM segment WHERE id = ?");
   const naming = db.prepare("SELECT 1 FROM experience WHERE audience = ?1 OR goal = ?1 LIMIT 1");
-  const noteRemoved = db.prepare("INSERT INTO segment_removed VALUES (?) ON CONFLICT DO NOTHING");
-  const listRemoved = db.prepare("SELECT id FROM segment_removed");
-  const dropRemoved = db.prepare("DELETE FROM segment_removed WHERE id = ?");
+  // Every message that is kept arrived before: the clock may have been set back since.
+  const noteRemoved = db.prepare(`INSERT INTO segment_removed (id, deleted_at, ending)
+    VALUES (?1, max(?2, (SELECT coalesce(max(arrival), 0) FROM message)), 1)
+    ON CONFLICT DO UPDATE SET deleted_at = max(deleted_at, excluded.deleted_at), ending = 1`);
   const putExperience = db.prepare(
     `INSERT INTO experience VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
      SET name = excluded.name, "group" = excluded."group", audience = excluded.audience, goal = excluded.goal`,
@@ -42,9 +48,10 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   const listExperiences = db.prepare(
     `SELECT id, name, "group", audience, goal FROM experience WHERE id > ? ORDER BY id LIMIT ?`,
   );
+  const countExperiences = db.prepare("SELECT count(*) AS count FROM experience");
   const dropExperience = db.prepare("DELETE FROM experience WHERE id = ?");
 
-  const removeSegment = segmentRemoval(db);
+  const removeSome = voidRemoval(db);
 
   const segment = (id: string) => segmentOf(findSegment.get(id));
 
@@ -71,27 +78,26 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       return (rows as unknown as Segment[]).map((row) => ({ ...row }));
     },
 
+    async countSegments(table) {
+      const row = table === undefined ? countSegments.get() : countSegmentsOf.get(table);
+      return (row as { count: number }).count;
+    },
+
     async segmentIds(after = "", limit) {
       const { ids } = listSegmentIds.get(after, limit) as { ids: string };
       return JSON.parse(ids) as string[];
     },
 
-    async deleteSegment(id) {
+    async deleteSegment(id, at) {
       return inTransaction(db, () => {
         if (naming.get(id) !== undefined) return "in-use";
         if (dropSegment.run(id).changes === 0) return "absent";
-        noteRemoved.run(id);
+        noteRemoved.run(id, at);
         return "deleted";
       });
     },
 
-    /** A commit puts the segments that it names into the catalogue by the same transaction: it brings no membership of one that is deleted. */
-    async endMemberships() {
-      for (const { id } of listRemoved.all() as { id: string }[]) {
-        await removeSegment(id);
-        dropRemoved.run(id);
-      }
-    },
+    endMemberships: async () => removeSome(),
 
     async putExperience({ id, name, group, audience, goal }) {
       return inTransaction(db, () => {
@@ -109,6 +115,15 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
 
     async experiences(after, limit) {
       return (listExperiences.all(after ?? "", limit) as unknown as ExperienceRow[]).map(experienceOf);
+    },
+
+    async experiencesById(ids) {
+      const rows = ids.flatMap((id) => (findExperience.get(id) as ExperienceRow | undefined) ?? []);
+      return new Map(rows.map((row) => [row.id, experienceOf(row)]));
+    },
+
+    async countExperiences() {
+      return (countExperiences.get() as { count: number }).count;
     },
 
     async deleteExperience(id) {

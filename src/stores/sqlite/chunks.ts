@@ -1,4 +1,5 @@
 import { type Plane, planes } from "../../metrics/ports.js";
+import { CHECKSUM, checksumOf, signed } from "./checksum.js";
 import type { Database } from "./connection.js";
 
 /** A chunk is this many slots of one series, aligned to multiples of it: a week of hourly slots. */
@@ -7,22 +8,17 @@ export const CHUNK_SLOTS = 168;
 /**
  * A row of `chunk` holds slots of one plane and one chunk, from the first saved one to the last: `first` says which slot of the chunk that is,
  * `slots` are little-endian doubles, NaN where nothing is saved. Its id is (the series' id × CHUNKS + the number of the chunk,
- * counted from 1970) × PLANES + the number of the plane: in the index on it the chunks of a series lie together, and both planes of a chunk. The rows
+ * counted from 1970) × PLANES + the number of the plane, and `sum` is the checksum of all of it.
+ * In the index on the id the chunks of a series lie together, and both planes of a chunk. The rows
  * themselves lie in the order in which they were first written. What is written at one time lies side by side then, and a fold, or a week of many series,
  * writes few pages.
  */
-export const chunkSchema =
-  "CREATE TABLE IF NOT EXISTS chunk (id INTEGER NOT NULL UNIQUE, first INTEGER NOT NULL, slots BLOB NOT NULL)";
+export const chunkSchema = `CREATE TABLE IF NOT EXISTS chunk (
+    id INTEGER NOT NULL UNIQUE, first INTEGER NOT NULL, slots BLOB NOT NULL, sum INTEGER NOT NULL
+  )`;
 
-/** Six rows of a whole chunk fill a page of this size. In one of 4 KiB there is room for two, and a third of it is empty. */
-export const CHUNK_PAGE_BYTES = 8_192;
-
-/** Until layout 7 the rows lay in the order of their ids. */
-export const chunksAsWritten = `
-  ALTER TABLE chunk RENAME TO chunk_by_id;
-  ${chunkSchema};
-  INSERT INTO chunk SELECT id, first, slots FROM chunk_by_id ORDER BY id;
-  DROP TABLE chunk_by_id`;
+/** Eleven rows of a whole chunk take 92 % of a page of this size. In one of 8 KiB there is room for five: 83 %. */
+export const CHUNK_PAGE_BYTES = 16_384;
 
 /** Room for the chunks of one series: a thousand years of them at the least. */
 export const CHUNKS = 2 ** 20;
@@ -47,12 +43,16 @@ export function placeOfRow(row: number): { readonly series: number; readonly pla
   return { series, plane: row % PLANES, slot: chunkOf(row, series) * CHUNK_SLOTS };
 }
 
-/** A row of `chunk` as it is stored. */
+/** A selected row of `chunk`. A damaged row may contain values of any type. */
 export interface SlotRow {
   readonly row: number;
-  readonly first: number;
-  readonly slots: Uint8Array;
+  readonly first: unknown;
+  readonly slots: unknown;
+  readonly sum: unknown;
 }
+
+/** The columns of a `SlotRow`. A number that is out of bounds may be too large for the driver. */
+export const SLOT_ROW = `id AS row, iif(first BETWEEN 0 AND ${CHUNK_SLOTS}, first, NULL) AS first, slots, ${CHECKSUM}`;
 
 /** Slots of one row of `chunk`, or such as are to be laid over it: from the slot `first` of the chunk on, NaN where nothing is said. */
 export interface RowSlots {
@@ -76,10 +76,21 @@ export class DamagedRow extends Error {
 }
 
 /** The row with a copy of its doubles (a blob need not be aligned to 8 bytes). Throws `DamagedRow`. */
-export function slotsOf({ row, first, slots }: SlotRow): RowSlots {
+export function slotsOf({ row, first, slots, sum }: SlotRow): RowSlots {
+  if (typeof first !== "number" || !(slots instanceof Uint8Array) || checksumOf(row, first, slots) !== sum)
+    throw new DamagedRow(row);
   const end = first + slots.byteLength / 8;
-  if (!(first >= 0 && Number.isInteger(end) && end <= CHUNK_SLOTS)) throw new DamagedRow(row);
-  return { row, first, slots: new Float64Array(new Uint8Array(slots).buffer) };
+  if (!Number.isInteger(end) || end > CHUNK_SLOTS) throw new DamagedRow(row);
+  const values = new Float64Array(new Uint8Array(slots).buffer);
+  if (hasInfinity(values)) throw new DamagedRow(row);
+  return { row, first, slots: values };
+}
+
+/** Whether a value is neither finite nor NaN, which is a slot without a value. */
+export function hasInfinity(values: Float64Array): boolean {
+  for (let i = 0; i < values.length; i += 1)
+    if (Math.abs(values[i] as number) === Number.POSITIVE_INFINITY) return true;
+  return false;
 }
 
 /** Lays values [start, end) over those of a column, from `at` on; NaN leaves a slot as it is. */
@@ -101,9 +112,10 @@ export function layValues(
  * read only when it can matter. Throws `DamagedRow` when it cannot be read; nothing is written then.
  */
 export function chunkWriter(db: Database): (row: number, values: Float64Array, at: number) => void {
-  const readChunk = db.prepare("SELECT id AS row, first, slots FROM chunk WHERE id = ?");
+  const readChunk = db.prepare(`SELECT ${SLOT_ROW} FROM chunk WHERE id = ?`);
   const writeChunk = db.prepare(
-    "INSERT INTO chunk VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET first = excluded.first, slots = excluded.slots",
+    `INSERT INTO chunk VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
+     SET first = excluded.first, slots = excluded.slots, sum = excluded.sum`,
   );
 
   function kept(row: number): RowSlots | undefined {
@@ -113,7 +125,9 @@ export function chunkWriter(db: Database): (row: number, values: Float64Array, a
 
   return (row, values, at) => {
     const laid = layOver(() => kept(row), values, at);
-    if (laid !== undefined) writeChunk.run(row, laid.first, new Uint8Array(laid.slots.buffer));
+    if (laid === undefined) return;
+    const bytes = new Uint8Array(laid.slots.buffer);
+    writeChunk.run(row, laid.first, bytes, signed(checksumOf(row, laid.first, bytes)));
   };
 }
 

@@ -14,17 +14,14 @@ export interface FileLayout {
   readonly name: string;
   /** Size of the pages of a new file; SQLite's own (4 KiB) where nothing is said. */
   readonly pageBytes?: number;
-  /** Repeatable DDL, the newest. */
+  /** Repeatable DDL of the newest layout. */
   readonly schema: readonly string[];
-  /** Each leads to the next version; the first one from `FIRST_VERSION`. Runs inside a transaction. */
+  /** Each leads to the next layout; the first one from layout 1. Runs inside a transaction. */
   readonly migrations: readonly Migration[];
 }
 
 /** SQL, or work that SQL alone cannot do. */
 export type Migration = string | ((db: Database) => void);
-
-/** `PRAGMA user_version` of the first layout that later versions bring up. */
-export const FIRST_VERSION = 5;
 
 /** How long a statement waits while another process writes to the file, ms. */
 const BUSY_MS = 2_000;
@@ -50,7 +47,7 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
       `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
        PRAGMA journal_size_limit = ${WAL_BYTES};`,
     );
-    inTransaction(opened, () => bringUp(opened, path, layout));
+    tolerateFullDisk(opened, layout, () => inTransaction(opened, () => bringUp(opened, path, layout)));
     return opened;
   } catch (error) {
     db?.close();
@@ -117,22 +114,31 @@ export function closeDatabase(db: Pick<Database, "exec" | "close">): void {
   }
 }
 
-/** Brings an open file up to the newest layout. A new file gets it at once; one of a newer version than ours is refused. */
-function bringUp(db: Database, path: string, { schema, migrations }: FileLayout): void {
-  const newest = FIRST_VERSION + migrations.length;
-  const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
-  if (version > newest) {
-    throw new StartError(
-      `${path} was written by a newer version of entity-metrics (schema ${version}, this version knows up to ${newest}): start that version instead`,
-    );
+/** Lets a file of the newest layout be opened on a full disk, for reads; its writes are refused until there is space. */
+function tolerateFullDisk(db: Database, { migrations }: FileLayout, bringUp: () => void): void {
+  try {
+    bringUp();
+  } catch (error) {
+    if (sqliteServiceError(error)?.kind !== "out-of-space" || layoutOf(db) !== 1 + migrations.length) throw error;
   }
-  if (version > 0 && version < FIRST_VERSION) {
+}
+
+/** The number of the layout of a file; 0: it is new. */
+function layoutOf(db: Database): number {
+  return (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
+}
+
+/** Brings an open file up to the newest layout, whose number is its `user_version`. A new file (0) gets it at once. */
+function bringUp(db: Database, path: string, { schema, migrations }: FileLayout): void {
+  const newest = 1 + migrations.length;
+  const version = layoutOf(db);
+  if (version < 0 || version > newest) {
     throw new StartError(
-      `${path} was written by a version of entity-metrics before the first release, in a layout that is no longer read: name an empty folder`,
+      `${path} has layout ${version}, which this version of entity-metrics does not read (its newest is ${newest}): start the version that wrote it, or name an empty folder`,
     );
   }
   if (version > 0) {
-    for (const migration of migrations.slice(version - FIRST_VERSION))
+    for (const migration of migrations.slice(version - 1))
       typeof migration === "string" ? db.exec(migration) : migration(db);
   }
   for (const sql of schema) db.exec(sql);
@@ -155,28 +161,44 @@ async function loadDriver(): Promise<Driver> {
   }
 }
 
-/** Primary result codes of SQLite: https://www.sqlite.org/rescode.html */
-const BUSY = 5;
-const LOCKED = 6;
-const NO_MEMORY = 7;
-const INTERRUPTED = 9;
-const IO_ERROR = 10;
+/** A result code of SQLite (https://www.sqlite.org/rescode.html). */
 const FULL = 13;
-const CANNOT_OPEN = 14;
+
+/**
+ * Failures of a file or of its use, which no statement of ours is the reason of, by message: errors of the driver's `all`
+ * and `iterate` have no code.
+ */
+const codeOfMessage = new Map([
+  ["database is locked", 5],
+  ["database table is locked", 6],
+  ["out of memory", 7],
+  ["interrupted", 9],
+  ["disk I/O error", 10],
+  ["database disk image is malformed", 11],
+  ["database or disk is full", FULL],
+  ["unable to open database file", 14],
+  ["file is not a database", 26],
+]);
+const codesOfTheFile = new Set(codeOfMessage.values());
 
 /** The `ServiceError` that an error of SQLite stands for; undefined for any other error, and for a defect of this service. */
 export function sqliteServiceError(error: unknown): ServiceError | undefined {
   const code = resultCode(error);
   if (code === FULL) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
-  if ([BUSY, LOCKED, NO_MEMORY, INTERRUPTED, IO_ERROR, CANNOT_OPEN].includes(code)) {
-    return new ServiceError("unavailable", "The store is not available", { cause: error });
-  }
-  return undefined;
+  return codesOfTheFile.has(code) ? unavailable(error) : undefined;
 }
 
+/** The answer to a request that a store cannot serve. */
+export function unavailable(cause: unknown): ServiceError {
+  return new ServiceError("unavailable", "The store is not available", { cause });
+}
+
+/** The primary result code; -1 for any other error. */
 function resultCode(error: unknown): number {
-  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return -1;
-  return error.errcode & 0xff;
+  if (!(error instanceof Error)) return -1;
+  if ("errcode" in error && typeof error.errcode === "number") return error.errcode & 0xff;
+  const isOfDriver = "code" in error && error.code === "ERR_SQLITE_ERROR";
+  return isOfDriver ? (codeOfMessage.get(error.message) ?? -1) : -1;
 }
 
 /** Why SQLite cannot open a file, in words for the operator. */

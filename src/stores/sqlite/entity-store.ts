@@ -1,10 +1,11 @@
+import { segmentsNamedBy, validCommit } from "../../entities/deleted-segments.js";
 import { type Binding, type EntityId, idsOf, type Memberships, type StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
 import { stream as streamDimension } from "../../metrics/dimensions.js";
 import { slotStart } from "../../metrics/series.js";
 import { type Database, inTransaction, sharingCommits } from "./connection.js";
 import { addKeys } from "./entity-keys.js";
-import { membershipRows } from "./membership-index.js";
+import { membershipRows, segmentDeletions } from "./membership-index.js";
 import { suppressionIn } from "./suppression.js";
 
 /** `merged` is a JSON array of the ids that were merged into the profile. What refers to a profile goes with it: identities here, memberships. */
@@ -60,6 +61,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     ON CONFLICT DO UPDATE SET last_arrival = max(last_arrival, excluded.last_arrival)`);
   const register = db.prepare(`INSERT OR IGNORE INTO segment (id, name, "table") VALUES (?1, ?1, ?2)`);
   const memberships = membershipRows(db);
+  const deletions = segmentDeletions(db);
   const suppression = suppressionIn(ledger);
   const addKeysOf = addKeys(ledger);
 
@@ -133,14 +135,15 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
 
     async commit(commit) {
       if (!isAsPlanned(commit)) return false;
+      const { profiles, segments } = validCommit(commit, deletions.of(segmentsNamedBy(commit)));
       if (commit.keys.size > 0) inTransaction(ledger, () => addKeysOf(commit.keys));
       inTransaction(db, () => {
-        for (const profile of commit.profiles) keepProfile(profile);
+        for (const profile of profiles) keepProfile(profile);
         for (const { id, table, stream, entity, time, arrival, position, sealed } of commit.messages) {
           keepMessage.run(id, table, stream, entity, time, arrival, position, sealed);
         }
         countMessages(commit);
-        for (const { id, table } of commit.segments) register.run(id, table);
+        for (const { id, table } of segments) register.run(id, table);
       });
       return true;
     },

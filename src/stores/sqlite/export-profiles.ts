@@ -1,5 +1,4 @@
 import type { Experience } from "../../catalogue/ports.js";
-import type { IdempotentRequest } from "../../entities/ports.js";
 import {
   type CopyFacts,
   type CopyRecord,
@@ -53,23 +52,19 @@ export function entityParts(
       from: "experience",
       records: (rows: ExperienceRow[]) => rows.map(experienceOf),
     }),
-    "repeatable requests": exportTable(db, {
-      from: "(SELECT id, arrival, done, digest, finished, tally FROM idempotent_request)",
-      records: (rows: (Omit<IdempotentRequest, "finished"> & { finished: number })[]) =>
-        rows.map((row) => ({ ...row, finished: row.finished === 1 })),
-    }),
+    "repeatable requests": exportTable(db, { from: "idempotent_request" }),
   };
 }
 
 function segments(db: Database): PartSource<SegmentRecord> {
   return exportTable(db, {
-    from: `(SELECT coalesce(kept.id, gone.id) AS id, name, "table", gone.id IS NOT NULL AS removed
+    from: `(SELECT coalesce(kept.id, gone.id) AS id, name, "table", deleted_at
       FROM segment AS kept FULL JOIN segment_removed AS gone ON gone.id = kept.id)`,
-    records: (rows: { id: string; name: string | null; table: string | null; removed: number }[]) =>
-      rows.map(({ id, name, table, removed }) => ({
+    records: (rows: { id: string; name: string | null; table: string | null; deleted_at: number | null }[]) =>
+      rows.map(({ id, name, table, deleted_at }) => ({
         id,
         segment: name === null || table === null ? undefined : { id, name, table },
-        removed: removed === 1,
+        deletedAt: deleted_at ?? undefined,
       })),
   });
 }

@@ -11,11 +11,6 @@ export const historySchema = `
   CREATE INDEX IF NOT EXISTS message_entity_arrival ON message (entity, arrival, position);
   CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);`;
 
-/** From layout 5 to 6: the messages of an entity are listed by arrival. */
-export const orderMessages = `
-  DROP INDEX IF EXISTS message_entity;
-  CREATE INDEX IF NOT EXISTS message_entity_arrival ON message (entity, arrival, position);`;
-
 /** Rows that one step of `erase`, or one `expire`, removes: other requests run in between. */
 const AT_ONCE = 1_000;
 
@@ -28,6 +23,9 @@ export function sqliteHistory(db: Database): History {
   const forget = db.prepare(`DELETE FROM message WHERE rowid IN (
     SELECT rowid FROM message WHERE arrival < ? ORDER BY arrival LIMIT ${AT_ONCE})`);
 
+  const newestArrival = db.prepare(
+    "SELECT (SELECT max(arrival) FROM message WHERE entity = asked.value) AS newest FROM json_each(?) AS asked ORDER BY 1 DESC LIMIT 1",
+  );
   const countByStream = db.prepare(
     "SELECT stream, count(*) AS count FROM message WHERE entity IN (SELECT value FROM json_each(?)) GROUP BY stream ORDER BY stream",
   );
@@ -42,6 +40,12 @@ export function sqliteHistory(db: Database): History {
   );
 
   return {
+    async newestArrival(entities) {
+      return (
+        (newestArrival.get(JSON.stringify(entities)) as { newest: number | null } | undefined)?.newest ?? undefined
+      );
+    },
+
     async countByStream(entities) {
       const rows = countByStream.all(JSON.stringify(entities)) as { stream: string; count: number }[];
       return new Map(rows.map(({ stream, count }) => [stream, count]));

@@ -1,11 +1,20 @@
 import { existsSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Settings } from "../../config.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { EntityEngine, MetricEngine, OpenKeys, OpenParts } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue-store.js";
-import { closeDatabase, type Database, type FileLayout, openDatabase, sqliteServiceError } from "./connection.js";
+import { DamagedRow } from "./chunks.js";
+import {
+  closeDatabase,
+  type Database,
+  type FileLayout,
+  openDatabase,
+  sqliteServiceError,
+  unavailable,
+} from "./connection.js";
 import { sqliteEntityKeys } from "./entity-keys.js";
 import { sqliteEntityStore } from "./entity-store.js";
 import { foldersOf, type LockName, lockFolder } from "./folder.js";
@@ -44,7 +53,7 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
       ledger: sqliteLedger(ledgerDb, entitiesDb),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
-      probes: [probe("ledger", ledgerDb), probe("entities", entitiesDb)],
+      probes: [probe("ledger", ledgerDb, entities), probe("entities", entitiesDb, entities)],
       pepper,
       serviceErrorOf: sqliteServiceError,
       close: async () => files.close(),
@@ -64,13 +73,14 @@ export async function openSqliteMetrics({ settings, log, failpoint }: OpenParts)
     const db = files.open(metrics, metricsFile);
     const foldFailed = (err: unknown) =>
       log.error({ err }, "The journal of metrics.db could not be folded; it is tried again");
-    const damaged = ({ message }: Error) => log.error(`${message}. What was written to it stays in the journal`);
+    const damaged = ({ message }: Error) =>
+      log.error(`${message}. Until then reads of it fail, and points written to it stay in the journal`);
     const series = sqliteSeriesStore(db, { failpoint, foldFailed, damaged });
     return {
       series,
       retentionMs: () => undefined,
-      probes: [probe("metrics", db)],
-      serviceErrorOf: sqliteServiceError,
+      probes: [probe("metrics", db, metrics)],
+      serviceErrorOf: (error) => (error instanceof DamagedRow ? unavailable(error) : sqliteServiceError(error)),
       async close() {
         await series.close();
         files.close();
@@ -114,15 +124,19 @@ export function openSqliteKeys(settings: Settings): OpenKeys {
   return { keys: sqliteKeyStore(db), close: async () => db.close() };
 }
 
-/** A read that reaches the file. */
-function probe(name: string, db: Database): Probe {
+/** With less free space than this a write may be refused, bytes: a write-ahead log takes 32 MiB, a fold and a file as much. */
+const LOW_SPACE_BYTES = 64 * 1024 * 1024;
+
+/** A read that reaches the file, and the free space of its folder. */
+function probe(name: string, db: Database, folder: string): Probe {
   const read = db.prepare("SELECT count(*) FROM sqlite_schema");
   return {
     name,
     required: true,
     async check() {
       read.get();
-      return undefined;
+      const { bavail, bsize } = await statfs(folder);
+      return bavail * bsize < LOW_SPACE_BYTES ? "The disk has less than 64 MiB left: writes may be refused" : undefined;
     },
   };
 }

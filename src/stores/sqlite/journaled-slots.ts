@@ -26,7 +26,7 @@ export interface JournalOptions {
   readonly foldBytes?: number;
   /** Is given what a fold in the background failed with. It is tried again. */
   foldFailed?(error: unknown): void;
-  /** Is told once of each damaged row that slots were to be folded into. */
+  /** Is called once for each damaged row of `chunk` that a fold or a read found. */
   damaged?(error: DamagedRow): void;
 }
 
@@ -52,7 +52,7 @@ export class JournaledSlots {
   readonly #foldBytes: number;
   readonly #foldFailed: (error: unknown) => void;
   readonly #damaged: (error: DamagedRow) => void;
-  /** Damaged rows that `damaged` was told of. */
+  /** Damaged rows that `damaged` was called with. */
   readonly #told = new Set<number>();
   readonly #journal;
   readonly #writeChunk;
@@ -77,9 +77,7 @@ export class JournaledSlots {
     this.#journal = pointJournal(db);
     this.#writeChunk = chunkWriter(db);
     this.#open = emptyGeneration();
-    for (let found = this.#journal.after(0); found.length > 0; found = this.#journal.after(this.#open.last)) {
-      for (const { id, record } of found) add(this.#open, id, record);
-    }
+    for (const { id, record } of this.#journal.all()) add(this.#open, id, record);
     this.#foldLater();
   }
 
@@ -195,10 +193,16 @@ export class JournaledSlots {
       return true;
     } catch (error) {
       if (!(error instanceof DamagedRow) || !mayBeDamaged) throw error;
-      if (!this.#told.has(row)) this.#damaged(error);
-      this.#told.add(row);
+      this.report(error);
       return false;
     }
+  }
+
+  /** Reports a damaged row of `chunk`, unless it was reported before. */
+  report(error: DamagedRow): void {
+    if (this.#told.has(error.row)) return;
+    this.#told.add(error.row);
+    this.#damaged(error);
   }
 
   /** All that the journal says of a row that is being folded, newer records included: as one of the newest it is read after them at the next start. */

@@ -4,7 +4,7 @@ import type { Database } from "./connection.js";
 export const keySchema = `
   CREATE TABLE IF NOT EXISTS api_key (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, scopes TEXT NOT NULL, digest TEXT NOT NULL,
-    created_at INTEGER NOT NULL, revoked_at INTEGER
+    created_at INTEGER NOT NULL, revoked_at INTEGER, last_used_on INTEGER
   ) WITHOUT ROWID;`;
 
 interface KeyRow {
@@ -15,18 +15,22 @@ interface KeyRow {
   readonly digest: string;
   readonly created_at: number;
   readonly revoked_at: number | null;
+  readonly last_used_on: number | null;
 }
 
 /** API keys in `ledger.db`, where no restored data can revive one; another process may add and revoke there at the same time. */
 export function sqliteKeyStore(db: Database): KeyStore {
-  const add = db.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?)");
+  const add = db.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?)");
   const find = db.prepare("SELECT * FROM api_key WHERE id = ?");
   const list = db.prepare("SELECT * FROM api_key ORDER BY created_at, id");
   const revoke = db.prepare("UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?");
+  const noteUse = db.prepare(
+    "UPDATE api_key SET last_used_on = :day WHERE id = :id AND (last_used_on IS NULL OR last_used_on < :day)",
+  );
 
   return {
-    async add({ id, name, scopes, digest, createdAt, revokedAt }) {
-      add.run(id, name, scopes.join(","), digest, createdAt, revokedAt ?? null);
+    async add({ id, name, scopes, digest, createdAt, revokedAt, lastUsedOn }) {
+      add.run(id, name, scopes.join(","), digest, createdAt, revokedAt ?? null, lastUsedOn ?? null);
     },
 
     async find(id) {
@@ -41,12 +45,16 @@ export function sqliteKeyStore(db: Database): KeyStore {
     async revoke(id, at) {
       return Number(revoke.run(at, id).changes) > 0;
     },
+
+    async noteUse(id, day) {
+      noteUse.run({ id, day });
+    },
   };
 }
 
 /** The key of a row of `api_key`. */
 export function keyOf(found: unknown): ApiKey {
-  const { id, name, scopes, digest, created_at, revoked_at } = found as KeyRow;
+  const { id, name, scopes, digest, created_at, revoked_at, last_used_on } = found as KeyRow;
   return {
     id,
     name,
@@ -54,5 +62,6 @@ export function keyOf(found: unknown): ApiKey {
     digest,
     createdAt: created_at,
     revokedAt: revoked_at ?? undefined,
+    lastUsedOn: last_used_on ?? undefined,
   };
 }

@@ -1,16 +1,15 @@
 import { catalogueSchema } from "./catalogue-store.js";
-import { CHUNK_PAGE_BYTES, chunksAsWritten } from "./chunks.js";
+import { CHUNK_PAGE_BYTES } from "./chunks.js";
 import type { FileLayout } from "./connection.js";
 import { entityKeysSchema } from "./entity-keys.js";
 import { entitySchema } from "./entity-store.js";
-import { historySchema, orderMessages } from "./history.js";
+import { historySchema } from "./history.js";
 import { idempotencySchema } from "./idempotency.js";
 import { keySchema } from "./key-store.js";
-import { addTimes, ledgerSchema } from "./ledger.js";
+import { ledgerSchema } from "./ledger.js";
 import { erasureWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
 import { membershipSchema } from "./membership-index.js";
 import { pepperSchema } from "./pepper.js";
-import { journalSchema } from "./point-journal.js";
 import { seriesSchema } from "./series-store.js";
 import { leaseSchema, slotCountSchema } from "./slot-counts.js";
 import { suppressionSchema } from "./suppression.js";
@@ -19,7 +18,7 @@ import { suppressionSchema } from "./suppression.js";
 export const ledgerFile: FileLayout = {
   name: "ledger.db",
   schema: [ledgerMarkSchema, pepperSchema, ledgerSchema, suppressionSchema, entityKeysSchema, keySchema],
-  migrations: [addTimes],
+  migrations: [],
 };
 
 /** Profiles, and what one transaction changes with them. */
@@ -36,7 +35,7 @@ export const entitiesFile: FileLayout = {
     catalogueSchema,
     leaseSchema,
   ],
-  migrations: [orderMessages],
+  migrations: [],
 };
 
 /** Series of both planes. */
@@ -44,5 +43,5 @@ export const metricsFile: FileLayout = {
   name: "metrics.db",
   pageBytes: CHUNK_PAGE_BYTES,
   schema: seriesSchema,
-  migrations: [journalSchema, chunksAsWritten],
+  migrations: [],
 };

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
+import { deletionList } from "./deletion-list.js";
 import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { addKeys } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
@@ -23,11 +24,6 @@ export const ledgerSchema = `
 
 /** Requests that one step of `expire` removes: other requests run in between. */
 const AT_ONCE = 100;
-
-/** From layout 5 to 6: when stages were done, and why one failed. */
-export const addTimes = `
-  ALTER TABLE deletion ADD COLUMN times TEXT NOT NULL DEFAULT '{}';
-  ALTER TABLE deletion ADD COLUMN problem TEXT;`;
 
 /** Deletion requests in `ledger.db`. Leases of an earlier process end when it is opened: only this process can have the file open. */
 export function sqliteLedger(db: Database, entities: Database): Ledger {
@@ -109,7 +105,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
   }
 
   return {
-    async accept(deletion, scope) {
+    async accept(deletion, scope, late) {
+      late?.throwIfAborted();
       const request = { deletion, scope };
       return (await acceptAll([request])).get(request);
     },
@@ -121,7 +118,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     openOver: async (identities) =>
       (sql.openOver.all(JSON.stringify(identities)) as unknown as DeletionRow[]).map(deletionOf),
 
-    async extend(requestId, revision, extension) {
+    async extend(requestId, revision, extension, late) {
+      late?.throwIfAborted();
       return inTransaction(db, () => {
         const row = sql.find.get(requestId) as DeletionRow | undefined;
         if (row === undefined || row.completed_at !== null || row.revision !== revision) return undefined;
@@ -184,9 +182,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       return deletionIn(sql.find.get(requestId))?.completedAt === undefined ? "extended" : "completed before";
     },
 
-    async list({ state, before, limit }) {
-      return (sql.list[state].all({ before: before ?? null, limit }) as unknown as DeletionRow[]).map(deletionOf);
-    },
+    ...deletionList(db),
 
     async receiptKey(fresh) {
       sql.addReceiptKey.run(fresh);
@@ -226,13 +222,6 @@ function scopeCheck(entities: Database) {
     [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
 }
 
-/** Requests before one of an id, or all when it is null; without an index for the completed ones, as nearly all are. */
-function newestFirst(state: string): string {
-  return `SELECT * FROM deletion WHERE ${state}
-    AND sequence < iif(:before IS NULL, 9e15, coalesce((SELECT sequence FROM deletion WHERE request_id = :before), 0))
-    ORDER BY sequence DESC LIMIT :limit`;
-}
-
 /** Open requests after one of an id, those that are due at an instant unless it is null. */
 const openAnd = (condition: string) => `SELECT * FROM deletion WHERE completed_at IS NULL AND ${condition}
   AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = :after), 0)
@@ -259,11 +248,6 @@ function statements(db: Database) {
       revision = revision + 1, done = ?, times = ?, problem = NULL, attempts = 0, not_before = 0 WHERE sequence = ?`),
     open: db.prepare(openAnd("true")),
     waiting: db.prepare(openAnd("not_before > 0")),
-    list: {
-      open: db.prepare(newestFirst("completed_at IS NULL")),
-      completed: db.prepare(newestFirst("completed_at IS NOT NULL")),
-      all: db.prepare(newestFirst("true")),
-    },
     countOpen: db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at IS NULL AND attempts >= ?"),
     lease: db.prepare(`UPDATE deletion SET runner = :runner, runner_since = :now, runner_until = :until
       WHERE request_id = :requestId AND completed_at IS NULL

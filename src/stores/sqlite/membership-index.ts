@@ -1,8 +1,8 @@
-import { setImmediate } from "node:timers/promises";
 import { pacer } from "../../async/yielding.js";
+import { type SegmentDeletions, validMemberships } from "../../entities/deleted-segments.js";
 import type { EntityId, MembershipStatement, Memberships, Version } from "../../entities/entity.js";
 import type { MembershipIndex } from "../../entities/ports.js";
-import { type Database, inTransaction, sharingCommits } from "./connection.js";
+import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
 
 /**
  * `membership`: the newest statement for each (entity, segment) that was ever named. `membership_full`: the newest full list
@@ -25,12 +25,18 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
   const forgetStatements = db.prepare("DELETE FROM membership WHERE entity = ?");
   const forgetFull = db.prepare("DELETE FROM membership_full WHERE entity = ?");
   const { sizes, overlap } = memberCounts(db);
+  const membersAfter = db.prepare(`SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
+    ORDER BY entity LIMIT ?`);
   const kept = db.prepare(`SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?1))
     UNION ALL SELECT 1 FROM membership_full WHERE entity IN (SELECT value FROM json_each(?1)) LIMIT 1`);
 
   return {
     sizes,
     overlap,
+
+    async members(segment, after = "", limit) {
+      return (membersAfter.all(segment, after, limit) as { entity: EntityId }[]).map(({ entity }) => entity);
+    },
 
     erase: sharingCommits((entities: readonly EntityId[]) => {
       inTransaction(db, () => {
@@ -67,6 +73,17 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
   const both = db.prepare(`SELECT count(*) AS members, max(a.entity) AS last, count(b.entity) AS shared FROM
     (SELECT entity FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?3 ORDER BY entity LIMIT ${COMPARED_AT_ONCE}) a
     LEFT JOIN membership b ON b.entity = a.entity AND b.segment = ?2 AND b.member = 1`);
+  // The same two for segments that were deleted at ?4 and ?5: void statements are not counted. They read the rows themselves, not an index alone.
+  const someValid =
+    db.prepare(`SELECT count(*) AS members, max(entity) AS last, sum(time > ?3 AND arrival > ?3) AS valid FROM
+    (SELECT entity, time, arrival FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?2
+     ORDER BY entity LIMIT ${COMPARED_AT_ONCE})`);
+  const bothValid = db.prepare(`SELECT count(*) AS members, max(a.entity) AS last,
+      sum(a.time > ?4 AND a.arrival > ?4 AND coalesce(b.time > ?5 AND b.arrival > ?5, 0)) AS shared FROM
+    (SELECT entity, time, arrival FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?3
+     ORDER BY entity LIMIT ${COMPARED_AT_ONCE}) a
+    LEFT JOIN membership b ON b.entity = a.entity AND b.segment = ?2 AND b.member = 1`);
+  const { ending } = segmentDeletions(db);
 
   async function sizeOf(segment: string, pace: () => Promise<void> | undefined): Promise<number> {
     let size = 0;
@@ -79,15 +96,31 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
     }
   }
 
+  async function validSizeOf(segment: string, at: number, pace: () => Promise<void> | undefined): Promise<number> {
+    let size = 0;
+    for (let after = ""; ; ) {
+      await pace();
+      type Row = { members: number; last: string | null; valid: number | null };
+      const { members, last, valid } = someValid.get(segment, after, at) as Row;
+      size += valid ?? 0;
+      if (last === null || members < COMPARED_AT_ONCE) return size;
+      after = last;
+    }
+  }
+
   async function sizes(segments: readonly string[]): Promise<number[]> {
     const pace = pacer(PACE_MS);
     const counted: number[] = [];
+    const deletions = ending();
     for (let from = 0; from < segments.length; from += SEGMENTS_AT_ONCE) {
       await pace();
       const part = segments.slice(from, from + SEGMENTS_AT_ONCE);
       const found = few.all(JSON.stringify(part)) as { members: number }[];
       for (const [i, { members }] of found.entries()) {
-        counted.push(members < FEW_MEMBERS ? members : await sizeOf(part[i] as string, pace));
+        const segment = part[i] as string;
+        const at = deletions.get(segment);
+        if (at !== undefined) counted.push(await validSizeOf(segment, at, pace));
+        else counted.push(members < FEW_MEMBERS ? members : await sizeOf(segment, pace));
       }
     }
     return counted;
@@ -99,16 +132,16 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
     async overlap(a, b) {
       const [ofA = 0, ofB = 0] = await sizes([a, b]);
       const [fewer, more] = ofA < ofB ? [a, b] : [b, a];
+      const deletions = ending();
+      const cutOffs = [fewer, more].map((segment) => deletions.get(segment) ?? -Number.MAX_VALUE);
+      const isEnding = deletions.has(a) || deletions.has(b);
       const pace = pacer(PACE_MS);
       let overlap = 0;
       for (let after = ""; ; ) {
         await pace();
-        const { members, last, shared } = both.get(fewer, more, after) as {
-          members: number;
-          last: string | null;
-          shared: number;
-        };
-        overlap += shared;
+        const row = isEnding ? bothValid.get(fewer, more, after, ...cutOffs) : both.get(fewer, more, after);
+        const { members, last, shared } = row as { members: number; last: string | null; shared: number | null };
+        overlap += shared ?? 0;
         if (last === null || members < COMPARED_AT_ONCE) return overlap;
         after = last;
       }
@@ -128,9 +161,10 @@ export function membershipRows(db: Database) {
   const noteFull = db.prepare(
     "INSERT OR REPLACE INTO membership_full (entity, time, arrival, position) VALUES (?, ?, ?, ?)",
   );
+  const { ending } = segmentDeletions(db);
 
   return {
-    /** `ids` is a JSON array. */
+    /** Without void statements. `ids` is a JSON array. */
     of(ids: string): Map<EntityId, Memberships> {
       type Row = Version & { readonly entity: EntityId };
       const full = new Map(
@@ -145,11 +179,12 @@ export function membershipRows(db: Database) {
         const own = bySegment.get(entity) ?? new Map<string, MembershipStatement>();
         bySegment.set(entity, own.set(segment, { member: member === 1, time, arrival, position }));
       }
+      const deletions = ending();
       return new Map(
-        [...new Set([...full.keys(), ...bySegment.keys()])].map((entity) => [
-          entity,
-          { fullSince: full.get(entity), statements: bySegment.get(entity) ?? new Map() },
-        ]),
+        [...new Set([...full.keys(), ...bySegment.keys()])].map((entity) => {
+          const statements = bySegment.get(entity) ?? new Map();
+          return [entity, validMemberships({ fullSince: full.get(entity), statements }, deletions)];
+        }),
       );
     },
 
@@ -164,31 +199,54 @@ export function membershipRows(db: Database) {
   };
 }
 
-/** Profiles that one step changes: other requests run in between. */
+/** When segments were deleted. */
+export function segmentDeletions(db: Database) {
+  const findEnding = db.prepare("SELECT id, deleted_at FROM segment_removed WHERE ending = 1");
+  const find = db.prepare("SELECT id, deleted_at FROM segment_removed WHERE id IN (SELECT value FROM json_each(?))");
+  const deletionsOf = (rows: unknown): SegmentDeletions =>
+    new Map((rows as { id: string; deleted_at: number }[]).map((row) => [row.id, row.deleted_at]));
+
+  return {
+    /** Of the segments that void statements may still be stored of. */
+    ending: () => deletionsOf(findEnding.all()),
+    /** Of those of these segments that were ever deleted. */
+    of: (segments: readonly string[]) => deletionsOf(find.all(JSON.stringify(segments))),
+  };
+}
+
+/** Statements that one step of a removal looks at: other requests run in between. */
 const AT_ONCE = 1_000;
 
-/** Ends every membership of a segment, and forgets the statements about it. */
-export function segmentRemoval(db: Database): (segment: string) => Promise<void> {
+/**
+ * Removes void statements, a step at a call, one segment after another; false when none is left. No commit keeps one after the deletion, so each
+ * statement is looked at once, unless the process starts again.
+ */
+export function voidRemoval(db: Database): () => boolean {
+  const findEnding = db.prepare("SELECT id, deleted_at AS at FROM segment_removed WHERE ending = 1 LIMIT 1");
+  const end = db.prepare("UPDATE segment_removed SET ending = 0 WHERE id = ?");
   // The two indexes on segments hold members and former members.
-  const findNamed = [1, 0].map((member) =>
-    db.prepare(`SELECT entity FROM membership WHERE segment = ? AND member = ${member} LIMIT ${AT_ONCE}`),
-  );
-  const forgetStatement = db.prepare("DELETE FROM membership WHERE entity = ? AND segment = ?");
-  const raise = db.prepare("UPDATE entity SET revision = revision + 1 WHERE id = ?");
+  const steps = [1, 0].map((member) => ({
+    find: db.prepare(`SELECT count(*) AS found, max(entity) AS last FROM
+      (SELECT entity FROM membership WHERE segment = ? AND member = ${member} AND entity > ? ORDER BY entity LIMIT ${AT_ONCE})`),
+    remove:
+      db.prepare(`DELETE FROM membership WHERE segment = ?1 AND member = ${member} AND entity > ?2 AND entity <= ?3
+      AND (time <= ?4 OR arrival <= ?4)`),
+  }));
+  let place = { id: "", at: 0, step: 0, after: "" };
 
-  /** A commit that was planned with the statements, and would merge them into another profile, finds another revision. */
-  function removeSome(named: (typeof findNamed)[number], segment: string): number {
-    const rows = named.all(segment) as { entity: EntityId }[];
-    inTransaction(db, () => {
-      for (const { entity } of rows) {
-        forgetStatement.run(entity, segment);
-        raise.run(entity);
-      }
+  return () => {
+    const ending = findEnding.get() as { id: string; at: number } | undefined;
+    if (ending === undefined) return false;
+    if (ending.id !== place.id || ending.at !== place.at) place = { ...ending, step: 0, after: "" };
+    const { id, at, step, after } = place;
+    const { find, remove } = steps[step] as (typeof steps)[number];
+    const { found, last } = find.get(id, after) as { found: number; last: string | null };
+    withoutSync(db, () => {
+      if (last !== null) remove.run(id, after, last, at);
+      if (last !== null && found === AT_ONCE) place = { ...place, after: last };
+      else if (step + 1 < steps.length) place = { ...place, step: step + 1, after: "" };
+      else end.run(id);
     });
-    return rows.length;
-  }
-
-  return async (segment) => {
-    for (const named of findNamed) while (removeSome(named, segment) === AT_ONCE) await setImmediate();
+    return true;
   };
 }

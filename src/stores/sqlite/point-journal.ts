@@ -1,13 +1,11 @@
 import { StartError } from "../../errors.js";
-import { CHUNK_SLOTS, CHUNKS, PLANES } from "./chunks.js";
+import { CHECKSUM, checksumOf, signed } from "./checksum.js";
+import { CHUNK_SLOTS, CHUNKS, hasInfinity, PLANES } from "./chunks.js";
 import type { Database } from "./connection.js";
 
-/** Slots as they were written, a row for each commit, until they are folded into `chunk`. */
+/** Slots as they were written, a row for each commit, until they are folded into `chunk`; `sum` is the row's checksum. */
 export const journalSchema =
-  "CREATE TABLE IF NOT EXISTS journal (id INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB NOT NULL)";
-
-/** Rows that are read at once. */
-const ROWS_AT_ONCE = 16;
+  "CREATE TABLE IF NOT EXISTS journal (id INTEGER PRIMARY KEY, record BLOB NOT NULL, sum INTEGER NOT NULL)";
 
 /** Rows, and bytes, that are removed in one transaction, at most, unless one row has more. */
 const REMOVED_ROWS = 1_000;
@@ -15,10 +13,10 @@ const REMOVED_BYTES = 1024 * 1024;
 
 /** The table `journal` of `metrics.db`. */
 export interface PointJournal {
-  /** Appends a record inside the caller's transaction. Returns its id, which is higher than all before. */
+  /** Appends a record inside the caller's transaction. Returns its id, which only goes up while the file is open. */
   append(record: PointRecord): number;
-  /** The oldest records after this id, with their ids, in order; none after the last. Throws a `StartError` when one is damaged. */
-  after(id: number): { readonly id: number; readonly record: PointRecord }[];
+  /** All records with their ids, the oldest first. Throws a `StartError` when one is damaged. */
+  all(): Iterable<{ readonly id: number; readonly record: PointRecord }>;
   /**
    * Removes the oldest of the records up to this id, in a transaction of its own; false when none of them is left. The oldest go first: when the process
    * dies in between, what is left holds the last value of each slot that it names.
@@ -27,20 +25,26 @@ export interface PointJournal {
 }
 
 export function pointJournal(db: Database): PointJournal {
-  const insert = db.prepare("INSERT INTO journal (record) VALUES (?)");
-  const select = db.prepare(`SELECT id, record FROM journal WHERE id > ? ORDER BY id LIMIT ${ROWS_AT_ONCE}`);
+  let { last } = db.prepare("SELECT coalesce(max(id), 0) AS last FROM journal").get() as { last: number };
+  const insert = db.prepare("INSERT INTO journal (id, record, sum) VALUES (?, ?, ?)");
+  // One scan: a damaged id may be out of order, and a search for the next one would miss rows.
+  const select = db.prepare(`SELECT id, record, ${CHECKSUM} FROM journal ORDER BY id`);
   const lengths = db.prepare(
     `SELECT id, length(record) AS bytes FROM journal WHERE id <= ? ORDER BY id LIMIT ${REMOVED_ROWS}`,
   );
   const remove = db.prepare("DELETE FROM journal WHERE id <= ?");
 
   return {
-    append: (record) => Number(insert.run(record.toBytes()).lastInsertRowid),
-    after: (id) =>
-      (select.all(id) as unknown as JournalRow[]).map((row) => ({
-        id: row.id,
-        record: PointRecord.fromRow(row),
-      })),
+    append(record) {
+      last += 1;
+      const bytes = record.toBytes();
+      insert.run(last, bytes, signed(checksumOf(last, 0, bytes)));
+      return last;
+    },
+    *all() {
+      for (const row of select.iterate() as Iterable<JournalRow>)
+        yield { id: row.id, record: PointRecord.fromRow(row) };
+    },
     removeSome(upTo) {
       const rows = lengths.all(upTo) as { id: number; bytes: number }[];
       let last: number | undefined;
@@ -57,9 +61,11 @@ export function pointJournal(db: Database): PointJournal {
   };
 }
 
+/** A damaged row may have any type of value. */
 interface JournalRow {
   readonly id: number;
-  readonly record: Uint8Array;
+  readonly record: unknown;
+  readonly sum: unknown;
 }
 
 /** Slots of one plane of a series (its id), from `slot` on, counted from 1970. NaN says nothing. */
@@ -110,15 +116,12 @@ export class PointRecord {
   }
 
   /** Throws a `StartError` when the row is damaged. */
-  static fromRow({ id, record }: JournalRow): PointRecord {
-    // A blob need not be aligned to 8 bytes.
-    const doubles = new Float64Array(record.slice(0, record.byteLength - (record.byteLength % 8)).buffer);
-    const [count = Number.NaN] = doubles;
-    let length = 1 + count * HEAD;
-    for (let head = 1; head <= count * HEAD && head < doubles.length; head += HEAD) {
-      length += Math.floor((doubles[head + 1] as number) / PLANES);
+  static fromRow({ id, record, sum }: JournalRow): PointRecord {
+    if (record instanceof Uint8Array && record.byteLength % 8 === 0 && checksumOf(id, 0, record) === sum) {
+      // A blob need not be aligned to 8 bytes.
+      const doubles = new Float64Array(new Uint8Array(record).buffer);
+      if (isRecord(doubles)) return new PointRecord(doubles);
     }
-    if (8 * length === record.byteLength) return new PointRecord(doubles);
     throw new StartError(
       `Row ${id} of the table journal in metrics.db is damaged: put back a backup of the file, or remove the row (DELETE FROM journal WHERE id = ${id}), which loses points that were written at one moment`,
     );
@@ -150,6 +153,21 @@ export class PointRecord {
       at = end;
     }
   }
+}
+
+/** Whether these are the numbers of a record, with places that there are and values that are finite or NaN. */
+function isRecord(doubles: Float64Array): boolean {
+  const [count = 0] = doubles;
+  const head = 1 + count * HEAD;
+  if (!Number.isInteger(count) || count < 1 || head > doubles.length) return false;
+  let length = head;
+  for (let at = 1; at < head; at += HEAD) {
+    const place = doubles[at] as number;
+    const slots = doubles[at + 1] as number;
+    if (!Number.isSafeInteger(place) || place < 0 || !Number.isSafeInteger(slots) || slots < PLANES) return false;
+    length += Math.floor(slots / PLANES);
+  }
+  return length === doubles.length && !hasInfinity(doubles.subarray(head));
 }
 
 function placeOf(series: number, slot: number): number {

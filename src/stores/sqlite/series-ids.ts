@@ -1,6 +1,8 @@
-import type { SeriesStore } from "../../metrics/ports.js";
+import { setImmediate } from "node:timers/promises";
+import type { Dimension } from "../../metrics/dimensions.js";
+import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
-import { compareBytes } from "../../names.js";
+import { compareBytes, searchText } from "../../names.js";
 import type { Database } from "./connection.js";
 
 /** Every series that was ever written, with a number of its own and the length of its slots, ms. */
@@ -19,14 +21,19 @@ export interface SeriesIds {
   /** Adds the series when it is not known; inside the caller's transaction. Call `forget` when that fails. */
   findOrAdd(series: Series): number;
   forget(): void;
+  /** Goes up whenever series may have been added or removed. */
+  changes(): number;
   all(): { readonly id: number; readonly slotMs: number }[];
 }
 
 export function seriesIds(db: Database): SeriesIds {
   const select = db.prepare("SELECT id FROM series WHERE dimension = ? AND dimension_id = ? AND type = ?");
-  const insert = db.prepare("INSERT INTO series (dimension, dimension_id, type, slot_ms) VALUES (?, ?, ?, ?)");
+  const insert = db.prepare(
+    "INSERT INTO series (dimension, dimension_id, type, slot_ms) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  );
   const selectAll = db.prepare("SELECT id, slot_ms AS slotMs FROM series");
   const known = new Map<string, number>();
+  let changes = 0;
 
   function remember(key: string, id: number): number {
     if (known.size >= REMEMBERED) known.clear();
@@ -45,15 +52,21 @@ export function seriesIds(db: Database): SeriesIds {
   return {
     find,
     findOrAdd(series) {
+      const key = seriesKey(series);
+      const remembered = known.get(key);
+      if (remembered !== undefined) return remembered;
       const { dimension, id, type } = series;
-      return (
-        find(series) ??
-        remember(seriesKey(series), Number(insert.run(dimension.name, id, type, dimension.slotMs).lastInsertRowid))
-      );
+      // Not searched first: a write may have 50,000 new series, and each search takes as long as the insertion.
+      const added = insert.run(dimension.name, id, type, dimension.slotMs);
+      if (Number(added.changes) === 0) return find(series) as number;
+      changes += 1;
+      return remember(key, Number(added.lastInsertRowid));
     },
     forget() {
       known.clear();
+      changes += 1;
     },
+    changes: () => changes,
     all: () => selectAll.all() as { id: number; slotMs: number }[],
   };
 }
@@ -63,24 +76,82 @@ interface Row {
   readonly type: string;
 }
 
+/** Rows of a list that are read at once: other requests run in between. */
+const AT_ONCE = 2_000;
+
+/** Counts of ids that are kept until a series is added or removed. */
+const COUNTS = 100;
+
+/** No id is longer; each of its characters comes before this one in the order of UTF-8 bytes, or is the same. */
+const LAST_ID = "\u{10ffff}".repeat(256);
+
 /** Lists the series of `metrics.db`. One that retention has emptied may briefly keep its row. */
-export function seriesList(db: Database): SeriesStore["list"] {
-  // Begins at ?2 in the order of the UTF-8 bytes.
-  const select = db.prepare(`SELECT dimension_id AS id, type FROM series
+export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<SeriesStore, "list" | "count"> {
+  const ascending = db.prepare(`SELECT dimension_id AS id, type FROM series
     WHERE dimension = ?1 AND dimension_id >= ?2 AND dimension_id <> ?3
     ORDER BY dimension_id, type LIMIT ?4`);
+  const descending = db.prepare(`SELECT dimension_id AS id, type FROM series
+    WHERE dimension = ?1 AND dimension_id <= ?2 AND dimension_id <> ?3
+    ORDER BY dimension_id DESC, type LIMIT ?4`);
+  const countBetween = db.prepare(`SELECT count(DISTINCT dimension_id) AS count FROM series
+    WHERE dimension = ? AND dimension_id BETWEEN ? AND ?`);
+  const counts = new Map<string, number>();
+  let countedAt = -1;
 
-  return async (dimension, { prefix, after = "", limit }) => {
-    const start = compareBytes(after, prefix) > 0 ? after : prefix;
-    const most = limit * dimension.storedTypes.length;
-    const found = new Map<string, Set<string>>();
-    for (const { id, type } of select.all(dimension.name, start, after, most) as unknown as Row[]) {
-      if (!id.startsWith(prefix)) break;
-      found.set(id, (found.get(id) ?? new Set()).add(type));
+  const list: SeriesStore["list"] = async (dimension, { prefix, contains = "", after, limit, descending: isDown }) => {
+    const types = dimension.storedTypes.length;
+    const found: { id: string; types: readonly string[] }[] = [];
+    // Begins at an id in the order of the UTF-8 bytes, and skips all rows of the id that was returned last.
+    let start = isDown ? `${prefix}${LAST_ID}` : prefix;
+    if (after !== undefined && compareBytes(after, start) < 0 === (isDown === true)) start = after;
+    for (let last = after ?? ""; ; await setImmediate()) {
+      const most = contains === "" ? Math.min(AT_ONCE, limit - found.length) * types : AT_ONCE * types;
+      const rows = (isDown ? descending : ascending).all(dimension.name, start, last, most) as unknown as Row[];
+      const isFull = rows.length === most;
+      const listed = byId(rows, dimension);
+      // The last id of a full batch may have more rows: it begins the next one.
+      const cut =
+        isFull && listed.length > 1 && (listed.at(-1)?.types.length ?? types) < types ? listed.pop() : undefined;
+      for (const { id, types } of listed) {
+        if (!id.startsWith(prefix)) return found;
+        if (contains !== "" && !searchText(id).includes(contains)) continue;
+        found.push({ id, types });
+        if (found.length === limit) return found;
+      }
+      if (!isFull) return found;
+      last = listed.at(-1)?.id ?? last;
+      start = cut?.id ?? last;
     }
-    return Array.from(found, ([id, types]) => ({
-      id,
-      types: dimension.storedTypes.filter((type) => types.has(type)),
-    })).slice(0, limit);
   };
+
+  async function countIds(dimension: Dimension, { prefix, contains = "" }: ListedIds): Promise<number> {
+    if (contains === "") {
+      return (countBetween.get(dimension.name, prefix, `${prefix}${LAST_ID}`) as { count: number }).count;
+    }
+    return (await list(dimension, { prefix, contains, limit: Number.POSITIVE_INFINITY })).length;
+  }
+
+  return {
+    list,
+
+    async count(dimension, among) {
+      const at = ids.changes();
+      const key = JSON.stringify([dimension.name, among.prefix, among.contains]);
+      if (countedAt !== at) counts.clear();
+      countedAt = at;
+      const known = counts.get(key);
+      if (known !== undefined) return known;
+      const count = await countIds(dimension, among);
+      if (counts.size >= COUNTS) counts.clear();
+      if (ids.changes() === at && countedAt === at) counts.set(key, count);
+      return count;
+    },
+  };
+}
+
+/** The rows in their order, those of one id together. */
+function byId(rows: readonly Row[], { storedTypes }: Dimension): { id: string; types: readonly string[] }[] {
+  const found = new Map<string, Set<string>>();
+  for (const { id, type } of rows) found.set(id, (found.get(id) ?? new Set()).add(type));
+  return Array.from(found, ([id, types]) => ({ id, types: storedTypes.filter((type) => types.has(type)) }));
 }

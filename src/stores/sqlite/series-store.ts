@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../async/grouped-calls.js";
+import { StartError } from "../../errors.js";
 import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
-import type { SlotColumn } from "../../metrics/series.js";
+import { addSlots, type SlotColumn } from "../../metrics/series.js";
 import {
   CHUNK_SLOTS,
   CHUNKS,
@@ -14,6 +15,7 @@ import {
   planeNumber,
   type RowSlots,
   rowOf,
+  SLOT_ROW,
   type SlotRow,
   saidSlots,
   slotsOf,
@@ -53,12 +55,14 @@ interface PlaneColumn {
   readonly column: SlotColumn;
 }
 
-/** Reads the journal into memory. */
+/** Reads the journal into memory. Throws a `StartError` when it, or the list of series, is damaged. */
 export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): SqliteSeriesStore {
+  for (const table of ["series", "journal"]) refuseDamaged(db, table);
   const ids = seriesIds(db);
   const journaled = new JournaledSlots(db, options);
   const readWindow = windowReader(db, ids, journaled);
   const writeColumn = columnWriter(db, ids);
+  const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
   const expireChunks = db.prepare(
     "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ? AND id < ? LIMIT ?)",
   );
@@ -145,9 +149,23 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
       return columns;
     },
 
+    async sum(dimension, type, from, to) {
+      const sums = new Float64Array((to - from) / dimension.slotMs).fill(Number.NaN);
+      let work = 0;
+      for (const { id } of idsOf.all(dimension.name, type) as { id: string }[]) {
+        addSlots(readWindow({ series: { dimension, id, type }, from, to }), sums);
+        work += 2 * sums.length + WINDOW_COST;
+        if (work > READ_AT_ONCE) {
+          work = 0;
+          await setImmediate();
+        }
+      }
+      return sums;
+    },
+
     mayHold: (series) => ids.find(series) !== undefined,
 
-    list: seriesList(db),
+    ...seriesList(db, ids),
 
     async expire(before) {
       // A full disk may keep the journal from being folded, and room comes from what is removed here. What stays in the journal is removed another time.
@@ -170,17 +188,42 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   };
 }
 
+/**
+ * Refuses a table whose pages or index are damaged, as rows could be missing without an error. Not for `chunk`, which is
+ * too large for a check at each start.
+ */
+function refuseDamaged(db: Database, table: string): void {
+  let verdict: string;
+  try {
+    verdict = (db.prepare(`PRAGMA integrity_check(${table})`).get() as { integrity_check: string }).integrity_check;
+  } catch (error) {
+    verdict = (error as Error).message;
+  }
+  if (verdict === "ok") return;
+  const reason = verdict.replaceAll(/\s+/g, " ");
+  throw new StartError(`The table ${table} in metrics.db is damaged (${reason}): put back a backup of the file`);
+}
+
 /** Reads the slots of one window into a column: of one plane, or of both. */
 function windowReader(
   db: Database,
   ids: SeriesIds,
   journaled: JournaledSlots,
 ): (window: SeriesWindow, plane?: Plane) => Float64Array {
-  const readChunks = db.prepare("SELECT id AS row, first, slots FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id");
+  const readChunks = db.prepare(`SELECT ${SLOT_ROW} FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id`);
+
+  function readable(row: SlotRow): RowSlots {
+    try {
+      return slotsOf(row);
+    } catch (error) {
+      if (error instanceof DamagedRow) journaled.report(error);
+      throw error;
+    }
+  }
 
   /** Later layers hold over earlier ones. */
   function layersOf(series: number, from: number, to: number): RowSlots[] {
-    const layers = (readChunks.all(from, to) as unknown as SlotRow[]).map(slotsOf);
+    const layers = (readChunks.all(from, to) as unknown as SlotRow[]).map(readable);
     const newer = journaled.rows(series);
     if (newer.length === 0) return layers;
     layers.push(...newer.filter(({ row }) => row >= from && row <= to));

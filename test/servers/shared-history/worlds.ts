@@ -189,15 +189,23 @@ function outcomes(world: World, operation: Operation): World[] {
   if (request.kind === "delete") return [erased(marked, request.who, during)];
   // Processes tell arrivals apart within a millisecond.
   const arrival = { from: repeats?.during.from ?? during.from, to: during.to + 1 };
+  const isRepeat = repeats !== undefined;
   return request.messages.reduce<World[]>(
-    (worlds, message) => worlds.flatMap((one) => collected(one, message, arrival)),
+    (worlds, message) => worlds.flatMap((one) => collected(one, message, arrival, isRepeat)),
     [marked],
   );
 }
 
-/** A message that may be newer than the cut-offs of all its identities may be applied; one that may be older may be dropped. */
-function collected(world: World, message: SentMessage, arrival: Span): World[] {
-  const time = message.time === undefined ? arrival : { from: message.time, to: message.time };
+/**
+ * A message that may be newer than the cut-offs of all its identities may be applied; one that may be older may be dropped.
+ * A repeat is as old as its first arrival, also if its event time is later.
+ */
+function collected(world: World, message: SentMessage, arrival: Span, isRepeat: boolean): World[] {
+  const at = message.time ?? Number.POSITIVE_INFINITY;
+  const time =
+    message.time === undefined || isRepeat
+      ? { from: Math.min(at, arrival.from), to: Math.min(at, arrival.to) }
+      : { from: message.time, to: message.time };
   const cutOffs = message.who.flatMap((who) => world.cutOffs.get(who) ?? []);
   const mayBeDropped = cutOffs.some(({ to }) => time.from <= to);
   const mayBeApplied = cutOffs.every(({ from }) => time.to > from);

@@ -1,0 +1,180 @@
+import type { VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isUnfinished, type Refused, type Series } from "../fetch-series.js";
+import { chartTitle, fullTime, type Zone } from "../format.js";
+import type { Page } from "../view.js";
+import { Legend } from "./legend.js";
+import { drawPlot, type Plot } from "./plot.js";
+import { Tooltip } from "./tooltip.js";
+import { ValuesTable } from "./values-table.js";
+
+export interface ChartProps {
+  /** Series of one unit and one window. */
+  readonly series: readonly Series[];
+  readonly refused?: readonly Refused[];
+  readonly page: Page;
+  /** Replaces the derived title. */
+  readonly title?: string;
+  /** Offers to stack the series. */
+  readonly canStack?: boolean;
+  /** Gets the drawing as a PNG, for a download. */
+  readonly pngRef?: { current: (() => Promise<Blob | null>) | undefined };
+}
+
+interface Pointed {
+  readonly index: number;
+  readonly left: number;
+}
+
+/** A drawing with tooltip, legend and the values as a table. Dragging selects a window, a double click returns to the range. */
+export function Chart({ series, refused = [], page, title, canStack = false, pngRef }: ChartProps): VNode {
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [stacked, setStacked] = useState(false);
+  const [pointed, setPointed] = useState<Pointed>();
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plot>(undefined);
+  const visible = series.filter(({ name }) => !hidden.has(name));
+  const first = series[0];
+  const caption = title ?? titleOf(series, refused);
+  const redraws = useRedraws(place);
+  const { go } = page;
+
+  useLayoutEffect(() => {
+    if (place.current === null || visible.length === 0) return;
+    const own = drawPlot(place.current, {
+      series: visible,
+      stacked,
+      zone: page.zone,
+      onPoint: setPointed,
+      onSelect: (from, to) => go(wholeBuckets(from, to, visible[0] as Series)),
+      onReset: () => go({ from: undefined, to: undefined }),
+    });
+    plot.current = own;
+    if (pngRef !== undefined) pngRef.current = own.toPng;
+    return () => own.destroy();
+  }, [...series, hidden, stacked, page.zone, redraws]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const last = (first?.window.buckets.length ?? 0) - 1;
+    const at = pointed?.index ?? last + 1;
+    const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key];
+    if (event.key === "Escape") plot.current?.point(undefined);
+    if (next === undefined) return;
+    event.preventDefault();
+    plot.current?.point(Math.min(last, Math.max(0, next)));
+  };
+
+  return (
+    <figure>
+      <figcaption>
+        {caption}
+        {canStack && (
+          <label>
+            <input
+              type="checkbox"
+              checked={stacked}
+              onChange={({ currentTarget }) => setStacked(currentTarget.checked)}
+            />{" "}
+            Stacked
+          </label>
+        )}
+      </figcaption>
+      {first !== undefined && (
+        <div class="chart">
+          <div
+            ref={place}
+            class="drawing"
+            role="img"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys walk along the points.
+            tabIndex={0}
+            aria-label={summaryOf(caption, visible, page.zone)}
+            onKeyDown={onKeyDown}
+            onBlur={() => plot.current?.point(undefined)}
+          />
+          {pointed !== undefined && visible.length > 0 && (
+            <Tooltip series={visible} index={pointed.index} left={pointed.left} zone={page.zone} />
+          )}
+        </div>
+      )}
+      <Legend series={series} refused={refused} hidden={hidden} onChange={setHidden} />
+      <OtherInterval series={first} page={page} />
+      <Unfinished series={visible} zone={page.zone} />
+      {first !== undefined && (
+        <details>
+          <summary>Values as a table</summary>
+          <ValuesTable caption={caption} series={series} zone={page.zone} />
+        </details>
+      )}
+    </figure>
+  );
+}
+
+function titleOf(series: readonly Series[], refused: readonly Refused[]): string {
+  const [first] = series;
+  if (first === undefined) return refused.map(({ label }) => label).join(", ") || "No series";
+  return chartTitle(first.unit, first.aggregation, first.window.interval);
+}
+
+/** A selection as a window of whole buckets. */
+function wholeBuckets(from: number, to: number, { window }: Series): { from: number; to: number } {
+  const at = (ms: number) => window.from + Math.round((ms - window.from) / window.step) * window.step;
+  const start = Math.max(window.from, Math.min(at(from), at(to) - window.step));
+  return { from: start, to: Math.max(start + window.step, at(to)) };
+}
+
+function summaryOf(caption: string, series: readonly Series[], zone: Zone): string {
+  const [first] = series;
+  if (first === undefined) return `${caption}: no series is shown.`;
+  const { from, to } = first.window;
+  return `${caption}, ${fullTime(from, zone)} – ${fullTime(to, zone)}, ${series.length} series. Arrow keys read the values.`;
+}
+
+/** Names an interval of the link that the window or the slots of the series do not allow. */
+function OtherInterval({ series, page }: { readonly series: Series | undefined; readonly page: Page }): VNode | null {
+  const { interval } = page.address;
+  if (series === undefined || interval === undefined || interval === series.window.interval) return null;
+  return (
+    <p class="note">
+      Buckets of {interval} do not fit these series and this range: buckets of {series.window.interval} are shown.
+    </p>
+  );
+}
+
+/** The sentence about unfinished buckets; nothing when all are complete. */
+function Unfinished({ series, zone }: { readonly series: readonly Series[]; readonly zone: Zone }): VNode | null {
+  const open = series.filter((one) => one.window.buckets.some((ts) => isUnfinished(one, ts)));
+  if (open.length === 0) return null;
+  const isDrawn = open.some((one) =>
+    one.values.some((value, at) => value !== null && isUnfinished(one, one.window.buckets[at] as number)),
+  );
+  const until = Math.min(...open.map(({ completeUntil }) => completeUntil));
+  const next = Math.min(...open.map(({ nextSaveAt }) => nextSaveAt));
+  return (
+    <p class="note">
+      Complete until {fullTime(until, zone)}; {isDrawn ? "later buckets are dashed" : "later buckets have no value yet"}
+      . Next save {fullTime(next, zone)}.
+    </p>
+  );
+}
+
+/** Counts changes of width and colour scheme, after which a drawing must be made again. */
+function useRedraws(place: { readonly current: HTMLElement | null }): number {
+  const [redraws, setRedraws] = useState(0);
+  useEffect(() => {
+    const again = () => setRedraws((count) => count + 1);
+    let width = place.current?.clientWidth;
+    const sizes = new ResizeObserver(() => {
+      if (place.current?.clientWidth === width) return;
+      width = place.current?.clientWidth;
+      again();
+    });
+    if (place.current !== null) sizes.observe(place.current);
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", again);
+    return () => {
+      sizes.disconnect();
+      scheme.removeEventListener("change", again);
+    };
+  }, []);
+  return redraws;
+}

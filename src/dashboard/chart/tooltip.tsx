@@ -1,0 +1,55 @@
+import type { VNode } from "preact";
+import { isUnfinished, type Series } from "../fetch-series.js";
+import { amount, bucketLabel, change, type Zone } from "../format.js";
+import { SeriesKey } from "./series-key.js";
+
+export interface TooltipProps {
+  readonly series: readonly Series[];
+  /** Bucket under the pointer. */
+  readonly index: number;
+  /** Distance from the left edge of the chart, px. */
+  readonly left: number;
+  readonly zone: Zone;
+}
+
+/** Values of one bucket, each with its change to the bucket before. */
+export function Tooltip({ series, index, left, zone }: TooltipProps): VNode | null {
+  const [first] = series;
+  const ts = first?.window.buckets[index];
+  if (first === undefined || ts === undefined) return null;
+  const isRight = index > first.window.buckets.length / 2;
+  return (
+    <div role="tooltip" class={isRight ? "tooltip right" : "tooltip"} style={{ "--left": `${left}px` }}>
+      <p>{bucketLabel(ts, first.window.step, zone)}</p>
+      <ul>
+        {series.map((one) => (
+          <li key={one.name}>
+            <SeriesKey name={one.name} /> {one.label} <Value series={one} index={index} ts={ts} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Value({ series, index, ts }: { readonly series: Series; readonly index: number; readonly ts: number }): VNode {
+  const value = series.values[index];
+  const before = series.before?.[index];
+  return (
+    <>
+      {value == null ? "–" : <data value={value}>{amount(value, series.unit)}</data>}
+      {value != null && (
+        <span class="note">
+          {" "}
+          {isUnfinished(series, ts) ? "not complete" : change(value, series.values[index - 1], series.unit)}
+        </span>
+      )}
+      {before != null && (
+        <span class="note">
+          {" "}
+          before <data value={before}>{amount(before, series.unit)}</data>
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,28 @@
+/** Hues are 15° apart; with two lightnesses, 48 colours. */
+const HUES = 24;
+
+/** Place of a series in the colour space: hue in degrees, and whether the darker or the lighter variant is used. */
+export interface SeriesColour {
+  readonly hue: number;
+  readonly shade: "strong" | "soft";
+}
+
+/** The colour of a series, derived from its name alone, so that it is the same in every view and after every refresh. */
+export function colourOf(name: string): SeriesColour {
+  const value = hash(name);
+  return { hue: (value % HUES) * (360 / HUES), shade: (value >>> 16) % 2 === 0 ? "strong" : "soft" };
+}
+
+/** FNV-1a over UTF-16 code units, 32 bits, followed by a mix so that names which differ in one letter spread. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  value = Math.imul(value ^ (value >>> 15), 0x2c1b3c6d);
+  return (value ^ (value >>> 13)) >>> 0;
+}
+
+/** The colour as CSS text. The style sheet sets lightness and chroma for both colour schemes. */
+export function colourText({ hue, shade }: SeriesColour, style: { getPropertyValue(name: string): string }): string {
+  const read = (name: string) => style.getPropertyValue(name).trim();
+  return `oklch(${read(`--series-${shade}`)} ${read("--series-chroma")} ${hue})`;
+}

@@ -1,0 +1,16 @@
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
+const units: Readonly<Record<string, number>> = { m: HOUR / 60, h: HOUR, d: DAY, w: 7 * DAY };
+
+/** Length of a duration such as `7d`, ms. */
+export function msOf(duration: string): number {
+  return Number(duration.slice(0, -1)) * (units[duration.slice(-1)] ?? Number.NaN);
+}
+
+/** How long ago, or how long it takes: `34 s`, `5 min`, `3 h`, `2 d`. */
+export function age(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} d`;
+}

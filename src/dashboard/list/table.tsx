@@ -1,0 +1,81 @@
+import type { ComponentChildren, VNode } from "preact";
+import { Scroll } from "../page/scroll.js";
+
+export interface Column<R> {
+  readonly head: string;
+  /** Name by which the service sorts; absent when it cannot. */
+  readonly sort?: string;
+  readonly isNumber?: boolean;
+  cell(row: R): ComponentChildren;
+}
+
+export interface TableProps<R> {
+  readonly caption: string;
+  readonly columns: readonly Column<R>[];
+  readonly rows: readonly R[];
+  readonly keyOf: (row: R) => string;
+  /** Column of the order, with a leading `-` when it descends; undefined where the order is fixed. */
+  readonly sort?: string | undefined;
+  readonly onSort?: (sort: string) => void;
+}
+
+/** A table whose first column names the row. Numbers are aligned right, under right-aligned heads. */
+export function Table<R>({ caption, columns, rows, keyOf, sort, onSort }: TableProps<R>): VNode {
+  return (
+    <Scroll label={caption}>
+      <table>
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Head key={column.head} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column, index) =>
+                index === 0 ? (
+                  <th key={column.head} scope="row">
+                    {column.cell(row)}
+                  </th>
+                ) : (
+                  <td key={column.head} class={column.isNumber ? "number" : undefined}>
+                    {column.cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+interface HeadProps<R> {
+  readonly column: Column<R>;
+  readonly sort: string | undefined;
+  readonly onSort: ((sort: string) => void) | undefined;
+}
+
+function Head<R>({ column: { head, sort: own, isNumber = false }, sort, onSort }: HeadProps<R>): VNode {
+  const style = isNumber ? "number" : undefined;
+  if (own === undefined || onSort === undefined)
+    return (
+      <th scope="col" class={style}>
+        {head}
+      </th>
+    );
+  const [ascending, descending] = [sort === own, sort === `-${own}`];
+  // The first click on a column of numbers puts the largest first.
+  const next = ascending || (!descending && isNumber) ? `-${own}` : own;
+  return (
+    <th scope="col" class={style} aria-sort={ascending ? "ascending" : descending ? "descending" : "none"}>
+      <button type="button" class="plain" onClick={() => onSort(next)}>
+        {head} <span aria-hidden="true">{ascending ? "↑" : descending ? "↓" : "↕"}</span>
+      </button>
+    </th>
+  );
+}

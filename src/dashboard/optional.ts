@@ -1,0 +1,17 @@
+import { ApiError } from "../client/client.js";
+
+/** A result, or the message of the 403 that this key got instead of it. */
+export interface Optional<T> {
+  readonly value?: T;
+  readonly refusal?: string;
+}
+
+/** Turns a 403 into a refusal, which one card shows; any other error concerns the whole view. */
+export async function optional<T>(request: Promise<T>): Promise<Optional<T>> {
+  try {
+    return { value: await request };
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return { refusal: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { clockTime } from "../format.js";
+import { views } from "../views.js";
+import { Code } from "./code.js";
+import type { AppProps, State } from "./controller.js";
+import { Header } from "./header.js";
+import { KeyCard } from "./key-card.js";
+import { KeyPanel } from "./key-panel.js";
+import { ShortcutList, useShortcuts } from "./shortcuts.js";
+
+/** The whole page: header, notices, the view, footer. */
+export function App({ state, controller }: AppProps): VNode {
+  const { address, view, phase, isLoading } = state;
+  const shortcuts = useShortcuts(controller);
+  useEffect(() => {
+    document.title = `${address.id ?? view.label} · entity-metrics`;
+  }, [address.id, view]);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Header state={state} controller={controller} />
+      {state.isKeyPanelOpen && <KeyPanel state={state} controller={controller} />}
+      <main id="main" tabIndex={-1} data-view={view.name} data-state={phase} aria-busy={isLoading || undefined}>
+        <Notices state={state} />
+        <Content state={state} controller={controller} />
+      </main>
+      <footer>
+        <a href="docs">API</a>
+        <a href="./">Start</a>
+        <button type="button" class="plain" onClick={() => shortcuts.show(true)}>
+          Keyboard
+        </button>
+      </footer>
+      {shortcuts.isShown && <ShortcutList close={() => shortcuts.show(false)} />}
+    </>
+  );
+}
+
+/** A line of fixed height, so that its text moves nothing else, and the parts of the link that are not shown. */
+function Notices({ state }: { readonly state: State }): VNode {
+  const { phase, reason, shown, nextAt, zone } = state;
+  return (
+    <div class="notices" role="status">
+      <p class="notice bad">
+        {phase === "stale" && shown !== undefined && (
+          <>
+            {reason} Figures as of {clockTime(shown.page.now, zone)} {zone}
+            {nextAt !== undefined && `; next try at ${clockTime(nextAt, zone)}`}.
+          </>
+        )}
+      </p>
+      {shown?.problems.map((problem) => (
+        <p key={problem}>{problem}</p>
+      ))}
+    </div>
+  );
+}
+
+function Content({ state, controller }: AppProps): VNode {
+  const { phase, shown, view, reason } = state;
+  if (phase === "no-key" || phase === "wrong-key") return <KeyCard reason={reason} controller={controller} />;
+  if (phase === "forbidden") return <Forbidden state={state} />;
+  if (shown !== undefined) {
+    const { Show } = shown.script;
+    return <Show data={shown.data} page={shown.page} />;
+  }
+  if (phase !== "stale") return <Skeleton label={view.label} />;
+  return (
+    <section class="card">
+      <h1>No response</h1>
+      <p role="alert">{reason}</p>
+      <p class="note">The page tries again by itself.</p>
+    </section>
+  );
+}
+
+function Forbidden({ state: { view, reason } }: { readonly state: State }): VNode {
+  const label = views.find(({ name }) => name === view.name)?.label;
+  return (
+    <section class="card">
+      <h1>{label} needs another key</h1>
+      <p role="alert">{reason}</p>
+      <Code text={`npm run key -- create --scopes ${view.scopes[0]} --name dashboard`} />
+    </section>
+  );
+}
+
+/** As high as the content that replaces it. */
+function Skeleton({ label }: { readonly label: string }): VNode {
+  return (
+    <>
+      <h1 class="hidden">{label}</h1>
+      <div class="skeleton low" />
+      <div class="skeleton" />
+      <div class="skeleton" />
+    </>
+  );
+}

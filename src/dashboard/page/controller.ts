@@ -1,0 +1,220 @@
+import { ApiError, type Client, createClient, type KeyInfo, NotReached } from "../../client/client.js";
+import { type Address, addressText, nextAddress, readAddress } from "../address.js";
+import type { Zone } from "../format.js";
+import type { Page, View, ViewScript } from "../view.js";
+import { views } from "../views.js";
+import { scheduler } from "./schedule.js";
+
+export type Phase = "no-key" | "wrong-key" | "loading" | "ready" | "empty" | "stale" | "forbidden";
+
+/** A view with the data of its last load. */
+export interface Shown {
+  readonly view: View;
+  readonly script: ViewScript<unknown>;
+  readonly data: unknown;
+  readonly page: Page;
+  readonly problems: readonly string[];
+}
+
+export interface State {
+  readonly address: Address;
+  readonly view: View;
+  readonly zone: Zone;
+  readonly phase: Phase;
+  readonly isLoading: boolean;
+  /** The key in use; undefined until the service has described it. */
+  readonly key: KeyInfo | undefined;
+  /** The last data of the view; undefined while there is none. */
+  readonly shown: Shown | undefined;
+  /** Reason of the phases wrong-key, stale and forbidden. */
+  readonly reason: string | undefined;
+  /** Next load by the timer, Unix ms. */
+  readonly nextAt: number | undefined;
+  readonly isKeyPanelOpen: boolean;
+}
+
+export interface Controller {
+  go(change: Partial<Address>, options?: { readonly replace?: boolean }): void;
+  reload(): void;
+  link(change: Partial<Address>): string;
+  useKey(key: string): void;
+  forgetKey(): void;
+  openKeyPanel(isOpen: boolean): void;
+  setZone(zone: Zone): void;
+  mayOpen(view: View): boolean;
+}
+
+/** What the components of the page get. */
+export interface AppProps {
+  readonly state: State;
+  readonly controller: Controller;
+}
+
+/** Shared with /docs; ends with the tab. */
+const KEY = "api-key";
+const ZONE = "time-zone";
+const LOAD_TIMEOUT_MS = 30_000;
+/** How soon an empty service is looked at again, so that its first data appears within 10 s. */
+const EMPTY_PAUSE_MS = 5_000;
+const FAILURE_PAUSE_MS = 10_000;
+
+/** Keeps the state of the page and calls `draw` after every change. Loads the view of the address at once. */
+export function startController(draw: (state: State, controller: Controller) => void): Controller {
+  let state: State = {
+    address: readAddress(location.search),
+    view: viewOf(readAddress(location.search)),
+    zone: localStorage.getItem(ZONE) === "local" ? "local" : "UTC",
+    phase: "loading",
+    isLoading: false,
+    key: undefined,
+    shown: undefined,
+    reason: undefined,
+    nextAt: undefined,
+    isKeyPanelOpen: false,
+  };
+  let client: Client | undefined;
+  let isKeyChecked = false;
+  let current: AbortController | undefined;
+  const schedule = scheduler(() => void load());
+
+  const controller: Controller = {
+    go(change, { replace = false } = {}) {
+      const address = nextAddress(state.address, change);
+      const text = addressText(address);
+      history[replace || text === location.search ? "replaceState" : "pushState"](null, "", text);
+      open(address);
+    },
+    reload() {
+      isKeyChecked = false;
+      void load();
+    },
+    link: (change) => addressText(nextAddress(state.address, change)),
+    useKey(key) {
+      sessionStorage.setItem(KEY, key);
+      set({ key: undefined, isKeyPanelOpen: false, shown: undefined });
+      isKeyChecked = false;
+      void load();
+    },
+    forgetKey() {
+      sessionStorage.removeItem(KEY);
+      set({ isKeyPanelOpen: false });
+      void load();
+    },
+    openKeyPanel: (isKeyPanelOpen) => set({ isKeyPanelOpen }),
+    setZone(zone) {
+      localStorage.setItem(ZONE, zone);
+      const { shown } = state;
+      set({ zone, shown: shown && { ...shown, page: { ...shown.page, zone } } });
+    },
+    mayOpen: ({ scopes }) =>
+      state.key === undefined || scopes.some((scope) => state.key?.scopes.includes(scope as never)),
+  };
+
+  function set(change: Partial<State>): void {
+    state = { ...state, ...change };
+    draw(state, controller);
+  }
+
+  function open(address: Address): void {
+    const view = viewOf(address);
+    const isSame = view === state.view && address.id === state.address.id;
+    // The figures of another range stay until the new ones are drawn, but are not those that were requested.
+    set({ address, view, phase: "loading", ...(isSame ? {} : { shown: undefined, reason: undefined }) });
+    void load();
+  }
+
+  async function load(): Promise<void> {
+    current?.abort();
+    schedule.stop();
+    const own = new AbortController();
+    current = own;
+    const key = sessionStorage.getItem(KEY);
+    if (!key) return end("no-key", undefined);
+    if (/[^ -~]/.test(key))
+      return end("wrong-key", "It contains a character that no key has. No request was made with it.");
+    const signal = AbortSignal.any([own.signal, AbortSignal.timeout(LOAD_TIMEOUT_MS)]);
+    set({ isLoading: true, ...(state.shown === undefined ? { phase: "loading" as const } : {}) });
+    try {
+      client ??= createClient({
+        url: new URL(".", location.href).href,
+        key: () => sessionStorage.getItem(KEY) ?? "",
+        tries: 1,
+      });
+      if (!isKeyChecked) set({ key: await client.key({ signal }) });
+      isKeyChecked = true;
+      await loadView(client, signal);
+    } catch (error) {
+      if (!own.signal.aborted) fail(error);
+    }
+  }
+
+  async function loadView(ready: Client, signal: AbortSignal): Promise<void> {
+    const { address, view, zone } = state;
+    if (!controller.mayOpen(view)) {
+      const needed = view.scopes.join(" or ");
+      return set({
+        phase: "forbidden",
+        isLoading: false,
+        shown: undefined,
+        reason: `This key lacks the scope ${needed}.`,
+      });
+    }
+    const now = Date.now();
+    const scopes: ReadonlySet<string> = new Set(state.key?.scopes);
+    const { go, reload, link } = controller;
+    const page: Page = { client: ready, address, scopes, zone, now, signal, go, reload, link };
+    const script = await loadScript(view, signal);
+    const { data, isEmpty = false, nextAt, problems = [] } = await script.load(page);
+    signal.throwIfAborted();
+    const shown: Shown = { view, script, data, page, problems: [...address.problems, ...problems] };
+    const at = isEmpty ? now + EMPTY_PAUSE_MS : nextAt;
+    set({ phase: isEmpty ? "empty" : "ready", isLoading: false, shown, reason: undefined, nextAt: at });
+    if (at !== undefined) schedule.at(isEmpty ? at : schedule.spread(at, now));
+  }
+
+  function fail(error: unknown): void {
+    if (error instanceof ApiError && error.status === 401) {
+      end("wrong-key", "The service does not accept this key, or it was revoked. No more requests are made with it.");
+    } else if (error instanceof ApiError && error.status === 403) {
+      set({ phase: "forbidden", isLoading: false, shown: undefined, reason: error.message });
+    } else retryLater(error);
+  }
+
+  function retryLater(error: unknown): void {
+    const wait = Math.max(error instanceof ApiError ? (error.retryAfterMs ?? 0) : FAILURE_PAUSE_MS, EMPTY_PAUSE_MS);
+    const nextAt = Date.now() + wait;
+    set({ phase: "stale", isLoading: false, reason: reasonOf(error), nextAt });
+    schedule.at(nextAt);
+  }
+
+  function end(phase: "no-key" | "wrong-key", reason: string | undefined): void {
+    isKeyChecked = false;
+    set({ phase, reason, isLoading: false, key: undefined, shown: undefined, nextAt: undefined });
+  }
+
+  addEventListener("popstate", () => open(readAddress(location.search)));
+  draw(state, controller);
+  void load();
+  return controller;
+}
+
+const viewOf = (address: Address) => views.find(({ name }) => name === address.view) as View;
+
+class ScriptMissing extends Error {}
+
+/** Loads the script of a view. Rejects with `ScriptMissing`, or with the reason of the signal. */
+function loadScript(view: View, signal: AbortSignal): Promise<ViewScript<unknown>> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    view.script().then(resolve, (cause) => reject(new ScriptMissing("script", { cause })));
+  });
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ApiError) return error.message;
+  if (error instanceof NotReached) return "The service is unreachable.";
+  if (error instanceof ScriptMissing) return "A script of this page was not loaded: reload the page.";
+  if (error instanceof DOMException && error.name === "TimeoutError")
+    return `The service did not respond within ${LOAD_TIMEOUT_MS / 1000} s.`;
+  return `This page failed: ${error}`;
+}

@@ -1,0 +1,9 @@
+/** Saves a file from the page. */
+export function download(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  const anchor = document.createElement("a");
+  anchor.href = url;
+  anchor.download = name;
+  anchor.click();
+  URL.revokeObjectURL(url);
+}

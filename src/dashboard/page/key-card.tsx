@@ -1,0 +1,48 @@
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Code } from "./code.js";
+import type { Controller } from "./controller.js";
+
+export interface KeyCardProps {
+  /** Why the present key does not work; undefined without one. */
+  readonly reason: string | undefined;
+  readonly controller: Controller;
+}
+
+/** Explains what a key is and has the field for it. No request is made until there is a key. */
+export function KeyCard({ reason, controller }: KeyCardProps): VNode {
+  return (
+    <section class="card">
+      <h1>{reason === undefined ? "API key" : "This key does not work"}</h1>
+      {reason !== undefined && <p role="alert">{reason}</p>}
+      <p>Every request carries an API key. The first start of the service made one; this command makes more:</p>
+      <Code text="npm run key -- create --scopes metric:read,entity:read --name dashboard" />
+      <KeyForm controller={controller} />
+      {reason !== undefined && (
+        <button type="button" onClick={controller.forgetKey}>
+          Forget it
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** The field for a key. */
+export function KeyForm({ controller }: { readonly controller: Controller }): VNode {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const key = field.current?.value.trim() ?? "";
+    if (key !== "") controller.useKey(key);
+  };
+  return (
+    <form class="controls" onSubmit={submit}>
+      <label>
+        API key <input ref={field} type="password" autocomplete="off" spellcheck={false} />
+      </label>
+      <button type="submit">Use it</button>
+      <p class="note">The key stays in this tab: each tab asks for it. It is sent to this service alone.</p>
+    </form>
+  );
+}

@@ -1,0 +1,62 @@
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { views } from "../views.js";
+import type { Controller } from "./controller.js";
+
+const shortcuts = [
+  ["1 to 8", "open a view of the bar"],
+  ["/", "focus the search"],
+  ["r", "load again"],
+  ["?", "this list"],
+  ["← →", "walk along the points of a chart"],
+  ["Esc", "close"],
+] as const;
+
+/** Listens for the keys of the page while no field has the focus. */
+export function useShortcuts({ go, reload }: Controller) {
+  const [isShown, show] = useState(false);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target instanceof Element && event.target.closest("input, select, textarea")) return;
+      const view = views.filter(({ parent }) => parent === undefined)[Number(event.key) - 1];
+      if (event.key === "?") show(true);
+      else if (event.key === "r") reload();
+      else if (event.key === "/") focusSearch(event);
+      else if (view !== undefined) go({ view: view.name });
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  return { isShown, show };
+}
+
+function focusSearch(event: KeyboardEvent): void {
+  const field = document.querySelector<HTMLElement>(
+    "main [role=searchbox], main [role=combobox], main input:not([type=checkbox])",
+  );
+  if (field === null) return;
+  event.preventDefault();
+  field.focus();
+}
+
+export function ShortcutList({ close }: { readonly close: () => void }): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-label="Keyboard" onClose={close}>
+      <h2>Keyboard</h2>
+      <dl>
+        {shortcuts.map(([key, effect]) => (
+          <>
+            <dt key={key}>{key}</dt>
+            <dd>{effect}</dd>
+          </>
+        ))}
+      </dl>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  );
+}

@@ -1,0 +1,77 @@
+import { type Address, intervals, lengthOf } from "./address.js";
+import { DAY, HOUR, msOf } from "./duration.js";
+
+/** A window of whole buckets, Unix ms. The last bucket of a window that ends now is unfinished. */
+export interface TimeWindow {
+  readonly from: number;
+  readonly to: number;
+  /** Length of a bucket, as a duration and in ms. */
+  readonly interval: string;
+  readonly step: number;
+  /** Start of every bucket, in order. */
+  readonly buckets: readonly number[];
+}
+
+/** More buckets than this cannot be told apart on a screen. */
+const MAX_BUCKETS = 200;
+
+/** Length of a save slot, ms. */
+export const slotOf = (dimension: string) => (dimension === "segment" || dimension === "segsize" ? 2 * HOUR : HOUR);
+
+/** The window of an address for series of one dimension. Its first bucket is whole, and contains the start of the range. */
+export function windowOf(address: Address, dimension: string, now: number): TimeWindow {
+  const interval = intervalOf(address, dimension);
+  const step = msOf(interval);
+  const end = address.to ?? now;
+  const from = floorTo(end - lengthOf(address), interval);
+  const to = Math.max(from + step, ceilTo(address.to ?? now + 1, interval));
+  return { from, to, interval, step, buckets: bucketsOf(from, to, step) };
+}
+
+/** The window of the same length that ends where this one begins. */
+export function windowBefore(window: TimeWindow): TimeWindow {
+  const length = window.to - window.from;
+  return {
+    ...window,
+    from: window.from - length,
+    to: window.from,
+    buckets: window.buckets.map((ts) => ts - length),
+  };
+}
+
+/** The requested interval unless it is shorter than a slot, else the shortest one that gives at most 200 buckets. */
+function intervalOf(address: Address, dimension: string): string {
+  const slot = slotOf(dimension);
+  const fits = (interval: string) => msOf(interval) >= slot && lengthOf(address) / msOf(interval) <= MAX_BUCKETS;
+  if (address.interval !== undefined && fits(address.interval)) return address.interval;
+  return intervals.find(fits) ?? "1w";
+}
+
+/** Weeks are counted from Monday 1970-01-05, all other buckets from 1970-01-01T00:00Z. */
+const originOf = (interval: string) => (interval.endsWith("w") ? 4 * DAY : 0);
+
+function floorTo(ms: number, interval: string): number {
+  const step = msOf(interval);
+  const origin = originOf(interval);
+  return Math.floor((ms - origin) / step) * step + origin;
+}
+
+function ceilTo(ms: number, interval: string): number {
+  const floor = floorTo(ms, interval);
+  return floor === ms ? ms : floor + msOf(interval);
+}
+
+function bucketsOf(from: number, to: number, step: number): number[] {
+  return Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);
+}
+
+/** The hours of the last days, the open one included: its newest value is the newest saved slot. */
+export function recentWindow(now: number, days: number): TimeWindow {
+  return hourlyWindow(now - days * DAY, now + HOUR);
+}
+
+/** Whole hours of a window; the hour of its start is whole, that of its end is left out. */
+export function hourlyWindow(from: number, to: number): TimeWindow {
+  const [first, end] = [Math.floor(from / HOUR) * HOUR, Math.floor(to / HOUR) * HOUR];
+  return { from: first, to: end, interval: "1h", step: HOUR, buckets: bucketsOf(first, end, HOUR) };
+}

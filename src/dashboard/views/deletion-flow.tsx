@@ -1,0 +1,107 @@
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { DeletionPreview } from "../../client/client.js";
+import { count } from "../format.js";
+import { Card } from "../page/card.js";
+import { Scroll } from "../page/scroll.js";
+import type { Page } from "../view.js";
+import { DeletionProgress } from "./deletion-progress.js";
+import type { TypedIdentity } from "./identity-form.js";
+import { isNotFound, useTask } from "./use-task.js";
+
+const WORD = "DELETE";
+
+/** Preview in counts, confirmation by a word, progress of each target, receipt. */
+export function DeletionFlow({ identity, page }: { readonly identity: TypedIdentity; readonly page: Page }): VNode {
+  const [preview, setPreview] = useState<DeletionPreview | "unknown" | "not allowed">();
+  const [word, setWord] = useState("");
+  const [requestId, setRequestId] = useState<string>();
+  const { run, isRunning, problem } = useTask(page);
+  const { table, field, value } = identity;
+  useEffect(() => {
+    setPreview(undefined);
+    setRequestId(undefined);
+    setWord("");
+    run(async (signal) => {
+      if (!page.scopes.has("entity:read")) return setPreview("not allowed");
+      try {
+        setPreview(await page.client.previewDeletion(table, field, value, { signal }));
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        setPreview("unknown");
+      }
+    });
+  }, [table, field, value]);
+  const request = (event: Event) => {
+    event.preventDefault();
+    if (word !== WORD) return;
+    run(async (signal) => {
+      const { request_id } = await page.client.requestDeletion(table, field, value, { signal });
+      setRequestId(request_id);
+    });
+  };
+  if (requestId !== undefined) return <DeletionProgress requestId={requestId} page={page} />;
+  return (
+    <Card title="Delete this person">
+      <p>The profile disappears from all reads at once, and for good: nothing brings it back.</p>
+      {problem !== undefined && <p role="alert">{problem}</p>}
+      {preview === "unknown" && (
+        <p role="status">No live profile has this identity. A deletion still drops its late messages.</p>
+      )}
+      {preview === "not allowed" && <p role="status">A preview also needs the scope entity:read.</p>}
+      {typeof preview === "object" && <PreviewTable preview={preview} />}
+      {preview !== undefined && (
+        <form class="controls" autocomplete="off" onSubmit={request}>
+          <label>
+            Type {WORD} to confirm{" "}
+            <input
+              autocomplete="off"
+              spellcheck={false}
+              value={word}
+              onInput={({ currentTarget }) => setWord(currentTarget.value)}
+            />
+          </label>
+          <button type="submit" class="danger" disabled={word !== WORD || isRunning}>
+            Delete
+          </button>
+        </form>
+      )}
+    </Card>
+  );
+}
+
+function PreviewTable({ preview }: { readonly preview: DeletionPreview }): VNode {
+  const { profiles, identities, messages, segments, targets } = preview;
+  const listOf = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .map(([name, number]) => `${count(number)} ${name}`)
+      .join(", ") || "none";
+  const rows = [
+    ["Profiles", count(profiles)],
+    ["Identities", listOf(identities)],
+    ["Messages by stream", listOf(messages)],
+    ["Segments", count(segments)],
+    ["Remote targets", targets.join(", ") || "none"],
+  ];
+  return (
+    <Scroll label="What would be removed">
+      <table>
+        <caption class="hidden">What would be removed</caption>
+        <thead>
+          <tr>
+            <th scope="col">Removed</th>
+            <th scope="col">Count</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, text]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

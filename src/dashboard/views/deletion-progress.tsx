@@ -1,0 +1,92 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { DeletionState } from "../../client/client.js";
+import { fullTime, type Zone } from "../format.js";
+import { Card } from "../page/card.js";
+import { Scroll } from "../page/scroll.js";
+import type { Page } from "../view.js";
+import { ReceiptButton, TryNowButton } from "./deletion-buttons.js";
+import { usePoll } from "./use-poll.js";
+import { messageOf } from "./use-task.js";
+
+const FIRST_POLL_MS = 500;
+const POLL_MS = 2_000;
+
+/** State of one request and of each of its targets, followed until it is completed. */
+export function DeletionProgress({ requestId, page }: { readonly requestId: string; readonly page: Page }): VNode {
+  const [state, setState] = useState<DeletionState>();
+  const [problem, setProblem] = useState<string>();
+  usePoll({
+    key: requestId,
+    page,
+    firstMs: FIRST_POLL_MS,
+    everyMs: POLL_MS,
+    async poll(signal) {
+      const read = await page.client.deletion(requestId, { signal });
+      setState(read);
+      setProblem(undefined);
+      return read.completed_at === null;
+    },
+    onError: (error) => setProblem(messageOf(error)),
+  });
+  return (
+    <Card title="Deletion">
+      <p role="status">
+        Request <code>{requestId}</code>: {state === undefined ? "accepted" : summaryOf(state, page.zone)}.
+      </p>
+      {problem !== undefined && <p role="alert">{problem}</p>}
+      {state !== undefined && (
+        <>
+          <Targets state={state} zone={page.zone} />
+          <p class="controls">
+            {state.completed_at === null ? (
+              <TryNowButton requestId={requestId} page={page} />
+            ) : (
+              <ReceiptButton requestId={requestId} page={page} />
+            )}
+          </p>
+        </>
+      )}
+    </Card>
+  );
+}
+
+function summaryOf({ completed_at, problem, stage, next_try_at }: DeletionState, zone: Zone): string {
+  if (completed_at !== null) return `completed ${fullTime(Date.parse(completed_at), zone)}`;
+  if (problem === null) return `in progress (${stage})`;
+  return `waiting: ${problem}${next_try_at === null ? "" : `, next try ${fullTime(Date.parse(next_try_at), zone)}`}`;
+}
+
+function Targets({
+  state: { targets, completed_at },
+  zone,
+}: {
+  readonly state: DeletionState;
+  readonly zone: Zone;
+}): VNode {
+  const time = (text: string | null) =>
+    text === null ? (completed_at === null ? "not yet" : "–") : fullTime(Date.parse(text), zone);
+  return (
+    <Scroll label="Targets">
+      <table>
+        <caption class="hidden">Targets</caption>
+        <thead>
+          <tr>
+            <th scope="col">Target</th>
+            <th scope="col">Erased</th>
+            <th scope="col">Verified</th>
+          </tr>
+        </thead>
+        <tbody>
+          {targets.map(({ name, erased_at, verified_at }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{time(erased_at)}</td>
+              <td>{time(verified_at)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

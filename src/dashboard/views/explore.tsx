@@ -1,0 +1,159 @@
+import type { VNode } from "preact";
+import { useRef } from "preact/hooks";
+import { aggregations, intervals, seriesNamed } from "../address.js";
+import { Chart } from "../chart/chart.js";
+import { type Fetched, fetchSeries, nextSaveOf, type Series, type WantedSeries } from "../fetch-series.js";
+import { fullTime, type Unit, unitOf } from "../format.js";
+import { Card } from "../page/card.js";
+import type { Loaded, Page } from "../view.js";
+import { ApiCall } from "./api-call.js";
+import { SeriesPicker } from "./series-picker.js";
+import { ShareButtons } from "./share-buttons.js";
+
+interface Data {
+  readonly wanted: readonly WantedSeries[];
+  readonly fetched: Fetched;
+}
+
+const units: readonly Unit[] = ["members", "messages", "people", "rate"];
+
+/** Any series together, one chart for each unit. */
+export async function load(page: Page): Promise<Loaded<Data>> {
+  const wanted = page.address.series.flatMap((name): WantedSeries | [] => seriesNamed(name) ?? []);
+  const fetched = await fetchSeries(wanted, page);
+  return { data: { wanted, fetched }, nextAt: nextSaveOf(fetched.series) };
+}
+
+export function Show({ data: { wanted, fetched }, page }: { readonly data: Data; readonly page: Page }): VNode {
+  const { address, go } = page;
+  return (
+    <>
+      <section class="card">
+        <h1>Explore</h1>
+        <SeriesPicker page={page} />
+        <ul class="chips">
+          {address.series.map((name) => (
+            <li key={name}>
+              {name}{" "}
+              <button
+                type="button"
+                aria-label={`Remove ${name}`}
+                onClick={() => go({ series: address.series.filter((one) => one !== name) })}
+              >
+                ×
+              </button>
+            </li>
+          ))}
+        </ul>
+        <Controls page={page} />
+      </section>
+      {wanted.length === 0 && (
+        <Card title="No series">
+          <p>Type a part of an id or a name above, and choose a series.</p>
+        </Card>
+      )}
+      {units.map((unit) => (
+        <UnitChart key={unit} unit={unit} wanted={wanted} fetched={fetched} page={page} />
+      ))}
+      {wanted.length > 0 && <ApiCall wanted={wanted} page={page} />}
+    </>
+  );
+}
+
+interface UnitChartProps {
+  readonly unit: Unit;
+  readonly wanted: readonly WantedSeries[];
+  readonly fetched: Fetched;
+  readonly page: Page;
+}
+
+/** The series of one unit, which have the same slots and so the same window; nothing without any. */
+function UnitChart({ unit, wanted, fetched, page }: UnitChartProps): VNode | null {
+  const png = useRef<() => Promise<Blob | null>>(undefined);
+  const own = wanted.filter((one) => unitOf(one.dimension, one.dimension_type) === unit);
+  if (own.length === 0) return null;
+  const series = fetched.series.filter((one) => one.unit === unit);
+  const refused = fetched.refused.filter((one) => one.unit === unit);
+  return (
+    <section class="card">
+      <Chart series={series} refused={refused} page={page} pngRef={png} />
+      <Gaps series={series} page={page} />
+      {series.length > 0 && (
+        <ShareButtons series={series} wanted={own} page={page} png={() => png.current?.() ?? Promise.resolve(null)} />
+      )}
+    </section>
+  );
+}
+
+/** Names the gaps: complete buckets without a value between two with one. */
+function Gaps({ series, page }: { readonly series: readonly Series[]; readonly page: Page }): VNode | null {
+  const gaps = series.flatMap((one) => gapsOf(one).map(([from, to]) => ({ name: one.label, from, to })));
+  if (gaps.length === 0) return null;
+  return (
+    <ul class="note">
+      {gaps.slice(0, 20).map(({ name, from, to }) => (
+        <li key={`${name} ${from}`}>
+          {name}: no value from {fullTime(from, page.zone)} to {fullTime(to, page.zone)}
+        </li>
+      ))}
+      {gaps.length > 20 && <li>and {gaps.length - 20} more gaps</li>}
+    </ul>
+  );
+}
+
+function gapsOf({ values, window }: Series): [number, number][] {
+  const gaps: [number, number][] = [];
+  let last: number | undefined;
+  values.forEach((value, at) => {
+    if (value === null) return;
+    if (last !== undefined && at - last > 1)
+      gaps.push([window.buckets[last + 1] as number, window.buckets[at] as number]);
+    last = at;
+  });
+  return gaps;
+}
+
+function Controls({ page: { address, go } }: { readonly page: Page }): VNode {
+  return (
+    <p class="controls">
+      <Choice label="Interval" values={intervals} value={address.interval} onChange={(interval) => go({ interval })} />
+      <Choice
+        label="Aggregation"
+        values={aggregations}
+        value={address.aggregation}
+        onChange={(aggregation) => go({ aggregation })}
+      />
+      <label>
+        <input
+          type="checkbox"
+          checked={address.smooth}
+          onChange={({ currentTarget }) => go({ smooth: currentTarget.checked })}
+        />{" "}
+        Smooth
+      </label>
+    </p>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly value: string | undefined;
+  readonly onChange: (value: string | undefined) => void;
+}
+
+function Choice({ label, values, value, onChange }: ChoiceProps): VNode {
+  return (
+    <label>
+      {label}{" "}
+      <select value={value ?? ""} onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}>
+        <option value="">automatic</option>
+        {values.map((one) => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,90 @@
+import type { VNode } from "preact";
+import type { Readiness } from "../../client/client.js";
+import { age } from "../duration.js";
+import { amount, count } from "../format.js";
+import { Card } from "../page/card.js";
+import { Fact } from "../page/fact.js";
+import { Scroll } from "../page/scroll.js";
+import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
+import type { Loaded, Page } from "../view.js";
+
+interface Data {
+  readonly ready: Readiness;
+  readonly metrics: ServiceMetrics;
+}
+
+const REFRESH_MS = 15_000;
+/** A recorder that is behind by less is on time: it looks for work every few seconds. */
+const ON_TIME_S = 5;
+const MEBIBYTE = 1_048_576;
+
+/** Stores, version, recorder, load. */
+export async function load({ client, now, signal }: Page): Promise<Loaded<Data>> {
+  const metrics = readServiceMetrics(await client.serviceMetrics({ signal }));
+  return { data: { ready: await client.ready({ signal }), metrics }, nextAt: now + REFRESH_MS };
+}
+
+export function Show({ data: { ready, metrics } }: { readonly data: Data; readonly page: Page }): VNode {
+  return (
+    <>
+      <h1 class="hidden">Health</h1>
+      <Card title="Stores">
+        <p class={ready.ready && !ready.degraded ? "good" : "bad"}>{summaryOf(ready)}</p>
+        <Scroll label="Stores">
+          <table>
+            <caption class="hidden">Stores</caption>
+            <thead>
+              <tr>
+                <th scope="col">Store</th>
+                <th scope="col">State</th>
+                <th scope="col">Note</th>
+              </tr>
+            </thead>
+            <tbody>
+              {ready.stores.map(({ name, state, note, required }) => (
+                <tr key={name}>
+                  <th scope="row">{name}</th>
+                  <td class={state === "up" ? "good" : "bad"}>{state}</td>
+                  <td>{note ?? (required ? "required" : "–")}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      </Card>
+      <Card title="This process">
+        <dl class="facts">
+          {factsOf(ready, metrics).map(([name, value]) => (
+            <Fact key={name} name={name}>
+              {value}
+            </Fact>
+          ))}
+        </dl>
+      </Card>
+    </>
+  );
+}
+
+function summaryOf({ ready, degraded }: Readiness): string {
+  if (!ready) return "Not ready: a store that the service cannot work without is unreachable.";
+  return degraded ? "Ready, but degraded: see the notes." : "Ready: every store is up.";
+}
+
+function factsOf(ready: Readiness, { value }: ServiceMetrics): (readonly [string, string])[] {
+  const lag = value("recorder_lag_seconds");
+  const [fetched, cached] = [value("series_fetched_total"), value("series_cached_total")];
+  return [
+    ["Version", ready.version],
+    ["Roles", ready.roles.join(", ")],
+    [
+      "Recorder",
+      lag === undefined ? "not in this process" : lag < ON_TIME_S ? "on time" : `behind by ${age(lag * 1000)}`,
+    ],
+    ["Requests in flight", count(value("http_requests_under_way") ?? 0)],
+    ["Connections", count(value("http_connections") ?? 0)],
+    ["Series served from memory", fetched ? amount((cached ?? 0) / fetched, "rate") : "none requested yet"],
+    ["Open deletions", count(value("deletions_open") ?? 0)],
+    ["Stuck deletions", count(value("deletions_stuck") ?? 0)],
+    ["Memory", `${count((value("process_resident_memory_bytes") ?? 0) / MEBIBYTE)} MiB`],
+  ];
+}

@@ -1,0 +1,63 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { Stream } from "../../client/client.js";
+import { clockTime, count } from "../format.js";
+import { Card } from "../page/card.js";
+import { rangeOf } from "../range.js";
+import type { Page } from "../view.js";
+import { usePoll } from "./use-poll.js";
+
+const POLL_MS = 2_000;
+const SHOWN = 12;
+
+interface Count {
+  readonly at: number;
+  readonly slot: string;
+  readonly count: number;
+}
+
+/** The stream of this name in the list; undefined when it received no message. */
+export async function findStream({ client, address, signal }: Page, name: string): Promise<Stream | undefined> {
+  const query = { q: name, limit: 1_000, range: rangeOf(address) };
+  for await (const one of client.streams(query, { signal })) if (one.stream === name) return one;
+  return undefined;
+}
+
+/** Messages of the open hour as they grow: a poll every 2 s while the tab is visible. */
+export function LiveTail({ stream, page }: { readonly stream: Stream; readonly page: Page }): VNode {
+  const [counts, setCounts] = useState<readonly Count[]>([]);
+  const name = stream.stream;
+  usePoll({
+    key: name,
+    page,
+    firstMs: POLL_MS,
+    everyMs: POLL_MS,
+    async poll(signal) {
+      const found = await findStream({ ...page, signal }, name);
+      if (found !== undefined) setCounts((known) => [countOf(found), ...known].slice(0, SHOWN));
+      return true;
+    },
+  });
+  const newest = counts[0] ?? countOf(stream);
+  return (
+    <Card title="Live">
+      <p class="value">
+        <data value={newest.count}>{count(newest.count)}</data> <span class="note">messages in the open hour</span>
+      </p>
+      <ul class="tail" aria-label="Counts of the open hour">
+        {counts.map((one, index) => {
+          const before = counts[index + 1];
+          const grown = before === undefined || before.slot !== one.slot ? 0 : one.count - before.count;
+          return (
+            <li key={one.at}>
+              {clockTime(one.at, page.zone)} {count(one.count)}
+              {grown > 0 && <b class="good"> +{count(grown)}</b>}
+            </li>
+          );
+        })}
+      </ul>
+    </Card>
+  );
+}
+
+const countOf = ({ slot }: Stream): Count => ({ at: Date.now(), slot: slot.ts, count: slot.count });

@@ -1,0 +1,230 @@
+import type { ComponentChildren, VNode } from "preact";
+import type { ListedExperience, ListedSegment, ListedSeries, ListPage } from "../../client/client.js";
+import { Chart } from "../chart/chart.js";
+import { Sparkline } from "../chart/sparkline.js";
+import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
+import { amount, change, count, relative, type Unit } from "../format.js";
+import { messagesOf, rateOf, seriesOf, sizeOf } from "../list/wanted.js";
+import { type Optional, optional } from "../optional.js";
+import { Card } from "../page/card.js";
+import { FirstSteps } from "../page/first-steps.js";
+import { Link } from "../page/link.js";
+import { Scroll } from "../page/scroll.js";
+import { rangeOf } from "../range.js";
+import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
+import type { Loaded, Page } from "../view.js";
+import { type DayTotals, dayTotals, messagesByStream, type StreamShares, wantedDays } from "./messages-by-stream.js";
+import { PointsOnly, wantedPoints } from "./points-only.js";
+
+/** The largest streams of the chart; all others are one series. */
+const STREAMS = 8;
+const ROWS = 8;
+const REFRESH_MS = 60_000;
+
+interface Data {
+  readonly service: ServiceMetrics;
+  readonly segments: Optional<ListPage<ListedSegment>>;
+  readonly experiences: Optional<ListPage<ListedExperience>>;
+  readonly fetched: Fetched;
+  readonly days: DayTotals | undefined;
+  readonly shares: StreamShares;
+  /** Series of a service that has neither catalogue nor messages. */
+  readonly points: readonly ListedSeries[];
+}
+
+/** State of the service, messages and changes. The first request is made alone, so a revoked key costs one. */
+export async function load(page: Page): Promise<Loaded<Data>> {
+  const { client, address, now, signal } = page;
+  const service = readServiceMetrics(await client.serviceMetrics({ signal }));
+  const moved = { sort: "change", order: "desc", range: rangeOf(address), limit: ROWS } as const;
+  const [segments, experiences, streams] = await Promise.all([
+    optional(client.page("segment", moved, { signal })),
+    optional(client.page("experience", moved, { signal })),
+    optional(client.page("stream", { sort: "day", order: "desc", limit: STREAMS }, { signal })),
+  ]);
+  const entries = [segments, experiences, streams].reduce((sum, { value }) => sum + (value?.meta.total ?? 0), 0);
+  const points = entries > 0 ? [] : (await client.page("series", { limit: ROWS }, { signal })).data;
+  const names = (streams.value?.data ?? []).map(({ stream }) => stream);
+  const trends = [
+    ...(segments.value?.data ?? []).map(sizeOf),
+    ...(experiences.value?.data ?? []).map((row) => rateOf(row)),
+  ].map((one): WantedSeries => ({ ...one, compare: false }));
+  const fetched = await fetchSeries(
+    [...wantedDays(now), messagesOf("all_streams"), ...names.map(messagesOf), ...trends, ...wantedPoints(points)],
+    page,
+  );
+  return {
+    data: {
+      service,
+      segments,
+      experiences,
+      fetched,
+      days: dayTotals(fetched, now),
+      shares: messagesByStream(fetched, names, streams.value?.meta.total ?? 0),
+      points,
+    },
+    isEmpty: entries === 0 && points.length === 0,
+    nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
+  };
+}
+
+export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
+  const { service, segments, experiences, fetched, days, shares, points } = data;
+  if (points.length === 0 && shares.streams === 0 && !segments.value?.meta.total && !experiences.value?.meta.total)
+    return <FirstSteps title="Overview" />;
+  return (
+    <>
+      <h1 class="hidden">Overview</h1>
+      <Figures service={service} segments={segments} days={days} />
+      {points.length > 0 && <PointsOnly points={points} fetched={fetched} page={page} />}
+      <Card title="Messages by stream">
+        <Chart series={shares.series} refused={shares.refused} page={page} canStack />
+      </Card>
+      <div class="halves">
+        <Changed<ListedSegment>
+          title="Segments that changed most"
+          list={segments}
+          columns={["Segment", "Members"]}
+          unit="members"
+          trendOf={(row) => seriesOf(fetched, sizeOf(row))}
+          linkOf={({ id, name }) => (
+            <Link to={{ view: "segment", id }} page={page}>
+              {name}
+            </Link>
+          )}
+          page={page}
+        />
+        <Changed<ListedExperience>
+          title="Experiences that changed most"
+          list={experiences}
+          columns={["Experience", "Conversion"]}
+          unit="rate"
+          trendOf={(row) => seriesOf(fetched, rateOf(row))}
+          linkOf={({ id, name }) => (
+            <Link to={{ view: "experience", id }} page={page}>
+              {name}
+            </Link>
+          )}
+          page={page}
+        />
+      </div>
+    </>
+  );
+}
+
+interface FiguresProps {
+  readonly service: ServiceMetrics;
+  readonly segments: Data["segments"];
+  readonly days: DayTotals | undefined;
+}
+
+function Figures({ service, segments, days }: FiguresProps): VNode {
+  const open = service.value("deletions_open") ?? 0;
+  const stuck = service.value("deletions_stuck") ?? 0;
+  const wrong = service.stores.filter(({ state }) => state !== "up");
+  const [first] = segments.value?.data ?? [];
+  const byDay = days === undefined ? undefined : relative(days.day, days.dayBefore);
+  return (
+    <div class="figures">
+      <Figure name="messages" title="Messages, last 24 h" value={days?.day} text={days && count(days.day)}>
+        {byDay === undefined ? "saved when each hour ends" : `${byDay} against the day before`}
+      </Figure>
+      <Figure
+        name="segments"
+        title="Segments"
+        value={segments.value?.meta.total}
+        text={segments.value && count(segments.value.meta.total)}
+      >
+        {segments.refusal ?? (first?.now == null || first.before == null ? "" : `changed most: ${first.name}`)}
+      </Figure>
+      <Figure name="deletions" title="Open deletions" value={open} text={count(open)} isGood={stuck === 0}>
+        {stuck === 0 ? "none stuck" : `${count(stuck)} stuck ▲`}
+      </Figure>
+      <Figure
+        name="stores"
+        title="Stores"
+        value={wrong.length === 0 ? "up" : "degraded"}
+        text={wrong.length === 0 ? "all up" : wrong.map(({ name, state }) => `${name} ${state}`).join(", ")}
+        isGood={wrong.length === 0}
+      >
+        {service.stores.map(({ name, state }) => `${name} ${state}`).join(" · ")}
+      </Figure>
+    </div>
+  );
+}
+
+interface FigureProps {
+  readonly name: "messages" | "segments" | "deletions" | "stores";
+  readonly title: string;
+  /** Undefined while it is not known. */
+  readonly value: number | string | undefined;
+  readonly text: string | undefined;
+  readonly isGood?: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Figure({ name, title, value, text, isGood, children }: FigureProps): VNode {
+  const style = isGood === undefined ? "value" : isGood ? "value good" : "value bad";
+  return (
+    <section class="card figure" data-figure={name}>
+      <h2>{title}</h2>
+      <p class={style}>{value === undefined ? "–" : <data value={value}>{text}</data>}</p>
+      <p class="note">{children}</p>
+    </section>
+  );
+}
+
+interface Moved {
+  readonly id: string;
+  readonly now?: number | null;
+  readonly before?: number | null;
+}
+
+interface ChangedProps<R extends Moved> {
+  readonly title: string;
+  readonly list: Optional<ListPage<R>>;
+  readonly columns: readonly [string, string];
+  readonly unit: Unit;
+  readonly trendOf: (row: R) => Fetched["series"][number] | undefined;
+  readonly linkOf: (row: R) => VNode;
+  readonly page: Page;
+}
+
+/** The entries with the largest relative change in the range. */
+function Changed<R extends Moved>({ title, list, columns, unit, trendOf, linkOf, page }: ChangedProps<R>): VNode {
+  if (list.value === undefined) return <Card title={title}>{<p>{list.refusal}</p>}</Card>;
+  return (
+    <Card title={title}>
+      <Scroll label={title}>
+        <table>
+          <caption class="hidden">{title}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{columns[0]}</th>
+              <th scope="col" class="number">
+                {columns[1]}
+              </th>
+              <th scope="col" class="number">
+                Change, {rangeOf(page.address)}
+              </th>
+              <th scope="col">Trend</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.value.data.map((row) => (
+              <tr key={row.id}>
+                <th scope="row">{linkOf(row)}</th>
+                <td class="number">{row.now == null ? "–" : <data value={row.now}>{amount(row.now, unit)}</data>}</td>
+                <td class="number">{change(row.now, row.before, unit)}</td>
+                <td>
+                  <Sparkline series={trendOf(row)} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {list.value.data.length === 0 && <p class="note">None yet.</p>}
+    </Card>
+  );
+}

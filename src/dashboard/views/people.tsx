@@ -1,0 +1,102 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
+import { Card } from "../page/card.js";
+import { readTables, type Tables } from "../tables.js";
+import type { Loaded, Page } from "../view.js";
+import { DeletionFlow } from "./deletion-flow.js";
+import { firstIdentity, IdentityForm, type TypedIdentity } from "./identity-form.js";
+import { Profile } from "./profile.js";
+import { Timeline } from "./timeline.js";
+import { isNotFound, useTask } from "./use-task.js";
+
+interface Data {
+  readonly tables: Tables;
+}
+
+/** A profile that was looked up, with the identity by which it was found. */
+interface Found {
+  readonly identity: TypedIdentity;
+  readonly entity: EntityAnswer;
+  readonly memberships: readonly ExplainedMembership[];
+}
+
+export async function load(): Promise<Loaded<Data>> {
+  return { data: { tables: readTables() }, nextAt: undefined };
+}
+
+/** Looks a person up; export and deletion follow in place. Nothing of it is in the address, the history or a storage. */
+export function Show({ data: { tables }, page }: { readonly data: Data; readonly page: Page }): VNode {
+  const [identity, setIdentity] = useState<TypedIdentity>(() => firstIdentity(tables));
+  const [found, setFound] = useState<Found | "none">();
+  const [next, setNext] = useState<"export" | "delete">();
+  const { run, isRunning, problem } = useTask(page);
+  const change = (changed: TypedIdentity) => {
+    setIdentity(changed);
+    setFound(undefined);
+    setNext(undefined);
+  };
+  const lookUp = () =>
+    run(async (signal) => {
+      const { table, field, value } = identity;
+      setNext(undefined);
+      try {
+        const [entity, memberships] = await Promise.all([
+          page.client.entity(table, field, value, {}, { signal }),
+          page.client.explainSegments(table, field, value, { signal }),
+        ]);
+        setFound({ identity, entity, memberships });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        setFound("none");
+      }
+    });
+  return (
+    <>
+      <section class="card">
+        <h1>People</h1>
+        <IdentityForm tables={tables} identity={identity} onChange={change} onSubmit={lookUp}>
+          <button type="submit" disabled={isRunning}>
+            Look up
+          </button>
+        </IdentityForm>
+        {problem !== undefined && <p role="alert">{problem}</p>}
+        {found === "none" && <p role="status">No profile has this identity.</p>}
+      </section>
+      {found !== undefined && found !== "none" && (
+        <>
+          <Profile entity={found.entity} memberships={found.memberships} page={page} />
+          <Card title="Right of access and deletion">
+            <div class="controls">
+              <NeedsScope scope="entity:export" page={page} label="Export" onClick={() => setNext("export")} />
+              <NeedsScope scope="entity:delete" page={page} label="Delete" onClick={() => setNext("delete")} isDanger />
+            </div>
+          </Card>
+          {next === "export" && <Timeline identity={found.identity} page={page} />}
+          {next === "delete" && <DeletionFlow identity={found.identity} page={page} />}
+        </>
+      )}
+    </>
+  );
+}
+
+interface NeedsScopeProps {
+  readonly scope: string;
+  readonly page: Page;
+  readonly label: string;
+  readonly onClick: () => void;
+  readonly isDanger?: boolean;
+}
+
+/** A button that names the scope that it lacks. */
+function NeedsScope({ scope, page, label, onClick, isDanger = false }: NeedsScopeProps): VNode {
+  const isAllowed = page.scopes.has(scope);
+  return (
+    <span>
+      <button type="button" class={isDanger ? "danger" : undefined} disabled={!isAllowed} onClick={onClick}>
+        {label}
+      </button>
+      {!isAllowed && <span class="note"> needs {scope}</span>}
+    </span>
+  );
+}

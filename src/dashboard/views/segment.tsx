@@ -1,0 +1,112 @@
+import type { VNode } from "preact";
+import { ApiError, type Experience, type Segment } from "../../client/client.js";
+import { Chart } from "../chart/chart.js";
+import { type Fetched, fetchWithRecent, newestOf, nextSaveOf } from "../fetch-series.js";
+import { count } from "../format.js";
+import { seriesOf, sizeOf } from "../list/wanted.js";
+import { Card } from "../page/card.js";
+import { Fact } from "../page/fact.js";
+import { Link } from "../page/link.js";
+import type { Loaded, Page } from "../view.js";
+import { ApiCall } from "./api-call.js";
+import { ChangeOfRange } from "./change-of-range.js";
+import { Members } from "./members.js";
+
+interface Data {
+  /** Undefined when the catalogue has no such segment. Its series may exist all the same. */
+  readonly segment: Segment | undefined;
+  readonly users: readonly Experience[];
+  /** Newest values, whatever the range is. */
+  readonly recent: Fetched;
+  readonly fetched: Fetched;
+}
+
+const REFRESH_MS = 60_000;
+
+/** One segment: its size, its trend, the experiences that use it, its members. */
+export async function load(page: Page): Promise<Loaded<Data>> {
+  const { client, address, now, signal } = page;
+  const id = address.id as string;
+  const segment = await client.segment(id, { signal }).catch((error) => {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  });
+  const [users, { recent, fetched }] = await Promise.all([
+    segment === undefined ? [] : usersOf(page, id),
+    fetchWithRecent([sizeOf({ id, name: segment?.name ?? id })], page),
+  ]);
+  const isKnown = segment !== undefined || [...recent.series, ...fetched.series].some((one) => newestOf(one) !== null);
+  return {
+    data: { segment, users, recent, fetched },
+    nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
+    problems: isKnown ? [] : [`The service has no segment with the id “${id}”.`],
+  };
+}
+
+async function usersOf({ client, signal }: Page, id: string): Promise<Experience[]> {
+  const users: Experience[] = [];
+  for await (const one of client.experiences({ limit: 1_000 }, { signal }))
+    if (one.audience === id || one.goal === id) users.push(one);
+  return users;
+}
+
+export function Show({
+  data: { segment, users, recent, fetched },
+  page,
+}: {
+  readonly data: Data;
+  readonly page: Page;
+}): VNode {
+  const id = page.address.id as string;
+  const size = sizeOf({ id, name: segment?.name ?? id });
+  const newest = newestOf(seriesOf(recent, size));
+  return (
+    <>
+      <section class="card">
+        <p class="note">
+          <Link to={{ view: "segments" }} page={page}>
+            Segments
+          </Link>
+        </p>
+        <h1>{segment?.name ?? id}</h1>
+        <p class="note">
+          {id}
+          {segment === undefined ? " is not in the catalogue" : `, table ${segment.table}`}
+        </p>
+        <dl class="facts">
+          <Fact name="Members now">{newest === null ? "–" : <data value={newest}>{count(newest)}</data>}</Fact>
+          <ChangeOfRange series={seriesOf(fetched, size)} page={page} />
+        </dl>
+      </section>
+      <Card title="Trend">
+        <Chart series={fetched.series} refused={fetched.refused} page={page} />
+      </Card>
+      <Card title="Experiences that use it">
+        {users.length === 0 ? <p class="note">None.</p> : <Users id={id} users={users} page={page} />}
+      </Card>
+      {segment !== undefined && <Members segment={segment} page={page} />}
+      <ApiCall wanted={[size]} page={page} />
+    </>
+  );
+}
+
+interface UsersProps {
+  readonly id: string;
+  readonly users: readonly Experience[];
+  readonly page: Page;
+}
+
+function Users({ id, users, page }: UsersProps): VNode {
+  return (
+    <ul>
+      {users.map((one) => (
+        <li key={one.id}>
+          <Link to={{ view: "experience", id: one.id }} page={page}>
+            {one.name}
+          </Link>{" "}
+          <span class="note">as {one.audience === id ? "audience" : "goal"}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

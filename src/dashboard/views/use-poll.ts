@@ -1,0 +1,46 @@
+import { useEffect } from "preact/hooks";
+import type { Page } from "../view.js";
+import { isRefusedKey, pauseAfter } from "./use-task.js";
+
+export interface PollOptions {
+  /** Starts again when it changes. */
+  readonly key: string;
+  readonly page: Pick<Page, "reload">;
+  /** Pause before the first poll and between polls, ms. After an error, `Retry-After` can make it longer. */
+  readonly firstMs: number;
+  readonly everyMs: number;
+  /** Resolves to whether another poll follows. */
+  poll(signal: AbortSignal): Promise<boolean>;
+  onError?(error: unknown): void;
+}
+
+/** Polls while the component is on the page and the tab is visible. A refused key concerns the whole page, which is loaded again. */
+export function usePoll({ key, page, firstMs, everyMs, poll, onError }: PollOptions): void {
+  useEffect(() => {
+    const aborter = new AbortController();
+    const { signal } = aborter;
+    let timer: ReturnType<typeof setTimeout>;
+    const run = async () => {
+      clearTimeout(timer);
+      if (document.hidden || signal.aborted) return;
+      let wait = everyMs;
+      try {
+        if (!(await poll(signal))) return;
+      } catch (error) {
+        if (signal.aborted) return;
+        onError?.(error);
+        if (isRefusedKey(error)) return page.reload();
+        wait = pauseAfter(error, everyMs);
+      }
+      if (!signal.aborted) timer = setTimeout(() => void run(), wait);
+    };
+    timer = setTimeout(() => void run(), firstMs);
+    const wake = () => void run();
+    document.addEventListener("visibilitychange", wake);
+    return () => {
+      aborter.abort();
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", wake);
+    };
+  }, [key]);
+}

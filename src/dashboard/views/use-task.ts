@@ -1,0 +1,54 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../../client/client.js";
+import type { Page } from "../view.js";
+
+export interface Task {
+  /** Runs a task; a later one replaces it. An error becomes `problem`. */
+  run(work: (signal: AbortSignal) => Promise<void>): void;
+  readonly isRunning: boolean;
+  /** Message of the last error; undefined after a success. */
+  readonly problem: string | undefined;
+}
+
+/**
+ * Requests that a person makes in a form. They are aborted when the form leaves the page. A key that is refused concerns the
+ * whole page, so the page is loaded again.
+ */
+export function useTask({ reload }: Pick<Page, "reload">): Task {
+  const current = useRef<AbortController>(undefined);
+  const [isRunning, setRunning] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => () => current.current?.abort(), []);
+  const run = (work: (signal: AbortSignal) => Promise<void>) => {
+    current.current?.abort();
+    const own = new AbortController();
+    current.current = own;
+    setRunning(true);
+    setProblem(undefined);
+    work(own.signal).then(
+      () => own.signal.aborted || setRunning(false),
+      (error) => {
+        if (own.signal.aborted) return;
+        setRunning(false);
+        setProblem(messageOf(error));
+        if (isRefusedKey(error)) reload();
+      },
+    );
+  };
+  return { run, isRunning, problem };
+}
+
+/** The message of a failed request. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether the service does not accept the key. */
+export const isRefusedKey = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
+
+/** How long a poll waits after an error, ms: never shorter than `Retry-After`. */
+export const pauseAfter = (error: unknown, leastMs: number): number =>
+  Math.max(leastMs, error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0);
+
+/** Whether the service has no such thing. */
+export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404;

@@ -1,0 +1,84 @@
+import { type EntityId, idsOf, type StoredEntity } from "./entity.js";
+import { decodeDocument, type Json } from "./entity-document.js";
+import { valuesByField } from "./identity.js";
+import type { EntityKeys, EntityStore, MembershipIndex, Suppression } from "./ports.js";
+import { attributesOf } from "./read-entity.js";
+import { sealing } from "./sealed.js";
+import type { Tables } from "./tables.js";
+
+export interface MembersParts {
+  readonly memberships: Pick<MembershipIndex, "members">;
+  readonly entities: Pick<EntityStore, "load">;
+  readonly suppression: Pick<Suppression, "erased">;
+  readonly entityKeys: Pick<EntityKeys, "read">;
+  readonly tables: Tables;
+}
+
+/** A member of a segment. */
+export interface Member {
+  /** Values by field. */
+  readonly identities: ReadonlyMap<string, readonly string[]>;
+  /** By name, as a read of the entity returns them. */
+  readonly attributes: ReadonlyMap<string, Json>;
+  /** Event time of the newest statement of the membership, Unix ms. */
+  readonly since: number;
+}
+
+/** At least one member; or the end of the list, with the id after which a limited list continues. */
+export type Listed =
+  | { readonly members: readonly Member[] }
+  | { readonly count: number; readonly next: EntityId | null };
+
+/**
+ * The members of a segment in the order of their ids, after one of them, at most `limit`. Each piece is checked against accepted
+ * deletions right before it is returned: a piece that is requested after a DELETE was answered does not contain that entity.
+ */
+export type ListMembers = (
+  segment: string,
+  page: { readonly after?: EntityId; readonly limit?: number },
+) => AsyncGenerator<Listed, void, void>;
+
+/** Profiles that are read at once, and about how many sealed bytes: a profile may take a MiB. */
+const AT_ONCE = 200;
+const BYTES_AT_ONCE = 1_048_576;
+/** Profiles that are read first; more, while they are small. */
+const FEW = 10;
+
+export function listMembers({ memberships, entities, suppression, entityKeys, tables }: MembersParts): ListMembers {
+  return async function* (segment, { after, limit = Number.POSITIVE_INFINITY }) {
+    let last = after;
+    let count = 0;
+    let size = FEW;
+    while (count < limit) {
+      const most = Math.min(size, limit - count);
+      const ids = await memberships.members(segment, last, most);
+      const profiles = [...(await entities.load(ids)).values()];
+      const members = await membersOf(segment, profiles);
+      if (members.length > 0) yield { members };
+      count += members.length;
+      last = ids.at(-1) ?? last;
+      if (ids.length < most) return yield { count, next: null };
+      const bytes = profiles.reduce((sum, { sealed }) => sum + sealed.length, 0);
+      size = bytes * 2 <= BYTES_AT_ONCE ? Math.min(2 * size, AT_ONCE) : Math.max(1, Math.floor(size / 2));
+    }
+    const [another] = await memberships.members(segment, last, 1);
+    yield { count, next: another === undefined ? null : (last ?? null) };
+  };
+
+  /** Members among these profiles that can be opened. The check for deletions is the last step before they are returned. */
+  async function membersOf(segment: string, profiles: readonly StoredEntity[]): Promise<Member[]> {
+    const plain = await sealing(entityKeys).open(profiles.map(({ id, sealed }) => ({ entity: id, sealed })));
+    const erased = await suppression.erased(profiles.flatMap(idsOf));
+    return profiles
+      .flatMap((profile, i) => {
+        const statement = profile.memberships.statements.get(segment);
+        const bytes = plain[i];
+        const isLive = statement?.member === true && !idsOf(profile).some((id) => erased.has(id));
+        if (!isLive || bytes === undefined) return [];
+        const document = decodeDocument(bytes);
+        const attributes = attributesOf(document, tables.get(profile.table) ?? { identities: [] });
+        return { id: profile.id, identities: valuesByField(document.identities), attributes, since: statement.time };
+      })
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+}

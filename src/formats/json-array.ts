@@ -1,0 +1,64 @@
+/** Where the elements of a JSON array are in its bytes. One comma separates an element from the next. */
+export interface JsonArray {
+  readonly bytes: Buffer;
+  /** Offset of the first element. */
+  readonly start: number;
+  /** Offset of the end of each element: of its comma, or of the bracket after the last. */
+  readonly ends: readonly number[];
+  /** Offset at which the bytes end the array wrongly, or go on after it; undefined when they end it well. */
+  readonly brokenAt: number | undefined;
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const BACKSLASH = 92;
+const OPENING = 91;
+const CLOSING = 93;
+
+/**
+ * Splits a JSON array into its elements without parsing them; undefined when the bytes are no array. More than `limit` elements are not
+ * searched: `ends` then has `limit` + 1 of them. The array is valid JSON if each of its elements is, and it is not broken.
+ */
+export function splitArray(bytes: Buffer, limit: number): JsonArray | undefined {
+  const bracket = firstNonBlank(bytes, 0);
+  if (bytes[bracket] !== OPENING) return undefined;
+  const start = bracket + 1;
+  const ends: number[] = [];
+  let depth = 1;
+  let at = start;
+  for (; at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE) at = endOfString(bytes, at + 1);
+    else if (byte === COMMA) {
+      if (depth > 1) continue;
+      ends.push(at);
+      if (ends.length > limit) return { bytes, start, ends, brokenAt: undefined };
+    } else if ((byte & 0xdf) === OPENING) depth += 1;
+    else if ((byte & 0xdf) === CLOSING) {
+      depth -= 1;
+      if (depth === 0) break;
+    }
+  }
+  const end = Math.min(at, bytes.length);
+  if (ends.length > 0 || firstNonBlank(bytes, start) < end) ends.push(end);
+  const after = bytes[end] === CLOSING ? firstNonBlank(bytes, end + 1) : end;
+  const isBroken = after < bytes.length || bytes[end] !== CLOSING;
+  return { bytes, start, ends, brokenAt: isBroken ? after : undefined };
+}
+
+/** Offset of the first element from `index` on, so that elements `from` to `to` are the bytes from `startOf(from)` to `ends[to]`. */
+export function startOf({ start, ends }: JsonArray, index: number): number {
+  return index === 0 ? start : (ends[index - 1] as number) + 1;
+}
+
+function endOfString(bytes: Buffer, from: number): number {
+  let at = from;
+  for (; at < bytes.length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
+  return at;
+}
+
+function firstNonBlank(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === 32 || bytes[at] === 10 || bytes[at] === 13 || bytes[at] === 9) at += 1;
+  return at;
+}

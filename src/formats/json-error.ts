@@ -1,0 +1,73 @@
+/** Line and column of a character, counted from 1. */
+export interface TextPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The position of the character that follows a text. */
+export function positionAfter(text: string): TextPosition {
+  const lines = text.split("\n");
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+}
+
+const BLANK = /[ \t\n\r]*/y;
+/** Characters of a string other than the quote, the backslash and control characters. */
+const PLAIN = /[ !#-[\]-\uffff]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+
+/**
+ * Offset of the token at which a text stops being JSON; its length when it ends too early or is JSON. `JSON.parse` gives no position for
+ * some errors, and other words in other versions of Node.
+ */
+export function jsonErrorAt(text: string): number {
+  const open: string[] = [];
+  let at = 0;
+  const skip = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at;
+    const isThere = pattern.test(text);
+    if (isThere) at = pattern.lastIndex;
+    return isThere;
+  };
+  const skipString = (): boolean => {
+    if (text[at] !== '"') return false;
+    at += 1;
+    do skip(PLAIN);
+    while (skip(ESCAPE));
+    if (text[at] !== '"') return false;
+    at += 1;
+    return true;
+  };
+  /** Skips the name of a member and its colon. */
+  const skipName = (): boolean => {
+    skip(BLANK);
+    if (!skipString()) return false;
+    skip(BLANK);
+    if (text[at] !== ":") return false;
+    at += 1;
+    return true;
+  };
+
+  for (;;) {
+    skip(BLANK);
+    const first = text[at];
+    if (first === "[" || first === "{") {
+      at += 1;
+      skip(BLANK);
+      const end = first === "[" ? "]" : "}";
+      if (text[at] !== end) {
+        open.push(end);
+        if (end === "}" && !skipName()) return at;
+        continue;
+      }
+      at += 1;
+    } else if (first === '"' ? !skipString() : !skip(SCALAR)) return at;
+    for (skip(BLANK); open.length > 0 && text[at] === open.at(-1); skip(BLANK)) {
+      open.pop();
+      at += 1;
+    }
+    if (open.length === 0 || text[at] !== ",") return at;
+    at += 1;
+    if (open.at(-1) === "}" && !skipName()) return at;
+  }
+}

@@ -1,0 +1,8 @@
+import type { Route } from "../route.js";
+import { type ExperienceParts, experienceRoutes } from "./experiences.js";
+import { type SegmentParts, segmentRoutes } from "./segments.js";
+
+/** Segments and experiences. */
+export function catalogueRoutes(parts: SegmentParts & ExperienceParts): readonly Route[] {
+  return [...segmentRoutes(parts), ...experienceRoutes(parts)];
+}

@@ -1,0 +1,81 @@
+import { Type } from "@sinclair/typebox";
+import { type Listed, listMembers, type Member, type MembersParts } from "../../entities/list-members.js";
+import type { SegmentNames } from "../../entities/ports.js";
+import { found } from "../../errors.js";
+import { exampleNames } from "../openapi.js";
+import { sendPlain, streamPieces } from "../response-body.js";
+import { done, timeText } from "../responses.js";
+import { type Route, route } from "../route.js";
+
+export type MemberRouteParts = MembersParts & { readonly segments: SegmentNames };
+
+export const MembersInput = Type.Object(
+  {
+    fields: Type.Optional(
+      Type.Array(Type.String(), {
+        description: "Names of the attributes of each line; a line has no attributes when this is absent.",
+      }),
+    ),
+    after: Type.Optional(
+      Type.String({ pattern: "^[0-9a-f]{32}$", description: "`next` of the last line of the response before." }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "Most members; all by default." }),
+    ),
+  },
+  { title: "MembersInput", description: "Which members are listed, and how.", additionalProperties: false },
+);
+
+const memberLines = Type.String({
+  format: "binary",
+  description:
+    'A line for each member, `{ identities: { field: [values] }, attributes, since }`, in a stable order, and a line `{ type: "end", members, next }`. Without that line the response was cut.',
+});
+
+/** The members of a segment. */
+export function memberRoutes(parts: MemberRouteParts): readonly Route[] {
+  const list = listMembers(parts);
+  return [
+    route({
+      method: "POST",
+      path: "/api/segment/:id/members",
+      scopes: ["entity:export"],
+      docs: {
+        id: "listMembers",
+        tag: "entities",
+        summary: "The members of a segment",
+        description:
+          "Streamed as lines of JSON. A line that is written after a DELETE was answered never shows that person.",
+      },
+      params: { id: Type.String({ description: "The segment.", examples: [exampleNames.audience] }) },
+      body: { schema: MembersInput, optional: true, examples: () => ({ some: { fields: ["plan"], limit: 10 } }) },
+      responses: { 200: done({ "application/x-ndjson": memberLines }) },
+      async handler({ ctx, params: { id }, body: { fields, ...page } }) {
+        found((await parts.segments.names([id])).get(id));
+        ctx.status = 200;
+        ctx.set({ "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" });
+        sendPlain(ctx);
+        await streamPieces(ctx, texts(list(id, page), fields));
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** The lines as text, many at once: each piece costs a write. */
+async function* texts(listed: AsyncIterable<Listed>, fields: readonly string[] | undefined): AsyncGenerator<string> {
+  for await (const one of listed) {
+    if ("members" in one) yield one.members.map((member) => `${JSON.stringify(lineOf(member, fields))}\n`).join("");
+    else yield `${JSON.stringify({ type: "end", members: one.count, next: one.next })}\n`;
+  }
+}
+
+/** Names are the sender's choice, so none is ever assigned. */
+function lineOf({ identities, attributes, since }: Member, fields: readonly string[] | undefined): object {
+  const wanted = fields && [...attributes].filter(([name]) => fields.includes(name));
+  return {
+    identities: Object.fromEntries(identities),
+    ...(wanted === undefined ? {} : { attributes: Object.fromEntries(wanted) }),
+    since: timeText(since),
+  };
+}

@@ -1,0 +1,74 @@
+import { ServiceError } from "./errors.js";
+
+/** The memory that one request has reserved, until its response is sent or its caller has disconnected. */
+export interface Reservation {
+  /** Reserves bytes. Throws when the budget has too few left, or the caller has disconnected. */
+  reserve(bytes: number): void;
+  /** Returns some of them before the request ends. */
+  release(bytes: number): void;
+  /** Throws when the caller has disconnected. */
+  refuseIfOver(): void;
+  /** Reports that a part of the request is done, which restarts its deadline. Throws when the deadline has passed. */
+  progressed(): void;
+}
+
+/** A body up to this size is neither counted nor refused: the number of requests at once bounds these, bytes. */
+export const UNCOUNTED_BYTES = 65_536;
+
+/** The memory that reads and bodies in progress may take, all of them together, by estimate. */
+export class MemoryBudget {
+  readonly #limit: number;
+  #reserved = 0;
+
+  /** `limit` is in bytes. A request that is the only one with a reservation may exceed it. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Bytes that are reserved now. */
+  get reserved(): number {
+    return this.#reserved;
+  }
+
+  /** Makes the reservation of one request. `whenOver` calls back once, when the response is sent or the caller has disconnected. */
+  open(whenOver: (then: () => void) => void, progressed: () => void = () => {}): Reservation {
+    let own = 0;
+    // Undefined until something is reserved: most responses come from memory and reserve nothing.
+    let isOver: boolean | undefined;
+
+    const add = (bytes: number) => {
+      own += bytes;
+      this.#reserved += bytes;
+    };
+    const refuseIfOver = () => {
+      if (isOver) throw new ServiceError("timed-out", "The caller has gone");
+    };
+    const end = () => {
+      isOver = true;
+      add(-own);
+    };
+
+    return {
+      reserve: (bytes) => {
+        if (isOver === undefined) {
+          isOver = false;
+          whenOver(end);
+        }
+        refuseIfOver();
+        if (bytes > 0 && this.#reserved > own && this.#reserved + bytes > this.#limit) throw exhausted();
+        add(bytes);
+      },
+      release: (bytes) => {
+        if (!isOver) add(-bytes);
+      },
+      refuseIfOver,
+      progressed,
+    };
+  }
+}
+
+function exhausted(): ServiceError {
+  return new ServiceError("unavailable", "Reads and bodies in progress take all the memory that they may; try again", {
+    retryAfter: 1,
+  });
+}

@@ -1,0 +1,160 @@
+import type { MemoryBudget } from "../../memory-budget.js";
+import { type Epochs, joinTokens, type Kept, TokenCache } from "../cache/epochs.js";
+import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
+import type { Dimension } from "../dimensions.js";
+import { slotStart } from "../series.js";
+import { storedSeries } from "./series-plan.js";
+import { ratioOf } from "./series-values.js";
+
+/** Two values of one series; undefined where nothing is saved. */
+export interface Trend {
+  /** The newest saved value. */
+  readonly now: number | undefined;
+  /** The value that is saved one range before it. */
+  readonly before: number | undefined;
+}
+
+/** Series of one dimension and type. */
+export interface SeriesOf {
+  readonly dimension: Dimension;
+  readonly type: string;
+  readonly ids: readonly string[];
+}
+
+/**
+ * The newest saved value of each series as of `now` (Unix ms), in the order of the ids, and with `rangeMs` the value saved that long before it. A series
+ * without a value in the last 4 weeks has none. The store is read for what is not in memory alone, many series at once.
+ */
+export type NewestValues = (series: SeriesOf, now: number, rangeMs?: number) => Promise<readonly Trend[]>;
+
+/** Slots in which the newest value mostly is, and the length of time in which it is searched otherwise, ms. */
+const LATEST_SLOTS = 12;
+const SEARCHED_MS = 28 * 86_400_000;
+
+/** Series that are read at once. */
+const AT_ONCE = 1_000;
+
+/** A slot of a column, and of the copy that is read from it, bytes. */
+const SLOT_BYTES = 16;
+
+/** Memory for trends that are valid until one of their slots is written, bytes, and what each of them takes, roughly. */
+const KEPT_BYTES = 16 * 1024 * 1024;
+const TREND_BYTES = 400;
+
+export interface NewestValuesParts {
+  readonly slots: SlotCache;
+  readonly epochs: Epochs;
+  readonly memory: MemoryBudget;
+}
+
+/** A value, the slot that it is saved in, and the token of all slots that were read for it; `value` is NaN where none is saved. */
+interface Found extends Kept<number> {
+  readonly slot: number;
+}
+
+export function newestValues({ slots, epochs, memory }: NewestValuesParts): NewestValues {
+  const kept = new TokenCache<Trend>(epochs, KEPT_BYTES, () => TREND_BYTES);
+
+  return async ({ dimension, type, ids }, now, rangeMs = 0) => {
+    const open = slotStart(dimension, now);
+    const key = `${dimension.name}\0${type}\0${open}\0${rangeMs}\0`;
+    const trends = new Map<string, Trend>();
+    const missing: string[] = [];
+    for (const id of ids) {
+      const known = kept.get(key + id);
+      if (known === undefined) missing.push(id);
+      else trends.set(id, known.value);
+    }
+    for (let at = 0; at < missing.length; at += AT_ONCE) {
+      const some = { dimension, type, ids: missing.slice(at, at + AT_ONCE) };
+      for (const [i, one] of (await trendsOf(some, open, rangeMs)).entries()) {
+        const id = some.ids[i] as string;
+        trends.set(id, one.value);
+        kept.keep(key + id, one);
+      }
+    }
+    return ids.map((id) => trends.get(id) as Trend);
+  };
+
+  async function trendsOf(series: SeriesOf, open: number, rangeMs: number): Promise<Kept<Trend>[]> {
+    const { dimension } = series;
+    const end = open + dimension.slotMs;
+    const newest = await newestOf(series, end - LATEST_SLOTS * dimension.slotMs, end);
+    const unsaved = placesBy(newest, ({ value }) => (Number.isNaN(value) ? end - SEARCHED_MS : undefined));
+    for (const [from, places] of unsaved) await replace(series, newest, places, from, end);
+    const before = new Array<Found | undefined>(newest.length);
+    if (rangeMs > 0) {
+      // Series that were saved at the same time, as most are, are read together.
+      const earlier = placesBy(newest, ({ value, slot }) =>
+        Number.isNaN(value) ? undefined : slotStart(dimension, slot - rangeMs),
+      );
+      for (const [slot, places] of earlier) await replace(series, before, places, slot, slot + dimension.slotMs);
+    }
+    return newest.map(({ value, token }, i) => {
+      const earlier = before[i];
+      return {
+        value: { now: numberOf(value), before: numberOf(earlier?.value) },
+        token: earlier === undefined ? token : joinTokens([token, earlier.token]),
+      };
+    });
+  }
+
+  /** Puts the newest values of [from, to) into these places. */
+  async function replace(
+    { dimension, type, ids }: SeriesOf,
+    found: (Found | undefined)[],
+    places: readonly number[],
+    from: number,
+    to: number,
+  ): Promise<void> {
+    const read = await newestOf({ dimension, type, ids: places.map((i) => ids[i] as string) }, from, to);
+    for (const [n, i] of places.entries()) found[i] = read[n];
+  }
+
+  /** The newest value of each series in [from, to). */
+  async function newestOf({ dimension, type, ids }: SeriesOf, from: number, to: number): Promise<Found[]> {
+    const { slotMs } = dimension;
+    const windows = ids.flatMap((id) => storedSeries({ dimension, id, type }).map((series) => ({ series, from, to })));
+    const reading = memory.open(() => {});
+    const bytes = (windows.length * SLOT_BYTES * (to - from)) / slotMs;
+    reading.reserve(bytes);
+    try {
+      const read = await slots.read(windows);
+      const parts = windows.length / ids.length;
+      return ids.map((_, i) => newestIn(read.slice(i * parts, (i + 1) * parts), from, to, slotMs));
+    } finally {
+      reading.release(bytes);
+    }
+  }
+}
+
+function numberOf(value: number | undefined): number | undefined {
+  return value === undefined || Number.isNaN(value) ? undefined : value;
+}
+
+/** The places of a list by a number for each item; items without one are left out. */
+function placesBy<T>(items: readonly T[], numberFor: (item: T) => number | undefined): Map<number, number[]> {
+  const places = new Map<number, number[]>();
+  for (const [i, item] of items.entries()) {
+    const key = numberFor(item);
+    if (key === undefined) continue;
+    const known = places.get(key);
+    if (known === undefined) places.set(key, [i]);
+    else known.push(i);
+  }
+  return places;
+}
+
+function newestIn(parts: readonly CachedSlots[], from: number, to: number, slotMs: number): Found {
+  const columns = parts.map((part) => part.column());
+  const token = parts.length === 1 ? (parts[0] as CachedSlots).token : joinTokens(parts.map((part) => part.token));
+  const saved = (part: number, slot: number) => {
+    const column = columns[part];
+    return column?.values[(slot - column.from) / slotMs] ?? Number.NaN;
+  };
+  for (let slot = to - slotMs; slot >= from; slot -= slotMs) {
+    const value = columns.length === 1 ? saved(0, slot) : ratioOf(saved(0, slot), saved(1, slot));
+    if (!Number.isNaN(value)) return { slot, value, token };
+  }
+  return { slot: Number.NaN, value: Number.NaN, token };
+}

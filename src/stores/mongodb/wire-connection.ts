@@ -1,0 +1,81 @@
+import { createRequire } from "node:module";
+import type { Socket } from "node:net";
+import { MongoNetworkError, MongoNetworkTimeoutError } from "mongodb";
+
+interface CommandOptions {
+  readonly signal?: AbortSignal;
+  readonly socketTimeoutMS?: number;
+}
+
+/** The members of the driver's connection class that are used here. The driver does not export the class. */
+type DriverConnection = new (
+  socket: Socket,
+  options: object,
+) => {
+  readonly socketTimeoutMS: number;
+  writeCommand(command: unknown, options: CommandOptions): Promise<void>;
+  command(namespace: unknown, command: unknown, options?: CommandOptions, responseType?: unknown): Promise<unknown>;
+  /** Closes the connection: what is under way rejects with this error. */
+  onError(error: Error): void;
+};
+
+const { Connection } = createRequire(import.meta.url)("mongodb/lib/cmap/connection.js") as {
+  readonly Connection: DriverConnection;
+};
+for (const name of ["command", "writeCommand", "onError"] as const) {
+  if (typeof Connection?.prototype[name] === "function") continue;
+  throw new Error(`This version of the package mongodb has no Connection.${name}, which the service uses`);
+}
+
+/** A silent connection is closed by the driver itself first, which knows whether a response has just arrived. */
+const AFTER_SILENCE_MS = 50;
+
+/**
+ * A connection of the driver whose write rejects when its socket closes or fails, always with a `MongoNetworkError`. The driver alone waits for `drain`
+ * or `error`, of which a closed socket emits neither: the write never settles, and its connection never returns to the pool. An error of the
+ * socket is rethrown unchanged by the driver, which then neither clears the pool nor repeats the operation.
+ * `socketTimeoutMS` limits a whole command, and not only the silence between two bytes of its response.
+ */
+export class WireConnection extends Connection {
+  readonly #socket: Socket;
+
+  constructor(socket: Socket, options: object) {
+    super(socket, options);
+    this.#socket = socket;
+  }
+
+  override async command(
+    namespace: unknown,
+    command: unknown,
+    options: CommandOptions = {},
+    responseType?: unknown,
+  ): Promise<unknown> {
+    const ms = options.socketTimeoutMS ?? this.socketTimeoutMS;
+    if (ms === 0) return super.command(namespace, command, options, responseType);
+    const timer = setTimeout(() => {
+      this.onError(new MongoNetworkTimeoutError(`The command was not answered within ${ms} ms`));
+    }, ms + AFTER_SILENCE_MS);
+    try {
+      return await super.command(namespace, command, options, responseType);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  override async writeCommand(command: unknown, options: CommandOptions): Promise<void> {
+    const socket = this.#socket;
+    let onClose = () => {};
+    const closed = new Promise<never>((_, reject) => {
+      onClose = () => reject(new MongoNetworkError("The connection was closed during a write"));
+    });
+    socket.once("close", onClose);
+    try {
+      await Promise.race([super.writeCommand(command, options), closed]);
+    } catch (error) {
+      if (error !== socket.errored) throw error;
+      throw new MongoNetworkError("The connection failed during a write", { cause: socket.errored as Error });
+    } finally {
+      socket.off("close", onClose);
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import { type Background, inBackground } from "../async/retry.js";
+import { withTimeLimit } from "../async/time-limit.js";
+import type { Clock } from "../clock.js";
+import type { Log } from "../log.js";
+import { NotReady, type Probe } from "../meters.js";
+
+/** Processes over the same stores order what they do by the clock of the server that they share, as far as their own differ. */
+export interface SharedClock {
+  /** The own clock, or the time of the server, as last measured, where the two differ by more than a second. Unix ms. */
+  readonly now: Clock;
+  /** Measures how far the own clock is ahead of the server's, ms; below zero: behind. What the call itself takes is left out. */
+  compare(): Promise<number>;
+  /** Not ready while the own clock is wrong by more than a minute. */
+  readonly probe: Probe;
+  /** Resolves after a first measurement; measures hourly from then on, and logs a difference of more than a second. */
+  watch(log: Pick<Log, "warn">): Promise<Background>;
+}
+
+/** Differences that are left as they are, ms: NTP keeps clocks closer, and a measurement takes as long as its call. */
+const TOLERATED_MS = 1_000;
+const NOT_READY_MS = 60_000;
+const EVERY_MS = 3_600_000;
+/** How long `/ready` waits for a measurement: a server that is unreachable has a probe of its own. */
+const PROBE_MS = 1_000;
+
+/** `machine` is the clock of this machine. Without `serverTime` (Unix ms) no other process uses the stores, and there is nothing to compare with. */
+export function sharedClock(
+  clock: Clock,
+  machine: Clock,
+  serverTime: () => Promise<number> = async () => machine(),
+): SharedClock {
+  let correction = 0;
+
+  async function compare(): Promise<number> {
+    const before = machine();
+    const server = await serverTime();
+    const after = machine();
+    const aheadMs = before > server ? before - server : Math.min(0, after - server);
+    correction = Math.abs(aheadMs) > TOLERATED_MS ? (before + after) / 2 - server : 0;
+    return aheadMs;
+  }
+
+  return {
+    now: () => clock() - correction,
+    compare,
+
+    probe: {
+      name: "clock",
+      required: true,
+      async check() {
+        const aheadMs = await withTimeLimit(PROBE_MS, [], compare).catch(() => 0);
+        if (Math.abs(aheadMs) > NOT_READY_MS) throw new NotReady(`The clock of this process is ${words(aheadMs)}`);
+        return undefined;
+      },
+    },
+
+    async watch(log) {
+      // A server that is unreachable is reported by what needs it.
+      const compared = () => compare().catch(() => 0);
+      const measure = async () => {
+        const aheadMs = await compared();
+        if (Math.abs(aheadMs) > TOLERATED_MS) log.warn({ aheadMs }, `the clock of this process is ${words(aheadMs)}`);
+        return EVERY_MS;
+      };
+      await compared();
+      return inBackground(measure, { ref: false });
+    },
+  };
+}
+
+function words(aheadMs: number): string {
+  return `${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? "ahead of" : "behind"} the clock of the server: run NTP`;
+}

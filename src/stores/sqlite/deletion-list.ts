@@ -1,0 +1,34 @@
+import type { Ledger } from "../../deletions/ports.js";
+import type { Database } from "./connection.js";
+import { type DeletionRow, deletionOf } from "./deletion-row.js";
+
+/** Lists the requests of `ledger.db`; without an index for the completed ones, as nearly all are. */
+export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
+  const states = {
+    open: statementsFor(db, "completed_at IS NULL"),
+    completed: statementsFor(db, "completed_at IS NOT NULL"),
+    all: statementsFor(db, "true"),
+  };
+  return {
+    async list({ state, newestFirst, after, limit }) {
+      const statement = states[state][newestFirst ? "newestFirst" : "oldestFirst"];
+      return (statement.all({ after: after ?? null, limit }) as unknown as DeletionRow[]).map(deletionOf);
+    },
+
+    async count(state) {
+      return (states[state].count.get() as { count: number }).count;
+    },
+  };
+}
+
+/** Lists begin after the request of an id, or with the first one when it is null. */
+function statementsFor(db: Database, state: string) {
+  const sequence = "(SELECT sequence FROM deletion WHERE request_id = :after)";
+  return {
+    newestFirst: db.prepare(`SELECT * FROM deletion WHERE ${state}
+      AND sequence < iif(:after IS NULL, 9e15, coalesce(${sequence}, 0)) ORDER BY sequence DESC LIMIT :limit`),
+    oldestFirst: db.prepare(`SELECT * FROM deletion WHERE ${state}
+      AND sequence > iif(:after IS NULL, 0, coalesce(${sequence}, 9e15)) ORDER BY sequence LIMIT :limit`),
+    count: db.prepare(`SELECT count(*) AS count FROM deletion WHERE ${state}`),
+  };
+}

@@ -1,0 +1,289 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import type { Page } from "playwright-core";
+import { startService } from "../support/service.js";
+import { state, unseen } from "./browser.js";
+import { fillService, HOUR, NOW } from "./dashboard-data.js";
+import { stage } from "./stage.js";
+
+const OPEN_HOUR = Math.floor(NOW / HOUR) * HOUR;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+describe("Charts of the dashboard in Chromium", function () {
+  this.timeout(60_000);
+  const on = stage(async () => {
+    const service = await startService({}, { clock: () => NOW });
+    await fillService(service);
+    const point = (dimension_id: string, ts: number) => ({
+      dimension: "stream",
+      dimension_id,
+      dimension_type: "size",
+      value: 7,
+      ts,
+    });
+    const points = [
+      point("single", OPEN_HOUR - 5 * HOUR),
+      point("gap", OPEN_HOUR - 9 * HOUR),
+      point("gap", OPEN_HOUR - 3 * HOUR),
+    ];
+    expect((await service.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+    return service;
+  });
+
+  const explore = async (search: string) => {
+    const one = await on.open(`?view=explore&${search}`, { prepare: unseen });
+    await state(one.page, "ready");
+    return one;
+  };
+  const rows = (page: Page) => page.locator("figure tbody tr");
+  const cellOf = (page: Page, ms: number) =>
+    page.locator("figure tbody tr", { has: page.locator(`time[datetime="${iso(ms)}"]`) }).locator("td");
+  /** Moves the pointer over a bucket of the chart. */
+  async function pointAt(page: Page, index: number, of: number): Promise<void> {
+    const box = await page.locator(".u-over").boundingBox();
+    if (box === null) throw new Error("there is no chart");
+    await page.mouse.move(box.x + (box.width * index) / of, box.y + box.height / 2);
+  }
+
+  it("The axis is the window: a row for every bucket, the newest first, and an absent value is an empty cell", async () => {
+    const { page } = await explore("series=stream.gap.size&range=24h");
+    const times = await rows(page)
+      .locator("time")
+      .evaluateAll((all) => all.map((one) => one.getAttribute("datetime")));
+    expect(times).to.deep.equal(Array.from({ length: 25 }, (_, at) => iso(OPEN_HOUR - at * HOUR)));
+    expect(await cellOf(page, OPEN_HOUR - 9 * HOUR).textContent()).to.equal("7");
+    for (const ago of [8, 4]) expect(await cellOf(page, OPEN_HOUR - ago * HOUR).textContent()).to.equal("");
+    expect(await page.locator("section.card").nth(1).innerText()).to.include("no value from 20 Nov 2026, 13:00 UTC");
+  });
+
+  it("A range of a year with days of data keeps its axis of a year", async () => {
+    const { page } = await explore("series=stream.web.size&range=52w");
+    const count = await rows(page).count();
+    const times = await rows(page)
+      .locator("time")
+      .evaluateAll((all) => all.map((one) => one.getAttribute("datetime") ?? ""));
+    expect(count).to.be.within(60, 200);
+    expect(Date.parse(times[0] ?? "") - Date.parse(times.at(-1) ?? "")).to.be.above(350 * 24 * HOUR);
+  });
+
+  it("A single point is drawn as a dot", async () => {
+    const { page } = await explore("series=stream.single.size&range=24h");
+    const marked = await page.evaluate<number>(`(() => {
+      const canvas = document.querySelector("figure canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const grey = (at) => Math.abs(data[at] - data[at + 1]) < 24 && Math.abs(data[at + 1] - data[at + 2]) < 24;
+      let coloured = 0;
+      for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 200 && !grey(at)) coloured += 1;
+      return coloured;
+    })()`);
+    expect(marked).to.be.within(5, 200);
+  });
+
+  it("An unfinished bucket is marked, and only that one; the sentence about it appears only when there is one", async () => {
+    const { page } = await explore("series=stream.web.size&range=24h&interval=1h");
+    const marked = page.locator("tr", { has: page.locator("td[data-unfinished]") });
+    const times = await marked.locator("time").evaluateAll((all) => all.map((one) => one.getAttribute("datetime")));
+    expect(times).to.deep.equal([iso(OPEN_HOUR)]);
+    expect(await page.locator("td[data-unfinished]").textContent()).to.include("not complete");
+    expect(await page.innerText("figure")).to.include("later buckets are dashed");
+    const from = iso(OPEN_HOUR - 48 * HOUR);
+    await page.goto(
+      `${on.service.url}/dashboard?view=explore&series=stream.web.size&from=${from}&to=${iso(OPEN_HOUR - 24 * HOUR)}`,
+    );
+    await state(page, "ready");
+    expect(await page.innerText("figure")).to.not.include("later buckets are dashed");
+    expect(await page.locator("td[data-unfinished]").count()).to.equal(0);
+  });
+
+  it("Compare adds the window before, bucket for bucket, with figures", async () => {
+    const { page } = await explore("series=stream.web.size&range=7d&interval=1d&aggregation=sum");
+    await page.getByLabel("Compare").check();
+    await page.waitForSelector("th[data-compare]", { state: "attached" });
+    expect(page.url()).to.include("compare=true");
+    const heads = await page.locator("th[data-series]").evaluateAll((all) => all.map((one) => one.textContent));
+    expect(heads).to.deep.equal(["stream.web.size", "stream.web.size, before"]);
+    const values = await rows(page)
+      .nth(3)
+      .locator("data")
+      .evaluateAll((all) => all.map((one) => one.getAttribute("value")));
+    const day = Array.from({ length: 24 }, (_, hour) => 10 + hour).reduce((sum, value) => sum + value, 0);
+    expect(values).to.deep.equal([String(day), String(day)]);
+  });
+
+  it("The title names unit and bucket", async () => {
+    const { page } = await explore(
+      "series=stream.web.size&series=segment.buyers.size&series=experience.welcome.conversionrate",
+    );
+    const titles = await page.locator("figcaption").allInnerTexts();
+    expect(titles).to.deep.equal([
+      "Members, largest of each 2 hours",
+      "Messages per hour",
+      "Conversion rate of each hour",
+    ]);
+  });
+
+  it("The tooltip names the bucket and each value with its change, at the pointer and at the keyboard's point", async () => {
+    const { page } = await explore("series=stream.web.size&series=stream.mobile.size&range=24h&interval=1h");
+    const tooltip = page.getByRole("tooltip");
+    await page.getByRole("img").focus();
+    await page.keyboard.press("ArrowLeft");
+    expect(await tooltip.innerText())
+      .to.include("Fri 20 Nov, 21:00–22:00 UTC")
+      .and.include("not complete");
+    await page.keyboard.press("ArrowLeft");
+    expect(await tooltip.innerText())
+      .to.include("20:00–21:00 UTC")
+      .and.include("+1");
+    expect(await tooltip.locator("data").count()).to.equal(2);
+    await page.keyboard.press("Escape");
+    expect(await tooltip.count()).to.equal(0);
+    await pointAt(page, 5, 25);
+    expect(await tooltip.innerText()).to.include("Fri 20 Nov, 02:00–03:00 UTC");
+  });
+
+  it("Dragging selects the window of the page, a double click returns to the range", async () => {
+    const { page } = await explore("series=stream.web.size&range=24h&interval=1h");
+    await pointAt(page, 5, 25);
+    await page.mouse.down();
+    await pointAt(page, 8, 25);
+    await pointAt(page, 10, 25);
+    await page.mouse.up();
+    await page.waitForURL(/from=/);
+    await state(page, "ready");
+    const query = new URL(page.url()).searchParams;
+    expect(query.get("from")).to.equal(iso(OPEN_HOUR - 19 * HOUR));
+    expect(query.get("to")).to.equal(iso(OPEN_HOUR - 14 * HOUR));
+    expect(await rows(page).count()).to.equal(5);
+    await page.locator(".u-over").dblclick();
+    await page.waitForURL((url) => !url.search.includes("from="));
+  });
+
+  it("A click in the legend hides a series, with Shift it shows that one alone", async () => {
+    const { page } = await explore("series=stream.web.size&series=stream.mobile.size");
+    const [web, mobile] = [
+      page.getByRole("button", { name: /stream.web/, pressed: true }),
+      page.locator(".legend button").nth(1),
+    ];
+    await web.click();
+    expect(await page.locator(".legend button").first().getAttribute("aria-pressed")).to.equal("false");
+    await page
+      .locator(".legend button")
+      .first()
+      .click({ modifiers: ["Shift"] });
+    expect(await mobile.getAttribute("aria-pressed")).to.equal("false");
+    expect(await page.locator(".legend button").first().getAttribute("aria-pressed")).to.equal("true");
+  });
+
+  it("A series has the same colour in every view, with comparison and after a refresh", async () => {
+    const { page } = await on.open("?view=overview", { prepare: unseen });
+    const colour = async () => {
+      await state(page, "ready");
+      return page
+        .locator(".legend li", { hasText: "web" })
+        .locator(".key")
+        .evaluate<string, unknown>("(one) => getComputedStyle(one).backgroundColor" as never);
+    };
+    const first = await colour();
+    await page.keyboard.press("r");
+    expect(await colour()).to.equal(first);
+    for (const search of [
+      "?view=overview&compare=true",
+      "?view=stream&id=web",
+      "?view=explore&series=stream.mobile.size&series=stream.web.size",
+    ]) {
+      await page.goto(`${on.service.url}/dashboard${search}`);
+      expect(await colour(), search).to.equal(first);
+    }
+  });
+
+  it("A tap on a phone shows the tooltip", async () => {
+    const { page } = await on.open("?view=explore&series=stream.web.size&range=24h&interval=1h", {
+      prepare: unseen,
+      hasTouch: true,
+    });
+    await state(page, "ready");
+    await page.setViewportSize({ width: 390, height: 900 });
+    const box = await page.locator(".u-over").boundingBox();
+    if (box === null) throw new Error("there is no chart");
+    for (const [share, label] of [
+      [5 / 25, "02:00–03:00 UTC"],
+      [20 / 25, "17:00–18:00 UTC"],
+    ] as const) {
+      await page.touchscreen.tap(box.x + box.width * share, box.y + box.height / 2);
+      await page.getByRole("tooltip").getByText(label).waitFor();
+      expect(await page.evaluate("document.documentElement.scrollWidth")).to.equal(390);
+    }
+    expect(new URL(page.url()).searchParams.has("from")).to.equal(false);
+  });
+
+  it("An unfinished bucket without a value is named in the table and in the sentence, and has no figure", async () => {
+    const { page } = await explore("series=stream.gap.size&range=24h&interval=1h");
+    expect(await cellOf(page, OPEN_HOUR).textContent()).to.include("not complete");
+    expect(await cellOf(page, OPEN_HOUR).locator("data").count()).to.equal(0);
+    expect(await page.innerText("figure")).to.include("later buckets have no value yet");
+  });
+
+  it("A series that is hidden keeps its column in the table, which is inside the figure", async () => {
+    const { page } = await explore("series=stream.web.size&series=stream.mobile.size&range=24h");
+    await page.locator(".legend button").first().click();
+    const heads = await page
+      .locator("figure table th[data-series]")
+      .evaluateAll((all) => all.map((one) => one.getAttribute("data-series")));
+    expect(heads).to.deep.equal(["stream.web.size", "stream.mobile.size"]);
+  });
+
+  it("The comparison has figures of complete buckets of both windows", async () => {
+    const { page } = await explore("series=stream.web.size&range=24h&interval=1h&compare=true");
+    // The 24 complete hours of a day and of the day before contain the same numbers.
+    expect(await page.locator(".legend li").innerText()).to.include("516 against 516 before: 0, 0 %");
+  });
+
+  it("An interval of the link that does not fit is named next to the one that is shown", async () => {
+    const { page } = await explore("series=segment.buyers.size&range=7d&interval=1h");
+    expect(await page.innerText("figure"))
+      .to.include("Buckets of 1h do not fit")
+      .and.include("buckets of 2h are shown");
+  });
+
+  it("The figures of today do not depend on the range, aggregation and smoothing of the link", async () => {
+    const search = "from=2026-11-06&to=2026-11-08&aggregation=min&smooth=true&interval=1d";
+    for (const [view, newest] of [
+      ["segment&id=buyers", 200 + 16 * 12 - 1],
+      ["experience&id=welcome", 800 + 16 * 24],
+    ] as const) {
+      const { page } = await on.open(`?view=${view}&${search}`);
+      await state(page, "ready");
+      expect(await page.locator("dl.facts data").first().getAttribute("value"), view).to.equal(String(newest));
+    }
+  });
+
+  it("One refused series has its error in the legend, and the others are drawn", async () => {
+    const { page } = await explore("series=stream.web.size&series=stream.web.nothing");
+    expect(await page.locator(".legend").innerText()).to.match(/stream\.web\.size [\s\S]*stream\.web\.nothing: ./);
+    expect(await page.locator("th[data-series]").count()).to.equal(1);
+    const all = await explore("series=stream.web.nothing&series=stream.mobile.nothing");
+    expect(await all.page.locator(".legend li.bad").count()).to.equal(2);
+  });
+
+  it("Copies and downloads contain the series that are drawn", async () => {
+    const { page } = await explore("series=stream.web.size&range=24h&interval=1h");
+    const copy = async (name: string) => {
+      await page.getByRole("button", { name }).click();
+      await page.getByText("Copied.").waitFor();
+      return page.evaluate<string>("navigator.clipboard.readText()");
+    };
+    const csv = (await copy("Copy as CSV")).trim().split(/\r?\n/);
+    expect(csv).to.have.length(1 + (await rows(page).count()));
+    expect(csv.at(-1)).to.match(/^"stream\.web\.size",2026-11-20T21:00:00\.000Z,\d+,false$/);
+    const [, body = ""] = /-d '(.*)'$/.exec(await copy("Copy as curl")) ?? [];
+    expect(JSON.parse(body)[0]).to.include({ range: "24h" });
+    expect((await on.service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) })).status).to.equal(200);
+    const save = async (name: string) => {
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name }).click();
+      return readFileSync(await (await download).path());
+    };
+    expect((await save("Download CSV")).toString().trim().split(/\r?\n/)).to.deep.equal(csv);
+    expect((await save("Download PNG")).subarray(1, 4).toString()).to.equal("PNG");
+  });
+});

@@ -1,0 +1,200 @@
+import { expect } from "chai";
+import { startService } from "../support/service.js";
+import { until } from "../support/until.js";
+import { axeFindings, sideways, state } from "./browser.js";
+import { HOUR, NOW } from "./dashboard-data.js";
+import {
+  EXPERIENCES,
+  fillRealSize,
+  hours,
+  messagesAt,
+  SEGMENTS,
+  STREAMS,
+  segmentId,
+  segmentName,
+  sizeAt,
+  slots,
+  streamName,
+} from "./real-size.js";
+import { stage } from "./stage.js";
+
+const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
+const each = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describe("The dashboard at real size in Chromium", function () {
+  this.timeout(240_000);
+  const on = stage(async () => {
+    const service = await startService({}, { clock: () => NOW });
+    await fillRealSize(service);
+    return service;
+  });
+
+  const figure = (name: string) => `[data-figure=${name}] data`;
+
+  it("The overview counts everything: all segments, and the messages of all streams in the last 24 whole hours", async () => {
+    const { page } = await on.open("?view=overview");
+    await state(page, "ready");
+    expect(await page.getAttribute(figure("segments"), "value")).to.equal(String(SEGMENTS));
+    const lastDay = each(24).map((at) => hours.length - 24 + at);
+    const messages = sumOf(each(STREAMS).flatMap((index) => lastDay.map((hour) => messagesAt(index, hour))));
+    expect(await page.getAttribute(figure("messages"), "value")).to.equal(String(messages));
+    expect(await page.getAttribute(figure("deletions"), "value")).to.equal("0");
+  });
+
+  it("The series of the chart add up to the sum over all streams in every bucket", async () => {
+    const { page } = await on.open("?view=overview");
+    await state(page, "ready");
+    const row = page.locator("figure tbody tr").nth(5);
+    const values = await row.locator("data").evaluateAll((all) => all.map((one) => Number(one.getAttribute("value"))));
+    const ts = Date.parse((await row.locator("time").getAttribute("datetime")) ?? "");
+    const hour = hours.indexOf(ts);
+    expect(values).to.have.length(9);
+    expect(sumOf(values)).to.equal(sumOf(each(STREAMS).map((index) => messagesAt(index, hour))));
+  });
+
+  it("A refresh of the overview takes at most five requests", async () => {
+    const { page, requests } = await on.open("?view=overview");
+    await state(page, "ready");
+    requests.length = 0;
+    await page.clock.fastForward(HOUR);
+    await until("the overview is loaded again", () => requests.includes("POST /api/metric"));
+    await state(page, "ready");
+    expect(requests.length).to.be.at.most(5);
+  });
+
+  it("A list names its whole size, sorts and searches all of it, and Next and Previous walk it", async () => {
+    const { page } = await on.open("?view=segments");
+    await state(page, "ready");
+    const size = page.locator(".pager [role=status]");
+    const firstName = () => page.locator("tbody tr").first().locator("th").innerText();
+    expect(await size.innerText()).to.equal("1–50 of 5,000");
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByText("51–100 of 5,000").waitFor();
+    await state(page, "ready");
+    expect(await firstName()).to.include(segmentName(50).trim().slice(0, 20));
+    await page.getByRole("button", { name: "Previous" }).click();
+    await page.getByText("1–50 of 5,000").waitFor();
+    await page.getByRole("button", { name: /^Change/ }).click();
+    await page.waitForURL(/sort=-change/);
+    await state(page, "ready");
+    expect(await page.locator("th[aria-sort=descending]").innerText()).to.include("Change");
+    const smallest = each(SEGMENTS).reduce((best, index) => (sizeAt(index, 0) < sizeAt(best, 0) ? index : best), 0);
+    expect(await firstName()).to.include(segmentName(smallest).trim().slice(0, 20));
+    await page.getByRole("searchbox", { name: "Search" }).fill("KÄUFER 42");
+    await page.clock.fastForward(1_000);
+    await page.waitForURL(/q=/);
+    await state(page, "ready");
+    const matches = each(SEGMENTS).filter((index) => segmentName(index).toLowerCase().includes("käufer 42"));
+    await page.getByText(`of ${matches.length}`, { exact: false }).first().waitFor();
+  });
+
+  it("A link to a segment that no first page contains shows that segment, and its figures", async () => {
+    const index = 4_321;
+    const { page } = await on.open(`?view=segment&id=${segmentId(index)}&range=7d`);
+    await state(page, "ready");
+    expect(await page.locator("h1").innerText()).to.include(segmentName(index).trim().slice(0, 20));
+    const newest = await page.locator("figure tbody td data").first().getAttribute("value");
+    expect(newest).to.equal(String(sizeAt(index, slots.length - 1)));
+  });
+
+  for (const [view, id, problem] of [
+    ["segment", "unknown", "no segment with the id “unknown”"],
+    ["experience", "unknown", "no experience with the id “unknown”"],
+    ["group", "unknown", "no experience in a group with the id “unknown”"],
+    ["stream", "unknown", "no stream with the name “unknown”"],
+  ] as const) {
+    it(`A link to an unknown ${view} names the id that is unknown`, async () => {
+      const { page } = await on.open(`?view=${view}&id=${id}`);
+      await state(page, "ready");
+      expect(await page.getByRole("status").first().innerText()).to.include(problem);
+    });
+  }
+
+  it("A link with an unknown range, interval or aggregation names them", async () => {
+    const { page } = await on.open(
+      `?view=explore&series=stream.${streamName(1)}.size&range=3y&interval=5h&aggregation=avg`,
+    );
+    await state(page, "ready");
+    const notices = await page.getByRole("status").first().innerText();
+    for (const part of ["unknown range, “3y”", "unknown interval, “5h”", "unknown aggregation, “avg”"])
+      expect(notices).to.include(part);
+  });
+
+  it("Explore finds a series by a part of its id and of its name, in any case", async () => {
+    const { page } = await on.open("?view=explore");
+    await state(page, "ready");
+    for (const [text, name] of [
+      ["REAM-49", "stream.stream-490.size"],
+      ["xperience 29", "experience.exp-029.conversionrate"],
+    ] as const) {
+      await page.getByRole("combobox", { name: "Add a series" }).fill(text);
+      await page.clock.fastForward(1_000);
+      await page.getByRole("listbox", { name: "Series" }).getByRole("option").first().waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.waitForSelector(`th[data-series="${name}"]`, { state: "attached" });
+    }
+  });
+
+  for (const view of ["overview", "segments", "experiences", "streams"]) {
+    it(`${view} fits into 390 px in light and dark without a serious finding of axe`, async () => {
+      const { page, errors } = await on.open(`?view=${view}`, { bypassCSP: true });
+      await state(page, "ready");
+      await page.setViewportSize({ width: 390, height: 900 });
+      for (const colorScheme of ["dark", "light"] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await sideways(page), colorScheme).to.equal(0);
+      }
+      expect(await axeFindings(page)).to.deep.equal([]);
+      expect(errors).to.deep.equal([]);
+    });
+  }
+
+  for (const search of [
+    "?view=overview",
+    "?view=segments",
+    "?view=experiences",
+    "?view=streams",
+    `?view=segment&id=${segmentId(2)}&compare=true`,
+  ]) {
+    it(`${search} breaks no word that fits into a line, at 390 and 1280 px`, async () => {
+      const { page } = await on.open(search);
+      await state(page, "ready");
+      for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        expect(await page.evaluate(brokenWords), `${width} px`).to.deep.equal([]);
+      }
+    });
+  }
+
+  it("The size of a segment in a list is the newest saved one", async () => {
+    const { page } = await on.open("?view=segments&sort=-size");
+    await state(page, "ready");
+    const sizes = await page
+      .locator("tbody tr td:nth-child(2) data")
+      .evaluateAll((all) => all.map((one) => Number(one.getAttribute("value"))));
+    const largest = each(SEGMENTS).map((index) => sizeAt(index, slots.length - 1));
+    expect(sizes).to.deep.equal(largest.sort((a, b) => b - a).slice(0, 50));
+  });
+
+  it("Experiences name their whole number", async () => {
+    const { page } = await on.open("?view=experiences");
+    await state(page, "ready");
+    expect(await page.locator(".pager [role=status]").innerText()).to.equal(`1–50 of ${EXPERIENCES}`);
+  });
+});
+
+/** Words of at most 14 characters that are drawn in two lines. */
+const brokenWords = `(() => {
+  const broken = [];
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode())
+    for (const { 0: word, index } of text.data.matchAll(/\\S{1,14}(?=\\s|$)/g)) {
+      if (/\\S/.test(text.data[index - 1] ?? " ") || /[\\u2e80-\\u9fff–-]/.test(word)) continue;
+      const range = document.createRange();
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word);
+    }
+  return broken;
+})()`;

@@ -1,0 +1,278 @@
+import { expect } from "chai";
+import type { Page } from "playwright-core";
+import { startService } from "../support/service.js";
+import { until } from "../support/until.js";
+import { sideways, state, unseen } from "./browser.js";
+import { fillService, HOUR, NOW } from "./dashboard-data.js";
+import { stage } from "./stage.js";
+
+const inBar = ["overview", "segments", "experiences", "streams", "people", "explore", "deletions", "health"];
+const pages = [...inBar, "segment&id=newsletter", "experience&id=welcome", "group&id=onboarding", "stream&id=web"];
+
+describe("Keyboard, address and display of the dashboard in Chromium", function () {
+  this.timeout(60_000);
+  const on = stage(async () => {
+    const service = await startService({}, { clock: () => NOW });
+    await fillService(service);
+    return service;
+  });
+
+  /** Opens one view after another in one tab. */
+  async function* eachPage(page: Page): AsyncGenerator<string> {
+    for (const view of pages) {
+      await page.goto(`${on.service.url}/dashboard?view=${view}`);
+      await page.waitForSelector(`main[data-view=${view.split("&")[0]}][data-state=ready]:not([aria-busy])`);
+      yield view;
+    }
+  }
+
+  it("The first stop skips to the content, ? lists the keys, / focuses the search, digits open the views", async () => {
+    const { page } = await on.open("", { prepare: unseen });
+    await state(page, "ready");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).to.include("Skip to the content");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.id")).to.equal("main");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    for (const [index, view] of inBar.entries()) {
+      await page.keyboard.press(String(index + 1));
+      await page.waitForSelector(`main[data-view=${view}][data-state=ready]`);
+    }
+    await page.keyboard.press("2");
+    await page.waitForSelector("main[data-view=segments][data-state=ready]");
+    await page.keyboard.press("/");
+    expect(await page.evaluate("document.activeElement.getAttribute('role')")).to.equal("searchbox");
+  });
+
+  it("Tab reaches every control of every view in the order of the page, and shows which one has the focus", async () => {
+    const { page } = await on.open("", { prepare: unseen });
+    for await (const view of eachPage(page)) {
+      const all = await page.evaluate<string[]>(numberControls);
+      for (const _ of all) await page.keyboard.press("Tab");
+      const reached = await page.evaluate<[name: string, outline: string][]>("globalThis.reached");
+      expect(
+        reached.map(([name]) => name),
+        view,
+      ).to.deep.equal(all);
+      for (const [name, outline] of reached) expect(outline, `${view}: ${name}`).to.match(/^solid [1-9]/);
+    }
+  });
+
+  it("A link shows the same thing; back and forward work", async () => {
+    const { page } = await on.open("?view=explore&series=stream.web.size&range=24h", { prepare: unseen });
+    await state(page, "ready");
+    await page.getByLabel("Range").selectOption("7d");
+    await page.waitForURL(/range=7d/);
+    await page.getByRole("link", { name: "Segments" }).click();
+    await page.waitForSelector("main[data-view=segments][data-state=ready]");
+    await page.goBack();
+    await page.waitForSelector("main[data-view=explore][data-state=ready]");
+    expect(await page.getByLabel("Range").inputValue()).to.equal("7d");
+    await page.goBack();
+    await page.waitForURL(/range=24h/);
+    await page.goForward();
+    await page.waitForURL(/range=7d/);
+    await state(page, "ready");
+    await page.getByRole("button", { name: "Copy as link" }).click();
+    await page.getByText("Copied.").waitFor();
+    const link = await page.evaluate<string>("navigator.clipboard.readText()");
+    const other = await on.open(new URL(link).search);
+    await state(other.page, "ready");
+    expect(await other.page.locator("figure table").textContent()).to.equal(
+      await page.locator("figure table").textContent(),
+    );
+  });
+
+  it("From and To set a custom window, which is part of the address", async () => {
+    const { page } = await on.open("?view=stream&id=web", { prepare: unseen });
+    await state(page, "ready");
+    await page.getByLabel("From").fill("2026-11-18");
+    await page.getByLabel("To").fill("2026-11-19 12:00");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/to=2026-11-19T12/);
+    await state(page, "ready");
+    expect(new URL(page.url()).searchParams.get("from")).to.equal("2026-11-18T00:00:00.000Z");
+    expect(await page.locator("figure tbody tr").count()).to.equal(36);
+  });
+
+  it("view=erasure leads to Deletions", async () => {
+    const { page } = await on.open("?view=erasure");
+    await state(page, "ready");
+    expect(await page.getAttribute("main", "data-view")).to.equal("deletions");
+  });
+
+  it("A list that arrives while somebody types leaves the text and the focus of the search", async () => {
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { page, requests } = await on.open("?view=segments", { prepare: unseen });
+    await state(page, "ready");
+    await page.route(/\/api\/segment\?.*q=/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    const search = page.getByRole("searchbox", { name: "Search" });
+    await page.clock.pauseAt(NOW + HOUR);
+    await search.pressSequentially("ne");
+    requests.length = 0;
+    await page.clock.runFor(300);
+    await until("the list is requested", () => requests.includes("GET /api/segment"));
+    await search.pressSequentially("ws");
+    release();
+    await page.getByText("1–1 of 1").waitFor();
+    // Effects of the new list run before the pause of the search ends.
+    await page.clock.runFor(150);
+    expect(await search.inputValue()).to.equal("news");
+    await page.clock.runFor(300);
+    await page.waitForURL(/q=news$/);
+    await state(page, "ready");
+    expect(await search.inputValue()).to.equal("news");
+    expect(await page.evaluate("document.activeElement.getAttribute('role')")).to.equal("searchbox");
+  });
+
+  for (const id of ["a.b", "a/b", "100%", "%2F", "a b+c&d"]) {
+    it(`A segment with the id ${id} has a page and a chart`, async () => {
+      const put = await on.service.fetch(`/api/segment/${encodeURIComponent(id)}`, {
+        method: "PUT",
+        json: { name: id },
+      });
+      expect(put.status).to.be.within(200, 201);
+      const { page, errors } = await on.open(`?view=segment&id=${encodeURIComponent(id)}`, { prepare: unseen });
+      await state(page, "ready");
+      expect(await page.innerText("h1")).to.equal(id);
+      expect(await page.getByRole("status").first().innerText()).to.equal("");
+      const series = `segment.${id}.size`;
+      expect(await page.locator("th[data-series]").getAttribute("data-series")).to.equal(series);
+      await page.goto(`${on.service.url}/dashboard?view=explore&series=${encodeURIComponent(series)}`);
+      await state(page, "ready");
+      expect(await page.locator("th[data-series]").getAttribute("data-series")).to.equal(series);
+      expect(errors).to.deep.equal([]);
+    });
+  }
+
+  it("Local time changes every time of day; machine-readable times stay in UTC", async () => {
+    const { page, errors } = await on.open("?view=explore&series=stream.web.size&range=24h&interval=1h", {
+      timezone: "America/New_York",
+    });
+    await state(page, "ready");
+    const newest = page.locator("figure tbody time").first();
+    expect(await newest.textContent()).to.equal("20 Nov 2026, 21:00 UTC");
+    await page.getByLabel("Local time").check();
+    await page.locator("th", { hasText: "Time (local)" }).waitFor({ state: "attached" });
+    expect(await newest.textContent()).to.equal("20 Nov 2026, 16:00 local");
+    expect(await newest.getAttribute("datetime")).to.equal("2026-11-20T21:00:00.000Z");
+    expect(errors).to.deep.equal([]);
+  });
+
+  it("A hidden tab makes no request, and catches up once when it is shown again", async () => {
+    const { page, requests } = await on.open("?view=streams");
+    await state(page, "ready");
+    const turn = (hidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
+        document.dispatchEvent(new Event("visibilitychange"))`);
+    await turn(true);
+    requests.length = 0;
+    await page.clock.fastForward(HOUR);
+    expect(requests).to.deep.equal([]);
+    await turn(false);
+    await page.clock.fastForward(1);
+    await until("the view is loaded again", () => requests.length >= 2);
+    expect(requests).to.deep.equal(["GET /api/stream", "POST /api/metric"]);
+  });
+
+  it("A refresh keeps the focus, an open table, its scroll position and the text of a field", async () => {
+    const { page, requests } = await on.open("?view=explore&series=stream.web.size&range=24h&interval=1h");
+    await state(page, "ready");
+    await page.getByText("Values as a table").click();
+    await page.evaluate("document.querySelector('.values').scrollTop = 120");
+    await page.getByRole("combobox", { name: "Add a series" }).focus();
+    await page.keyboard.type("mob");
+    requests.length = 0;
+    await page.clock.fastForward(HOUR / 4);
+    await until("the view is loaded again", () => requests.includes("POST /api/metric"));
+    await state(page, "ready");
+    expect(await page.getByRole("combobox", { name: "Add a series" }).inputValue()).to.equal("mob");
+    expect(await page.evaluate("document.activeElement.role")).to.equal("combobox");
+    expect(await page.locator("figure details").getAttribute("open")).to.equal("");
+    // A new bucket at the top may move what is in sight.
+    expect(await page.evaluate("document.querySelector('.values').scrollTop")).to.be.at.least(120);
+  });
+
+  it("The live tail counts the open hour as it grows, and stops in a hidden tab", async () => {
+    const { page, requests } = await on.open("?view=stream&id=web");
+    await state(page, "ready");
+    const live = page.locator("section.card", { hasText: "messages in the open hour" }).locator(".value data");
+    const before = Number(await live.getAttribute("value"));
+    const message = { email: "live@example.org" };
+    expect((await on.service.fetch("/collect/json/web", { method: "POST", json: message })).status).to.equal(200);
+    await page.clock.fastForward(2_500);
+    await until("the message is counted", async () => Number(await live.getAttribute("value")) === before + 1);
+    requests.length = 0;
+    await page.evaluate('Object.defineProperty(document, "hidden", { configurable: true, value: true })');
+    await page.clock.fastForward(2_500);
+    await page.clock.fastForward(10_000);
+    expect(requests).to.deep.equal([]);
+  });
+
+  it("Each view fits at 200 % zoom, and with letters of twice the size", async () => {
+    const { page } = await on.open("", { prepare: unseen });
+    for await (const view of eachPage(page)) {
+      // A window of 1280 × 900 px contains half as many at 200 %.
+      await page.setViewportSize({ width: 640, height: 450 });
+      expect(await sideways(page), `${view}, zoomed`).to.equal(0);
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await page.evaluate("document.documentElement.style.fontSize = '200%'");
+      expect(await sideways(page), `${view}, large letters`).to.equal(0);
+    }
+  });
+
+  it("The skeleton does not move for people who prefer reduced motion", async () => {
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { page } = await on.open("?view=segment&id=newsletter", {
+      prepare: async (page) => {
+        await page.route(/\/api\/metric/, async (route) => {
+          await held;
+          await route.continue();
+        });
+      },
+    });
+    await page.waitForSelector("main[data-state=loading] .skeleton");
+    const moving = () => page.evaluate<number>("document.getAnimations().length");
+    await page.emulateMedia({ reducedMotion: "no-preference" });
+    await until("the skeleton pulses", async () => (await moving()) === 3);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await until("nothing moves", async () => (await moving()) === 0);
+    release();
+    await state(page, "ready");
+  });
+
+  it("A link of a table opens in another tab with Ctrl, and keeps range and comparison", async () => {
+    const { page } = await on.open("?range=4w&compare=true", { prepare: unseen });
+    await state(page, "ready");
+    const another = page.context().waitForEvent("page");
+    await page.getByRole("link", { name: "The buyers" }).click({ modifiers: ["ControlOrMeta"] });
+    const tab = await another;
+    await tab.waitForURL(/view=segment/);
+    const query = new URL(tab.url()).searchParams;
+    expect(Object.fromEntries(query)).to.include({ view: "segment", id: "buyers", range: "4w", compare: "true" });
+    expect(await page.getAttribute("main", "data-view")).to.equal("overview");
+  });
+});
+
+/** Gives each control that is shown a name and returns the names. From then on the page records which one has the focus, and its outline. */
+const numberControls = `
+  globalThis.reached = [];
+  addEventListener("focusin", ({ target }) => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(target);
+    reached.push([target.dataset.name, outlineStyle + " " + outlineWidth]);
+  });
+  [...document.querySelectorAll("a[href], button:enabled, input:enabled, select:enabled, summary, [tabindex='0']")]
+    .filter((one) => one.checkVisibility())
+    .map((one, index) => (one.dataset.name = index + " " + one.tagName + " " + (one.ariaLabel ?? one.textContent)))`;

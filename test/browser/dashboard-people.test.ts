@@ -1,0 +1,233 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import type { Locator, Page } from "playwright-core";
+import { type RemoteSystem, remoteSystem } from "../support/remote-system.js";
+import { startService } from "../support/service.js";
+import { until } from "../support/until.js";
+import { state, unseen } from "./browser.js";
+import { NOW } from "./dashboard-data.js";
+import { stage } from "./stage.js";
+
+interface Deletion {
+  readonly request_id: string;
+  readonly attempts: number;
+  readonly completed_at: string | null;
+}
+
+describe("People and deletions on the dashboard in Chromium", function () {
+  this.timeout(60_000);
+  let crm: RemoteSystem;
+  const on = stage(async () => {
+    crm = await remoteSystem();
+    const targets = [{ name: "crm", url: crm.url, token: "secret" }];
+    return startService({ deletions: { targets } }, { clock: () => NOW });
+  });
+  after(() => crm?.close());
+  afterEach(() => {
+    crm.trouble = undefined;
+  });
+
+  const call = async (method: string, path: string, json?: unknown) =>
+    (
+      (await (await on.service.fetch(path, { method, ...(json === undefined ? {} : { json }) })).json()) as {
+        data: Deletion;
+      }
+    ).data;
+  const collect = (message: object) => call("POST", "/collect/json/web", message);
+  const tried = (id: string, times: number) =>
+    until(`it was tried ${times} times`, async () => (await call("GET", `/api/deletion/${id}`)).attempts === times);
+  const isDone = (id: string) =>
+    until("the deletion is completed", async () => (await call("GET", `/api/deletion/${id}`)).completed_at !== null);
+
+  /** A deletion that the remote target has refused three times. The clock of the service stands still, so no retry follows. */
+  async function stuckDeletion(email: string): Promise<string> {
+    crm.trouble = "status";
+    const { request_id } = await call("DELETE", `/api/entity/user/email/${email}`);
+    for (const times of [1, 2]) {
+      await tried(request_id, times);
+      await call("POST", `/api/deletion/${request_id}/retry`);
+    }
+    await tried(request_id, 3);
+    return request_id;
+  }
+  const rowOf = (page: Page, caption: string, id: string) =>
+    page.getByRole("table", { name: caption }).getByRole("row", { name: id });
+
+  async function lookUp(page: Page, field: string, value: string): Promise<void> {
+    await page.getByLabel("Field").selectOption(field);
+    await page.getByLabel("Value").fill(value);
+    await page.getByRole("button", { name: "Look up" }).click();
+  }
+
+  it("A person is followed from look-up to receipt, and nothing of it is in the address, the history or a storage", async () => {
+    await collect({ email: "ann@example.org", name: "Ann Example", segments: ["buyers"] });
+    const { page, errors } = await on.open("?view=people");
+    await state(page, "ready");
+    const address = page.url();
+    await lookUp(page, "email", "ann@example.org");
+    await page.getByRole("heading", { name: "Profile" }).waitFor();
+    const text = await page.innerText("main");
+    for (const part of ["Ann Example", "ann@example.org", "buyers", "web", "Created", "Modified"])
+      expect(text).to.include(part);
+    await page.getByRole("button", { name: "Export" }).click();
+    await page.getByText("1 stored").waitFor();
+    const exported = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download NDJSON" }).click();
+    expect(readFileSync(await (await exported).path(), "utf8")).to.include('"type":"end"');
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("table", { name: "What would be removed" }).waitFor();
+    const confirm = page.locator("form", { hasText: "Type DELETE" }).getByRole("button", { name: "Delete" });
+    await page.getByLabel(/^Type DELETE/).fill("delete");
+    expect(await confirm.isDisabled()).to.equal(true);
+    await page.getByLabel(/^Type DELETE/).fill("DELETE");
+    await confirm.click();
+    await page.getByText(/Request .*: accepted/).waitFor();
+    const id = await page.locator("code").first().innerText();
+    await isDone(id);
+    await page.clock.runFor(5_000);
+    await page.getByText(/: completed/).waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Receipt" }).click();
+    const saved = await download;
+    expect(saved.suggestedFilename()).to.equal(`receipt-${id}.jws`);
+    expect(readFileSync(await saved.path(), "utf8")).to.match(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(page.url()).to.equal(address);
+    const kept = await page.evaluate<string>(
+      "JSON.stringify([localStorage, sessionStorage, history.state, document.title])",
+    );
+    expect(kept).to.not.match(/ann|example/i);
+    expect((await on.service.fetch("/api/entity/user/email/ann%40example.org")).status).to.equal(404);
+    expect(errors).to.deep.equal([]);
+  });
+
+  it("An identity without a profile is named as such, and another table has fields of its own", async () => {
+    const { page } = await on.open("?view=people");
+    await state(page, "ready");
+    await lookUp(page, "email", "nobody@example.org");
+    await page.getByText("No profile has this identity.").waitFor();
+    await page.getByLabel("Table").selectOption("account");
+    const fields = await page.getByLabel("Field").locator("option").allInnerTexts();
+    expect(fields).to.include("account_id");
+  });
+
+  it("Buttons without their scope name it", async () => {
+    await collect({ email: "dan@example.org" });
+    const { key } = await on.newKey(["entity:read"]);
+    const { page } = await on.open("?view=people", { key });
+    await state(page, "ready");
+    await lookUp(page, "email", "dan@example.org");
+    await page.getByText("needs entity:export").waitFor();
+    expect(await page.getByRole("button", { name: "Delete" }).isDisabled()).to.equal(true);
+  });
+
+  it("A stuck deletion names target and reason; Try now completes it once the target works", async () => {
+    const id = await stuckDeletion("bob@example.org");
+    const { page, errors } = await on.open("?view=deletions", { prepare: unseen });
+    await state(page, "ready");
+    const open = rowOf(page, "Open deletions", id);
+    expect(await open.innerText())
+      .to.include("crm answered 503")
+      .and.include("stuck")
+      .and.include("20 Nov 2026, 21:52 UTC");
+    crm.trouble = undefined;
+    await open.getByRole("button", { name: "Try now" }).click();
+    await isDone(id);
+    await page.keyboard.press("r");
+    await rowOf(page, "Completed deletions", id).waitFor();
+    expect(errors).to.deep.equal([]);
+  });
+
+  it("Try now of a deletion that was completed since shows the error of the service", async () => {
+    const id = await stuckDeletion("eve@example.org");
+    const { page } = await on.open("?view=deletions", { prepare: unseen });
+    await state(page, "ready");
+    crm.trouble = undefined;
+    await call("POST", `/api/deletion/${id}/retry`);
+    await isDone(id);
+    const open = rowOf(page, "Open deletions", id);
+    await open.getByRole("button", { name: "Try now" }).click();
+    await open.getByRole("alert").waitFor();
+  });
+
+  it("Overview counts open and stuck deletions", async () => {
+    await collect({ email: "cy@example.org" });
+    const id = await stuckDeletion("cy@example.org");
+    const { page } = await on.open("?view=overview");
+    await state(page, "ready");
+    const card = page.locator("[data-figure=deletions]");
+    expect(await card.innerText()).to.include("1 stuck");
+    expect(await card.locator("data").getAttribute("value")).to.equal("1");
+    crm.trouble = undefined;
+    await call("POST", `/api/deletion/${id}/retry`);
+    await isDone(id);
+  });
+
+  it("Both lists of deletions have pages", async () => {
+    for (let index = 0; index < 25; index += 1) await call("DELETE", `/api/entity/user/email/p-${index}%40example.org`);
+    await until("all are completed", async () => {
+      const answer = await on.service.fetch("/api/deletion?state=open");
+      return ((await answer.json()) as { data: unknown[] }).data.length === 0;
+    });
+    const { page } = await on.open("?view=deletions", { prepare: unseen });
+    await state(page, "ready");
+    const card = page.locator("section.card", { hasText: "Completed deletions" });
+    const before = await card.locator("tbody tr").first().innerText();
+    await card.getByRole("button", { name: "Next" }).click();
+    await until("the next page is shown", async () => (await card.locator("tbody tr").first().innerText()) !== before);
+    await card.getByRole("button", { name: "Previous" }).click();
+    await until("the first page is shown", async () => (await card.locator("tbody tr").first().innerText()) === before);
+  });
+
+  it("An officer with entity:delete alone deletes, follows and takes the receipt, by the keyboard alone", async () => {
+    const { key } = await on.newKey(["entity:delete"]);
+    const { page, requests, errors } = await on.open("?view=deletions", { key });
+    await state(page, "ready");
+    expect(await page.locator("nav a", { hasText: "🔒" }).count()).to.equal(7);
+    const press = (name: string) => page.keyboard.press(name);
+    await tabTo(page.getByLabel("Field"));
+    await page.keyboard.type("email");
+    await tabTo(page.getByLabel("Value"));
+    await page.keyboard.type("bea@example.org");
+    await tabTo(page.getByRole("button", { name: "Preview" }));
+    await press("Enter");
+    await page.getByText("A preview also needs the scope entity:read").waitFor();
+    await tabTo(page.getByLabel(/^Type DELETE/));
+    await page.keyboard.type("DELETE");
+    await press("Tab");
+    await press("Enter");
+    await page.getByText(/Request .*: accepted/).waitFor();
+    const id = await page.locator("p[role=status] code").innerText();
+    await isDone(id);
+    await page.clock.runFor(5_000);
+    await page.getByText(/: completed/).waitFor();
+    const receipt = page.getByRole("button", { name: `Receipt of ${id}` }).first();
+    await tabTo(receipt);
+    const download = page.waitForEvent("download");
+    await press("Enter");
+    expect((await download).suggestedFilename()).to.equal(`receipt-${id}.jws`);
+    expect(requests).to.include("DELETE /api/entity/user/email/bea%40example.org");
+    expect(errors).to.deep.equal([]);
+  });
+
+  it("A preview that arrives for an identity typed before does not allow a deletion of the new one", async () => {
+    await collect({ email: "fay@example.org" });
+    const { page } = await on.open("?view=deletions", { prepare: unseen });
+    await state(page, "ready");
+    await page.getByLabel("Field").selectOption("email");
+    await page.getByLabel("Value").fill("fay@example.org");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByRole("table", { name: "What would be removed" }).waitFor();
+    await page.getByLabel(/^Type DELETE/).fill("DELETE");
+    await page.getByLabel("Value").fill("gus@example.org");
+    expect(await page.getByLabel(/^Type DELETE/).count()).to.equal(0);
+  });
+});
+
+/** Presses Tab until an element has the focus. */
+async function tabTo(element: Locator): Promise<void> {
+  const hasFocus = () => element.evaluate((one) => one.matches(":focus"));
+  for (let presses = 0; !(await hasFocus()); presses += 1) {
+    expect(presses, "presses of Tab").to.be.below(100);
+    await element.page().keyboard.press("Tab");
+  }
+}

@@ -1,0 +1,114 @@
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { startService } from "../support/service.js";
+import { until } from "../support/until.js";
+import { axeFindings, sideways, state } from "./browser.js";
+import { fillService, NOW } from "./dashboard-data.js";
+import { stage } from "./stage.js";
+
+const MINUTE = 60_000;
+
+/** Every view with a link to it, its title and the requests of its first load after GET /api/key. */
+const views = [
+  [
+    "overview",
+    "",
+    "Overview",
+    ["GET /metrics", "GET /api/segment", "GET /api/experience", "GET /api/stream", "POST /api/metric"],
+  ],
+  ["segments", "", "Segments", ["GET /api/segment", "POST /api/metric"]],
+  [
+    "segment",
+    "&id=newsletter",
+    "newsletter",
+    ["GET /api/segment/newsletter", "GET /api/experience", "POST /api/metric"],
+  ],
+  ["experiences", "", "Experiences", ["GET /api/experience", "POST /api/metric"]],
+  ["experience", "&id=welcome", "welcome", ["GET /api/experience/welcome", "POST /api/metric"]],
+  ["group", "&id=onboarding", "onboarding", ["GET /api/experience", "POST /api/metric"]],
+  ["streams", "", "Streams", ["GET /api/stream", "POST /api/metric"]],
+  ["stream", "&id=web", "web", ["GET /api/stream", "POST /api/metric"]],
+  ["people", "", "People", []],
+  ["explore", "&series=stream.web.size&series=segment.buyers.size", "Explore", ["POST /api/metric"]],
+  ["deletions", "", "Deletions", ["GET /api/deletion", "GET /api/deletion"]],
+  ["health", "", "Health", ["GET /metrics", "GET /ready"]],
+] as const;
+
+describe("Views of the dashboard in Chromium", function () {
+  this.timeout(60_000);
+  const on = stage(async () => {
+    const service = await startService({}, { clock: () => NOW });
+    await fillService(service);
+    return service;
+  });
+
+  for (const [view, rest, title, requests] of views) {
+    it(`${view} fits into 1280 and 390 px in light and dark, and axe has no serious finding`, async () => {
+      const { page, errors } = await on.open(`?view=${view}${rest}`, { bypassCSP: true });
+      await state(page, "ready");
+      expect(await page.title()).to.equal(`${title} · entity-metrics`);
+      expect(await page.getAttribute("main", "data-view")).to.equal(view);
+      expect(await page.locator("nav a[aria-current=page]").count()).to.equal(1);
+      for (const [width, ...schemes] of [
+        [1280, "dark", "light"],
+        [390, "light", "dark"],
+      ] as const) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const colorScheme of schemes) {
+          await page.emulateMedia({ colorScheme });
+          expect(await sideways(page), `${width} px, ${colorScheme}`).to.equal(0);
+        }
+        const fits = "[...document.querySelectorAll('.drawing')].every((one) => one.scrollWidth <= one.clientWidth)";
+        await until("the charts have the width of the page", () => page.evaluate<boolean>(fits));
+        expect(await axeFindings(page), `${width} px`).to.deep.equal([]);
+      }
+      expect(await page.evaluate("document.querySelector('header').offsetHeight")).to.be.at.most(100);
+      expect(errors).to.deep.equal([]);
+    });
+
+    it(`${view} requests the key first and alone, then its data and nothing else, without a violation of the policy`, async () => {
+      const { page, requests: made, errors } = await on.open(`?view=${view}${rest}`);
+      await state(page, "ready");
+      const [first, ...others] = made;
+      expect(first).to.equal("GET /api/key");
+      expect(others).to.have.members([...requests]);
+      expect(errors).to.deep.equal([]);
+    });
+  }
+
+  it("A script that the page does not own is a violation of the policy, which these tests see", async () => {
+    const { page, errors } = await on.open();
+    await state(page, "ready");
+    await page.evaluate("document.body.append(Object.assign(document.createElement('script'), { textContent: '0' }))");
+    expect(errors.join()).to.include("Content Security Policy");
+  });
+
+  it("One timer loads a view again 2 to 5 s after the next save, without the key", async () => {
+    const { page, requests } = await on.open("?view=segments");
+    await state(page, "ready");
+    requests.length = 0;
+    await page.clock.fastForward(8 * MINUTE - 10_000 + 1_000 - 2_000);
+    expect(requests).to.deep.equal([]);
+    await page.clock.fastForward(7_000);
+    await until("the view is loaded again", () => requests.includes("POST /api/metric"));
+    expect(requests).to.deep.equal(["GET /api/segment", "POST /api/metric"]);
+  });
+
+  it("The scripts of any view take at most 160 kB, 60 kB compressed", async () => {
+    for (const [view, rest] of views) {
+      const scripts: Promise<Buffer>[] = [];
+      const { page } = await on.open(`?view=${view}${rest}`, {
+        prepare: async (page) => {
+          page.on("response", (response) => {
+            if (response.url().endsWith(".js")) scripts.push(response.body());
+          });
+        },
+      });
+      await state(page, "ready");
+      const bodies = await Promise.all(scripts);
+      const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
+      expect(sum(bodies.map((body) => body.length)), view).to.be.within(1, 160_000);
+      expect(sum(bodies.map((body) => gzipSync(body).length)), view).to.be.within(1, 60_000);
+    }
+  });
+});

@@ -1,0 +1,62 @@
+import { expect } from "chai";
+import { age, DAY, HOUR } from "../../src/dashboard/duration.js";
+import { amount, bucketLabel, change, chartTitle, clockTime, count, type Unit } from "../../src/dashboard/format.js";
+
+describe("Formats of the dashboard", () => {
+  for (const [now, before, unit, text] of [
+    [610, 531, "members", "+79, +15 %"],
+    [531, 610, "members", "−79, −13 %"],
+    [5, 5, "members", "0, 0 %"],
+    [5, 0, "members", "+5"],
+    [0, 0, "members", "0"],
+    [0, 5, "members", "−5, −100 %"],
+    [100_000, 100_001, "messages", "−1, 0 %"],
+    [0.25, 0.2564, "rate", "−0.6 pp"],
+    [0.2, 0.2003, "rate", "0 pp"],
+    [-1, -2, "members", "+1, +50 %"],
+    [null, 5, "members", "–"],
+    [5, undefined, "members", "–"],
+  ] as const) {
+    it(`The change from ${before} to ${now} ${unit} is ${text}`, () => {
+      expect(change(now, before, unit)).to.equal(text);
+    });
+  }
+
+  for (const [value, unit, text] of [
+    [12_345, "members", "12,345"],
+    [0.25, "rate", "25 %"],
+    [0.1894, "rate", "18.9 %"],
+    [0, "rate", "0 %"],
+    [-0, "members", "0"],
+    [-0.001, "people", "0"],
+    [-0.0001, "rate", "0 %"],
+  ] as [number, Unit, string][]) {
+    it(`${Object.is(value, -0) ? "-0" : value} ${unit} is ${text}`, () => {
+      expect(amount(value, unit)).to.equal(text);
+    });
+  }
+
+  it("A count that is rounded to 0 has no sign", () => {
+    expect(count(-0.4)).to.equal("0");
+  });
+
+  it("A bucket is named with weekday, 24-hour clock and zone", () => {
+    const ts = Date.UTC(2026, 10, 23, 14);
+    expect(bucketLabel(ts, 2 * HOUR, "UTC")).to.equal("Mon 23 Nov, 14:00–16:00 UTC");
+    expect(bucketLabel(Date.UTC(2026, 10, 23, 22), 2 * HOUR, "UTC")).to.equal("Mon 23 Nov, 22:00–00:00 UTC");
+    expect(bucketLabel(Date.UTC(2026, 10, 23), DAY, "UTC")).to.equal("Mon 23 Nov UTC");
+    expect(bucketLabel(Date.UTC(2026, 10, 23), 7 * DAY, "UTC")).to.equal("Mon 23 Nov – Sun 29 Nov UTC");
+    expect(clockTime(Date.UTC(2026, 10, 23), "UTC")).to.equal("00:00");
+  });
+
+  it("The title of a chart names unit and bucket", () => {
+    expect(chartTitle("messages", "sum", "1h")).to.equal("Messages per hour");
+    expect(chartTitle("members", "max", "2h")).to.equal("Members, largest of each 2 hours");
+    expect(chartTitle("rate", "max", "1d")).to.equal("Conversion rate of each day");
+  });
+
+  it("An age has one unit", () => {
+    expect([0, 34_000, 5 * HOUR, 3 * DAY].map(age)).to.deep.equal(["0 s", "34 s", "5 h", "3 d"]);
+    expect(age(-1_000)).to.equal("0 s");
+  });
+});

@@ -1,0 +1,73 @@
+import { expect } from "chai";
+import { type Address, readAddress } from "../../src/dashboard/address.js";
+import { DAY, HOUR } from "../../src/dashboard/duration.js";
+import { recentWindow, windowBefore, windowOf } from "../../src/dashboard/time-window.js";
+
+/** Friday. */
+const NOW = Date.UTC(2026, 10, 20, 21, 52, 10);
+const of = (search: string): Address => readAddress(`?view=explore&${search}`);
+
+describe("Time windows of the dashboard", () => {
+  for (const [range, dimension, interval, count] of [
+    ["24h", "stream", "1h", 25],
+    ["24h", "segment", "2h", 13],
+    ["7d", "stream", "1h", 169],
+    ["7d", "segment", "2h", 85],
+    ["4w", "stream", "4h", 169],
+    ["13w", "segment", "12h", 183],
+    ["52w", "stream", "2d", 183],
+  ] as const) {
+    it(`${range} of a ${dimension} has ${count} buckets of ${interval}, the first of them whole, the last one open`, () => {
+      const window = windowOf(of(`range=${range}`), dimension, NOW);
+      expect(window.interval).to.equal(interval);
+      expect(window.buckets).to.have.length(count);
+      expect(window.from % window.step).to.equal(0);
+      expect(window.buckets.at(-1)).to.be.at.most(NOW);
+      expect(window.to).to.be.above(NOW);
+    });
+  }
+
+  it("Buckets of a week begin on Monday", () => {
+    const { buckets, interval } = windowOf(of("range=13w&interval=1w"), "stream", NOW);
+    expect(interval).to.equal("1w");
+    expect(new Set(buckets.map((ts) => new Date(ts).getUTCDay()))).to.deep.equal(new Set([1]));
+    expect(new Date(buckets.at(-1) ?? 0).toISOString()).to.equal("2026-11-16T00:00:00.000Z");
+  });
+
+  it("A custom window is widened to whole buckets and does not depend on now", () => {
+    const address = of("from=2026-11-01T00:30:00Z&to=2026-11-01T05:30:00Z");
+    const { from, to, buckets } = windowOf(address, "stream", NOW);
+    expect([from, to]).to.deep.equal([Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 1, 6)]);
+    expect(buckets).to.have.length(6);
+    expect(windowOf(address, "stream", NOW + DAY)).to.deep.equal(windowOf(address, "stream", NOW));
+    expect(windowOf(address, "segment", NOW).buckets).to.have.length(3);
+  });
+
+  it("A custom window on bounds of buckets is kept, and one shorter than a bucket contains one", () => {
+    const whole = windowOf(of("from=2026-11-01&to=2026-11-02"), "stream", NOW);
+    expect(whole.buckets).to.have.length(24);
+    const short = windowOf(of("from=2026-11-01T00:10:00Z&to=2026-11-01T00:20:00Z"), "segment", NOW);
+    expect(short.buckets).to.deep.equal([Date.UTC(2026, 10, 1)]);
+  });
+
+  it("An interval that is shorter than a slot, or gives more than 200 buckets, is replaced", () => {
+    expect(windowOf(of("range=7d&interval=1h"), "segment", NOW).interval).to.equal("2h");
+    expect(windowOf(of("range=52w&interval=1h"), "stream", NOW).interval).to.equal("2d");
+    expect(windowOf(of("range=7d&interval=1d"), "segment", NOW).interval).to.equal("1d");
+  });
+
+  it("The window before has the same length and ends where the window begins", () => {
+    const window = windowOf(of("range=7d"), "stream", NOW);
+    const before = windowBefore(window);
+    expect(before.to).to.equal(window.from);
+    expect(before.buckets).to.have.length(window.buckets.length);
+    expect(before.buckets.at(-1)).to.equal(window.from - window.step);
+  });
+
+  it("A recent window contains the open hour", () => {
+    const { buckets, to } = recentWindow(NOW, 2);
+    expect(buckets.at(-1)).to.equal(Math.floor(NOW / HOUR) * HOUR);
+    expect(to).to.be.above(NOW);
+    expect(buckets).to.have.length(49);
+  });
+});

@@ -1,0 +1,70 @@
+import { request } from "node:http";
+import { expect } from "chai";
+import { type ProcessSet, processSet } from "../support/process-set.js";
+import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { onEmbedded, onServers } from "../support/servers.js";
+import { adminKey } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const key = { "idempotency-key": "once", "content-type": "application/x-ndjson" };
+const lines = (count: number) => Array.from({ length: count }, (_, i) => `{"_uid":"u${i}","x":${i}}\n`).join("");
+
+/** Messages counted so far. */
+async function counted(service: RealService): Promise<number> {
+  const { data } = (await (await service.fetch("/api/stream")).json()) as {
+    data: { slot: { count: number }; day: number }[];
+  };
+  return data.reduce((sum, { slot, day }) => sum + slot.count + day, 0);
+}
+
+/** Sends a body under a key up to its 700th message, and kills the process when a part is counted. */
+async function killInMidRequest(service: RealService): Promise<void> {
+  const headers = { authorization: adminKey, ...key };
+  const sending = request(`${service.url}/collect/json/web`, { method: "POST", headers }).on("error", () => {});
+  sending.write(lines(700));
+  await until("the first batch is counted", async () => (await counted(service)) === 500);
+  await service.kill();
+}
+
+/** Sends the whole body under the same key, once. */
+async function repeat(service: RealService): Promise<{ status: number; taken: number | undefined }> {
+  const response = await service.fetch("/collect/json/web", { method: "POST", body: lines(900), headers: key });
+  const { data } = (await response.json()) as { data: { message_count: number } | null };
+  return { status: response.status, taken: data?.message_count };
+}
+
+onEmbedded("a request with an Idempotency-Key whose process was killed", function () {
+  this.timeout(60_000);
+
+  it("is processed when it is sent again at once, and each message is counted once", async () => {
+    const folder = temporaryFolder();
+    let service = await startReal(folder.dir);
+    try {
+      await killInMidRequest(service);
+      service = await startReal(folder.dir);
+      for (let times = 0; times < 2; times += 1) {
+        expect(await repeat(service)).to.deep.equal({ status: 200, taken: 900 });
+        expect(await counted(service)).to.equal(900);
+      }
+    } finally {
+      await service.kill();
+      folder.remove();
+    }
+  });
+});
+
+onServers(["mongodb", "influxdb", "bullmq"], "a request with an Idempotency-Key whose process was killed", function () {
+  this.timeout(60_000);
+  let set: ProcessSet;
+  before(async () => {
+    set = await processSet();
+  });
+  after(() => set.close());
+
+  it("is processed by another process when it is sent again at once, and each message is counted once", async () => {
+    const [first, second] = await Promise.all([set.start("api"), set.start("api")]);
+    await killInMidRequest(first);
+    expect(await repeat(second)).to.deep.equal({ status: 200, taken: 900 });
+    expect(await counted(second)).to.equal(900);
+  });
+});

@@ -1,0 +1,300 @@
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { openSocket } from "../support/raw-request.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const json = "application/json";
+const ndjson = "application/x-ndjson";
+const point = { dimension: "segment", dimension_id: "a", dimension_type: "size", value: 1, ts: Date.now() };
+const line = "segment,dimension_id=a value=1";
+
+/** Each route that takes a body, with a small good one; blanks around it change nothing. */
+const routes: [name: string, method: string, path: string, type: string, body: string][] = [
+  [
+    "metrics",
+    "POST",
+    "/api/metric",
+    json,
+    JSON.stringify({ dimension: "segment", dimension_id: "a", dimension_type: "size" }),
+  ],
+  ["points", "POST", "/api/metric/points", json, JSON.stringify([point])],
+  ["lines of points", "POST", "/api/metric/points", ndjson, JSON.stringify(point)],
+  ["line protocol", "POST", "/api/v2/write", "text/plain", line],
+  ["messages", "POST", "/collect/json/web", json, '[{"_uid":"ann"}]'],
+  ["lines of messages", "POST", "/collect/json/web", ndjson, '{"_uid":"ann"}'],
+  ["a segment", "PUT", "/api/segment/a", json, '{"name":"a"}'],
+];
+
+describe("a gzip body", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  const send = async ([, method, path, type]: (typeof routes)[number], body: Uint8Array) => {
+    const headers = { "content-type": type, "content-encoding": "gzip" };
+    const answer = await service.fetch(path, { method, body, headers });
+    return [answer.status, ((await answer.json().catch(() => ({}))) as { message?: string }).message];
+  };
+
+  for (const route of routes) {
+    const [name, , , , body] = route;
+    it(`of ${name} inflates to 100 times its bytes, and to 64 KiB however small it is; one byte more is 413`, async () => {
+      const received = 1_000;
+      for (const [bytes, compressed] of [
+        [100 * received, received],
+        [65_536, undefined],
+      ] as const) {
+        const statuses: unknown[] = [];
+        for (const inflated of [bytes - 1, bytes, bytes + 1]) {
+          const sent = gzipOf(body + "\n".repeat(inflated - body.length), compressed);
+          const [status, message] = await send(route, sent);
+          statuses.push(status);
+          if (status === 413) expect(message).to.equal("The body inflates to more than 100 times what was sent");
+        }
+        const good = name === "line protocol" ? 204 : 200;
+        expect(statuses, `${bytes} bytes`).to.deep.equal([good, good, 413]);
+      }
+    });
+  }
+});
+
+/** A text in gzip, made `bytes` long by a file name in its head. */
+function gzipOf(text: string, bytes?: number): Buffer {
+  const small = gzipSync(text, { level: 9 });
+  if (bytes === undefined) return small;
+  const head = Buffer.from(small.subarray(0, 10));
+  head[3] = 8;
+  const name = Buffer.alloc(bytes - small.length, "n");
+  name[name.length - 1] = 0;
+  return Buffer.concat([head, name, small.subarray(10)]);
+}
+
+describe("the messages of a JSON array", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService({ limits: { batch_messages: 3 } });
+  });
+  after(() => service.stop());
+
+  const collect = async (body: string, type = json, query = "") => {
+    const headers = { "content-type": type };
+    const answer = await service.fetch(`/collect/json/web${query}`, { method: "POST", body, headers });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const array = (count: number) => JSON.stringify(Array.from({ length: count }, (_, i) => ({ _uid: `u${i}` })));
+
+  it("are limited: one more is 413, which names NDJSON, also in a dry run; NDJSON has no such limit", async () => {
+    for (const query of ["", "?dryrun=true"]) {
+      const answers = await Promise.all([2, 3, 4, 10_000].map((count) => collect(array(count), json, query)));
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 413, 413]);
+      expect(answers[2]?.text).to.contain("More than 3 messages in an array; send them as NDJSON");
+    }
+    const lines = JSON.parse(array(4)).map((one: object) => JSON.stringify(one));
+    expect((await collect(lines.join("\n"), ndjson)).status).to.equal(200);
+  });
+});
+
+describe("a large JSON array", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  const post = async (path: string, body: string) => {
+    const answer = await service.fetch(path, { method: "POST", body, headers: { "content-type": json } });
+    return (await answer.json()) as { status: number; message: string; data: unknown; errors: { code: string }[] };
+  };
+  const wide = (i: number) => ({ _uid: `wide${i}`, text: "ü".repeat(500) });
+
+  it("of messages that is no JSON at its end is refused with the position, and none of its messages is stored", async () => {
+    const good = Array.from({ length: 2_000 }, (_, i) => JSON.stringify(wide(i)));
+    for (const [end, column] of [
+      [',{"_uid":"b",}]', 14],
+      [",]", 2],
+      ["", 1],
+      ["]]", 2],
+    ] as const) {
+      const { message, status } = await post("/collect/json/web", `[${good.join(",\n")}\n${end}`);
+      expect([status, message]).to.deep.equal([400, `The body is not JSON: line 2001, column ${column}`]);
+    }
+    expect((await service.fetch("/api/entity/user/_uid/wide0")).status).to.equal(404);
+  });
+
+  it("of messages is taken whole, each message once and in order", async () => {
+    const messages = Array.from({ length: 3_000 }, (_, i) => ({ ...wide(i % 1_000), last: i }));
+    expect(await post("/collect/json/large", JSON.stringify(messages, undefined, 1))).to.deep.include({
+      status: 200,
+      data: { message_count: 3_000, rejected_count: 0, errors: [] },
+    });
+    const answer = await service.fetch("/api/entity/user/_uid/wide7");
+    expect(((await answer.json()) as { data: { last: number } }).data.last).to.equal(2_007);
+  });
+
+  it("of messages rejects one with more values than fit into an entity, and takes the others", async () => {
+    const many = `{"_uid":"many","x":[${Array(600_000).fill("{}").join()}]}`;
+    const { data } = await post("/collect/json/web", `[{"_uid":"x1"},${many},{"_uid":"x2"}]`);
+    expect(data).to.deep.include({ message_count: 2, rejected_count: 1 });
+    expect(data).to.have.nested.property("errors[0].code", "entity_too_large");
+    expect(data).to.have.nested.property("errors[0].path", "[1]");
+  });
+
+  const points = Array.from({ length: 5_000 }, (_, i) => ({ ...point, dimension_id: `p${i}${"ü".repeat(40)}` }));
+
+  it("of points that is no JSON at its end is refused with the position, and none of them is written", async () => {
+    const text = points.map((one) => JSON.stringify(one)).join(",\n");
+    for (const [end, column] of [
+      [',{"ts":1,}]', 10],
+      [",]", 2],
+      ["", 1],
+      ["] x", 3],
+    ] as const) {
+      const { message, status } = await post("/api/metric/points", `[${text}\n${end}`);
+      expect([status, message]).to.deep.equal([400, `The body is not JSON: line 5001, column ${column}`]);
+    }
+    const list = await service.fetch("/api/series?dimension=segment&prefix=p0");
+    expect(await list.json())
+      .to.have.property("data")
+      .that.deep.equals([]);
+  });
+
+  it("of points is written whole, and a bad point is named by its place", async () => {
+    expect(await post("/api/metric/points", JSON.stringify(points))).to.deep.include({ data: { point_count: 5_000 } });
+    const bad = points.with(4_321, { ...point, value: Number.NaN });
+    expect((await post("/api/metric/points", JSON.stringify(bad))).errors).to.deep.equal([
+      { code: "required", path: "[4321].value", message: "A finite number is expected" },
+    ]);
+  });
+
+  it("of points names a point that is longer than a line may be", async () => {
+    const long = { ...point, dimension_id: "x".repeat(300_000) };
+    const { errors } = await post("/api/metric/points", JSON.stringify([long, point]));
+    expect(errors).to.deep.equal([{ code: "too_long", path: "[0]", message: "The point is too long" }]);
+  });
+});
+
+describe("many bodies at once that are small as gzip or hold millions of values", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  const empty = (bytes: number) =>
+    `[${Array(Math.floor(bytes / 3))
+      .fill("{}")
+      .join()}]`;
+  const bodies: [name: string, path: string, body: string | Uint8Array, encoding: string, method?: string][] = [
+    ["messages in gzip", "/collect/json/web", gzipSync(empty(2 ** 24)), "gzip"],
+    ["messages", "/collect/json/web?dryrun=true", empty(2 ** 21), "identity"],
+    ["points in gzip", "/api/metric/points", gzipSync(empty(2 ** 24)), "gzip"],
+    ["points", "/api/metric/points", empty(2 ** 21), "identity"],
+    ["a block of points", "/api/metric/points", `{"series":${empty(2 ** 21)},"ts":[1],"values":[[1]]}`, "identity"],
+    ["series to fetch", "/api/metric", empty(2 ** 19), "identity"],
+    ["a segment in gzip", "/api/segment/a", gzipSync(`{"name":${empty(2 ** 19)}}`), "gzip", "PUT"],
+  ];
+  for (const [name, path, body, encoding, method = "POST"] of bodies) {
+    it(`are all refused while /health responds: ${name}`, async () => {
+      let isDone = false;
+      const headers = { "content-type": json, "content-encoding": encoding };
+      const send = () => service.fetch(path, { method, body, headers });
+      const answers = Promise.all(Array.from({ length: 64 }, send)).finally(() => {
+        isDone = true;
+      });
+      while (!isDone) {
+        const began = performance.now();
+        expect((await service.fetch("/health")).status).to.equal(200);
+        expect(performance.now() - began).to.be.below(10_000);
+      }
+      for (const answer of await answers) {
+        expect(answer.status).to.be.oneOf([413, 503]);
+        if (answer.status === 503) expect(Number(answer.headers.get("retry-after"))).to.be.at.least(1);
+        await answer.arrayBuffer();
+      }
+    });
+  }
+});
+
+describe("64 large writes at once", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  const many = Array.from({ length: 10_000 }, (_, i) => ({ ...point, dimension_id: `${i}${"x".repeat(200)}` }));
+  const bodies: [name: string, path: string, type: string, body: string][] = [
+    ["points", "/api/metric/points", json, JSON.stringify(many)],
+    ["lines of points", "/api/metric/points", ndjson, many.map((one) => JSON.stringify(one)).join("\n")],
+    [
+      "line protocol",
+      "/api/v2/write",
+      "text/plain",
+      many.map(({ dimension_id }) => `segment,dimension_id=${dimension_id} value=1`).join("\n"),
+    ],
+    ["lines of empty messages", "/collect/json/web", ndjson, "{}\n".repeat(20_000)],
+  ];
+  for (const [name, path, type, body] of bodies) {
+    it(`are stored or refused with 503, and /health is answered at the same time: ${name}`, async () => {
+      let isDone = false;
+      const send = async () => {
+        const answer = await service.fetch(path, { method: "POST", body, headers: { "content-type": type } });
+        await answer.arrayBuffer();
+        return answer.status;
+      };
+      const sent = Promise.all(Array.from({ length: 64 }, send)).finally(() => {
+        isDone = true;
+      });
+      while (!isDone) {
+        const began = performance.now();
+        expect((await service.fetch("/health")).status).to.equal(200);
+        expect(performance.now() - began).to.be.below(10_000);
+      }
+      const statuses = await sent;
+      for (const status of statuses) expect(status).to.be.oneOf([200, 204, 503]);
+      expect(statuses.some((status) => status < 300)).to.equal(true);
+    });
+  }
+});
+
+describe("bodies for which there is no memory", () => {
+  let service: TestService;
+  beforeEach(async () => {
+    service = await startService({ limits: { read_bytes: 2 ** 20 } });
+  });
+  afterEach(() => service.stop());
+
+  const reserved = async () => {
+    const text = await (await service.fetch("/metrics")).text();
+    return Number(/^entity_metrics_metric_read_bytes (\d+)$/m.exec(text)?.[1]);
+  };
+
+  it("are refused with 503 and Retry-After on every route until the memory is free again", async () => {
+    const socket = await openSocket(service.port);
+    const headers = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: ${json}\r\nContent-Length: 900000`;
+    socket.write(`POST /api/metric/points HTTP/1.1\r\n${headers}\r\n\r\n${" ".repeat(600_000)}`);
+    await until("the first body takes the memory", async () => (await reserved()) >= 2 ** 20);
+
+    const whole = routes.filter(([, , , type]) => type === json);
+    const send = ([, method, path, type, body]: (typeof routes)[number]) =>
+      service.fetch(path, { method, body: body + " ".repeat(200_000), headers: { "content-type": type } });
+    for (const route of whole) {
+      const answer = await send(route);
+      expect([answer.status, Number(answer.headers.get("retry-after")) >= 1], route[0]).to.deep.equal([503, true]);
+      await answer.arrayBuffer();
+    }
+    expect((await service.fetch("/api/segment/a")).status).to.equal(404);
+
+    socket.destroy();
+    await until("the memory is free", async () => (await reserved()) === 0);
+    for (const route of whole) {
+      const answer = await send(route);
+      expect(answer.status, route[0]).to.equal(200);
+      await answer.arrayBuffer();
+    }
+    await until("the memory is free again", async () => (await reserved()) === 0);
+  });
+});

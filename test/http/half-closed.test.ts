@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { expect } from "chai";
+import { openSocket } from "../support/raw-request.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+describe("P16: a caller that closes its side of the connection after its request", () => {
+  let service: TestService;
+  const open: Socket[] = [];
+  before(async () => {
+    service = await startService({ cache: { columns_bytes: 0, answers_bytes: 0 } });
+  });
+  afterEach(() => {
+    for (const socket of open.splice(0)) socket.destroy();
+  });
+  after(() => service.stop());
+
+  const request = (line: string, body?: string, version = "1.1") =>
+    `${line} HTTP/${version}\r\nHost: a\r\nAuthorization: ${service.key}\r\n${
+      body === undefined ? "" : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
+    }\r\n${body ?? ""}`;
+
+  /** Sends bytes, and closes this side; what comes back until the service closes the other one. */
+  async function answersTo(bytes: string): Promise<string> {
+    const socket = await openSocket(service.port);
+    open.push(socket);
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.end(bytes);
+    await once(socket, "close");
+    return text;
+  }
+
+  const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
+  const requests: [line: string, body?: string | undefined, version?: string][] = [
+    ["GET /api/segment"],
+    ["GET /api/segment", undefined, "1.0"],
+    ["DELETE /api/entity/user/email/ann%40example.org"],
+    ["POST /collect/json/web", '{"_uid":"ann"}'],
+    ["POST /api/metric", JSON.stringify(series)],
+  ];
+  for (const [line, body, version] of requests) {
+    it(`gets its answer, and then the end of the connection: ${line} ${version ?? "1.1"}`, async () => {
+      const text = await answersTo(request(line, body, version));
+      expect(text).to.match(/^(HTTP\/1\.1 102 Processing\r\n\r\n)*HTTP\/1\.1 200 OK\r\n/);
+      expect(text).to.match(/"status":200.*\}$/s);
+    });
+  }
+
+  it("gets the answers to all requests that it pipelined, in order", async () => {
+    const text = await answersTo(request("GET /api/segment") + request("GET /none") + request("GET /api/experience"));
+    expect(text.match(/HTTP\/1\.1 \d+/g)).to.deep.equal(["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
+  });
+
+  it("gets its answer however long that takes, after interim responses; one that has gone is noticed", async () => {
+    const store = service.service.stores.series;
+    const { read } = store;
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let reads = 0;
+    store.read = async (asked) => {
+      reads += 1;
+      await held;
+      return read(asked);
+    };
+    const gauge = async () => {
+      const text = await (await service.fetch("/metrics")).text();
+      return Number(/^entity_metrics_metric_read_bytes (\d+)$/m.exec(text)?.[1]);
+    };
+    try {
+      const point = JSON.stringify([{ ...series, value: 1, ts: Date.now() }]);
+      await service.fetch("/api/metric/points", {
+        method: "POST",
+        body: point,
+        headers: { "content-type": "application/json" },
+      });
+      const post = (from: string) => request("POST /api/metric", JSON.stringify({ ...series, range: from }));
+      const answer = answersTo(post("3d"));
+      await until("its read is under way", () => reads > 0);
+      const own = await gauge();
+      const other = await openSocket(service.port);
+      other.write(post("4d"));
+      await until("another read is under way", async () => (await gauge()) > own);
+      other.destroy();
+      await until("the one that has gone takes no memory", async () => (await gauge()) === own);
+      release();
+      const text = await answer;
+      expect(text).to.match(/^(HTTP\/1\.1 102 Processing\r\n\r\n)+HTTP\/1\.1 200 OK\r\n/);
+      expect(text).to.match(/"value":1\b/);
+    } finally {
+      release();
+      store.read = read;
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { spawn, spawnSync } from "node:child_process";
+import { expect } from "chai";
+import { rawRequest } from "../support/raw-request.js";
+import { startService, type TestService } from "../support/service.js";
+import { root } from "../support/source-tree.js";
+
+describe("the page at /", function () {
+  this.timeout(120_000);
+  let service: TestService;
+  before(async () => {
+    // Its commands make a key in the folder of the service.
+    service = await startService({}, { onServers: false });
+  });
+  after(() => service.stop());
+
+  /** The commands of a page, in their order, as a browser copies them. */
+  const commandsOf = (page: string) =>
+    [...page.matchAll(/<pre>([^<]*)<\/pre>/g)].map(([, text = ""]) =>
+      text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"),
+    );
+  const addressesIn = (page: string) => [...page.matchAll(/BASE='(.*)'/g)].map(([, address]) => address);
+  const pageFor = async (...headers: string[]) => {
+    const head = ["GET / HTTP/1.1", ...headers, "Connection: close", "", ""].join("\r\n");
+    return (await rawRequest(service.port, head)).text;
+  };
+
+  it("has commands that work as they are pasted into sh, one after the other", async function () {
+    if (spawnSync("curl", ["--version"]).error !== undefined) {
+      process.stderr.write("curl was not found: the commands of the page at / are not tried\n");
+      this.skip();
+    }
+    const commands = commandsOf(await (await service.fetch("/", { key: null })).text());
+    const marker = "=== block";
+    const script = commands.map((command) => `${command}\nprintf '\\n${marker}\\n'`).join("\n");
+    const { code, out, err } = await inShell(script, service.dir);
+    expect(code, err).to.equal(0);
+    const answers = out.split(`\n${marker}\n`);
+    expect(answers.join("\n")).to.not.match(/"status":[45]\d\d/);
+    for (const words of ['"value":42', '"message_count":1', '"email":"ann@example.com"', "Delete request received"])
+      expect(out).to.contain(words);
+  });
+
+  it("names the address at which it was requested, and its own for a host that is no address", async () => {
+    expect(addressesIn(await pageFor("Host: metrics.example:8443"))).to.deep.equal(["http://metrics.example:8443"]);
+    expect(addressesIn(await pageFor("Host: [::1]:8080"))).to.deep.equal(["http://[::1]:8080"]);
+    for (const host of ["a'; rm -rf b; '", "<b>", "$(id)", ""]) {
+      expect(addressesIn(await pageFor(`Host: ${host}`)), host).to.deep.equal([service.url]);
+    }
+  });
+
+  it("names the address that the proxy was requested at, where one is trusted", async () => {
+    const headers = { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "metrics.example" };
+    const page = await (await service.fetch("/", { headers })).text();
+    expect(addressesIn(page)).to.deep.equal([service.url]);
+    const behind = await startService({ http: { trust_proxy: true } });
+    try {
+      const proxied = await (await behind.fetch("/", { headers })).text();
+      expect(addressesIn(proxied)).to.deep.equal(["https://metrics.example"]);
+    } finally {
+      await behind.stop();
+    }
+  });
+});
+
+/** Runs a script in the folder of the project, with the settings of a service in this process. */
+async function inShell(script: string, dir: string): Promise<{ code: number; out: string; err: string }> {
+  const env = { ...process.env, DATA_DIR: dir };
+  const child = spawn("sh", ["-ec", script], { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  const code = await new Promise<number>((resolve) => child.once("close", resolve));
+  return { code, out, err };
+}

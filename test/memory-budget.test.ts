@@ -1,0 +1,75 @@
+import { expect } from "chai";
+import { ServiceError } from "../src/errors.js";
+import { parsedBytes } from "../src/formats/json-size.js";
+import { MemoryBudget } from "../src/memory-budget.js";
+
+describe("the memory budget of requests", () => {
+  const open = (budget: MemoryBudget) => {
+    let end = () => {};
+    const reservation = budget.open((then) => {
+      end = then;
+    });
+    return { ...reservation, end: () => end() };
+  };
+
+  it("is reserved up to its limit by several requests; one byte more is refused as unavailable, with a time to retry", () => {
+    for (const [bytes, isRefused] of [
+      [5, false],
+      [6, false],
+      [7, true],
+    ] as const) {
+      const budget = new MemoryBudget(10);
+      open(budget).reserve(4);
+      const second = open(budget);
+      if (!isRefused) second.reserve(bytes);
+      else
+        expect(() => second.reserve(bytes))
+          .to.throw(ServiceError)
+          .with.property("retryAfter", 1);
+      expect(budget.reserved).to.equal(isRefused ? 4 : 4 + bytes);
+    }
+  });
+
+  it("may be exceeded by a request that is the only one", () => {
+    const budget = new MemoryBudget(10);
+    const alone = open(budget);
+    alone.reserve(8);
+    alone.reserve(8);
+    expect(budget.reserved).to.equal(16);
+    expect(() => open(budget).reserve(1)).to.throw(ServiceError);
+  });
+
+  it("gets back what is released, and everything when the request ends", () => {
+    const budget = new MemoryBudget(10);
+    const one = open(budget);
+    one.reserve(9);
+    one.release(4);
+    expect(budget.reserved).to.equal(5);
+    one.end();
+    one.release(4);
+    expect(budget.reserved).to.equal(0);
+    expect(() => one.reserve(1))
+      .to.throw(ServiceError)
+      .with.property("kind", "timed-out");
+  });
+});
+
+describe("the memory that a JSON text is estimated to be parsed to", () => {
+  it("counts objects, arrays, names and commas outside strings, and the text", () => {
+    expect(parsedBytes('{"a":[1,2]}')).to.equal(11 + 3 * 64 + 16);
+    expect(parsedBytes('"{[:,\\"]}"')).to.equal(10);
+  });
+
+  it("is at most 33 bytes for each byte of the text", () => {
+    for (const text of ["[".repeat(999) + "]".repeat(999), `[${Array(999).fill("{}").join()}]`, '{"":{"":{"":0}}}'])
+      expect(parsedBytes(text) / text.length).to.be.at.most(33);
+  });
+});
+
+describe("the error for bad input", () => {
+  it("captures no stack, and one for a defect does", () => {
+    expect(new ServiceError("invalid", "bad").stack).not.to.match(/\n +at /);
+    expect(new ServiceError("internal", "bad").stack).to.match(/\n +at /);
+    expect(new Error("other").stack).to.match(/\n +at /);
+  });
+});

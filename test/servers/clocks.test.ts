@@ -1,0 +1,109 @@
+import { expect } from "chai";
+import { dropFromServers } from "../support/drop-from-servers.js";
+import { nameOf, onServers } from "../support/servers.js";
+import { startService, type TestService } from "../support/service.js";
+
+const MINUTE_MS = 60_000;
+const PATH = "/api/entity/user/email/ann@example.org";
+
+onServers(["mongodb", "influxdb", "bullmq"], "two processes whose clocks differ", function () {
+  this.timeout(120_000);
+  let right: TestService;
+  let wrong: TestService;
+  let offset: number;
+
+  const startBoth = async () => {
+    right = await startService({ roles: ["api"] }, { onServers: true });
+    wrong = await startService(
+      { roles: ["api"] },
+      { onServers: true, dir: right.dir, machine: () => Date.now() + offset },
+    );
+  };
+  afterEach(async () => {
+    await wrong.stop({ keep: true });
+    await right.stop();
+    await dropFromServers(nameOf(right.dir));
+  });
+
+  const collect = async (service: TestService, message: object) => {
+    const answer = await service.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: message });
+    expect(answer.status).to.equal(200);
+  };
+  const remove = async (service: TestService, path: string) => {
+    expect((await service.fetch(path, { method: "DELETE" })).status).to.equal(200);
+  };
+  const statusOf = async (service: TestService, path: string) => (await service.fetch(path)).status;
+  const ready = async () => {
+    const answer = await wrong.fetch("/ready");
+    const { errors = [] } = (await answer.json()) as { errors?: unknown[] };
+    return { status: answer.status, errors };
+  };
+
+  for (const [minutes, words] of [
+    [-5, "behind"],
+    [5, "ahead of"],
+  ] as const) {
+    describe(`one ${words} the server by 5 minutes`, () => {
+      beforeEach(async () => {
+        offset = minutes * MINUTE_MS;
+        await startBoth();
+      });
+
+      it("brings no person back by a message of before a DELETE that it accepted", async () => {
+        const before = { email: "ann@example.org", plan: "gold", at: new Date(Date.now() - 1_000).toISOString() };
+        await collect(right, before);
+        await remove(wrong, PATH);
+        for (const service of [right, wrong]) await collect(service, before);
+        expect(await statusOf(right, PATH)).to.equal(404);
+      });
+
+      it("drops no message without a time that comes after a DELETE, through either", async () => {
+        for (const [deleting, taking] of [
+          [wrong, right],
+          [right, wrong],
+        ] as const) {
+          await collect(right, { email: "ann@example.org", plan: "gold" });
+          await remove(deleting, PATH);
+          expect(await statusOf(taking, PATH)).to.equal(404);
+          await collect(taking, { email: "ann@example.org", plan: "silver" });
+          expect(await statusOf(taking, PATH)).to.equal(200);
+        }
+      });
+
+      it("deletes the members that a segment has, and none that is named later", async () => {
+        for (const [first, second] of [
+          [wrong, right],
+          [right, wrong],
+        ] as const) {
+          await collect(first, { email: "ann@example.org", segments: { add: ["buyers"] } });
+          await remove(second, "/api/segment/buyers");
+          await collect(first, { email: "bob@example.org", segments: { add: ["buyers"] } });
+          const answer = await right.fetch("/api/segment/buyers");
+          expect(((await answer.json()) as { data: { size: number } }).data.size).to.equal(1);
+        }
+      });
+
+      it("is not ready, and tells why, until its clock is right", async () => {
+        const message = `The clock of this process is 300 s ${words} the clock of the server: run NTP`;
+        const error = { code: "not_ready", path: "clock", message };
+        expect(await ready()).to.deep.equal({ status: 503, errors: [error] });
+        offset = 0;
+        expect(await ready()).to.deep.equal({ status: 200, errors: [] });
+      });
+    });
+  }
+
+  it("take a message without a time, or answer 503, after a DELETE of a profile that a clock set ahead has written", async () => {
+    offset = 0;
+    await startBoth();
+    offset = 5 * MINUTE_MS;
+    await collect(wrong, { email: "ann@example.org", plan: "gold" });
+    await remove(right, PATH);
+    const answer = await right.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org" } });
+    expect(answer.status).to.equal(503);
+    expect(answer.headers.get("retry-after")).to.not.equal(null);
+    const replayed = { email: "ann@example.org", at: new Date(Date.now() + MINUTE_MS).toISOString() };
+    await collect(right, replayed);
+    expect(await statusOf(right, PATH)).to.equal(404);
+  });
+});

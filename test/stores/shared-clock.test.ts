@@ -1,0 +1,80 @@
+import { expect } from "chai";
+import { NotReady } from "../../src/meters.js";
+import { sharedClock } from "../../src/stores/shared-clock.js";
+
+const SERVER = 1_800_000_000_000;
+
+describe("the clock that processes share", () => {
+  /** A machine whose clock is ahead of the server's by so many ms; each call to the server takes `callMs`. */
+  const clockAhead = (aheadMs: number, callMs = 0) => {
+    let passed = 0;
+    const machine = () => SERVER + passed + aheadMs;
+    return sharedClock(machine, machine, async () => {
+      passed += callMs / 2;
+      const time = SERVER + passed;
+      passed += callMs / 2;
+      return time;
+    });
+  };
+
+  for (const { aheadMs, callMs = 0, measured, corrected } of [
+    { aheadMs: 0, measured: 0, corrected: 0 },
+    { aheadMs: 1_000, measured: 1_000, corrected: 1_000 },
+    { aheadMs: -1_000, measured: -1_000, corrected: -1_000 },
+    { aheadMs: 1_001, measured: 1_001, corrected: 0 },
+    { aheadMs: 300_000, measured: 300_000, corrected: 0 },
+    { aheadMs: -300_000, measured: -300_000, corrected: 0 },
+    { aheadMs: 1_500, callMs: 2_000, measured: 500, corrected: 1_500 },
+    { aheadMs: -300_000, callMs: 200, measured: -299_900, corrected: 0 },
+  ]) {
+    it(`leaves ${corrected} ms of ${aheadMs} ms after a call of ${callMs} ms`, async () => {
+      const shared = clockAhead(aheadMs, callMs);
+      expect(await shared.compare()).to.equal(measured);
+      expect(shared.now() - (SERVER + callMs)).to.equal(corrected);
+    });
+  }
+
+  it("is the own clock again once that is right, and where no other process uses the stores", async () => {
+    let offset = 300_000;
+    const machine = () => SERVER + offset;
+    const shared = sharedClock(machine, machine, async () => SERVER);
+    await shared.compare();
+    expect(shared.now()).to.equal(SERVER);
+    offset = 0;
+    await shared.compare();
+    expect(shared.now()).to.equal(SERVER);
+    const alone = sharedClock(machine, machine);
+    expect(await alone.compare()).to.equal(0);
+    expect(alone.now()).to.equal(SERVER);
+  });
+
+  it("is ready up to a minute of difference, and beyond it reports how far the clock is off", async () => {
+    for (const aheadMs of [0, 60_000, -60_000]) expect(await clockAhead(aheadMs).probe.check()).to.equal(undefined);
+    for (const [aheadMs, words] of [
+      [300_000, "The clock of this process is 300 s ahead of the clock of the server: run NTP"],
+      [-60_001, "The clock of this process is 60 s behind the clock of the server: run NTP"],
+    ] as const) {
+      const error = await clockAhead(aheadMs)
+        .probe.check()
+        .catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(NotReady);
+      expect((error as NotReady).message).to.equal(words);
+    }
+  });
+
+  it("leaves a server that is unreachable to other probes", async () => {
+    const shared = sharedClock(Date.now, Date.now, () => Promise.reject(new Error("unreachable")));
+    expect(await shared.probe.check()).to.equal(undefined);
+  });
+
+  it("is logged at the start when it differs by more than a second", async () => {
+    const lines: unknown[] = [];
+    const log = { warn: (...line: unknown[]) => void lines.push(line) };
+    await (await clockAhead(1_000).watch(log)).stop();
+    expect(lines).to.deep.equal([]);
+    await (await clockAhead(-2_000).watch(log)).stop();
+    expect(lines).to.deep.equal([
+      [{ aheadMs: -2_000 }, "the clock of this process is 2 s behind the clock of the server: run NTP"],
+    ]);
+  });
+});
