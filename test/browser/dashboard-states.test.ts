@@ -51,10 +51,10 @@ describe("States of the dashboard in Chromium", function () {
       .to.include("metric:read")
       .and.include("a test");
     await page.keyboard.press("Escape");
-    expect(await panel.count()).to.equal(0);
+    await panel.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Key", exact: true }).click();
     await page.getByRole("button", { name: "Cancel" }).click();
-    expect(await panel.count()).to.equal(0);
+    await panel.waitFor({ state: "detached" });
     expect(await page.evaluate("sessionStorage.getItem('api-key')")).to.equal(key);
   });
 
