@@ -17,25 +17,6 @@ describe("bad keys", () => {
     await refusedRaw(service, head("GET", "/metrics", service, ["authorization: em_zqcanaryqz_1"]), 400);
   });
 
-  it("a missing key gets an error that explains how to send one, and a wrong key one that calls it not valid", async () => {
-    const wrong = `em_zqcanaryqz_${"0".repeat(32)}`;
-    const fresh = await startService();
-    try {
-      for (const [line, words] of [
-        ["", "Authorization: em_"],
-        [`Authorization: ${wrong}\r\n`, "not valid"],
-      ] as const) {
-        const { text } = await refusedRaw(fresh, `GET /api/metric HTTP/1.1\r\nHost: a\r\n${line}\r\n`, 401);
-        const { message, errors } = JSON.parse(text);
-        expect(message).to.equal("Not authorized");
-        expect(errors[0]).to.include({ code: "unauthenticated", path: "Authorization" });
-        expect(errors[0].message).to.include(words);
-      }
-    } finally {
-      await fresh.stop();
-    }
-  });
-
   it("the error for a key that lacks a scope names the scope, or the ones of which one is needed", async () => {
     const { key, kept } = mintKey("a test", ["metric:write"], Date.now());
     await service.service.stores.keys.add(kept);
@@ -53,13 +34,6 @@ describe("bad keys", () => {
     const twice = ["Idempotency-Key: a", "idempotency-key: b"];
     await refusedRaw(service, head("GET", "/metrics", service, twice), 400);
   });
-
-  for (const path of ["/API/entity/user/email/a", "//api/entity/user/email/a", "/api//entity/user/email/a"]) {
-    it(`${path} is 404 without data, with every key and without one`, async () => {
-      await refusedRaw(service, head("GET", path, service), 404);
-      await refusedRaw(service, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`, 404);
-    });
-  }
 
   it("10,000 wrong ones are 429 in the end, and a good one still works", async () => {
     const statuses = new Map<number, number>();
@@ -85,24 +59,23 @@ describe("bad keys", () => {
     expect(answer.status).to.equal(431);
   });
 
-  for (const key of [
-    "em_\u00e4_0123456789abcdef0123456789abcdef",
-    "em__",
-    "em_a_",
-    "__proto__",
-    "Bearer",
-    "Bearer ",
-    "Token",
-  ]) {
-    it(`${JSON.stringify(key)} is 401`, async () => {
-      const fresh = await startService();
-      try {
+  it("a text that is no key is 401", async () => {
+    const fresh = await startService();
+    try {
+      for (const key of [
+        "em_\u00e4_0123456789abcdef0123456789abcdef",
+        "em__",
+        "em_a_",
+        "__proto__",
+        "Bearer",
+        "Token",
+      ]) {
         await refused(fresh, "/metrics", { key }, 401);
-      } finally {
-        await fresh.stop();
       }
-    });
-  }
+    } finally {
+      await fresh.stop();
+    }
+  });
 });
 
 async function pipelined(port: number, bytes: string, answers: number): Promise<string> {

@@ -16,45 +16,69 @@ describe("bad metric requests", () => {
 
   const query = (parameters: object) => `/api/metric?${new URLSearchParams(parameters as Record<string, string>)}`;
 
+  const bodyIssues = async (json: unknown) => refused(service, "/api/metric", { method: "POST", json }, 400);
+
   for (const name of Object.keys(series)) {
-    it(`without ${name} is 400, asked either way`, async () => {
+    it(`a request without ${name} is 400, by query and by body`, async () => {
       const { [name as "dimension"]: _, ...rest } = series;
-      await refused(service, query(rest), {}, 400);
+      const missing = { code: "required", path: name };
+      expect((await refused(service, query(rest), {}, 400))[0]).to.include(missing);
+      expect((await bodyIssues(rest))[0]).to.include(missing);
+      expect((await bodyIssues({ ...rest, [name]: null }))[0]).to.include(missing);
       await refused(service, query({ ...rest, [name]: "" }), {}, 400);
-      await refused(service, "/api/metric", { method: "POST", json: rest }, 400);
-      await refused(service, "/api/metric", { method: "POST", json: { ...rest, [name]: null } }, 400);
     });
   }
 
-  const bad: [string, object][] = [
-    ["aggregation avg", { aggregation: "avg" }],
-    ["aggregation SUM", { aggregation: "SUM" }],
-    ["an unknown dimension", { dimension: canary }],
-    ["dimension __proto__", { dimension: "__proto__" }],
-    ["dimension Segment", { dimension: "Segment" }],
-    ["an unknown type", { dimension_type: canary }],
-    ["type constructor", { dimension_type: "constructor" }],
-    ["conversionrate of a segment", { dimension_type: "conversionrate" }],
-    ["potentialreach of a stream", { dimension: "stream", dimension_type: "potentialreach" }],
-    ["an id ending in a backslash", { dimension_id: "a\\" }],
-    ["an id with a newline", { dimension_id: "a\nb" }],
-    ["an id with NUL", { dimension_id: "a\0b" }],
-    ["an id of 257 characters", { dimension_id: "x".repeat(257) }],
-    ["a name of 257 characters", { name: canary.repeat(30) }],
+  const bad: [string, object, string, string][] = [
+    ["aggregation avg", { aggregation: "avg" }, "unknown_aggregation", "aggregation"],
+    ["aggregation SUM", { aggregation: "SUM" }, "unknown_aggregation", "aggregation"],
+    ["no aggregation", { aggregation: "" }, "unknown_aggregation", "aggregation"],
+    ["an unknown dimension", { dimension: canary }, "unknown_dimension", "dimension"],
+    ["dimension __proto__", { dimension: "__proto__" }, "unknown_dimension", "dimension"],
+    ["dimension Segment", { dimension: "Segment" }, "unknown_dimension", "dimension"],
+    ["an unknown type", { dimension_type: canary }, "unknown_type", "dimension_type"],
+    ["type constructor", { dimension_type: "constructor" }, "unknown_type", "dimension_type"],
+    ["conversionrate of a segment", { dimension_type: "conversionrate" }, "unknown_type", "dimension_type"],
+    [
+      "potentialreach of a stream",
+      { dimension: "stream", dimension_type: "potentialreach" },
+      "unknown_type",
+      "dimension_type",
+    ],
+    ["an id ending in a backslash", { dimension_id: "a\\" }, "bad_dimension_id", "dimension_id"],
+    ["an id with a newline", { dimension_id: "a\nb" }, "bad_dimension_id", "dimension_id"],
+    ["an id with NUL", { dimension_id: "a\0b" }, "bad_dimension_id", "dimension_id"],
+    ["an empty id", { dimension_id: "" }, "bad_dimension_id", "dimension_id"],
+    ["an id of 257 characters", { dimension_id: "x".repeat(257) }, "bad_dimension_id", "dimension_id"],
+    ["a name of 257 characters", { name: canary.repeat(30) }, "bad_name", "name"],
   ];
-  for (const [name, fields] of bad) {
-    it(`${name} is 400, asked either way`, async () => {
-      await refused(service, query({ ...series, ...fields }), {}, 400);
-      await refused(service, "/api/metric", { method: "POST", json: { ...series, ...fields } }, 400);
+  for (const [name, fields, code, path] of bad) {
+    it(`a request with ${name} is 400, by query and by body`, async () => {
+      expect((await refused(service, query({ ...series, ...fields }), {}, 400))[0]).to.include({ code, path });
+      expect((await bodyIssues({ ...series, ...fields }))[0]).to.include({ code, path });
     });
   }
 
-  const values: unknown[] = [{ $ne: "" }, ["a"], 123, true, { toString: "a" }];
   for (const name of ["dimension", "dimension_id", "dimension_type", "aggregation", "name"]) {
-    for (const value of values) {
-      it(`${name} ${JSON.stringify(value)} in a body is 400`, () =>
-        refused(service, "/api/metric", { method: "POST", json: { ...series, [name]: value } }, 400));
-    }
+    it(`a body whose ${name} is not a text is 400`, async () => {
+      for (const value of [{ $ne: "" }, ["a"], 123, true, { toString: "a" }]) {
+        const [issue] = await bodyIssues({ ...series, [name]: value });
+        expect(issue, JSON.stringify(value)).to.include({ code: "wrong_type", path: name });
+      }
+    });
+  }
+
+  for (const [json, code, path] of [
+    [[], "empty", ""],
+    ["x", "not_an_object", ""],
+    [[[series]], "not_an_object", "[0]"],
+    [{ ...series, dimension_id: "\ud800" }, "bad_dimension_id", "dimension_id"],
+    [[{ ...series, start: "now" }], "unknown_field", "[0]"],
+    [[{ ...series, interval: "2x" }, 7], "bad_interval", "[0].interval"],
+  ] as const) {
+    it(`the body ${JSON.stringify(json)} is 400 with the code ${code}`, async () => {
+      expect((await bodyIssues(json))[0]).to.include({ code, path });
+    });
   }
 
   const literal = [

@@ -16,85 +16,26 @@ describe("bad windows", () => {
   const query = (parameters: object) =>
     `/api/metric?${new URLSearchParams({ ...series, ...parameters } as Record<string, string>)}`;
 
-  const digits = "9".repeat(5000);
-  const durations = [
-    "",
-    "0d",
-    "-2d",
-    "2x",
-    "1.5h",
-    "1h30m",
-    "1 h",
-    " 1h",
-    "h",
-    "2",
-    "2H",
-    "٢d",
-    "1e3h",
-    "0x2h",
-    "+2d",
-    "99999999999999999999h",
-    `${digits}d`,
+  const refusedWindows: [string, object, string, string][] = [
+    ["a range with a start", { range: "2d", startdate: "now-1d" }, "range_with_date", "range"],
+    ["a range with an end", { range: "2d", enddate: "now" }, "range_with_date", "range"],
+    ["the range 2x", { range: "2x" }, "bad_range", "range"],
+    ["an empty range", { range: "" }, "bad_range", "range"],
+    ["the interval 0h", { interval: "0h" }, "bad_interval", "interval"],
+    ["an empty interval", { interval: "" }, "bad_interval", "interval"],
+    ["a start that no calendar has", { startdate: "2024-02-30" }, "bad_date", "startdate"],
+    ["an end that is a word", { enddate: canary }, "bad_date", "enddate"],
+    ["an empty start", { startdate: "" }, "bad_date", "startdate"],
+    ["two spellings of the start", { startdate: "now-1d", start_date: "now-1d" }, "given_twice", "startdate"],
+    ["an end before the start", { startdate: "now-1d", enddate: "now-2d" }, "end_before_start", "enddate"],
   ];
-  const refusedWindows: [string, object][] = [
-    ["range with a start", { range: "2d", startdate: "now-1d" }],
-    ["range with an end", { range: "2d", enddate: "now" }],
-    ...durations.map((range): [string, object] => [`range ${range.slice(0, 30)}`, { range }]),
-    ...durations.map((interval): [string, object] => [`interval ${interval.slice(0, 30)}`, { interval }]),
-    ...[
-      "2024-02-30",
-      "2023-02-29",
-      "2024-13-01",
-      "2024-00-10",
-      "12/31/69",
-      "1",
-      "123456789012",
-      "Tue",
-      "Tue, 01 Jan 2024 00:00:00 GMT",
-      "2024-01-01T25:00:00Z",
-      "2024-01-01T00:00:00+25:00",
-      "now+1d",
-      "now--1d",
-      "now-1.5d",
-      "NOW-1d",
-      "now -1d",
-      "now-",
-      "yesterday",
-      "NaN",
-      "Infinity",
-      "-1",
-      "",
-      " ",
-      canary,
-      digits,
-    ].map((startdate): [string, object] => [`startdate ${startdate.slice(0, 40)}`, { startdate }]),
-    ["an end before the start", { startdate: "now-1d", enddate: "now-2d" }],
-    ["31 million buckets", { startdate: "1970-01-01", enddate: "2029-01-01", interval: "1m" }],
-    ["11,001 buckets", { startdate: "2023-01-01T00:00:00Z", enddate: "2024-04-03T09:00:00Z", interval: "1h" }],
-  ];
-  for (const [name, parameters] of refusedWindows) {
-    it(`${JSON.stringify(name)} is 400, asked either way, at once`, async () => {
-      const spent = await cpuMs(async () => {
-        await refused(service, query(parameters), {}, 400);
-        await refused(service, "/api/metric", { method: "POST", json: { ...series, ...parameters } }, 400);
-      });
-      expect(spent).to.be.below(1000);
+  for (const [name, parameters, code, path] of refusedWindows) {
+    it(`a request with ${name} is 400, by query and by body`, async () => {
+      expect((await refused(service, query(parameters), {}, 400))[0]).to.include({ code, path });
+      const json = { ...series, ...parameters };
+      expect((await refused(service, "/api/metric", { method: "POST", json }, 400))[0]).to.include({ code, path });
     });
   }
-
-  it("11,000 buckets are answered", async () => {
-    const response = await service.fetch(
-      query({
-        startdate: "2023-01-01T00:00:00Z",
-        enddate: "2024-04-03T08:00:00Z",
-        interval: "1h",
-        include_empty_rows: "true",
-      }),
-    );
-    expect(response.status).to.equal(200);
-    const { data } = (await response.json()) as { data: { values: unknown[] }[] };
-    expect(data[0]?.values).to.have.length(11_000);
-  });
 
   it("an end that is the start is an empty answer", async () => {
     const response = await service.fetch(query({ startdate: "2024-01-01", enddate: "2024-01-01" }));

@@ -1,8 +1,4 @@
-import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { exportEntity } from "../../src/entities/export-entity.js";
-import { identityHashing } from "../../src/entities/identity.js";
-import { type Table, tablesOf } from "../../src/entities/tables.js";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { canary, refused } from "../support/bad-input.js";
@@ -89,38 +85,6 @@ describe("what is kept about an entity", () => {
     expect(arrivals).to.deep.equal([at(1), at(2), at(3), at(5)]);
     expect(lines.at(-1)).to.deep.equal({ type: "end", messages: 4 });
   });
-
-  for (const [event, happens] of [
-    ["erased", () => service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" })],
-    ["merged", () => send("web", { email: "ann@example.org", user_id: "8" })],
-  ] as const) {
-    it(`is exported without the last line when it is ${event} meanwhile, and without anything of another`, async () => {
-      const many = Array.from({ length: 1_000 }, (_, n) => ({ email: "ann@example.org", n }));
-      expect((await service.fetch("/collect/json/web", { method: "POST", json: many })).status).to.equal(200);
-      const { stores } = service.service;
-      const table = tablesOf(JSON.parse(readFileSync("config/tables.json", "utf8"))).get("user") as Table;
-      const exporting = exportEntity({
-        ...stores,
-        segments: { names: async (ids) => new Map(ids.map((id) => [id, id])) },
-        hashIdentity: identityHashing(stores.pepper),
-      });
-      const lines: string[] = [];
-      let isDone = false;
-      for await (const page of (await exporting(table, { field: "email", value: "ann@example.org" })) ?? []) {
-        expect(isDone).to.equal(false);
-        lines.push(...page.map((line) => JSON.stringify(line)));
-        if (lines.length < 10) continue;
-        await happens();
-        isDone = true;
-      }
-      expect(lines.length).to.be.within(10, 500);
-      expect(lines.join()).to.not.include('"type":"end"');
-      expect(lines.join()).to.not.include(canary);
-      const after = await post("/api/entity/export", "ann@example.org");
-      expect(after.status).to.equal(event === "erased" ? 404 : 200);
-      if (event === "merged") expect(await after.text()).to.include('{"type":"end","messages":1004}');
-    });
-  }
 
   it("is exported in constant memory, whole", async function () {
     this.timeout(120_000);

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { startService, type TestService } from "../support/service.js";
-import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2025, 0, 8, 10);
@@ -45,7 +44,6 @@ describe("the series of all streams", () => {
     Object.fromEntries(
       ((await read(asked)).data[0] as Series).values.map(({ value, ts }) => [(START - Number(ts)) / HOUR, value]),
     );
-  const isCached = async (asked: object = all) => (await read(asked)).data[0]?.is_cached;
 
   it("is one series: in each slot the sum over all streams", async () => {
     expect(await values()).to.deep.equal({});
@@ -75,31 +73,6 @@ describe("the series of all streams", () => {
     await series.write("recorder", [column("web", 1, 2, 3), column("app", 10, 20)]);
     await write(point("web", 100, 2));
     expect(await values()).to.deep.equal({ 3: 11, 2: 120, 1: 3 });
-  });
-
-  it("is answered from memory until a stream is written, also one that is new", async () => {
-    // Where processes share the stores, the end of a write is announced after its answer.
-    const isAgainCached = () => until("it is answered from memory", async () => (await isCached()) === true);
-    await write(point("web", 1, 1));
-    await isAgainCached();
-    expect(await isCached({ ...all, interval: "2h" })).to.equal(true);
-    for (const [n, id] of ["web", "app", "new"].entries()) {
-      await write(point(id, 10 ** n, 2));
-      expect(await isCached(), id).to.equal(false);
-      expect((await values())[2], id).to.equal([1, 11, 111][n]);
-      await isAgainCached();
-    }
-    await write({ ...point("web", 5, 2), dimension: "segment" });
-    expect((await values())[2]).to.equal(111);
-  });
-
-  it("changes its ETag with every stream", async () => {
-    const query = "/api/metric?dimension=stream&dimension_id=all_streams&dimension_type=size&range=5h";
-    await write(point("web", 1, 1));
-    const tag = (await service.fetch(query)).headers.get("ETag") ?? "";
-    expect((await service.fetch(query, { headers: { "If-None-Match": tag } })).status).to.equal(304);
-    await write(point("app", 1, 1));
-    expect((await service.fetch(query, { headers: { "If-None-Match": tag } })).status).to.equal(200);
   });
 
   it("is complete a minute after the end of a slot, when all streams are saved", async () => {

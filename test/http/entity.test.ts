@@ -1,6 +1,4 @@
 import { expect } from "chai";
-import { findBytes } from "../support/files.js";
-import { onEmbedded } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
 describe("reading an entity", () => {
@@ -119,23 +117,8 @@ describe("reading an entity", () => {
     ["a value alone that is another identity", "/api/entity/user/7", 404],
     ["the case of an id", "/api/entity/user/_uid/U1", 404],
     ["an unknown table", "/api/entity/thing/_uid/u1", 404],
-    ["a table named like an object's own thing", "/api/entity/__proto__/_uid/u1", 404],
-    ["the table deletestatus", "/api/entity/deletestatus/_uid/u1", 404],
-    ["the table segments", "/api/entity/segments/u1", 404],
     ["an attribute in place of an identity", "/api/entity/user/name/Ann", 400],
-    ["__proto__ in place of an identity", "/api/me/__proto__/u1", 400],
-    ["an operator in place of an identity", "/api/me/email.$ne/u1", 400],
-    ["an operator as a value", "/api/me/email/%7B%22$ne%22:null%7D", 404],
     ["an empty value", "/api/entity/user/_uid/%20", 400],
-    ["a value that stands for no person", "/api/entity/user/_uid/Anonymous", 400],
-    ["a value of 1,025 bytes", `/api/entity/user/_uid/${"x".repeat(1025)}`, 400],
-    ["a value of 1,024 bytes", `/api/entity/user/_uid/${"x".repeat(1024)}`, 404],
-    ["an empty segment", "/api/entity/user//u1", 404],
-    ["a slash at the end", "/api/entity/user/email/", 404],
-    ["segments=TRUE", "/api/me/_uid/u1?segments=TRUE", 400],
-    ["meta=1", "/api/me/_uid/u1?meta=1", 400],
-    ["download without a value", "/api/me/_uid/u1?download=", 400],
-    ["a parameter twice", "/api/me/_uid/u1?fields=a&fields=b", 400],
   ] as const) {
     it(`answers ${what} with ${status}, and nothing of what was asked`, async () => {
       const answer = await get(path);
@@ -145,20 +128,4 @@ describe("reading an entity", () => {
       expect(JSON.stringify(answer.body)).to.not.match(/u1|x{9}|Ann/);
     });
   }
-});
-
-onEmbedded("entities at rest", () => {
-  it("show no identity, attribute or key in any file", async () => {
-    const service = await startService();
-    const canaries = ["canary-uid", "canary.mail@x.org", "canary-name", "canary-value", "canary-segmentless"];
-    const send = (json: object) => service.fetch("/collect/json/web", { method: "POST", json });
-    await send({ _uid: "canary-uid", email: "Canary.Mail@x.org", "canary-name": "canary-value" });
-    await send({ _uid: "canary-uid", "canary-name": { "canary-segmentless": 1 } });
-    await send({ _uid: ["canary-uid", "canary-segmentless"], "canary-name": null });
-    expect((await service.fetch("/api/me/email/canary.mail@x.org")).status).to.equal(200);
-    const needles = canaries.map((text) => Buffer.from(text));
-    expect(findBytes(service.dir, needles)).to.deep.equal([]);
-    await service.stop({ keep: true });
-    expect(findBytes(service.dir, needles)).to.deep.equal([]);
-  });
 });

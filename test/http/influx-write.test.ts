@@ -1,4 +1,3 @@
-import { gzipSync } from "node:zlib";
 import { HttpError, InfluxDB, Point, setLogger } from "@influxdata/influxdb-client";
 import { expect } from "chai";
 import { startService, type TestService } from "../support/service.js";
@@ -132,24 +131,6 @@ describe("writing line protocol", () => {
     ]);
   });
 
-  it("lets the last of several points of a slot stay", async () => {
-    expect(
-      (
-        await write(
-          `stream,dimension_id=twice value=1 ${DAY}\nstream,dimension_id=twice value=2 ${DAY}`,
-          "&precision=ms",
-        )
-      ).status,
-    ).to.equal(204);
-    expect(await saved("twice")).to.deep.equal([[0, 2]]);
-  });
-
-  it("takes gzip", async () => {
-    const body = gzipSync(`stream,dimension_id=gz value=1 ${DAY}000000`);
-    expect((await write(body, "", { "content-encoding": "gzip" })).status).to.equal(204);
-    expect(await saved("gz")).to.deep.equal([[0, 1]]);
-  });
-
   const good = `stream,dimension_id=refused value=1 ${DAY}`;
   const refused: [name: string, line: string, code: string, path: string][] = [
     ["no fields", "stream,dimension_id=a", "not_line_protocol", "line 2"],
@@ -176,6 +157,8 @@ describe("writing line protocol", () => {
       "line 2",
     ],
     ["nanoseconds where ms are due", `stream,dimension_id=a value=1 ${DAY}000000`, "too_far_ahead", "line 2.timestamp"],
+    ["a time that is no number", "stream,dimension_id=a value=1 abc", "not_line_protocol", "line 2"],
+    ["an empty id", "stream,dimension_id= value=1", "not_line_protocol", "line 2"],
     ["a time before 2000", "stream,dimension_id=a value=1 -1", "too_old", "line 2.timestamp"],
   ];
 
@@ -212,11 +195,6 @@ describe("writing line protocol", () => {
       expect(body.message).to.not.include("planet").and.not.include("nonsense");
     });
   }
-
-  it("says in the message which precisions there are", async () => {
-    const body = (await (await write(good, "&precision=h")).json()) as { message: string };
-    expect(body.message).to.equal("The precision is one of ns, us, ms, s");
-  });
 
   const bodies: [name: string, body: string, query: string, status: number, code: string][] = [
     ["nothing", "", "", 400, "invalid"],

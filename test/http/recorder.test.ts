@@ -88,31 +88,4 @@ describe("the recorder of a running service", () => {
       "seen",
     );
   });
-
-  it("leaves slots alone that a client wrote through points", async () => {
-    await send("POST", "/collect/json/visits", { user_id: "a", segments: ["seen"] });
-    await send("POST", "/api/metric/points", [
-      { dimension: "stream", dimension_id: "visits", dimension_type: "size", value: 100, ts: START },
-      { dimension: "segment", dimension_id: "seen", dimension_type: "size", value: 200, ts: START },
-    ]);
-    now = START + HOUR;
-    await send("POST", "/collect/json/visits", { user_id: "b", segments: ["seen"] });
-    now = START + 2 * HOUR;
-    await becomes(
-      [
-        [0, 100],
-        [1, 1],
-      ],
-      "stream",
-      "visits",
-    );
-    await becomes(
-      [
-        [0, 200],
-        [2, 2],
-      ],
-      "segment",
-      "seen",
-    );
-  });
 });

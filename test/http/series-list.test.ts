@@ -69,17 +69,7 @@ describe("the list of series", () => {
     }
   });
 
-  const wrong = [
-    "dimension=x",
-    "dimension=",
-    "dimension=Segment",
-    "after=",
-    "after=x",
-    "after=x.y",
-    "limit=0",
-    "limit=1001",
-    "prefx=a",
-  ];
+  const wrong = ["dimension=x", "dimension=", "dimension=Segment", "after=", "after=x", "after=x.y", "prefx=a"];
   for (const query of [...wrong, `after=${canary}`, `dimension=${canary}`, "prefix=%ff", "prefix=a&prefix=a"]) {
     it(`refuses ?${query}`, () => refused(service, `/api/series?${query}`, {}, 400));
   }

@@ -65,9 +65,6 @@ describe("the list of streams", () => {
     const second = await list(`?limit=3&after=${first.meta.next}`);
     expect(second.data.map(({ stream }) => stream)).to.deep.equal(["b_c"]);
     expect(second.meta.next).to.equal(null);
-    for (const limit of ["0", "1001", "x", "", "1.5", "-1"]) {
-      await refused(service, `/api/stream?limit=${limit}`, {}, 400);
-    }
     await refused(service, "/api/stream?afer=a", {}, 400);
   });
 });

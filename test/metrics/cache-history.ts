@@ -154,6 +154,7 @@ const sameTime = {
 };
 const windows = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom("4h", "4h", "2d", "5w").map((range) => ({ range })) },
+  { weight: 1, arbitrary: fc.constantFrom({ startdate: "now-7h", enddate: "now-2h" }, { startdate: "now-1d" }) },
   {
     weight: 1,
     arbitrary: fc

@@ -71,11 +71,4 @@ describe("recording points", () => {
     expect(steps.at(-1)).to.equal("end 0-1");
     expect(await read(1)).to.deep.equal(Float64Array.of(Number.NaN));
   });
-
-  it("ends in the same state however often it is repeated", async () => {
-    const record = writePoints(parts);
-    for (let i = 0; i < 3; i += 1) await record("clients", [column(7, Number.NaN, 9)]);
-    await record("clients", [{ series: orders, from: START + HOUR, values: Float64Array.of(8) }]);
-    expect(await read(3)).to.deep.equal(Float64Array.of(7, 8, 9));
-  });
 });

@@ -18,19 +18,27 @@ export function expectError(answer: { status: number; body: unknown; text: strin
   expect(answer.text).to.not.include(canary);
 }
 
-/** Sends a request that must be refused. */
+export interface Issue {
+  readonly code: string;
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Sends a request that must be refused; resolves with the issues of the answer. */
 export async function refused(
   service: TestService,
   path: string,
   options: FetchOptions,
   ...statuses: number[]
-): Promise<void> {
+): Promise<readonly Issue[]> {
   const response = await service.fetch(path, options);
   const text = await response.text();
   expect(response.headers.get("content-type"), text.slice(0, 200)).to.match(/^application\/json/);
   expect(response.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
   expect(response.headers.get("x-content-type-options")).to.equal("nosniff");
-  expectError({ status: response.status, body: parsed(text), text }, ...statuses);
+  const body = parsed(text);
+  expectError({ status: response.status, body, text }, ...statuses);
+  return (body as { errors: Issue[] }).errors;
 }
 
 /** Sends bytes that must be refused. */
