@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { plans } from "../src/stores/mongodb/index.js";
 import { root, sourceFiles } from "./support/source-tree.js";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -37,19 +36,6 @@ describe("the pages of docs", () => {
       .map((name) => `src/${name.replaceAll("\\", "/")}/`);
     const listed = [...rowsOf(read("docs/architecture.md")).keys()].filter((name) => name.startsWith("src/"));
     expect(listed.sort()).to.deep.equal(["src/", ...folders].sort());
-  });
-
-  it("list every collection of MongoDB, and no other", () => {
-    const page = read("docs/operations.md");
-    for (const [heading, planned] of [
-      ["| collection of `<name>` |", plans.data],
-      ["| collection of `<name>_ledger` |", plans.ledger],
-    ] as const) {
-      const [table = ""] = page.slice(page.indexOf(heading)).split("\n\n");
-      const rows = table.split("\n").slice(2);
-      const listed = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name));
-      expect(listed.sort()).to.deep.equal(planned.map(({ name }) => name).sort());
-    }
   });
 
   it("list every failpoint of src with the files that it is in, and no other", () => {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import timers from "node:timers/promises";
@@ -14,8 +14,6 @@ import { openLog } from "../src/log.js";
 import { settingList } from "../src/setting-schema.js";
 import { startChild } from "./support/child-service.js";
 import { freePort } from "./support/free-port.js";
-import { openSocket, readAnswer } from "./support/raw-request.js";
-import { remoteSystem } from "./support/remote-system.js";
 import { adminKey, type FetchOptions, type StartOptions, startService, type TestService } from "./support/service.js";
 import { until } from "./support/until.js";
 
@@ -61,7 +59,7 @@ describe("a change of the setting", function () {
     ...environment,
   });
 
-  for (const { name, environment } of settingList) {
+  for (const { name, environment } of settingList.filter(({ name }) => !(name in shownElsewhere))) {
     it(`${name} (${environment}) changes what the service does`, async () => {
       const effect = effects[name];
       if (effect === undefined) throw new Error(`This test has no effect of ${name}: add one`);
@@ -87,8 +85,15 @@ describe("a change of the setting", function () {
     });
   }
 
-  it("is shown here for every setting, and for no other", () => {
-    expect(Object.keys(effects).sort()).to.deep.equal(settingList.map(({ name }) => name).sort());
+  it("is shown here or in a test of what the setting bounds, for every setting and for no other", () => {
+    const shown = [...Object.keys(effects), ...Object.keys(shownElsewhere)];
+    expect(shown.sort()).to.deep.equal(settingList.map(({ name }) => name).sort());
+    for (const { name, environment } of settingList) {
+      const file = shownElsewhere[name];
+      if (file === undefined) continue;
+      const text = readFileSync(new URL(`${file}.test.ts`, import.meta.url), "utf8");
+      expect(text, file).to.match(new RegExp(`\\b(${name.split(".").at(-1)}|${environment})\\b`));
+    }
   });
 });
 
@@ -121,54 +126,7 @@ const padded = (json: unknown): FetchOptions => ({
 });
 const dataOf = async (service: TestService, path: string, init: FetchOptions) =>
   ((await (await service.fetch(path, init)).json()) as { data: Record<string, unknown> }).data;
-const each =
-  (...asks: readonly Ask[]): Ask =>
-  async (service) => {
-    const results = [];
-    for (const ask of asks) results.push(await ask(service));
-    return results;
-  };
-const guess = (from: string) => status("/metrics", { key: OTHER_KEY, headers: { "x-forwarded-for": from } });
 const segments = status("/api/segment");
-
-/** A request that stays under way, as its body does not end. */
-async function holdOne(service: TestService): Promise<Socket> {
-  const socket = await openSocket(service.port);
-  const headers = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json\r\nExpect: 100-continue`;
-  socket.on("error", () => {});
-  socket.write(`POST /api/metric/points HTTP/1.1\r\n${headers}\r\nContent-Length: 100\r\n\r\n`);
-  await new Promise((resolve) => socket.once("data", resolve));
-  return socket;
-}
-
-/** What is asked while another request is under way. */
-const besideOther =
-  (ask: Ask): Ask =>
-  async (service) => {
-    const socket = await holdOne(service);
-    const result = await ask(service);
-    socket.destroy();
-    return result;
-  };
-
-/** A response of about 6 MB. */
-const SLOTS = 11_000;
-const large = Array(12).fill({ ...web, interval: "1h", startdate: NOW - SLOTS * HOUR, enddate: NOW });
-
-/** Asks for a large response, of which the caller reads the first bytes alone. */
-async function unread(service: TestService): Promise<Socket> {
-  const ts = Array.from({ length: SLOTS }, (_, i) => NOW - i * HOUR);
-  const block = { series: [web], ts, values: [ts.map((_, i) => i + 0.123456789)] };
-  expect(await posted("/api/metric/points", block)(service)).to.equal(200);
-  const body = JSON.stringify(large);
-  const socket = await openSocket(service.port);
-  const headers = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json`;
-  socket.on("error", () => {});
-  socket.write(`POST /api/metric HTTP/1.1\r\n${headers}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-  await new Promise((resolve) => socket.once("data", resolve));
-  socket.pause();
-  return socket;
-}
 
 /** Reads of the series' store for the same question twice. */
 const readsOfStore: Ask = async (service) => {
@@ -183,22 +141,6 @@ const readsOfStore: Ask = async (service) => {
   for (let i = 0; i < 2; i += 1) expect(await status(query)(service)).to.equal(200);
   return reads;
 };
-
-/** Makes every read of the series' store wait, until `release` is called. */
-function holdReads(service: TestService) {
-  const { series } = service.service.stores;
-  const { read } = series;
-  const held = { count: 0, release: () => {} };
-  const released = new Promise<void>((resolve) => {
-    held.release = resolve;
-  });
-  series.read = async (...asked) => {
-    held.count += 1;
-    await released;
-    return read.apply(series, asked);
-  };
-  return held;
-}
 
 /** Deletes ann, and resolves with the path of the request's state. */
 async function deleteAnn(service: TestService): Promise<string> {
@@ -220,68 +162,34 @@ const filesAt =
 const point = { ...web, value: 1, ts: Date.now() - HOUR };
 const person = { _uid: "ann", segments: ["a", "b"] };
 
+/** By setting: the test that changes it and sees the effect. */
+const shownElsewhere: Readonly<Record<string, string>> = {
+  "http.trust_proxy": "http/limits",
+  "http.key_in_query": "http/keys",
+  "http.cors.origins": "http/cors",
+  "http.slow_sender_ms": "http/slow-senders",
+  "http.slow_reader_ms": "http/slow-readers",
+  "http.drain_ms": "http/graceful-stop",
+  pepper: "start",
+  "metrics.keep": "http/metric-caching",
+  "deletions.targets": "http/deletion",
+  "recorder.tick_ms": "http/recorder",
+  "limits.store_deadline_ms": "faults/deadline",
+  "limits.entity_segments": "http/entity-limits",
+  "limits.read_bytes": "http/large-reads",
+  "limits.requests_per_key": "http/limits",
+  "limits.requests": "http/limits",
+  "limits.unsent_bytes": "http/slow-readers",
+  "limits.wrong_keys_per_minute": "http/limits",
+  "limits.rate_per_key": "http/limits",
+};
+
 /** By setting: how a change of it shows. */
 const effects: Readonly<Record<string, Effect>> = {
   "http.host": differs(async ({ url }) => new URL(url).hostname, "0.0.0.0", ["127.0.0.1", "0.0.0.0"]),
   "http.port": async ({ start }) => {
     const port = await freePort();
     expect((await start(String(port))).port).to.equal(port);
-  },
-  "http.trust_proxy": differs(
-    each(guess("192.0.2.1"), guess("192.0.2.2")),
-    "true",
-    [
-      [401, 429],
-      [401, 401],
-    ],
-    { LIMITS_WRONG_KEYS_PER_MINUTE: "1" },
-  ),
-  "http.key_in_query": differs(status(`/api/segment?key=${adminKey}`, { key: null }), "true", [401, 200]),
-  "http.cors.origins": differs(
-    async (service) => {
-      const response = await service.fetch("/api/segment", { headers: { origin: "https://a.example" } });
-      return response.headers.get("access-control-allow-origin");
-    },
-    "https://a.example",
-    [null, "https://a.example"],
-  ),
-  // Three limits of time end something well before the shipped ones would.
-  "http.slow_sender_ms": async ({ start }) => {
-    const socket = await openSocket((await start("100")).port);
-    let closed = false;
-    socket.on("error", () => {}).on("close", () => (closed = true));
-    socket.resume().write("GET / HTTP/1.1\r\nHost: a\r\n");
-    await until("the connection is closed", () => closed, 10_000);
-  },
-  "http.slow_reader_ms": async ({ start }) => {
-    const service = await start("100");
-    const socket = await unread(service);
-    const { server } = service.service;
-    const open = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
-    server.closeIdleConnections();
-    await until("the connection is closed", async () => (await open()) === 0, 10_000);
-    socket.destroy();
-  },
-  "limits.store_deadline_ms": async ({ start }) => {
-    const service = await start("100");
-    expect(await posted("/api/metric/points", [point])(service)).to.equal(200);
-    const held = holdReads(service);
-    expect(await status(query)(service)).to.equal(503);
-    held.release();
-  },
-  "http.drain_ms": async ({ start }) => {
-    const stopWhileUnderWay = async (value?: string) => {
-      const service = await start(value);
-      const socket = await holdOne(service);
-      const answer = readAnswer(socket);
-      const stopped = service.stop();
-      if (value === undefined) socket.write("x".repeat(100));
-      const { status } = await answer;
-      await stopped;
-      return status;
-    };
-    expect(await stopWhileUnderWay(), "as shipped").to.equal(400);
-    expect(await stopWhileUnderWay("0"), "without time to finish").to.equal(0);
   },
   data_dir: filesAt("ledger.db", (dir) => dir),
   tables_file: async (trial) => {
@@ -301,16 +209,6 @@ const effects: Readonly<Record<string, Effect>> = {
       return err().includes("DATA_DIRS");
     };
     expect(await Promise.all([warns("warn"), warns("error")])).to.deep.equal([true, false]);
-  },
-  pepper: async ({ start, dir }) => {
-    const own = { DATA_DIR: dir };
-    await (await start("p".repeat(32), own)).stop({ keep: true });
-    await (await start("p".repeat(32), own)).stop({ keep: true });
-    const error = await start("q".repeat(32), own).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    expect(String(error)).to.match(/PEPPER/);
   },
   admin_key: differs(status("/api/segment", { key: OTHER_KEY }), OTHER_KEY, [401, 200]),
   "entities.url": filesAt("entities.db", (dir) => `sqlite:${dir}`),
@@ -335,7 +233,6 @@ const effects: Readonly<Record<string, Effect>> = {
       server.close();
     }
   },
-  "metrics.keep": differs(posted("/api/metric/points", [{ ...point, ts: point.ts - 72 * HOUR }]), "1d", [200, 400]),
   "jobs.url": async ({ start }) => {
     const stores = async (service: TestService) =>
       ((await dataOf(service, "/ready", {})) as { stores: { name: string }[] }).stores.map(({ name }) => name);
@@ -385,16 +282,6 @@ const effects: Readonly<Record<string, Effect>> = {
       pausesOf(pause);
     }
   },
-  "deletions.targets": async ({ start }) => {
-    const crm = await remoteSystem();
-    try {
-      await deleteAnn(await start(JSON.stringify([{ name: "crm", url: crm.url, token: "t" }])));
-      await until("the target was called", () => crm.calls.length > 0);
-      expect(crm.calls[0]?.authorization).to.equal("Bearer t");
-    } finally {
-      await crm.close();
-    }
-  },
   "limits.url_bytes": differs(status(`/api/segment/${"a".repeat(300)}`), "256", [404, 414]),
   "limits.header_bytes": differs(
     status("/api/segment", { headers: { "x-long": "a".repeat(2000) } }),
@@ -430,70 +317,12 @@ const effects: Readonly<Record<string, Effect>> = {
     "1",
     [200, 413],
   ),
-  "limits.entity_segments": differs(
-    async (service) => (await dataOf(service, "/collect/json/web", { method: "POST", json: [person] })).message_count,
-    "1",
-    [1, 0],
-  ),
   "limits.batch_series": differs(posted("/api/metric", [web, web]), "1", [200, 413]),
   "limits.buckets": differs(codes(query), "10", [[], ["too_many_buckets"]]),
   "limits.answer_values": differs(codes(query), "10", [[], ["too_many_values"]]),
   "limits.answer_slots": differs(codes(query), "10", [[], ["too_many_slots"]]),
-  "limits.read_bytes": async ({ start }) => {
-    const batch = (id: string) =>
-      Array.from({ length: 100 }, (_, i) => ({ ...web, dimension_id: `${id}${i}`, range: "2080d", interval: "2d" }));
-    const points = [...batch("s"), ...batch("t")].map(({ dimension_id }) => ({ ...point, dimension_id }));
-    for (const [value, second] of [
-      [undefined, 200],
-      [String(2 ** 20), 503],
-    ] as const) {
-      const service = await start(value, { CACHE_COLUMNS_BYTES: "0" });
-      expect(await posted("/api/metric/points", points)(service)).to.equal(200);
-      const held = holdReads(service);
-      const first = posted("/api/metric", batch("s"))(service);
-      await until("the first read is under way", () => held.count > 0);
-      const before = held.count;
-      const other = posted("/api/metric", batch("t"))(service);
-      if (second === 200) await until("the second one is, too", () => held.count > before);
-      else expect(await other).to.equal(second);
-      held.release();
-      expect([await first, await other]).to.deep.equal([200, second]);
-    }
-  },
   "limits.batch_points": differs(posted("/api/metric/points", [point, point]), "1", [200, 413]),
   "limits.batch_messages": differs(posted("/collect/json/web", [person, person]), "1", [200, 413]),
-  "limits.requests_per_key": differs(besideOther(segments), "1", [200, 429]),
-  "limits.requests": differs(besideOther(segments), "1", [200, 503]),
-  "limits.unsent_bytes": differs(
-    async (service) => {
-      const socket = await unread(service);
-      const result = await posted("/api/metric", large)(service);
-      socket.destroy();
-      return result;
-    },
-    "65536",
-    [200, 503],
-  ),
-  "limits.wrong_keys_per_minute": differs(each(guess("a"), guess("a")), "1", [
-    [401, 401],
-    [401, 429],
-  ]),
-  "limits.rate_per_key": differs(each(segments, segments), "1", [
-    [200, 200],
-    [200, 429],
-  ]),
   "cache.columns_bytes": differs(readsOfStore, "0", [1, 2], { CACHE_ANSWERS_BYTES: "0" }),
   "cache.answers_bytes": differs(readsOfStore, "0", [1, 2], { CACHE_COLUMNS_BYTES: "0" }),
-  "recorder.tick_ms": async ({ start }) => {
-    const service = await start("10");
-    const { counts } = service.service.stores;
-    const { unsaved } = counts;
-    let looks = 0;
-    counts.unsaved = (...asked) => {
-      looks += 1;
-      return unsaved.apply(counts, asked);
-    };
-    // As shipped it looks once a second.
-    await until("it looked 40 times", () => looks >= 40, 20_000);
-  },
 };
