@@ -95,6 +95,19 @@ export async function state(page: Page, ...wanted: string[]): Promise<void> {
   await page.waitForSelector(wanted.map((one) => `main[data-state="${one}"]:not([aria-busy])`).join(", "));
 }
 
+/** Holds the requests of a page whose address matches; hands out what lets them go on. */
+export async function holdRequests(page: Page, address: RegExp): Promise<() => void> {
+  let release: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route(address, async (route) => {
+    await held;
+    await route.continue();
+  });
+  return () => release();
+}
+
 /** How many pixels of the page lie to the right of the window. */
 export function sideways(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");

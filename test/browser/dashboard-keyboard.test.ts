@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { sideways, state, unseen } from "./browser.js";
+import { holdRequests, sideways, state, unseen } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -105,16 +105,9 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
   });
 
   it("A list that arrives while somebody types leaves the text and the focus of the search", async () => {
-    let release: () => void = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
     const { page, requests } = await on.open("?view=segments", { prepare: unseen });
     await state(page, "ready");
-    await page.route(/\/api\/segment\?.*q=/, async (route) => {
-      await held;
-      await route.continue();
-    });
+    const release = await holdRequests(page, /\/api\/segment\?.*q=/);
     const search = page.getByRole("searchbox", { name: "Search" });
     await page.clock.pauseAt(NOW + HOUR);
     await search.pressSequentially("ne");
@@ -231,16 +224,10 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
   });
 
   it("The skeleton does not move for people who prefer reduced motion", async () => {
-    let release: () => void = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    let release = () => {};
     const { page } = await on.open("?view=segment&id=newsletter", {
       prepare: async (page) => {
-        await page.route(/\/api\/metric/, async (route) => {
-          await held;
-          await route.continue();
-        });
+        release = await holdRequests(page, /\/api\/metric/);
       },
     });
     await page.waitForSelector("main[data-state=loading] .skeleton");

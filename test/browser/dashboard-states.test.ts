@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { type Opened, sideways, state } from "./browser.js";
+import { holdRequests, type Opened, sideways, state } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -163,16 +163,9 @@ describe("States of the dashboard in Chromium", function () {
   });
 
   it("The state is loading from a change of the range until its figures are drawn, and the last ones stay", async () => {
-    let release: () => void = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
     const { page } = await on.open("?view=segment&id=newsletter");
     await state(page, "ready");
-    await page.route(/\/api\/metric/, async (route) => {
-      await held;
-      await route.continue();
-    });
+    const release = await holdRequests(page, /\/api\/metric/);
     await page.getByLabel("Range").selectOption("4w");
     await page.waitForSelector("main[data-state=loading] figure");
     release();
@@ -207,24 +200,16 @@ describe("States of the dashboard in Chromium", function () {
   });
 
   it("A skeleton of the same width is shown while a view loads; a refresh replaces nothing by it", async () => {
-    let release: () => void = () => {};
-    let held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    let release = () => {};
     const { page } = await on.open("?view=segment&id=newsletter", {
       prepare: async (page) => {
-        await page.route(/\/api\/metric/, async (route) => {
-          await held;
-          await route.continue();
-        });
+        release = await holdRequests(page, /\/api\/metric/);
       },
     });
     await page.waitForSelector("main[data-state=loading][aria-busy=true] .skeleton");
     release();
     await state(page, "ready");
-    held = new Promise((resolve) => {
-      release = resolve;
-    });
+    release = await holdRequests(page, /\/api\/metric/);
     await page.keyboard.press("r");
     await page.waitForSelector("main[aria-busy=true]");
     expect(await page.getAttribute("main", "data-state")).to.equal("ready");
@@ -286,18 +271,5 @@ describe("States of the dashboard in Chromium", function () {
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await page.clock.fastForward(11_000);
     await state(page, "ready");
-  });
-
-  it("The picker makes one request with a key that was revoked", async () => {
-    const { key, id } = await on.newKey(["metric:read"], empty);
-    const { page, requests } = await on.open("?view=explore", { key }, empty);
-    await state(page, "ready");
-    await empty.service.stores.keys.revoke(id, NOW);
-    nowOfEmpty += HOUR;
-    requests.length = 0;
-    await page.getByRole("combobox", { name: "Add a series" }).fill("w");
-    await page.clock.fastForward(1_000);
-    await state(page, "wrong-key");
-    expect(requests.filter((one) => one === "GET /api/key")).to.have.length(1);
   });
 });

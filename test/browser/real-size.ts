@@ -4,7 +4,7 @@ import { HOUR, NOW } from "./dashboard-data.js";
 
 export const SEGMENTS = 5_000;
 export const STREAMS = 500;
-export const EXPERIENCES = 300;
+const EXPERIENCES = 300;
 /** Points of a write, at most. */
 const BATCH = 50_000;
 const DAYS = 8;
