@@ -4,6 +4,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { expect } from "chai";
 import { findBytes } from "../support/files.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { until } from "../support/until.js";
 
 const SUBJECTS = 200;
@@ -27,9 +28,12 @@ describe("canaries", function () {
 
   it("P3: no byte of any person stands in any file or in the log, and of an erased one's key none after completion", async () => {
     for (let round = 0; round < 4; round += 1) {
-      await collect(Array.from({ length: SUBJECTS + 20 }, (_, index) => messageOf(index, round)));
+      await collectThrough(
+        service,
+        Array.from({ length: SUBJECTS + 20 }, (_, index) => messageOf(index, round)),
+      );
     }
-    expect(await statusOf(`email/${canary}-7@example.org`)).to.equal(200);
+    expect(await statusOfProfile(service, `email/${canary}-7@example.org`)).to.equal(200);
     expectNothing();
     await service.kill();
     expectNothing();
@@ -39,9 +43,9 @@ describe("canaries", function () {
     const ids: string[] = [];
     for (let index = 0; index < SUBJECTS; index += 1) {
       const path = index % 2 === 0 ? `email/${canary}-${index}@example.org` : `user_id/${canary}-${index}`;
-      ids.push(await remove(path));
+      ids.push(await removeThrough(service, path));
     }
-    for (const id of ids) await until("it is complete", () => isComplete(id), 60_000);
+    for (const id of ids) await until("it is complete", () => isCompleteIn(service, id), 60_000);
     expectNothing();
 
     const live = keysIn(folder.dir);
@@ -54,10 +58,10 @@ describe("canaries", function () {
 
     service = await startReal(folder.dir);
     for (let index = 0; index < SUBJECTS; index += 1) {
-      expect(await statusOf(`user_id/${canary}-${index}`)).to.equal(404);
+      expect(await statusOfProfile(service, `user_id/${canary}-${index}`)).to.equal(404);
     }
     for (let index = SUBJECTS; index < SUBJECTS + 20; index += 1) {
-      expect(await statusOf(`user_id/${canary}-${index}`)).to.equal(200);
+      expect(await statusOfProfile(service, `user_id/${canary}-${index}`)).to.equal(200);
     }
   });
 
@@ -109,28 +113,6 @@ describe("canaries", function () {
   function expectNothing(): void {
     expect(service.log().includes(canary)).to.equal(false);
     expect(findBytes(folder.dir, written)).to.deep.equal([]);
-  }
-
-  async function collect(messages: readonly object[]): Promise<void> {
-    const body = messages.map((message) => JSON.stringify(message)).join("\n");
-    const answer = await service.fetch("/collect/json/web", { method: "POST", body, type: "application/x-ndjson" });
-    const { data } = (await answer.json()) as { data: { message_count: number; rejected_count: number } };
-    expect(data).to.include({ message_count: messages.length, rejected_count: 0 });
-  }
-
-  async function remove(path: string): Promise<string> {
-    const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
-    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
-  }
-
-  async function isComplete(id: string): Promise<boolean> {
-    const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
-    expect(answer.status).to.equal(200);
-    return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
-  }
-
-  async function statusOf(path: string): Promise<number> {
-    return (await service.fetch(`/api/entity/user/${path}`)).status;
   }
 });
 

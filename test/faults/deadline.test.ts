@@ -43,6 +43,7 @@ const ofPoints: readonly Asked[] = [
 ];
 const needingMongo: readonly Asked[] = [
   ["a profile", "/api/entity/user/email/live@example.org"],
+  ["no profile", "/api/entity/user/email/nobody@example.org"],
   ["why a profile is in its segments", "/api/entity/user/email/live@example.org/segments"],
   [
     "an export",
@@ -65,15 +66,23 @@ const needingMongo: readonly Asked[] = [
   ["the streams", "/api/stream"],
   ...ofPoints,
 ];
+/** Requests that are served without MongoDB. */
+const sparedByMongo: readonly Asked[] = [
+  ["/health", "/health"],
+  ["/metrics", "/metrics"],
+  ["/openapi.json", "/openapi.json"],
+  ["a series", `/api/metric?${new URLSearchParams(asked("cold"))}`],
+];
 /** Of series and names that are not in memory. */
 const needingInflux = (round: number): readonly Asked[] => [
   ["a series", `/api/metric?${new URLSearchParams(asked(`cold-${round}`))}`],
   ["a batch of series", "/api/metric", { method: "POST", json: [asked(`colder-${round}`), asked(`coldest-${round}`)] }],
-  ["the names of series", `/api/series?dimension=${["stream", "segment", "experience"][round]}`],
+  ["the names of series", `/api/series?dimension=${["stream", "segment", "experience", "experiencegroup"][round]}`],
   ...ofPoints,
 ];
 
 const faults: readonly [how: string, fault: Fault][] = [
+  ["has stopped", "refuse"],
   ["is silent", "blackhole"],
   ["stops reading", "stall"],
   ["sends one byte a second", { slow: 1 }],
@@ -82,6 +91,8 @@ const faults: readonly [how: string, fault: Fault][] = [
 interface Answer {
   readonly what: string;
   readonly status: number;
+  /** Seconds; NaN without the header. */
+  readonly retryAfter: number;
   readonly ms: number;
 }
 
@@ -116,12 +127,12 @@ onServers(["mongodb", "influxdb", "bullmq"], "the deadline of a request", functi
     await influxdb.close();
   });
 
-  for (const [store, proxyOf, needing] of [
-    ["MongoDB", () => mongodb, () => needingMongo],
-    ["InfluxDB", () => influxdb, needingInflux],
+  for (const [store, proxyOf, needing, spared] of [
+    ["MongoDB", () => mongodb, () => needingMongo, sparedByMongo],
+    ["InfluxDB", () => influxdb, needingInflux, []],
   ] as const) {
     for (const [round, [how, fault]] of faults.entries()) {
-      it(`Every request that needs ${store} is answered 503 within the deadline and a second when it ${how}, and succeeds afterwards`, async () => {
+      it(`Every request that needs ${store} is answered 503 with Retry-After within the deadline and a second when it ${how}, the others are served, and it succeeds afterwards`, async () => {
         const requests = needing(round);
         await proxyOf().set(fault);
         try {
@@ -131,9 +142,10 @@ onServers(["mongodb", "influxdb", "bullmq"], "the deadline of a request", functi
             await sleep(WAVE_MS);
           }
           const wrong = (await Promise.all(answers)).filter(
-            ({ status, ms }) => status !== 503 || ms > DEADLINE_MS + MARGIN_MS,
+            ({ status, retryAfter, ms }) => status !== 503 || !(retryAfter >= 1) || ms > DEADLINE_MS + MARGIN_MS,
           );
           expect(wrong).to.deep.equal([]);
+          for (const request of spared) expect((await answer(request)).status, request[0]).to.equal(200);
         } finally {
           await proxyOf().set("pass");
         }
@@ -146,7 +158,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "the deadline of a request", functi
     const began = performance.now();
     const response = await service.fetch(path, { ...options, signal: AbortSignal.timeout(10 * DEADLINE_MS) });
     await response.arrayBuffer();
-    return { what, status: response.status, ms: performance.now() - began };
+    const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
+    return { what, status: response.status, retryAfter, ms: performance.now() - began };
   }
 
   async function succeeds(request: Asked): Promise<void> {

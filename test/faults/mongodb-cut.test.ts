@@ -1,11 +1,8 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
-import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
-import { type FetchOptions, startService, type TestService } from "../support/service.js";
+import { type ServiceBehindProxy, startBehindProxy } from "../support/behind-proxy.js";
+import { onServers } from "../support/servers.js";
+import type { FetchOptions } from "../support/service.js";
 import { sideBySide } from "../support/side-by-side.js";
 
 const LIVE = "/api/entity/user/email/live@example.org";
@@ -18,21 +15,13 @@ const DEADLINE_MS = 3_000;
 
 onServers(["mongodb", "influxdb", "bullmq"], "cut connections to MongoDB", function () {
   this.timeout(120_000);
-  let proxy: FaultProxy;
-  let service: TestService;
+  let on: ServiceBehindProxy;
 
   before(async () => {
-    proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
-    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-    const url = proxy.url(mongodbUrl(nameOf(dir)));
-    const overrides = { entities: { url }, limits: { store_deadline_ms: DEADLINE_MS } };
-    service = await startService(overrides, { onServers: true, dir });
+    on = await startBehindProxy(DEADLINE_MS);
     await answer("/collect/json/web", { method: "POST", json: { email: "live@example.org" } });
   });
-  after(async () => {
-    await service.stop();
-    await proxy.close();
-  });
+  after(() => on.close());
 
   for (const how of ["end", "reset"] as const) {
     it(`Every answer is 200 or 503 and in time while all connections to MongoDB ${how} every ${CUT_EVERY_MS} ms, and reads succeed once they stay open`, async () => {
@@ -49,7 +38,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "cut connections to MongoDB", funct
       });
       for (let cuts = 0; cuts < CUTS; cuts += 1) {
         await sleep(CUT_EVERY_MS);
-        proxy[how]();
+        on.proxy[how]();
       }
       isOver = true;
       await Promise.all(callers);
@@ -76,7 +65,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "cut connections to MongoDB", funct
     // A hang is reported as a late answer of status 0.
     const signal = AbortSignal.timeout(4 * DEADLINE_MS);
     try {
-      const response = await service.fetch(path, { ...options, signal });
+      const response = await on.service.fetch(path, { ...options, signal });
       return { status: response.status, text: await response.text(), ms: performance.now() - began };
     } catch (error) {
       if (!signal.aborted) throw error;

@@ -1,10 +1,9 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
-import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
-import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
-import { startService, type TestService } from "../support/service.js";
+import { type ServiceBehindProxy, startBehindProxy } from "../support/behind-proxy.js";
+import type { FaultProxy } from "../support/fault-proxy.js";
+import { isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
+import { onServers } from "../support/servers.js";
+import type { TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 /** Commands after which the connection is cut, one after the other, in the life and death of a profile. */
@@ -16,18 +15,13 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
   let service: TestService;
   let name: string;
 
+  let on: ServiceBehindProxy;
+
   before(async () => {
-    proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
-    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-    name = nameOf(dir);
-    const url = proxy.url(mongodbUrl(name));
-    service = await startService({ entities: { url }, limits: { store_deadline_ms: 5000 } }, { onServers: true, dir });
+    on = await startBehindProxy(5_000);
+    ({ proxy, service, name } = on);
   });
-  after(async () => {
-    await proxy.set("pass");
-    await service.stop();
-    await proxy.close();
-  });
+  after(() => on.close());
 
   it("leaves a DELETE whose request was inserted right to repeat, with nothing half done", async () => {
     for (let round = 0; round < 5; round += 1) {
@@ -37,9 +31,9 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
       const first = await remove(path);
       await cut;
       if (first === undefined) expect(await statusOf(path)).to.equal(404);
-      const id = await removeUntilTaken(path);
+      const id = await removeThrough(service, path);
       expect(await statusOf(path)).to.equal(404);
-      await until("it is complete", () => isComplete(id), 60_000);
+      await until("it is complete", () => isCompleteIn(service, id), 60_000);
     }
     await until("none is open", async () => (await service.service.stores.ledger.countOpen()) === 0, 60_000);
   });
@@ -53,9 +47,9 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
       const first = await collect(message, key);
       if (!first) await until("it is taken", () => collect(message, key), 30_000);
       expect(await statusOf(path)).to.equal(200);
-      const id = await removeUntilTaken(path);
+      const id = await removeThrough(service, path);
       expect(await statusOf(path)).to.equal(404);
-      await until("it is complete", () => isComplete(id), 60_000);
+      await until("it is complete", () => isCompleteIn(service, id), 60_000);
       await cutting;
     }
     await until("none is open", async () => (await service.service.stores.ledger.countOpen()) === 0, 60_000);
@@ -104,30 +98,11 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
     return data?.request_id;
   }
 
-  async function removeUntilTaken(path: string): Promise<string> {
-    let id: string | undefined;
-    const taken = async () => {
-      id = await remove(path);
-      return id !== undefined;
-    };
-    await until("it is taken", taken, 30_000);
-    return id as string;
-  }
-
-  async function isComplete(id: string): Promise<boolean> {
-    const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
-    const { data } = (await answer.json()) as { data: { completed: boolean } | null };
-    expect(answer.status).to.be.oneOf([200, 503]);
-    return data?.completed === true;
-  }
-
   /** Of a read; one that lost its own answer is asked again. */
   async function statusOf(path: string): Promise<number> {
     let status = 503;
     await until("it is answered", async () => {
-      const answer = await service.fetch(`/api/entity/user/${path}`);
-      await answer.arrayBuffer();
-      status = answer.status;
+      status = await statusOfProfile(service, path);
       return status !== 503;
     });
     return status;

@@ -3,6 +3,7 @@ import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { findBytes } from "../support/files.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
 import { type RemoteSystem, remoteSystem } from "../support/remote-system.js";
+import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { onServers, redisUrl } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -31,24 +32,6 @@ onServers(["bullmq"], "while Redis is away", () => {
     service = await startService({ jobs: { url: redisUrl("jobs", proxy.url()) }, ...overrides });
   }
 
-  async function remove(path: string): Promise<string> {
-    const answer = await service.fetch(`/api/entity/user/email/${path}`, { method: "DELETE" });
-    expect(answer.status).to.equal(200);
-    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
-  }
-
-  async function isComplete(requestId: string): Promise<boolean> {
-    const answer = await service.fetch(`/api/entity/deletestatus/${requestId}`);
-    return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
-  }
-
-  async function collect(people: readonly string[]): Promise<void> {
-    const body = people.map((email) => JSON.stringify({ email })).join("\n");
-    const headers = { "content-type": "application/x-ndjson" };
-    const answer = await service.fetch("/collect/json/web", { method: "POST", body, headers });
-    expect(answer.status).to.equal(200);
-  }
-
   async function ready(): Promise<{ ready: boolean; degraded: boolean; state: string | undefined }> {
     const answer = await service.fetch("/ready");
     const { data } = (await answer.json()) as {
@@ -60,11 +43,11 @@ onServers(["bullmq"], "while Redis is away", () => {
   for (const fault of ["refuse", "blackhole", "dropAnswers"] as const) {
     it(`a DELETE is answered, and completes: ${fault}`, async () => {
       await start();
-      await collect(["ann@example.org"]);
+      await collectThrough(service, [{ email: "ann@example.org" }]);
       await proxy.set(fault);
       for (const email of ["ann@example.org", "ben@example.org"]) {
-        const requestId = await remove(email);
-        await until("it is complete", () => isComplete(requestId), 60_000);
+        const requestId = await removeThrough(service, `email/${email}`);
+        await until("it is complete", () => isCompleteIn(service, requestId), 60_000);
       }
       expect((await ready()).ready).to.equal(true);
       await until("it is called degraded", async () => (await ready()).degraded);
@@ -91,20 +74,23 @@ onServers(["bullmq"], "while Redis is away", () => {
     const targets = [{ name: "newsletter", url: remote.url, token: "a-token-of-the-newsletter" }];
     await start({ deletions: { targets } });
     const people = Array.from({ length: DELETIONS }, (_, n) => `person-${n}@example.org`);
-    await collect(people);
+    await collectThrough(
+      service,
+      people.map((email) => ({ email })),
+    );
     for (const email of people) remote.holds.add(email);
     remote.trouble = "status";
     const open: string[] = [];
-    for (const email of people.slice(0, DELETIONS / 2)) open.push(await remove(email));
+    for (const email of people.slice(0, DELETIONS / 2)) open.push(await removeThrough(service, `email/${email}`));
     await redis.kill();
-    for (const email of people.slice(DELETIONS / 2)) open.push(await remove(email));
+    for (const email of people.slice(DELETIONS / 2)) open.push(await removeThrough(service, `email/${email}`));
     await redis.start();
     expect(await redis.ask((client) => client.dbsize())).to.be.below(10);
     remote.trouble = undefined;
-    for (const requestId of open) await until("it is complete", () => isComplete(requestId), 60_000);
+    for (const requestId of open) await until("it is complete", () => isCompleteIn(service, requestId), 60_000);
     expect([...remote.holds]).to.deep.equal([]);
     for (const email of [people[0], people.at(-1)]) {
-      expect((await service.fetch(`/api/entity/user/email/${email}`)).status).to.equal(404);
+      expect(await statusOfProfile(service, `email/${email}`)).to.equal(404);
     }
   });
 
@@ -115,10 +101,13 @@ onServers(["bullmq"], "while Redis is away", () => {
     proxy = await openFaultProxy(redis.url);
     await start();
     const people = Array.from({ length: 20 }, (_, n) => `canary-${n}@example.org`);
-    await collect(people);
+    await collectThrough(
+      service,
+      people.map((email) => ({ email })),
+    );
     const requests: string[] = [];
-    for (const email of people) requests.push(await remove(email));
-    for (const requestId of requests) await until("it is complete", () => isComplete(requestId));
+    for (const email of people) requests.push(await removeThrough(service, `email/${email}`));
+    for (const requestId of requests) await until("it is complete", () => isCompleteIn(service, requestId));
     const found = (text: string) => findBytes(redis.dir, [Buffer.from(text)]);
     await until("every hint has come", () => requests.every((requestId) => found(requestId).length > 0));
     expect(found("canary-")).to.deep.equal([]);

@@ -1,7 +1,8 @@
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { startReal, temporaryFolder } from "../support/real-service.js";
+import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -12,19 +13,19 @@ describe("P25: a restored backup", function () {
     const folder = temporaryFolder();
     let service = await startReal(folder.dir);
     try {
-      for (let index = 0; index < 20; index += 1) await collect(service, personOf(index));
+      for (let index = 0; index < 20; index += 1) await collectThrough(service, [personOf(index)]);
       // Two who are joined after the backup, and then erased as one.
-      await collect(service, { email: "left@example.org" });
-      await collect(service, { user_id: "right" });
+      await collectThrough(service, [{ email: "left@example.org" }]);
+      await collectThrough(service, [{ user_id: "right" }]);
       await service.stop();
       for (const name of ["entities.db", "entities.db-wal"]) keep(folder.dir, name);
 
       service = await startReal(folder.dir);
-      await collect(service, { email: "left@example.org", user_id: "right" });
+      await collectThrough(service, [{ email: "left@example.org", user_id: "right" }]);
       const erased = [...Array.from({ length: 10 }, (_, index) => `email/p${index}@example.org`), "user_id/right"];
       const ids: string[] = [];
-      for (const path of erased) ids.push(await remove(service, path));
-      for (const id of ids) await until("it is complete", () => isComplete(service, id), 30_000);
+      for (const path of erased) ids.push(await removeThrough(service, path));
+      for (const id of ids) await until("it is complete", () => isCompleteIn(service, id), 30_000);
       await service.kill();
       for (const name of ["entities.db", "entities.db-wal", "entities.db-shm"]) restore(folder.dir, name);
 
@@ -41,11 +42,11 @@ describe("P25: a restored backup", function () {
 
       service = await startReal(folder.dir);
       for (const path of [...erased, "email/left@example.org"])
-        expect(await statusOf(service, path), path).to.equal(404);
+        expect(await statusOfProfile(service, path), path).to.equal(404);
       for (let index = 10; index < 20; index += 1) {
-        expect(await statusOf(service, `email/p${index}@example.org`)).to.equal(200);
+        expect(await statusOfProfile(service, `email/p${index}@example.org`)).to.equal(200);
       }
-      for (const id of ids) expect(await isComplete(service, id)).to.equal(true);
+      for (const id of ids) expect(await isCompleteIn(service, id)).to.equal(true);
     } finally {
       await service.kill();
       folder.remove();
@@ -55,24 +56,6 @@ describe("P25: a restored backup", function () {
 
 function personOf(index: number): object {
   return { email: `p${index}@example.org`, user_id: `id-${index}`, plan: "gold", segments: ["buyers"] };
-}
-
-async function collect(service: RealService, json: object): Promise<void> {
-  expect((await service.fetch("/collect/json/web", { method: "POST", json })).status).to.equal(200);
-}
-
-async function remove(service: RealService, path: string): Promise<string> {
-  const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
-  return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
-}
-
-async function isComplete(service: RealService, id: string): Promise<boolean> {
-  const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
-  return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
-}
-
-async function statusOf(service: RealService, path: string): Promise<number> {
-  return (await service.fetch(`/api/entity/user/${path}`)).status;
 }
 
 function keep(dir: string, name: string): void {

@@ -1,5 +1,5 @@
-import { expect } from "chai";
 import { type RemoteSystem, remoteSystem } from "../support/remote-system.js";
+import { isCompleteIn, removeThrough } from "../support/requests.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -26,36 +26,25 @@ describe("a deletion that waits for its next try while the clock is set back by 
     await crm.close();
   });
 
-  async function remove(): Promise<string> {
-    const answer = await service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" });
-    expect(answer.status).to.equal(200);
-    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
-  }
-
-  async function isComplete(requestId: string): Promise<boolean> {
-    const answer = await service.fetch(`/api/entity/deletestatus/${requestId}`);
-    return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
-  }
-
   const failed = async (requestId: string) =>
     ((await service.service.stores.ledger.find(requestId))?.attempts ?? 0) > 0;
 
   it("is tried again soon", async () => {
-    const requestId = await remove();
+    const requestId = await removeThrough(service, "email/ann@example.org");
     await until("a try has failed", () => failed(requestId));
     offset = -TWO_HOURS;
     crm.trouble = undefined;
-    await until("it is complete", () => isComplete(requestId));
+    await until("it is complete", () => isCompleteIn(service, requestId));
   });
 
   it("is tried again soon by a process that is started afterwards", async () => {
-    const requestId = await remove();
+    const requestId = await removeThrough(service, "email/ann@example.org");
     await until("a try has failed", () => failed(requestId));
     const { dir } = service;
     await service.stop({ keep: true });
     offset = -TWO_HOURS;
     crm.trouble = undefined;
     service = await start(dir);
-    await until("it is complete", () => isComplete(requestId));
+    await until("it is complete", () => isCompleteIn(service, requestId));
   });
 });

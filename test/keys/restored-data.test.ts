@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { mintKey } from "../../src/keys/verify-key.js";
+import { statusOf } from "../support/requests.js";
 import { mongodbUrl, nameOf, onEmbedded, onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
@@ -92,12 +93,6 @@ async function keysOutliveRestore(first: TestService, { copy, restore, start }: 
   await second.service.stores.keys.add(late.kept);
   await restore();
   const restored = await start();
-  expect(await statusOf(restored, early.key), "revoked").to.equal(401);
-  expect(await statusOf(restored, late.key), "made since").to.equal(200);
-}
-
-async function statusOf(service: TestService, key: string): Promise<number> {
-  const answer = await service.fetch("/metrics", { key });
-  await answer.arrayBuffer();
-  return answer.status;
+  expect(await statusOf(restored, "/metrics", early.key), "revoked").to.equal(401);
+  expect(await statusOf(restored, "/metrics", late.key), "made since").to.equal(200);
 }

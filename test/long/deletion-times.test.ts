@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { collectThrough, isCompleteIn, type ProcessSet, processSet, removeThrough } from "../support/process-set.js";
+import { type ProcessSet, processSet } from "../support/process-set.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { collectThrough, isCompleteIn, removeThrough } from "../support/requests.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
 

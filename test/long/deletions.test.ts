@@ -2,6 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { erasedStayErased } from "../deletions/random-histories.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { isCompleteIn } from "../support/requests.js";
 import { fastFolder, openTemporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
 
@@ -28,7 +29,7 @@ describe("deletions, for long", () => {
       service = await startReal(folder.dir, { LOG_LEVEL: "error" });
       while (acknowledged.length < DELETES) acknowledged.push((await remove(service, acknowledged.length)) as string);
       for (const id of acknowledged)
-        await until("it is complete", () => isComplete(service as RealService, id), 60_000);
+        await until("it is complete", () => isCompleteIn(service as RealService, id), 60_000);
     } finally {
       await service?.kill();
       folder.remove();
@@ -55,10 +56,4 @@ async function remove(service: RealService, index: number): Promise<string | und
     if (error instanceof TypeError) return undefined;
     throw error;
   }
-}
-
-async function isComplete(service: RealService, id: string): Promise<boolean> {
-  const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
-  expect(answer.status).to.equal(200);
-  return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
 }

@@ -3,6 +3,7 @@ import { Writable } from "node:stream";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { pino } from "pino";
+import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { findOnServers } from "../support/server-bytes.js";
 import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
@@ -33,9 +34,12 @@ onServers(["mongodb", "influxdb", "bullmq"], "canaries on servers", function () 
 
   it("P3, P7: no byte of any person stands in a document, a key of Redis or the log, and none of an entity's key", async () => {
     for (let round = 0; round < 3; round += 1) {
-      await collect(Array.from({ length: ERASED + LIVE }, (_, index) => messageOf(index, round)));
+      await collectThrough(
+        service,
+        Array.from({ length: ERASED + LIVE }, (_, index) => messageOf(index, round)),
+      );
     }
-    expect(await statusOf(`email/${canary}-7@example.org`)).to.equal(200);
+    expect(await statusOfProfile(service, `email/${canary}-7@example.org`)).to.equal(200);
     const stored = await storedKeys();
     const raw = [...(await service.service.stores.entityKeys.read([...stored.keys()])).values()];
     expect(raw.length).to.be.at.least(ERASED + LIVE);
@@ -43,17 +47,22 @@ onServers(["mongodb", "influxdb", "bullmq"], "canaries on servers", function () 
 
     const ids: string[] = [];
     for (let index = 0; index < ERASED; index += 1) {
-      ids.push(await remove(index % 2 === 0 ? `email/${canary}-${index}@example.org` : `user_id/${canary}-${index}`));
+      ids.push(
+        await removeThrough(
+          service,
+          index % 2 === 0 ? `email/${canary}-${index}@example.org` : `user_id/${canary}-${index}`,
+        ),
+      );
     }
     await expectNothing(raw);
-    for (const id of ids) await until("it is complete", () => isComplete(id), 60_000);
+    for (const id of ids) await until("it is complete", () => isCompleteIn(service, id), 60_000);
     const erased = (await service.service.stores.ledger.since(0, 1000)).flatMap(({ deletion }) => deletion.entities);
     const destroyed = erased.flatMap((id) => stored.get(id) ?? []);
     expect(destroyed.length).to.be.at.least(ERASED);
     await expectNothing([...raw, ...destroyed]);
 
     for (let index = 0; index < ERASED + LIVE; index += 1) {
-      expect(await statusOf(`user_id/${canary}-${index}`)).to.equal(index < ERASED ? 404 : 200);
+      expect(await statusOfProfile(service, `user_id/${canary}-${index}`)).to.equal(index < ERASED ? 404 : 200);
     }
     expect((await (await service.fetch("/metrics")).text()).includes(canary)).to.equal(false);
     expect((await (await service.fetch("/ready")).text()).includes(canary)).to.equal(false);
@@ -74,29 +83,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "canaries on servers", function () 
     } finally {
       await client.close();
     }
-  }
-
-  async function collect(messages: readonly object[]): Promise<void> {
-    const body = messages.map((message) => JSON.stringify(message)).join("\n");
-    const headers = { "content-type": "application/x-ndjson" };
-    const answer = await service.fetch("/collect/json/web", { method: "POST", headers, body });
-    const { data } = (await answer.json()) as { data: { message_count: number; rejected_count: number } };
-    expect(data).to.include({ message_count: messages.length, rejected_count: 0 });
-  }
-
-  async function remove(path: string): Promise<string> {
-    const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
-    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
-  }
-
-  async function isComplete(id: string): Promise<boolean> {
-    const answer = await service.fetch(`/api/entity/deletestatus/${id}`);
-    expect(answer.status).to.equal(200);
-    return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
-  }
-
-  async function statusOf(path: string): Promise<number> {
-    return (await service.fetch(`/api/entity/user/${path}`)).status;
   }
 });
 

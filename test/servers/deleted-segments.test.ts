@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { collectThrough, type ProcessSet, processSet } from "../support/process-set.js";
+import { type ProcessSet, processSet } from "../support/process-set.js";
 import type { RealService } from "../support/real-service.js";
+import { collectThrough } from "../support/requests.js";
 import { mongodbUrl, onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
 

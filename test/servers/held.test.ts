@@ -3,14 +3,8 @@ import { expect } from "chai";
 import { systemClock } from "../../src/clock.js";
 import { openLog } from "../../src/log.js";
 import { openStores } from "../../src/stores/open-stores.js";
-import {
-  collectThrough,
-  isCompleteIn,
-  type ProcessSet,
-  processSet,
-  removeThrough,
-  statusOf,
-} from "../support/process-set.js";
+import { type ProcessSet, processSet } from "../support/process-set.js";
+import { collectThrough, isCompleteIn, removeThrough, statusOf } from "../support/requests.js";
 import { onServers, onServersOnly } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
 import { until } from "../support/until.js";

@@ -1,14 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import {
-  collectThrough,
-  isCompleteIn,
-  type ProcessSet,
-  processSet,
-  removeThrough,
-  statusOf,
-} from "../support/process-set.js";
+import { type ProcessSet, processSet } from "../support/process-set.js";
 import type { RealService } from "../support/real-service.js";
+import { collectThrough, isCompleteIn, removeThrough, statusOf } from "../support/requests.js";
 import { onServers } from "../support/servers.js";
 import { sideBySide } from "../support/side-by-side.js";
 import { until } from "../support/until.js";

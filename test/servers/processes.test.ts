@@ -1,13 +1,7 @@
 import { expect } from "chai";
-import {
-  collectThrough,
-  isCompleteIn,
-  type ProcessSet,
-  processSet,
-  removeThrough,
-  statusOf,
-} from "../support/process-set.js";
+import { type ProcessSet, processSet } from "../support/process-set.js";
 import type { RealService } from "../support/real-service.js";
+import { collectThrough, isCompleteIn, removeThrough, statusOf } from "../support/requests.js";
 import { runToEnd } from "../support/run-command.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";

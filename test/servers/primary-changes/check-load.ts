@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { isCompleteIn } from "../../support/process-set.js";
 import type { RealService } from "../../support/real-service.js";
+import { isCompleteIn } from "../../support/requests.js";
 import { sideBySide } from "../../support/side-by-side.js";
 import { until } from "../../support/until.js";
 import { ask } from "./ask.js";

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { type ProcessSet, processSet, statusOf } from "../../support/process-set.js";
+import { type ProcessSet, processSet } from "../../support/process-set.js";
 import type { RealService } from "../../support/real-service.js";
+import { statusOf } from "../../support/requests.js";
 import { until } from "../../support/until.js";
 import { checkLoad } from "./check-load.js";
 import type { MongoMember } from "./mongo-member.js";

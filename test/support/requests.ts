@@ -1,0 +1,56 @@
+import { until } from "./until.js";
+
+/** A service that is asked over HTTP, in this process or in one of its own. */
+export interface AskedService {
+  fetch(
+    path: string,
+    init?: { method?: string; body?: string; key?: string; headers?: Record<string, string> },
+  ): Promise<Response>;
+}
+
+/** Collects messages; rejects unless every one is taken. */
+export async function collectThrough(service: AskedService, messages: readonly object[]): Promise<void> {
+  const body = messages.map((message) => JSON.stringify(message)).join("\n");
+  const headers = { "content-type": "application/x-ndjson" };
+  const answer = await service.fetch("/collect/json/web", { method: "POST", body, headers });
+  const { data } = (await answer.json()) as { data: { message_count: number } | null };
+  if (answer.status !== 200 || data?.message_count !== messages.length) throw new Error(`collect: ${answer.status}`);
+}
+
+/** The request id of a DELETE of `field/value`, which is repeated while it is answered 503; rejects unless it is acknowledged. */
+export async function removeThrough(service: AskedService, path: string): Promise<string> {
+  let requestId = "";
+  await until("the DELETE is acknowledged", async () => {
+    const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
+    const { data } = (await answer.json()) as { data: { request_id: string } | null };
+    if (isForNow(answer)) return false;
+    if (answer.status !== 200 || data === null) throw new Error(`DELETE: ${answer.status}`);
+    requestId = data.request_id;
+    return true;
+  });
+  return requestId;
+}
+
+/** Whether a deletion is reported as completed; false also for 503, and rejects when the service does not know it. */
+export async function isCompleteIn(service: AskedService, requestId: string): Promise<boolean> {
+  const answer = await service.fetch(`/api/entity/deletestatus/${requestId}`);
+  const { data } = (await answer.json()) as { data: { completed: boolean } | null };
+  if (isForNow(answer)) return false;
+  if (answer.status !== 200 || data === null) throw new Error(`status of a deletion: ${answer.status}`);
+  return data.completed;
+}
+
+export async function statusOf(service: AskedService, path: string, key?: string): Promise<number> {
+  const answer = await service.fetch(path, key === undefined ? {} : { key });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+/** The status of a read of the profile of `field/value`. */
+export function statusOfProfile(service: AskedService, path: string): Promise<number> {
+  return statusOf(service, `/api/entity/user/${path}`);
+}
+
+function isForNow({ status, headers }: Response): boolean {
+  return status === 503 && headers.has("retry-after");
+}
