@@ -236,18 +236,10 @@ describe("the catalogue over HTTP", () => {
     });
     after(() => listed.stop());
 
-    it("hand out segments by page, each with its size, and say where the next begins", async () => {
-      const seen: string[] = [];
-      let next: string | null = "";
-      while (next !== null) {
-        const page = await list(`/api/segment?limit=99&after=${next}`);
-        seen.push(...page.data.map(({ id }) => id));
-        expect(page.data[0]).to.have.keys("id", "name", "table", "size");
-        next = page.meta.next;
-      }
-      expect(seen).to.have.length(250);
-      expect(seen).to.deep.equal(seen.toSorted());
-      expect((await list("/api/segment")).data).to.have.length(100);
+    it("hand out segments by page, each with its size", async () => {
+      const page = await list("/api/segment");
+      expect(page.data).to.have.length(100);
+      expect(page.data[0]).to.have.keys("id", "name", "table", "size");
       expect((await list("/api/segment?limit=250")).meta).to.deep.equal({ next: null, total: 250 });
     });
 
@@ -289,13 +281,6 @@ describe("the catalogue over HTTP", () => {
         const response = await listed.fetch(`/api/segment/sizes?ids=${ids}`);
         expect(response.status, ids).to.equal(400);
       }
-    });
-
-    it("hand out experiences by page", async () => {
-      const { data, meta } = await list("/api/experience?limit=1");
-      expect(data.map(({ id }) => id)).to.deep.equal(["a"]);
-      expect(meta).to.deep.equal({ next: "a", total: 2 });
-      expect((await list("/api/experience?after=a")).data.map(({ id }) => id)).to.deep.equal(["b"]);
     });
   });
 });

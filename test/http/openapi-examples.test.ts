@@ -1,4 +1,6 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
+import { dereferenced } from "../support/openapi-walk.js";
 import { startService, type TestService } from "../support/service.js";
 
 interface Operation {
@@ -6,6 +8,7 @@ interface Operation {
   readonly requestBody?: {
     readonly content: Record<string, MediaType>;
   };
+  readonly responses: Record<string, { readonly content?: Record<string, { readonly schema: object }> }>;
 }
 
 interface MediaType {
@@ -17,6 +20,8 @@ interface Request {
   readonly title: string;
   readonly method: string;
   readonly path: string;
+  /** Schema of its answer as JSON, where the document has one. */
+  readonly answer: object | undefined;
   readonly type?: string;
   readonly body?: string;
 }
@@ -29,7 +34,7 @@ describe("the examples of the OpenAPI document", () => {
     ["for ever", {}],
     ["for a day", { metrics: { keep: "1d" } }],
   ] as const) {
-    it(`succeed as they stand, all of them, once that of collect was sent, where points are kept ${keep}`, async () => {
+    it(`succeed as they stand, all of them, with the answers that the document describes, once that of collect was sent, where points are kept ${keep}`, async () => {
       const service = await startService(settings);
       try {
         const requests = await requestsOf(service);
@@ -45,14 +50,14 @@ describe("the examples of the OpenAPI document", () => {
 /** A request for each example of each operation, and one for each operation without a body. */
 async function requestsOf(service: TestService): Promise<Request[]> {
   const text = await (await service.fetch("/openapi.json", { key: null })).text();
-  const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, Operation>> };
+  const { paths } = dereferenced(JSON.parse(text)) as { paths: Record<string, Record<string, Operation>> };
   const requests = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, operation]) => requestsTo(method.toUpperCase(), path, operation)),
   );
   return requests.sort((a, b) => order.indexOf(a.method) - order.indexOf(b.method));
 }
 
-function requestsTo(method: string, path: string, { parameters, requestBody }: Operation): Request[] {
+function requestsTo(method: string, path: string, { parameters, requestBody, responses }: Operation): Request[] {
   const target = parameters.reduce(
     (target, { name, in: place, example }) =>
       place === "path" ? target.replace(`{${name}}`, encodeURIComponent(example ?? `{${name}}`)) : target,
@@ -63,7 +68,13 @@ function requestsTo(method: string, path: string, { parameters, requestBody }: O
       place === "query" && example !== undefined ? [[name, example]] : [],
     ),
   );
-  const request = { title: `${method} ${path}`, method, path: `${target}${query.size === 0 ? "" : `?${query}`}` };
+  const answer = responses["200"]?.content?.["application/json"]?.schema;
+  const request = {
+    title: `${method} ${path}`,
+    method,
+    path: `${target}${query.size === 0 ? "" : `?${query}`}`,
+    answer,
+  };
   if (requestBody === undefined) return [request];
   return Object.entries(requestBody.content).flatMap(
     ([type, { example, examples = { example: { value: example } } }]) => {
@@ -86,6 +97,14 @@ async function expectSuccess(service: TestService, request: Request): Promise<vo
   // A deletion may be completed, or not yet.
   const success = /\/(retry|receipt)$/.test(title) ? [200, 409] : [200, 204];
   expect(response.status, `${title}: ${text.slice(0, 500)}`).to.be.oneOf(success);
+  if (
+    request.answer !== undefined &&
+    response.status === 200 &&
+    /json/.test(response.headers.get("content-type") ?? "")
+  ) {
+    const matches = new Ajv2020({ strict: false, validateFormats: false }).compile(request.answer);
+    expect(matches(JSON.parse(text)), `${title}: ${JSON.stringify(matches.errors)}`).to.equal(true);
+  }
   if (title.startsWith("POST /collect/")) expect(JSON.parse(text).data.rejected_count, title).to.equal(0);
   if (title.startsWith("GET /api/metric")) expect(JSON.parse(text).data[0].values, title).to.have.length.above(0);
 }

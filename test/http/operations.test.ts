@@ -168,15 +168,6 @@ describe("what an operator asks", () => {
     expect(line.ms).to.be.a("number");
     expect(lines.join()).to.not.include("zqcanaryqz").and.not.include(service.key);
   });
-
-  it("large responses come as gzip to clients that take it, small ones as they are", async () => {
-    const large = await service.fetch("/openapi.json", { key: null });
-    expect(large.headers.get("content-encoding")).to.equal("gzip");
-    const plain = await service.fetch("/openapi.json", { key: null, headers: { "accept-encoding": "identity" } });
-    expect(plain.headers.get("content-encoding")).to.equal(null);
-    expect(await large.text()).to.equal(await plain.text());
-    expect((await service.fetch("/health", { key: null })).headers.get("content-encoding")).to.equal(null);
-  });
 });
 
 interface Ready {

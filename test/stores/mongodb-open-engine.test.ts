@@ -5,29 +5,29 @@ import { openLog } from "../../src/log.js";
 import { openMongo, openMongoKeys } from "../../src/stores/mongodb/index.js";
 import type { EntityEngine } from "../../src/stores/stores.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
-import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { mongodbUrl, onServers, ownName, testPepper } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
 
 onServers(["mongodb"], "the engine on MongoDB", () => {
   let name: string;
-  let proxy: FaultProxy;
   let engine: EntityEngine | undefined;
-  beforeEach(async () => {
+  beforeEach(() => {
     name = ownName();
-    proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
   });
   afterEach(async () => {
     await engine?.close();
     engine = undefined;
-    await proxy.close();
     await dropFromServers(name);
   });
 
-  const settings = (url = mongodbUrl(name)) =>
-    settingsFor("/nowhere", { pepper: testPepper, entities: { url }, limits: { store_deadline_ms: 2000 } });
-  const open = async (url?: string) => {
-    engine = await openMongo({ settings: settings(url), log: openLog("silent"), clock: systemClock });
+  const settings = () =>
+    settingsFor("/nowhere", {
+      pepper: testPepper,
+      entities: { url: mongodbUrl(name) },
+      limits: { store_deadline_ms: 2000 },
+    });
+  const open = async () => {
+    engine = await openMongo({ settings: settings(), log: openLog("silent"), clock: systemClock });
     return engine;
   };
 
@@ -40,22 +40,6 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
     ]);
     for (const probe of probes) expect(await probe.check()).to.equal(undefined);
   });
-
-  for (const fault of ["refuse", "blackhole"] as const) {
-    it(`says that the server is away when the line is set to ${fault}, and that it is back`, async () => {
-      const { probes } = await open(proxy.url(mongodbUrl(name)));
-      await proxy.set(fault);
-      for (const probe of probes) {
-        const failed = await probe.check().then(
-          () => false,
-          () => true,
-        );
-        expect(failed).to.equal(true);
-      }
-      await proxy.set("pass");
-      for (const probe of probes) expect(await probe.check()).to.equal(undefined);
-    });
-  }
 
   it("opens the API keys alone beside a service, without the pepper", async () => {
     const { keys } = await open();

@@ -5,7 +5,6 @@ import { openLog } from "../../src/log.js";
 import { databaseOf } from "../../src/stores/mongodb/connection.js";
 import { entityCollections } from "../../src/stores/mongodb/entity-document.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
-import { mongoServiceError } from "../../src/stores/mongodb/errors.js";
 import { ledgerCollections, mongoLedger } from "../../src/stores/mongodb/ledger.js";
 import { marks, mongoErasureWatermark } from "../../src/stores/mongodb/marks.js";
 import { type OpenDatabases, openDatabases, type Plans } from "../../src/stores/mongodb/open-databases.js";
@@ -175,40 +174,6 @@ onServers(["mongodb"], "databases on MongoDB", () => {
       await proxy.set("pass");
       expect(await mongoLedger({ ...(await opening), wrapping }).countOpen()).to.equal(0);
     });
-
-    for (const fault of ["refuse", "blackhole", "dropAnswers"] as const) {
-      it(`fail, and in kind, when the line is set to ${fault}, and work again after it`, async () => {
-        const requests = mongoLedger({
-          ...(await open({ url: proxy.url(url), deadlineMs: 2000 })),
-          wrapping,
-        });
-        await requests.accept(someDeletion("a"), noScope);
-        await proxy.set(fault);
-        for (const work of [() => requests.find("a-1700000000"), () => requests.accept(someDeletion("b"), noScope)]) {
-          const error = await work().then(
-            () => undefined,
-            (failure: unknown) => failure,
-          );
-          expect(mongoServiceError(error)?.kind).to.equal("unavailable");
-        }
-        await proxy.set("pass");
-        await requests.accept(someDeletion("c"), noScope);
-        expect((await requests.find("c-1700000000"))?.identity).to.equal("hash-c");
-      });
-    }
-  });
-
-  it("say what is wrong with a URL, and no secret of it", async () => {
-    const cases: readonly [string, RegExp][] = [
-      ["mongodb://user:hunter2@", /^ENTITIES_URL is wrong/],
-      ["mongodb://user:hunter2@host/?nonsense=1", /^ENTITIES_URL is wrong: option nonsense is not supported$/],
-      ["mongodb://user:hunter2:x@host/", /^ENTITIES_URL is wrong/],
-    ];
-    for (const [wrongUrl, words] of cases) {
-      const message = await refusal({ url: wrongUrl });
-      expect(message).to.match(words);
-      expect(message).to.not.contain("hunter2");
-    }
   });
 });
 
