@@ -12,8 +12,21 @@ import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { collectLimits } from "../support/entity-stage.js";
 import { type HeldCalls, portsThrough } from "../support/held-calls.js";
-import type { ModelMessage, Seen } from "./erasure-model.js";
 import { noObserver } from "./erasure-stage.js";
+
+/** A message as a test words it; an identity is `field:value`. */
+export interface ModelMessage {
+  readonly identities: readonly string[];
+  readonly time: number;
+  readonly arrival: number;
+  /** null removes the attribute. */
+  readonly attribute: readonly [name: string, value: number | null];
+  /** A segment that the entity is in from then on. */
+  readonly segment: string | undefined;
+}
+
+/** What a read shows of an identity: undefined when there is no profile. */
+export type Seen = { identities: string[]; attributes: Record<string, number>; segments: string[] } | undefined;
 
 /** Writers, readers and erasers of one process over the real ports; `calls` can hold them at each call. */
 export interface Process {

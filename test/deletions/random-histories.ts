@@ -2,16 +2,15 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { dataIdsOf } from "../../src/deletions/deletion.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { ErasureModel } from "../support/erasure-model.js";
+import type { Operation, Request, SentMessage, Shown } from "../support/erasure-worlds.js";
 import { HeldCalls } from "../support/held-calls.js";
-import { ErasureModel, type ModelMessage, type Seen, type UnderWay } from "./erasure-model.js";
-import { openProcess, virtualClock } from "./erasure-world.js";
+import { openProcess, type Process, type Seen, virtualClock } from "./erasure-world.js";
 
 interface Said {
   readonly who: readonly number[];
   /** Event time against now, ms; 0 is the arrival itself. */
   readonly ahead: number;
-  readonly attribute: readonly [string, number | null];
-  readonly segment: string | undefined;
 }
 
 type Short =
@@ -30,13 +29,15 @@ interface Slow<Kind = "held" | "dies"> {
 
 type Step = Short | Slow<"held"> | Slow<"dies"> | { readonly kind: "sweep" } | { readonly kind: "restart" };
 
+const SEGMENTS = 3;
+/** Between two pieces of work, ms of the virtual clock. */
+const PAUSE_MS = 1_000;
+
 const names = ["email:a", "email:b", "user_id:a", "user_id:b"];
 
 const said: fc.Arbitrary<Said> = fc.record({
   who: fc.uniqueArray(fc.nat(names.length - 1), { minLength: 1, maxLength: 3 }),
   ahead: fc.oneof(fc.constant(0), fc.integer({ min: -20_000, max: 20_000 })),
-  attribute: fc.tuple(fc.constantFrom("plan", "city"), fc.option(fc.nat(9), { nil: null })),
-  segment: fc.option(fc.constantFrom("buyers", "readers"), { nil: undefined }),
 });
 
 const short: fc.Arbitrary<Short> = fc.oneof(
@@ -79,17 +80,18 @@ export function erasedStayErased(stores: Stores) {
   return { property, steps: () => steps };
 }
 
-/** One history, with people of its own. */
+/** One history, with people of its own. Each message sets an attribute of its own, and adds a segment. */
 class Life {
   readonly #model = new ErasureModel();
   readonly #time = virtualClock();
   readonly #calls = new HeldCalls();
-  readonly #messages: ModelMessage[] = [];
+  readonly #messages: SentMessage[] = [];
   readonly #stores: Stores;
   readonly #people: readonly string[];
-  readonly #process;
+  readonly #process: Process;
   /** Another process, which can be held or die. */
-  readonly #other;
+  readonly #other: Process;
+  #operations = 0;
 
   constructor(stores: Stores, suffix: string) {
     this.#stores = stores;
@@ -99,10 +101,10 @@ class Life {
   }
 
   async take(one: Step): Promise<void> {
-    this.#time.pass(1000);
+    this.#time.pass(PAUSE_MS);
     if (one.kind === "held" || one.kind === "dies") await this.#slowly(one);
     else if (one.kind === "sweep") await this.#process.erasure.sweep();
-    else if (one.kind === "restart") await this.#restart();
+    else if (one.kind === "restart") await this.#process.erasure.replay();
     else await this.#atOnce(one);
     await this.#look();
   }
@@ -129,17 +131,17 @@ class Life {
 
   async #atOnce(one: Short): Promise<void> {
     const work = this.#workOf(one, this.#process);
-    if (work === undefined) return;
-    await work.run();
-    if (work.it?.kind === "collect") this.#model.collect(work.it.message);
-    if (work.it?.kind === "delete") this.#model.delete(work.it.identity, work.it.cutOff);
+    await work?.run();
+    if (work?.request !== undefined) this.#model.take([this.#operationOf(work.request, work.at, work.at, true)]);
   }
 
   /** Holds the work at one of its calls while other things happen; then it goes on, or has died there. */
   async #slowly(one: Slow): Promise<void> {
     const work = this.#workOf(one.work, this.#other);
     if (work === undefined) return;
-    if (work.it !== undefined) this.#model.start(work.it);
+    const until = work.at + PAUSE_MS * (one.meanwhile.length + 1);
+    const held = work.request && this.#operationOf(work.request, work.at, until, false);
+    if (held !== undefined) this.#model.take([held]);
     const reached = this.#calls.hold(one.calls);
     const running = work.run().then(
       () => true,
@@ -147,65 +149,91 @@ class Life {
     );
     await Promise.race([reached, running]);
     for (const other of one.meanwhile) {
-      this.#time.pass(1000);
-      this.#model.perhaps();
+      this.#time.pass(PAUSE_MS);
       await this.#atOnce(other);
-      this.#model.perhaps();
       await this.#look({ segments: false });
     }
     if (one.kind === "dies") this.#calls.die();
     else this.#calls.release();
     const finished = await running;
     this.#calls.revive();
-    this.#model.perhaps();
-    if (!finished) await this.#restart();
-    this.#model.perhaps();
-    if (finished) this.#model.end();
-    else this.#model.abandon();
+    if (!finished) await this.#process.erasure.replay();
+    if (held === undefined) return;
+    if (finished) return this.#model.answer(held);
+    // It has taken effect by now or never will.
+    await this.#look({ segments: false });
+    this.#model.settle(({ id }) => id === held.id);
   }
 
-  async #restart(): Promise<void> {
-    await this.#process.erasure.replay();
-  }
-
-  #workOf(one: Short, process: ReturnType<typeof openProcess>): { it?: UnderWay; run(): Promise<unknown> } | undefined {
-    if (one.kind === "collect" || one.kind === "replay") {
-      const message = one.kind === "collect" ? this.#messageOf(one.said) : this.#again(one.which);
-      if (message === undefined) return undefined;
-      this.#messages.push(message);
-      return { it: { kind: "collect", message }, run: () => process.collect(message) };
-    }
+  /** A piece of work; `request` when it changes what reads show, with the time of the request. */
+  #workOf(one: Short, process: Process): { at: number; request?: Request; run(): Promise<unknown> } | undefined {
+    const at = this.#time.now();
+    if (one.kind === "run") return { at, run: () => this.#runOne(one.which, process) };
     if (one.kind === "delete") {
-      const identity = this.#people[one.who] as string;
-      const cutOff = this.#time.now();
-      return { it: { kind: "delete", identity, cutOff }, run: () => process.delete(identity, cutOff) };
+      const request = { kind: "delete", who: one.who } as const;
+      return { at, request, run: () => process.delete(this.#people[one.who] as string, at) };
     }
+    const message = one.kind === "collect" ? this.#messageOf(one.said, at) : this.#again(one.which);
+    if (message === undefined) return undefined;
     return {
-      run: async () => {
-        const open = await this.#stores.ledger.open({ limit: 100 });
-        const deletion = open[one.which % Math.max(1, open.length)];
-        if (deletion !== undefined) await process.erasure.run(deletion.requestId);
-      },
+      at,
+      request: { kind: "collect", messages: [message] },
+      run: () =>
+        process.collect({
+          identities: message.who.map((who) => this.#people[who] as string),
+          time: message.time ?? at,
+          arrival: at,
+          attribute: [`m${message.number}`, message.number],
+          segment: segmentOf(message.number),
+        }),
     };
   }
 
-  #messageOf({ who, ahead, attribute, segment }: Said): ModelMessage {
-    const arrival = this.#time.now();
-    const identities = who.map((index) => this.#people[index] as string);
-    return { identities, time: ahead === 0 ? arrival : Math.floor(arrival + ahead), arrival, attribute, segment };
+  async #runOne(which: number, process: Process): Promise<void> {
+    const open = await this.#stores.ledger.open({ limit: 100 });
+    const deletion = open[which % Math.max(1, open.length)];
+    if (deletion !== undefined) await process.erasure.run(deletion.requestId);
   }
 
-  #again(which: number): ModelMessage | undefined {
-    const message = this.#messages[which % Math.max(1, this.#messages.length)];
-    return message && { ...message, arrival: this.#time.now() };
+  #messageOf({ who, ahead }: Said, at: number): SentMessage {
+    const time = ahead === 0 ? at : Math.floor(at + ahead);
+    const message = { number: this.#messages.length, who, time, slot: "" };
+    this.#messages.push(message);
+    return message;
   }
 
-  /** Segments follow a profile: while a message is being applied they may lag behind. */
+  #again(which: number): SentMessage | undefined {
+    return this.#messages[which % Math.max(1, this.#messages.length)];
+  }
+
+  #operationOf(request: Request, from: number, to: number, answered: boolean): Operation {
+    this.#operations += 1;
+    return { id: this.#operations, request, during: { from, to }, answered, through: 0 };
+  }
+
+  /** Reads every identity. Segments follow a profile: while a message is being applied they may lag behind. */
   async #look({ segments } = { segments: true }): Promise<void> {
-    const seen = new Map<string, Seen>();
-    for (const person of this.#people) seen.set(person, await this.#process.read(person));
-    const expected = this.#model.expected(this.#people);
-    if (!this.#model.agrees(seen, segments))
-      throw new Error(`Seen: ${JSON.stringify([...seen])}\nExpected one of:\n${expected}`);
+    const reads: Operation[] = [];
+    for (const [who, person] of this.#people.entries()) {
+      const shown = this.#shown(await this.#process.read(person), segments);
+      const at = this.#time.now();
+      reads.push(this.#operationOf({ kind: "read", who, shown }, at, at, true));
+    }
+    this.#model.take(reads);
   }
+
+  #shown(seen: Seen, segments: boolean): Shown {
+    if (seen === undefined) return undefined;
+    const messages = Object.entries(seen.attributes).map(([name, value]) => {
+      expect(name).to.equal(`m${value}`);
+      return value;
+    });
+    if (segments) expect(seen.segments).to.deep.equal([...new Set(messages.map(segmentOf))].sort());
+    const who = seen.identities.map((identity) => this.#people.indexOf(identity));
+    return { who: who.sort((a, b) => a - b), messages: messages.sort((a, b) => a - b) };
+  }
+}
+
+function segmentOf(number: number): string {
+  return `segment-${number % SEGMENTS}`;
 }

@@ -1,12 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
 import { composeSeries } from "../../src/compose.js";
 import { noFailpoint } from "../../src/failpoint.js";
-import { openServer } from "../../src/http/server.js";
-import { keyVerifier } from "../../src/keys/verify-key.js";
 import { openLog } from "../../src/log.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
 import { openMeters } from "../../src/meters.js";
 import { HOUR } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
@@ -15,7 +11,8 @@ import { seriesKey } from "../../src/metrics/series.js";
 import { EVERY_STREAM } from "../../src/names.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { newEntityId } from "../support/commits.js";
-import { adminKey, settingsFor } from "../support/service.js";
+import { bodyParts, serveRoutes } from "../support/routes-alone.js";
+import { settingsFor } from "../support/service.js";
 import { temporaryStores } from "../support/temporary-stores.js";
 import { type Caches, largeCaches, noCaches } from "./metric-reader.js";
 import { join, receive, seriesOf, tickAll } from "./recorder-fixture.js";
@@ -239,25 +236,12 @@ async function openService(
   clock: () => number,
 ): Promise<ComposedSeries> {
   const settings = settingsFor("unused", { cache, metrics: { keep } });
-  const [log, meters, newConnections] = [openLog("silent"), openMeters(), new NewConnections()];
+  const [log, meters] = [openLog("silent"), openMeters()];
   const surroundings = { settings, stores, clock, arrivals: clock, tables: new Map(), meters, log };
-  const { read_bytes, inflation } = settings.limits;
-  const bodies = { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(newConnections), inflation };
-  const series = composeSeries({ ...surroundings, failpoint: noFailpoint }, bodies);
-  const { serviceErrorOf } = stores;
-  const verify = keyVerifier(stores.keys, adminKey, clock);
-  const port = openServer({
-    routes: series.routes,
-    settings,
-    newConnections,
-    bodies,
-    verify,
-    log,
-    meters,
-    serviceErrorOf,
-  });
-  const url = await port.listen();
-  const headers = { authorization: adminKey, "content-type": "application/json" };
+  const series = composeSeries({ ...surroundings, failpoint: noFailpoint }, bodyParts());
+  const { server, port } = await serveRoutes(series.routes, { meters });
+  const url = `http://127.0.0.1:${port}`;
+  const headers = { "content-type": "application/json" };
   const post = (path: string, json: unknown) =>
     fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(json) });
 
@@ -281,7 +265,8 @@ async function openService(
       return { status: response.status, body, tag: response.headers.get("etag"), isCached };
     },
     async stop() {
-      await port.stop();
+      server.closeAllConnections();
+      server.close();
       series.close();
     },
   };

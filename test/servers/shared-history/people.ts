@@ -1,4 +1,4 @@
-import type { SentMessage, Shown, Span } from "./worlds.js";
+import type { SentMessage, Shown, Span } from "../../support/erasure-worlds.js";
 
 /** When each message may have happened, by its number; one that was sent several times at several times. */
 type SentTimes = ReadonlyMap<number, readonly Span[]>;

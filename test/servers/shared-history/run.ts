@@ -1,11 +1,11 @@
 import { readSettings } from "../../../src/config.js";
+import { ErasureModel, peopleOf } from "../../support/erasure-model.js";
+import type { Operation, Request, SentMessage, Span } from "../../support/erasure-worlds.js";
 import type { RealService } from "../../support/real-service.js";
 import { until } from "../../support/until.js";
-import { peopleOf, SharedHistoryModel } from "./model.js";
 import { pathOfPerson, readPerson, textOfMessage } from "./people.js";
 import type { MessageTime, PlannedMessage, Step, Turn } from "./plan.js";
 import type { ProcessPair } from "./process-pair.js";
-import type { Operation, Request, SentMessage, Span } from "./worlds.js";
 
 const HOUR = 3_600_000;
 export const STREAM = "history";
@@ -19,7 +19,7 @@ interface Sent {
 /** The requests that were made through a pair of processes, and what the model makes of their answers. */
 export class SharedHistory {
   readonly pair: ProcessPair;
-  readonly model = new SharedHistoryModel();
+  readonly model = new ErasureModel();
   /** Ids of deletion requests, and whether one of the processes has said that it is complete. */
   readonly deletions = new Map<string, boolean>();
   /** Start of the slot that "long ago" is in, Unix ms. */

@@ -180,7 +180,8 @@ function mayBeShown({ done, world }: Node, reads: readonly Placed[], writes: rea
   });
 }
 
-function outcomes(world: World, operation: Operation): World[] {
+/** The worlds that an operation may lead to when it takes effect in this one. */
+export function outcomes(world: World, operation: Operation): World[] {
   const { id, request, during, answered, repeats } = operation;
   if (request.kind === "read") return [world];
   if (repeats !== undefined && world.happened.has(repeats.id)) return [world];

@@ -1,11 +1,21 @@
-import { type Count, entityOf, explained, merged, type Operation, shownIn, type World } from "./worlds.js";
+import {
+  type Count,
+  entityOf,
+  explained,
+  merged,
+  type Operation,
+  outcomes,
+  shownIn,
+  type World,
+} from "./erasure-worlds.js";
 
 interface Group {
   readonly people: ReadonlySet<number>;
   readonly operations: readonly Operation[];
 }
 
-export class SharedHistoryModel {
+/** Who is who, which messages are kept, and who was erased, given the answers so far: every state that they allow. */
+export class ErasureModel {
   #worlds: readonly World[] = [{ entities: [], cutOffs: new Map(), happened: new Set(), counts: new Map() }];
   /** Without an answer, and not known to be over. */
   #open: readonly Operation[] = [];
@@ -23,6 +33,13 @@ export class SharedHistoryModel {
     this.#open = [...this.#open, ...operations.filter(({ answered }) => !answered)];
     const repeated = operations.flatMap(({ answered, repeats }) => (answered && repeats ? [repeats.id] : []));
     this.#forget((operation) => repeated.includes(operation.id));
+  }
+
+  /** Takes in the answer of an operation that was taken in without one: it has taken effect, now at the latest. */
+  answer(operation: Operation): void {
+    const effects = (world: World) => (world.happened.has(operation.id) ? [world] : outcomes(world, operation));
+    this.#worlds = merged(this.#worlds.flatMap(effects));
+    this.#forget(({ id }) => id === operation.id);
   }
 
   /** What has no answer, and is not repeated later, has taken effect by now or never will. */
