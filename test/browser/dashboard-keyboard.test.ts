@@ -98,12 +98,6 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(await page.locator("figure tbody tr").count()).to.equal(36);
   });
 
-  it("view=erasure leads to Deletions", async () => {
-    const { page } = await on.open("?view=erasure");
-    await state(page, "ready");
-    expect(await page.getAttribute("main", "data-view")).to.equal("deletions");
-  });
-
   it("A list that arrives while somebody types leaves the text and the focus of the search", async () => {
     const { page, requests } = await on.open("?view=segments", { prepare: unseen });
     await state(page, "ready");

@@ -125,17 +125,4 @@ describe("the receipt of a deletion", () => {
     const { keys } = await client.jwks();
     await compactVerify(jws, createLocalJWKSet({ keys: keys.map((key) => ({ ...key })) }));
   });
-
-  it("is signed with one key for good, also after a restart", async () => {
-    const first = await startService();
-    const jws = await receipt(first, await erase(first, "dee"));
-    await first.stop({ keep: true });
-    const second = await startService({}, { dir: first.dir });
-    try {
-      const { payload } = await compactVerify(jws, createLocalJWKSet(await keysOf(second)));
-      expect(payload.length).to.be.above(0);
-    } finally {
-      await second.stop();
-    }
-  });
 });
