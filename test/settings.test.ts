@@ -15,6 +15,7 @@ import { settingList } from "../src/setting-schema.js";
 import { startChild } from "./support/child-service.js";
 import { freePort } from "./support/free-port.js";
 import { adminKey, type FetchOptions, type StartOptions, startService, type TestService } from "./support/service.js";
+import { root } from "./support/source-tree.js";
 import { until } from "./support/until.js";
 
 const HOUR = 3_600_000;
@@ -38,6 +39,28 @@ interface Trial {
 
 type Effect = (trial: Trial) => Promise<void>;
 type Ask = (service: TestService) => Promise<unknown>;
+
+/** By setting: the test that changes it and sees the effect. */
+const shownElsewhere: Readonly<Record<string, string>> = {
+  "http.trust_proxy": "http/limits",
+  "http.key_in_query": "http/keys",
+  "http.cors.origins": "http/cors",
+  "http.slow_sender_ms": "http/slow-senders",
+  "http.slow_reader_ms": "http/slow-readers",
+  "http.drain_ms": "http/graceful-stop",
+  pepper: "start",
+  "metrics.keep": "http/metric-caching",
+  "deletions.targets": "http/deletion",
+  "recorder.tick_ms": "http/recorder",
+  "limits.store_deadline_ms": "faults/deadline",
+  "limits.entity_segments": "http/entity-limits",
+  "limits.read_bytes": "http/large-reads",
+  "limits.requests_per_key": "http/limits",
+  "limits.requests": "http/limits",
+  "limits.unsent_bytes": "http/slow-readers",
+  "limits.wrong_keys_per_minute": "http/limits",
+  "limits.rate_per_key": "http/limits",
+};
 
 describe("a change of the setting", function () {
   this.timeout(120_000);
@@ -91,7 +114,7 @@ describe("a change of the setting", function () {
     for (const { name, environment } of settingList) {
       const file = shownElsewhere[name];
       if (file === undefined) continue;
-      const text = readFileSync(new URL(`${file}.test.ts`, import.meta.url), "utf8");
+      const text = readFileSync(join(root, `test/${file}.test.ts`), "utf8");
       expect(text, file).to.match(new RegExp(`\\b(${name.split(".").at(-1)}|${environment})\\b`));
     }
   });
@@ -161,28 +184,6 @@ const filesAt =
 
 const point = { ...web, value: 1, ts: Date.now() - HOUR };
 const person = { _uid: "ann", segments: ["a", "b"] };
-
-/** By setting: the test that changes it and sees the effect. */
-const shownElsewhere: Readonly<Record<string, string>> = {
-  "http.trust_proxy": "http/limits",
-  "http.key_in_query": "http/keys",
-  "http.cors.origins": "http/cors",
-  "http.slow_sender_ms": "http/slow-senders",
-  "http.slow_reader_ms": "http/slow-readers",
-  "http.drain_ms": "http/graceful-stop",
-  pepper: "start",
-  "metrics.keep": "http/metric-caching",
-  "deletions.targets": "http/deletion",
-  "recorder.tick_ms": "http/recorder",
-  "limits.store_deadline_ms": "faults/deadline",
-  "limits.entity_segments": "http/entity-limits",
-  "limits.read_bytes": "http/large-reads",
-  "limits.requests_per_key": "http/limits",
-  "limits.requests": "http/limits",
-  "limits.unsent_bytes": "http/slow-readers",
-  "limits.wrong_keys_per_minute": "http/limits",
-  "limits.rate_per_key": "http/limits",
-};
 
 /** By setting: how a change of it shows. */
 const effects: Readonly<Record<string, Effect>> = {
