@@ -7,7 +7,7 @@ import { audienceCounts } from "./catalogue/audience-counts.js";
 import { listOrders } from "./catalogue/list-orders.js";
 import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
 import { arrivals, type Clock } from "./clock.js";
-import { readJson, type Settings } from "./config.js";
+import { readJson, type Settings } from "./config/settings.js";
 import { openErasure } from "./deletions/erasure.js";
 import { observeDeletions } from "./deletions/observe-deletions.js";
 import { receipts } from "./deletions/receipt.js";

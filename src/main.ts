@@ -1,11 +1,11 @@
 import { systemClock } from "./clock.js";
 import { compose, type Service } from "./compose.js";
-import { readSettings, type Settings, similarNames } from "./config.js";
+import { readSettings, type Settings, similarNames } from "./config/settings.js";
+import { type FirstKey, firstLines, keepInFile, startErrorText } from "./config/start-output.js";
 import { failpointFrom } from "./failpoint.js";
 import { scopes } from "./keys/api-key.js";
 import { mintKey } from "./keys/verify-key.js";
 import { openLog } from "./log.js";
-import { type FirstKey, firstLines, keepInFile, startErrorText } from "./start-output.js";
 
 // What this process writes is for its owner alone.
 process.umask(0o077);

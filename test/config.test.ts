@@ -1,12 +1,14 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import { readSettings, roles, similarNames } from "../src/config.js";
+import { type SettingSchema, settingList } from "../src/config/schema.js";
+import { readSettings, roles, similarNames } from "../src/config/settings.js";
 import { StartError } from "../src/errors.js";
 import { keepMs } from "../src/formats/duration.js";
-import { type SettingSchema, settingList, settingsSchema } from "../src/setting-schema.js";
+import { root } from "./support/source-tree.js";
 
 type Environment = Record<string, string>;
 
@@ -117,33 +119,21 @@ describe("settings", () => {
     expect(names).to.include.members(["LIMITS_BODY_BYTES", "HTTP_CORS_ORIGINS", "METRICS_KEEP"]);
   });
 
-  it("are in the interface as in the schema, none missing and none left over", () => {
-    const namesIn = ({ properties = {}, items }: SettingSchema): string[] => [
-      ...Object.entries(properties).flatMap(([name, child]) => [name, ...namesIn(child)]),
-      ...(items === undefined ? [] : namesIn(items)),
-    ];
-    const code = readFileSync(new URL("../src/config.ts", import.meta.url), "utf8");
-    const declared = [...code.matchAll(/\breadonly (\w+): /g)].map(([, name]) => name);
-    expect(declared.sort()).to.deep.equal(namesIn(settingsSchema).sort());
+  it("have schemas from which their types follow: words of roles, bounds of numbers, null beside text and numbers alone", () => {
+    expect(settingList.find(({ name }) => name === "roles")?.schema.items?.enum).to.deep.equal(roles);
+    for (const { name, schema } of settingList) {
+      const types = [schema.type ?? "string"].flat();
+      if (types.includes("integer")) expect(schema, name).to.include.keys("minimum", "maximum");
+      else expect(schema, name).to.not.have.any.keys("minimum", "maximum");
+      if (types.length > 1) expect(types, name).to.have.length(2).and.to.include("null").and.not.include("boolean");
+    }
   });
 
-  it("have the types in the interface that the schema gives them", () => {
-    const typeOf = ({ type, enum: words, items }: SettingSchema): string => {
-      if (items?.type === "object") return "readonly RemoteTargetSettings[]";
-      if (items?.enum !== undefined) {
-        expect(items.enum).to.deep.equal(roles);
-        return "readonly Role[]";
-      }
-      if (items !== undefined) return `readonly ${typeOf(items)}[]`;
-      return words !== undefined ? "string" : [type].flat().join(" | ").replace("integer", "number");
-    };
-    const code = readFileSync(new URL("../src/config.ts", import.meta.url), "utf8");
-    const declared = [...code.matchAll(/\breadonly (\w+): ([^;{}]+?) ?[;}]/g)].map(
-      ([, name, type]) => `${name}: ${type}`,
-    );
-    const expected = settingList.map(({ path, schema }) => `${path.at(-1)}: ${typeOf(schema)}`);
-    const remote = ["name: string", "url: string", "token: string"];
-    expect(declared.filter((line) => line !== "limits: Limits").sort()).to.deep.equal([...expected, ...remote].sort());
+  it("are listed in docs/settings.md as node scripts/generate-settings.mjs writes it", () => {
+    const script = join(root, "scripts/generate-settings.mjs");
+    const page = spawnSync(process.execPath, [script, "--print"], { encoding: "utf8" }).stdout;
+    expect(readFileSync(join(root, "docs/settings.md"), "utf8")).to.equal(page);
+    for (const { name, environment } of settingList) expect(page).to.contain(`| \`${environment}\` | \`${name}\` |`);
   });
 
   it("each have a default and a sentence", () => {
@@ -164,6 +154,14 @@ describe("settings", () => {
       );
     }
   });
+
+  for (const { name, environment, schema } of settingList) {
+    it(`take a good value of ${name}, and refuse a bad one`, () => {
+      const { good, bad } = examplesOf(name, schema);
+      for (const value of good) expect(() => readSettings({ [environment]: value }), value).to.not.throw();
+      for (const value of bad) expect(refusal({ [environment]: value }), value).to.contain(environment);
+    });
+  }
 
   const good: [string, Environment, (settings: ReturnType<typeof readSettings>) => unknown, unknown][] = [
     ["a list of words", { ROLES: "api, worker" }, (s) => s.roles, ["api", "worker"]],
@@ -196,7 +194,6 @@ describe("settings", () => {
   }
 
   const bad: [string, Environment, RegExp][] = [
-    ["a port that is no number", { PORT: "http" }, /^PORT is wrong.*0 to 65535/],
     ["a port out of range", { PORT: "65536" }, /^http\.port \(PORT\) is wrong.*0 to 65535/],
     ["a blank port", { PORT: "" }, /^PORT is wrong/],
     ["an unknown log level", { LOG_LEVEL: "loud" }, /^log\.level \(LOG_LEVEL\).*trace, debug, info/],
@@ -204,7 +201,6 @@ describe("settings", () => {
     ["no role", { ROLES: "" }, /^roles \(ROLES\)/],
     ["a word for a flag", { HTTP_TRUST_PROXY: "yes" }, /^HTTP_TRUST_PROXY is wrong.*true or false/],
     ["a duration without unit", { HISTORY_KEEP: "90" }, /^history\.keep \(HISTORY_KEEP\).*h, d or w/],
-    ["a limit of zero", { LIMITS_BUCKETS: "0" }, /^limits\.buckets \(LIMITS_BUCKETS\).*from 1 to/],
     ["an origin with a path", { HTTP_CORS_ORIGINS: "https://a.example/x" }, /^http\.cors\.origins/],
     [
       "a remote target without TLS",
@@ -310,4 +306,45 @@ function refusal(environment: Environment): string {
     return (error as Error).message;
   }
   throw new Error("the settings were not refused");
+}
+
+/** Settings of text and lists: values in the environment that are taken, and that are refused. */
+const texts: Readonly<Record<string, Examples>> = {
+  "http.host": { good: ["::1"], bad: [""] },
+  "http.cors.origins": {
+    good: ["*", "https://a.example,http://b.example:81"],
+    bad: ["a.example", "https://a.example/x"],
+  },
+  data_dir: { good: ["/x"], bad: [""] },
+  tables_file: { good: ["/x/tables.json", ""], bad: [] },
+  roles: { good: ["api", "worker,api"], bad: ["", "cook", "api,api"] },
+  pepper: { good: ["p".repeat(32), ""], bad: ["p".repeat(31)] },
+  admin_key: { good: [`em_a_${"k".repeat(22)}`, ""], bad: ["em_a_k", `em__${"k".repeat(22)}`] },
+  "entities.url": { good: ["sqlite:/x", "mongodb://h/d"], bad: ["", "/x"] },
+  "metrics.url": { good: ["sqlite:/x", "influxdb://h:8086/?org=o&bucket=b"], bad: ["", "/x"] },
+  "metrics.token": { good: ["t", ""], bad: ["t".repeat(4097)] },
+  "metrics.keep": { good: ["48h", ""], bad: ["0d", "1y", "90"] },
+  "jobs.url": { good: ["redis://h"], bad: ["", "h"] },
+  "history.keep": { good: ["90d", ""], bad: ["0d", "1y", "90"] },
+  "deletions.keep": { good: ["52w", ""], bad: ["0d", "1y", "90"] },
+  "deletions.targets": {
+    good: ["[]", '[{"name":"a","url":"https://a.example","token":"t"}]'],
+    bad: ["crm", "{}", '[{"name":"a b","url":"https://a.example","token":"t"}]'],
+  },
+};
+
+interface Examples {
+  readonly good: readonly string[];
+  readonly bad: readonly string[];
+}
+
+/** Of a number its bounds and what is beyond them, of words all of them, else what the table above has. */
+function examplesOf(name: string, { type, enum: words, minimum = 0, maximum = 0 }: SettingSchema): Examples {
+  if (words !== undefined) return { good: words, bad: ["", "web"] };
+  if (type === "boolean") return { good: ["true", "false"], bad: ["", "yes"] };
+  const types = [type].flat();
+  if (!types.includes("integer")) return texts[name] as Examples;
+  const bad = [String(minimum - 1), String(maximum + 1), "x", "1.5"];
+  const given = [String(minimum), String(maximum)];
+  return types.includes("null") ? { good: [...given, ""], bad } : { good: given, bad: [...bad, ""] };
 }

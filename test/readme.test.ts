@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { commandBlocks, readme, settingsTable } from "./support/readme.js";
+import { commandBlocks } from "./support/readme.js";
 import { remoteSystem } from "./support/remote-system.js";
 import { adminKey } from "./support/service.js";
 import { hasTerminals, type ShellService, startInShell } from "./support/shell-service.js";
@@ -35,10 +35,6 @@ describe("README", function () {
     return running;
   };
   const blockOf = (run: string) => blocks.find((block) => block.run === run)?.script ?? "";
-
-  it("lists every setting with its default, as config/schema.json describes it", () => {
-    expect(readme).to.contain(settingsTable());
-  });
 
   it("shows no command that is not tried, but the demo and the containers", () => {
     const untried = blocks.filter(({ run }) => run === "never").map(({ script }) => script);

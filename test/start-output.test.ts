@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { readSettings } from "../src/config.js";
+import { readSettings } from "../src/config/settings.js";
+import { startErrorText } from "../src/config/start-output.js";
 import { StartError } from "../src/errors.js";
-import { startErrorText } from "../src/start-output.js";
 
 describe("why a start failed", () => {
   const { http } = readSettings({ HOST: "h", PORT: "81" });

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { firstLines } from "../src/start-output.js";
+import { firstLines } from "../src/config/start-output.js";
 import { openDatabase } from "../src/stores/sqlite/connection.js";
 import { type ChildService, runs, startChild } from "./support/child-service.js";
 import { root } from "./support/source-tree.js";

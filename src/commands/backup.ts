@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { Command } from "commander";
-import { readSettings } from "../config.js";
+import { readSettings } from "../config/settings.js";
 import { type Failpoint, failpointFrom } from "../failpoint.js";
 import { copyDatabase, refuseLiveFiles, removePart } from "../stores/sqlite/backup.js";
 import { foldersOf, makeFolder } from "../stores/sqlite/folder.js";

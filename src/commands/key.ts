@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
 import { systemClock } from "../clock.js";
-import { readSettings } from "../config.js";
+import { readSettings } from "../config/settings.js";
 import { type KeyStore, type Scope, scopes } from "../keys/api-key.js";
 import { mintKey } from "../keys/verify-key.js";
 import { openKeys } from "../stores/open-stores.js";

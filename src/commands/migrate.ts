@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { type Clock, systemClock } from "../clock.js";
-import { readSettings, type Settings } from "../config.js";
+import { readSettings, type Settings } from "../config/settings.js";
 import { StartError } from "../errors.js";
 import { type Failpoint, failpointFrom } from "../failpoint.js";
 import { type Log, openLog } from "../log.js";

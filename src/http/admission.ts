@@ -1,6 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { NewConnections } from "../async/yielding.js";
-import type { Limits } from "../config.js";
+import type { Limits } from "../config/settings.js";
 import { ServiceError } from "../errors.js";
 import { whenOut } from "./connections.js";
 import type { ApiContext } from "./route.js";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import cors from "@koa/cors";
 import Koa from "koa";
 import { Deadline } from "../async/time-limit.js";
-import type { Settings } from "../config.js";
+import type { Settings } from "../config/settings.js";
 import { ServiceError, type ServiceErrorOf } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Limits } from "../config.js";
+import type { Limits } from "../config/settings.js";
 import { invalid, ServiceError } from "../errors.js";
 import { type Connections, whenOut } from "./connections.js";
 import { wholeErrorResponse } from "./errors.js";

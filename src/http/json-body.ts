@@ -1,6 +1,6 @@
 import type Koa from "koa";
 import bodyParser from "koa-bodyparser";
-import type { Limits } from "../config.js";
+import type { Limits } from "../config/settings.js";
 import { invalid, type ServiceError } from "../errors.js";
 import { jsonErrorAt, positionAfter } from "../formats/json-error.js";
 import { type JsonSize, jsonSize, parsedBytes } from "../formats/json-size.js";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import type { Settings } from "../config.js";
+import type { Settings } from "../config/settings.js";
 import type { ServiceError } from "../errors.js";
 import type { VerifyKey } from "../keys/verify-key.js";
 import type { Meters } from "../meters.js";

@@ -1,4 +1,4 @@
-import type { Limits } from "../config.js";
+import type { Limits } from "../config/settings.js";
 import type { Admission, BoundUnsent } from "./admission.js";
 import type { Authenticate } from "./authenticate.js";
 import { type BodyParts, hasBody } from "./body.js";

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { NewConnections } from "../async/yielding.js";
-import type { Settings } from "../config.js";
+import type { Settings } from "../config/settings.js";
 import type { ServiceErrorOf } from "../errors.js";
 import type { VerifyKey } from "../keys/verify-key.js";
 import type { Log } from "../log.js";

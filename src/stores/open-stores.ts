@@ -1,4 +1,4 @@
-import type { Settings } from "../config.js";
+import type { Settings } from "../config/settings.js";
 import { StartError } from "../errors.js";
 import { bullmq } from "./bullmq/engine.js";
 import type { ProfileTarget, SeriesTarget } from "./copy.js";

@@ -1,6 +1,6 @@
 import type { CatalogueStore, SharedOrders } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
-import type { Settings } from "../config.js";
+import type { Settings } from "../config/settings.js";
 import type { ErasureWatermark, Ledger, WakeUp } from "../deletions/ports.js";
 import type { EntityKeys, EntityStore, History, Idempotency, MembershipIndex, Suppression } from "../entities/ports.js";
 import type { ServiceErrorOf } from "../errors.js";

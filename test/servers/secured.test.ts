@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { startErrorText } from "../../src/start-output.js";
+import { startErrorText } from "../../src/config/start-output.js";
 import type { ChildService } from "../support/child-service.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";

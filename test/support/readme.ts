@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { settingList } from "../../src/setting-schema.js";
 import { root } from "./source-tree.js";
 
 /** A command block of README.md. */
@@ -25,14 +24,4 @@ export function commandBlocks(): CommandBlock[] {
       answer: match[3],
     }),
   );
-}
-
-/** The table of all settings, as README has to show it. */
-export function settingsTable(): string {
-  const rows = settingList.map(({ name, environment, schema }) => {
-    const value = schema.default;
-    const shown = Array.isArray(value) ? value.join(",") || "none" : String(value);
-    return `| \`${environment}\` | \`${name}\` | \`${shown}\` | ${schema.description?.replaceAll("|", "\\|")} |`;
-  });
-  return ["| environment | setting | default | meaning |", "|---|---|---|---|", ...rows, ""].join("\n");
 }

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/clock.js";
 import { compose, type Service } from "../../src/compose.js";
-import type { Settings } from "../../src/config.js";
+import { defaultSettings } from "../../src/config/schema.js";
+import type { Settings } from "../../src/config/settings.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
-import { defaultSettings } from "../../src/setting-schema.js";
 import { dropFromServers } from "./drop-from-servers.js";
 import { nameOf, onServersOnly, PATIENT, storesOnServers } from "./servers.js";
 

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
-import type { Limits } from "../../config.js";
+import type { Limits } from "../../config/settings.js";
 import type { CollectRequest, CollectTally as Tally } from "../../entities/collect-request.js";
 import { type MessageRules, MOST_SEGMENTS } from "../../entities/parse-message.js";
 import { type Table, type Tables, tableNamed } from "../../entities/tables.js";

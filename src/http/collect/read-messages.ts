@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Limits } from "../../config.js";
+import type { Limits } from "../../config/settings.js";
 import type { RequestItem } from "../../entities/collect-request.js";
 import { MESSAGE_MEMORY_BYTES, type MessageRules, parseMessage } from "../../entities/parse-message.js";
 import { invalid, ServiceError } from "../../errors.js";

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
-import { roles as knownRoles, type Role } from "../../config.js";
+import { roles as knownRoles, type Role } from "../../config/settings.js";
 import { scopes } from "../../keys/api-key.js";
 import { type Meters, NotReady, type Probe } from "../../meters.js";
 import { openApiDocument } from "../openapi.js";

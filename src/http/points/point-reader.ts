@@ -1,4 +1,4 @@
-import type { Limits } from "../../config.js";
+import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Line, LineSplitter, lineIssues } from "../../formats/line-splitter.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";

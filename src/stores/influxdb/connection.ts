@@ -1,7 +1,7 @@
 import { Agent as PlainAgent } from "node:http";
 import { Agent as SecureAgent } from "node:https";
 import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
-import type { Settings } from "../../config.js";
+import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 
 /** Where the series are stored, and the token for it. */

@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import type { Settings } from "../../config.js";
+import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { EntityEngine, OpenKeys, OpenParts } from "../stores.js";

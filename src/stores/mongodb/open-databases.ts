@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import type { Settings } from "../../config.js";
+import type { Settings } from "../../config/settings.js";
 import type { EntityId } from "../../entities/entity.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Settings } from "../../config.js";
+import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import { DatabaseSync } from "./connection.js";
 

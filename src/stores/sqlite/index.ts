@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
-import type { Settings } from "../../config.js";
+import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { EntityEngine, MetricEngine, OpenKeys, OpenParts } from "../stores.js";

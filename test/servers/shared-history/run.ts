@@ -1,4 +1,4 @@
-import { readSettings } from "../../../src/config.js";
+import { readSettings } from "../../../src/config/settings.js";
 import { ErasureModel, peopleOf } from "../../support/erasure-model.js";
 import type { Operation, Request, SentMessage, Span } from "../../support/erasure-worlds.js";
 import type { RealService } from "../../support/real-service.js";

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Settings } from "./config.js";
-import { StartError } from "./errors.js";
+import { StartError } from "../errors.js";
+import type { Settings } from "./settings.js";
 
 /** Where the very first key can be found: on the terminal, once, or in a file. */
 export type FirstKey = { readonly shown: string } | { readonly file: string };

@@ -1,17 +1,18 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
-import { StartError } from "./errors.js";
-import { jsonErrorAt, positionAfter } from "./formats/json-error.js";
-import { nearestWord } from "./names.js";
+import { StartError } from "../errors.js";
+import { jsonErrorAt, positionAfter } from "../formats/json-error.js";
+import { nearestWord } from "../names.js";
 import {
   allowedWords,
   defaultSettings,
+  type SchemaSettings,
   type Setting,
   type SettingSchema,
   settingList,
   settingsSchema,
   settingTree,
-} from "./setting-schema.js";
+} from "./schema.js";
 
 /** What a process does: answer requests; record, erase and sweep. */
 export const roles = ["api", "worker"] as const;
@@ -19,64 +20,9 @@ export const roles = ["api", "worker"] as const;
 export type Role = (typeof roles)[number];
 
 /** Every setting, as `config/schema.json` describes it. Times are ms, sizes bytes, `keep` a duration or null for ever. */
-export interface Settings {
-  readonly http: {
-    readonly host: string;
-    readonly port: number;
-    readonly trust_proxy: boolean;
-    readonly key_in_query: boolean;
-    readonly cors: { readonly origins: readonly string[] };
-    readonly slow_sender_ms: number;
-    readonly slow_reader_ms: number;
-    readonly drain_ms: number;
-  };
-  readonly data_dir: string;
-  readonly tables_file: string | null;
-  readonly roles: readonly Role[];
-  readonly log: { readonly level: string };
-  readonly pepper: string | null;
-  readonly admin_key: string | null;
-  readonly entities: { readonly url: string };
-  readonly metrics: { readonly url: string; readonly token: string | null; readonly keep: string | null };
-  readonly jobs: { readonly url: string };
-  readonly history: { readonly keep: string | null };
-  readonly deletions: { readonly keep: string | null; readonly targets: readonly RemoteTargetSettings[] };
-  readonly limits: Limits;
-  readonly cache: { readonly columns_bytes: number; readonly answers_bytes: number };
-  readonly recorder: { readonly tick_ms: number };
-}
+export type Settings = Omit<SchemaSettings, "roles"> & { readonly roles: readonly Role[] };
 
-export interface Limits {
-  readonly url_bytes: number;
-  readonly header_bytes: number;
-  readonly identity_bytes: number;
-  readonly query_parameters: number;
-  readonly nesting: number;
-  readonly body_bytes: number;
-  readonly write_body_bytes: number;
-  readonly line_bytes: number;
-  readonly inflation: number;
-  readonly entity_segments: number;
-  readonly batch_series: number;
-  readonly buckets: number;
-  readonly answer_values: number;
-  readonly answer_slots: number;
-  readonly read_bytes: number;
-  readonly batch_points: number;
-  readonly batch_messages: number;
-  readonly store_deadline_ms: number;
-  readonly requests_per_key: number;
-  readonly requests: number;
-  readonly unsent_bytes: number;
-  readonly wrong_keys_per_minute: number;
-  readonly rate_per_key: number | null;
-}
-
-export interface RemoteTargetSettings {
-  readonly name: string;
-  readonly url: string;
-  readonly token: string;
-}
+export type Limits = Settings["limits"];
 
 /** The settings of this process: the defaults of `config/schema.json`, the file named by `CONFIG`, then the environment. Throws a `StartError`. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {

@@ -1,4 +1,24 @@
 import { readFileSync } from "node:fs";
+import type schema from "../../config/schema.json";
+
+/**
+ * The values that a part of `config/schema.json` describes. The compiler widens the texts of a JSON file, so the type of a setting is that of its
+ * default. One without default, or with null, is a number if it has a minimum, and otherwise text.
+ */
+type ValueOf<Part> = Part extends { readonly properties: infer Parts }
+  ? { readonly [Name in keyof Parts]: ValueOf<Parts[Name]> }
+  : Part extends { readonly items: infer Item }
+    ? readonly ValueOf<Item>[]
+    : ScalarOf<Part> | (Part extends { readonly type: readonly string[] } ? null : never);
+
+type ScalarOf<Part> = Part extends { readonly default: infer Value extends string | number | boolean }
+  ? Value
+  : Part extends { readonly minimum: number }
+    ? number
+    : string;
+
+/** The settings, with lists of words as texts. */
+export type SchemaSettings = ValueOf<typeof schema>;
 
 /** A part of `config/schema.json`, as far as this project uses JSON Schema. */
 export interface SettingSchema {
@@ -32,7 +52,7 @@ export interface Setting {
 
 /** `config/schema.json`. */
 export const settingsSchema = JSON.parse(
-  readFileSync(new URL("../config/schema.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../config/schema.json", import.meta.url), "utf8"),
 ) as SettingSchema;
 
 /** Every setting, in the order of the schema. */
