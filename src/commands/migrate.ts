@@ -26,8 +26,8 @@ Without --to the targets are ENTITIES_URL and METRICS_URL of the environment, wh
 PEPPER must be that of the folder: PEPPER=base64:$(base64 < DIR/pepper | tr -d '\\n'), unless the service was given another.
 INFLUX_TOKEN is the token of InfluxDB.
 
-The folder is kept from being written to meanwhile. A target must be empty. When it was interrupted, run it again: it goes
-on. At the end both sides are read again and compared; the exit code is 1 when something differs.`,
+No service can use the folder meanwhile. A target must be empty. A migration that was interrupted starts over when it is run
+again. At the end both sides are read again and compared; the exit code is 1 when something differs.`,
   );
 
 /** Points this close to the end of a store's retention are left out, ms: they would expire while they are copied. */
@@ -149,7 +149,7 @@ async function migrate(migration: Migration): Promise<number> {
 function interruption(error: unknown): unknown {
   const isOurs = [StartError, TypeError, RangeError, ReferenceError].some((kind) => error instanceof kind);
   if (isOurs || !(error instanceof Error)) return error;
-  return new StartError(`The copy was interrupted: ${error.message}. Run this again: it goes on`, { cause: error });
+  return new StartError(`The copy was interrupted: ${error.message}. Run this again: it starts over`, { cause: error });
 }
 
 /** Profiles are found by hashes under the pepper, so it cannot change on the way. */
@@ -169,18 +169,18 @@ interface Ends {
 async function copyAndCompare({ profiles, series }: Ends, migration: Migration): Promise<number> {
   const { clock, targets, folder, failpoint } = migration;
   // Both before anything is written, so that a target that is refused leaves the other as it was.
-  const profileCopy = await profiles?.target.begin(profiles.source.mark);
-  const seriesCopy = await series?.target.begin(series.source.mark);
+  await profiles?.target.begin(profiles.source.mark);
+  await series?.target.begin(series.source.mark);
   const comparisons: Comparison[] = [];
-  if (series !== undefined && seriesCopy !== undefined) {
+  if (series !== undefined) {
     const keepMs = series.target.retentionMs();
     const since = keepMs === undefined ? 0 : clock() - keepMs + RETENTION_MARGIN_MS;
     const older = await copySeries(series.source, series.target, since, () => failpoint("copied-series"));
     if (older > 0) say(`${counted(older, "point")} left out: the server no longer keeps points that old.`);
     comparisons.push(await compareSeries(series.source, series.target, since));
   }
-  if (profiles !== undefined && profileCopy !== undefined) {
-    await copyProfiles(profiles.source, profiles.target, profileCopy.anew, () => failpoint("copied-records"));
+  if (profiles !== undefined) {
+    await copyProfiles(profiles.source, profiles.target, () => failpoint("copied-records"));
     comparisons.push(...(await compareProfiles(profiles.source, profiles.target)));
   }
   say(comparisonTable(comparisons));

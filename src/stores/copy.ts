@@ -6,7 +6,7 @@ import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 
-/** What engines keep, in the form in which it goes from one to another. `id` tells records of a part apart; lists that are sets are sorted. */
+/** What engines keep, in the form in which it goes from one to another. Lists that are sets are sorted. */
 export interface CopyRecords {
   readonly deletions: DeletionRecord;
   readonly "entity keys": EntityKeyRecord;
@@ -51,8 +51,8 @@ export interface IdentityRecord extends CopyRecord {
   readonly entity: EntityId;
 }
 
-/** `id` is made of stream and slot; `unsaved`: never saved, or grown since. */
-export interface StreamCountRecord extends CopyRecord {
+/** `unsaved`: never saved, or grown since. */
+export interface StreamCountRecord {
   readonly stream: string;
   readonly slot: number;
   readonly count: number;
@@ -80,19 +80,17 @@ export interface CopyFacts {
   readonly receiptKey?: string | undefined;
 }
 
-/** Records of one part that can be read: all of them in batches, or the records of some ids. */
-export interface PartSource<R extends CopyRecord = CopyRecord> {
+/** Records of one part, read in batches. */
+export interface PartSource<R = unknown> {
   count(): Promise<number>;
   all(): AsyncIterable<R[]>;
-  find(ids: readonly string[]): Promise<R[]>;
 }
 
-/** Records of one part that are being filled in. Everything is safe to repeat. */
-export interface PartTarget<R extends CopyRecord = CopyRecord> {
+/** Records of one part that is filled, and read again. */
+export interface PartTarget<R = unknown> {
   all(): AsyncIterable<R[]>;
-  /** Keeps the ones whose id is not there yet. Resolves when they survive a crash. */
+  /** Stores new records. Resolves when they survive a crash. */
   add(records: readonly R[]): Promise<void>;
-  remove(ids: readonly string[]): Promise<void>;
 }
 
 /** Profiles and all that surrounds them, kept from being written to while this is open. */
@@ -110,10 +108,10 @@ export interface ProfileSource {
 export interface ProfileTarget {
   readonly parts: { readonly [P in Part]: PartTarget<CopyRecords[P]> };
   /**
-   * Takes the store for the source of this mark, unless it holds something already. `anew`: it was empty; otherwise a copy of the same
-   * source was interrupted. Throws a `StartError` when the store is used, or is being filled from another source.
+   * Marks an empty store as being filled from the source of this mark. Empties it when it carries that mark already: that copy was interrupted.
+   * Throws a `StartError` when the store is in use, or is being filled from another source.
    */
-  begin(mark: string): Promise<{ readonly anew: boolean }>;
+  begin(mark: string): Promise<void>;
   setFacts(facts: CopyFacts): Promise<void>;
   facts(): Promise<CopyFacts>;
   /** From now on services may use the store. */
@@ -136,15 +134,10 @@ export interface SeriesTarget {
   readonly series: SeriesStore;
   /** How long the store itself keeps points, ms; undefined: for ever. */
   retentionMs(): number | undefined;
-  /** As `ProfileTarget.begin`. */
-  begin(mark: string): Promise<{ readonly anew: boolean }>;
+  /** As `ProfileTarget.begin`, but the points of an interrupted copy stay: they are written again. */
+  begin(mark: string): Promise<void>;
   finish(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** The id of a record that several values identify. */
-export function compositeId(...values: readonly (string | number)[]): string {
-  return JSON.stringify(values);
 }
 
 /** A profile as it is copied: lists in place of maps, sorted where their order means nothing. */

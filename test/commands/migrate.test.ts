@@ -85,7 +85,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     ["copied-records", 3],
     ["copied-records", 9],
   ] as const) {
-    it(`goes on after it was killed (${place}, ${after}), also when the folder was used in between`, async () => {
+    it(`starts over after it was killed (${place}, ${after}), also when the folder was used in between`, async () => {
       const killed = await migrate(undefined, { FAILPOINT: place, FAILPOINT_AFTER: String(after) });
       expect(killed.code).to.equal("SIGKILL");
       const early = await onTarget().catch((error: Error) => error.message);

@@ -2,7 +2,6 @@ import { planes, type SeriesWindow } from "../../metrics/ports.js";
 import { type SlotColumn, seriesKey } from "../../metrics/series.js";
 import { columnSince } from "../../metrics/slot-columns.js";
 import type {
-  CopyRecord,
   Part,
   PartSource,
   PartTarget,
@@ -12,7 +11,7 @@ import type {
   SeriesTarget,
 } from "../../stores/copy.js";
 import { Progress } from "../progress.js";
-import { Checksum, type Comparison, canonical } from "./comparison.js";
+import { Checksum, type Comparison } from "./comparison.js";
 
 /** In this order: an erasure is known before any data of its entity could be read. */
 const parts: readonly Part[] = [
@@ -29,19 +28,10 @@ const parts: readonly Part[] = [
   "repeatable requests",
 ];
 
-/**
- * Copies every part, and calls `onBatch` whenever some records are there for good. `anew`: nothing is there yet; otherwise what
- * an interrupted copy left is put right first.
- */
-export async function copyProfiles(
-  source: ProfileSource,
-  target: ProfileTarget,
-  anew: boolean,
-  onBatch: () => void,
-): Promise<void> {
+/** Copies every part into an empty target, and calls `onBatch` whenever some records are durable there. */
+export async function copyProfiles(source: ProfileSource, target: ProfileTarget, onBatch: () => void): Promise<void> {
   for (const part of parts) {
     const { from, to } = ends(source, target, part);
-    if (!anew) await removeOthers(from, to);
     const progress = new Progress(part, { unit: "record", total: await from.count() });
     let done = 0;
     for await (const records of from.all()) {
@@ -83,20 +73,6 @@ export async function compareProfiles(source: ProfileSource, target: ProfileTarg
 /** The two ends of one part. That both hold the same records is said by their types, but not to the compiler in a loop. */
 function ends(source: ProfileSource, target: ProfileTarget, part: Part) {
   return { from: source.parts[part] as PartSource, to: target.parts[part] as PartTarget };
-}
-
-/** Removes what the source does not hold in the same form: it was written to since the copy was interrupted. */
-async function removeOthers(from: PartSource, to: PartTarget): Promise<void> {
-  const others: string[] = [];
-  for await (const records of to.all()) {
-    const kept = new Map((await from.find(records.map(({ id }) => id))).map((record) => [record.id, record]));
-    others.push(...records.filter((record) => !isSame(record, kept.get(record.id))).map(({ id }) => id));
-  }
-  if (others.length > 0) await to.remove(others);
-}
-
-function isSame(a: CopyRecord, b: CopyRecord | undefined): boolean {
-  return b !== undefined && canonical(a) === canonical(b);
 }
 
 async function summaryOf({ all }: Pick<PartSource, "all">, onBatch: (count: number) => void) {

@@ -64,13 +64,8 @@ export function marksScript(bucket: string): string {
   |> sort(columns: ["_time"])`.toString();
 }
 
-/** As `SeriesTarget.begin` says. */
-export async function beginCopy(
-  client: InfluxClient,
-  bucket: string,
-  source: string,
-  now: number,
-): Promise<{ readonly anew: boolean }> {
+/** Implements `SeriesTarget.begin`. */
+export async function beginCopy(client: InfluxClient, bucket: string, source: string, now: number): Promise<void> {
   const [begunFrom, state] = (await rowsOf(client, marksScript(bucket), ["source", "_value"])).at(-1) ?? [];
   if (state === "finished") {
     throw new StartError(`The bucket ${bucket} was filled by npm run migrate before, and is in use: name another one`);
@@ -78,13 +73,11 @@ export async function beginCopy(
   if (begunFrom !== undefined && begunFrom !== source) {
     throw new StartError(`The bucket ${bucket} is being filled from another folder: name another one`);
   }
-  if (begunFrom === undefined) {
-    if ((await rowsOf(client, measurementsScript(bucket), ["_value"])).length > 0) {
-      throw new StartError(`The bucket ${bucket} holds points already: name an empty one`);
-    }
-    await note(client, source, "copying", now);
+  if (begunFrom !== undefined) return;
+  if ((await rowsOf(client, measurementsScript(bucket), ["_value"])).length > 0) {
+    throw new StartError(`The bucket ${bucket} holds points already: name an empty one`);
   }
-  return { anew: begunFrom === undefined };
+  await note(client, source, "copying", now);
 }
 
 function note(client: InfluxClient, source: string, state: string, now: number): Promise<void> {

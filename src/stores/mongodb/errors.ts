@@ -119,8 +119,3 @@ export function isDuplicate(error: unknown): boolean {
   const writeErrors = writeErrorsOf(error);
   return (writeErrors.length > 0 ? writeErrors : [error as MongoError]).every(({ code }) => code === DUPLICATE);
 }
-
-/** For a write of many documents that may be there already: throws any other error. */
-export function unlessDuplicate(error: unknown): void {
-  if (!isDuplicate(error)) throw error;
-}

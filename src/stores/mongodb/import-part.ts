@@ -1,13 +1,11 @@
 import type { Collection, Document, Filter, OptionalUnlessRequiredId } from "mongodb";
-import type { CopyRecord, PartTarget } from "../copy.js";
-import { byIds } from "./collection.js";
-import { unlessDuplicate } from "./errors.js";
+import type { PartTarget } from "../copy.js";
 
 /** Documents that one read hands out, or one write takes. */
-export const IMPORT_BATCH = 500;
+const IMPORT_BATCH = 500;
 
 /** How records of a part lie in a collection. */
-export interface ImportedCollection<D extends Document & { _id: string }, R extends CopyRecord> {
+export interface ImportedCollection<D extends Document & { _id: string }, R> {
   readonly collection: Collection<D>;
   readonly documentOf: (record: R) => D;
   readonly recordOf: (document: D) => R;
@@ -16,7 +14,7 @@ export interface ImportedCollection<D extends Document & { _id: string }, R exte
 }
 
 /** Fills a collection and reads it back, whole. No other process uses it meanwhile. */
-export function importPart<D extends Document & { _id: string }, R extends CopyRecord>({
+export function importPart<D extends Document & { _id: string }, R>({
   collection,
   documentOf,
   recordOf,
@@ -29,13 +27,7 @@ export function importPart<D extends Document & { _id: string }, R extends CopyR
     async add(records) {
       if (records.length === 0) return;
       const documents = records.map((record) => documentOf(record) as OptionalUnlessRequiredId<D>);
-      await collection.insertMany(documents, { ordered: false }).catch(unlessDuplicate);
-    },
-
-    async remove(ids) {
-      for (let from = 0; from < ids.length; from += IMPORT_BATCH) {
-        await collection.deleteMany(byIds<D>(ids.slice(from, from + IMPORT_BATCH)));
-      }
+      await collection.insertMany(documents, { ordered: false });
     },
   };
 }

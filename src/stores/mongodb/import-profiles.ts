@@ -3,7 +3,6 @@ import type { ApiKey } from "../../keys/api-key.js";
 import {
   type CopyFacts,
   type CopyRecords,
-  compositeId,
   type DeletionRecord,
   type EntityKeyRecord,
   type EntityRecord,
@@ -14,7 +13,6 @@ import {
   storedEntity,
 } from "../copy.js";
 import { newestSequence } from "./accept-deletions.js";
-import { byIds } from "./collection.js";
 import {
   type EntityDocument,
   entityCollectionsOf,
@@ -96,35 +94,27 @@ function streamCounts(db: Db): PartTarget<StreamCountRecord> {
         { allowDiskUse: true },
       );
       const unsaved = new Set<string>();
-      for await (const { stream, slot } of notes.find()) unsaved.add(compositeId(stream, slot));
-      yield* inBatches(slots, ({ _id: { stream, slot }, count }) => {
-        const id = compositeId(stream, slot);
-        return { id, stream, slot, count, unsaved: unsaved.has(id) };
-      });
+      for await (const { stream, slot } of notes.find()) unsaved.add(slotKey(stream, slot));
+      yield* inBatches(slots, ({ _id: { stream, slot }, count }) => ({
+        stream,
+        slot,
+        count,
+        unsaved: unsaved.has(slotKey(stream, slot)),
+      }));
     },
 
     async add(records) {
-      for (const { id, stream, slot, count, unsaved } of records) {
+      for (const { stream, slot, count, unsaved } of records) {
         const beyond = count - (await messages.countDocuments({ stream, slot }));
-        const counted = { stream, slot, count: beyond, ...(unsaved ? {} : { saved: count }) };
-        await expired.replaceOne(byIds([slotKey(id)]), counted, { upsert: true });
-        await notes.deleteMany({ stream, slot });
+        const saved = unsaved ? {} : { saved: count };
+        await expired.insertOne({ _id: slotKey(stream, slot), stream, slot, count: beyond, ...saved });
         if (unsaved) await notes.insertOne({ stream, slot, messages: count });
-      }
-    },
-
-    async remove(ids) {
-      await expired.deleteMany(byIds(ids.map(slotKey)));
-      for (const id of ids) {
-        const [stream, slot] = JSON.parse(id) as [string, number];
-        await notes.deleteMany({ stream, slot });
       }
     },
   };
 }
 
-function slotKey(id: string): string {
-  const [stream, slot] = JSON.parse(id) as [string, number];
+function slotKey(stream: string, slot: number): string {
   return `${slot}/${stream}`;
 }
 
@@ -181,12 +171,15 @@ function byHash(a: { readonly hash: string }, b: { readonly hash: string }): num
   return a.hash < b.hash ? -1 : 1;
 }
 
-/** Numbers up to the source's newest are not given again, also where their requests were forgotten. */
+/**
+ * Numbers up to the source's newest are not given again, also where their requests were forgotten. In this order the databases can be opened again
+ * after an interruption: neither seems older than the other.
+ */
 export async function setFacts(data: Db, ledger: Db, { sequence, watermark, receiptKey }: CopyFacts): Promise<void> {
-  await raiseTo(ledger, FORGOTTEN, sequence);
   const known = mongoErasureWatermark(data);
-  await raiseTo(data, ACCEPTED, sequence);
   await known.noteForgotten(sequence);
+  await raiseTo(ledger, FORGOTTEN, sequence);
+  await raiseTo(data, ACCEPTED, sequence);
   await known.write(watermark);
   if (receiptKey !== undefined) await textOnce(ledger, RECEIPT_KEY, receiptKey);
 }

@@ -11,8 +11,7 @@ import {
   segmentOf,
   segmentsOf,
 } from "./catalogue-store.js";
-import { byIds, type CollectionPlan } from "./collection.js";
-import { unlessDuplicate } from "./errors.js";
+import type { CollectionPlan } from "./collection.js";
 import { importPart, inBatches } from "./import-part.js";
 import { ledgerParts, profileParts, readFacts, setFacts } from "./import-profiles.js";
 import { plans } from "./index.js";
@@ -41,8 +40,8 @@ export async function openMongoImport({ settings, log }: OpenParts): Promise<Pro
   };
 }
 
-/** As `ProfileTarget.begin` says. */
-async function beginCopy(data: Db, ledger: Db, source: string): Promise<{ readonly anew: boolean }> {
+/** Implements `ProfileTarget.begin`. */
+async function beginCopy(data: Db, ledger: Db, source: string): Promise<void> {
   const begun = await textOf(ledger, COPIED_FROM);
   if (begun !== undefined && (await textOf(ledger, COPIED)) !== undefined) {
     throw new StartError(
@@ -56,7 +55,20 @@ async function beginCopy(data: Db, ledger: Db, source: string): Promise<{ readon
   if ((await textOnce(ledger, COPIED_FROM, source)) !== source) {
     throw new StartError(`${data.databaseName} is being filled from another folder: name another database, or drop it`);
   }
-  return { anew: begun === undefined };
+  if (begun === undefined) return;
+  // In this order: a profile without its key would be taken for one whose ledger is too old.
+  await removeDocuments(data, plans.data);
+  await removeDocuments(ledger, plans.ledger);
+}
+
+/** Removes every document but the marks. A dropped collection would lose its sharding. */
+async function removeDocuments(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
+  for (const { name } of plans) {
+    if (name === marks.name) continue;
+    const collection = db.collection(name);
+    for await (const ids of inBatches(collection.find({}, { projection: { _id: 1 } }), ({ _id }) => _id))
+      await collection.deleteMany({ _id: { $in: ids } });
+  }
 }
 
 async function refuseUsed(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
@@ -98,15 +110,10 @@ function segmentPart(db: Db): PartTarget<SegmentRecord> {
     async add(records) {
       const kept = records.flatMap(({ id, segment }) => (segment === undefined ? [] : [{ ...segment, _id: id }]));
       const documents = kept.map(({ _id, name, table }) => ({ _id, name, table }));
-      if (documents.length > 0) await segments.insertMany(documents, { ordered: false }).catch(unlessDuplicate);
+      if (documents.length > 0) await segments.insertMany(documents, { ordered: false });
       // A copied profile has no void statement that would be left to remove.
       const gone = records.flatMap(({ id, deletedAt }) => (deletedAt === undefined ? [] : [{ _id: id, deletedAt }]));
-      if (gone.length > 0) await removed.insertMany(gone, { ordered: false }).catch(unlessDuplicate);
-    },
-
-    async remove(ids) {
-      await segments.deleteMany(byIds(ids));
-      await removed.deleteMany(byIds(ids));
+      if (gone.length > 0) await removed.insertMany(gone, { ordered: false });
     },
   };
 }

@@ -3,7 +3,6 @@ import {
   type CopyFacts,
   type CopyRecord,
   type CopyRecords,
-  compositeId,
   type DeletionRecord,
   type EntityRecord,
   entityRecord,
@@ -36,10 +35,8 @@ export function entityParts(
     history: exportTable(db, { from: "message" }),
     "stream counts": exportTable<StreamCountRecord>(db, {
       from: "stream_count",
-      keys: ["stream", "slot"],
       records: (rows: (StreamCountRecord & { saved: number | null })[]) =>
         rows.map(({ stream, slot, count, saved }) => ({
-          id: compositeId(stream, slot),
           stream,
           slot,
           count,
@@ -77,7 +74,6 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
   return {
     deletions: exportTable<DeletionRecord>(db, {
       from: "deletion",
-      keys: ["request_id"],
       records: (rows: DeletionRow[]) =>
         rows.map((row) => ({
           id: row.request_id,
@@ -113,24 +109,17 @@ export function copyFacts(ledger: Database, entities: Database): CopyFacts {
 const BATCH = 500;
 
 /** A table (or a query in its place) whose rows become records. */
-interface ExportedTable<R extends CopyRecord, Row> {
+interface ExportedTable<R, Row> {
   readonly from: string;
-  /** Columns that tell rows apart, `id` when absent; more than one make a composite id. */
-  readonly keys?: readonly string[];
-  /** The records of some rows, in any order; the rows as they are when absent. */
+  /** The records of some rows; the rows themselves when absent. */
   readonly records?: (rows: Row[]) => R[] | Promise<R[]>;
 }
 
 /** Reads a table of a locked folder. */
-function exportTable<R extends CopyRecord, Row = never>(db: Database, table: ExportedTable<R, Row>): PartSource<R> {
-  const { from, keys = ["id"], records = (rows: Row[]) => rows.map((row) => ({ ...(row as unknown as R) })) } = table;
+function exportTable<R, Row = never>(db: Database, table: ExportedTable<R, Row>): PartSource<R> {
+  const { from, records = (rows: Row[]) => rows.map((row) => ({ ...(row as unknown as R) })) } = table;
   const counted = db.prepare(`SELECT count(*) AS count FROM ${from}`);
-  const everything = db.prepare(`SELECT * FROM ${from} ORDER BY ${keys.join(", ")}`);
-  const wanted =
-    keys.length === 1
-      ? `${keys[0]} IN (SELECT value FROM json_each(?))`
-      : `(${keys.join(", ")}) IN (SELECT ${keys.map((_, i) => `json_extract(value, '$[${i}]')`).join(", ")} FROM json_each(?))`;
-  const some = db.prepare(`SELECT * FROM ${from} WHERE ${wanted}`);
+  const everything = db.prepare(`SELECT * FROM ${from}`);
 
   return {
     count: async () => (counted.get() as { count: number }).count,
@@ -144,11 +133,6 @@ function exportTable<R extends CopyRecord, Row = never>(db: Database, table: Exp
         rows = [];
       }
       if (rows.length > 0) yield await records(rows);
-    },
-
-    async find(ids) {
-      const values = keys.length === 1 ? JSON.stringify(ids) : `[${ids.join(",")}]`;
-      return records(some.all(values) as Row[]);
     },
   };
 }
