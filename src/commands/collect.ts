@@ -30,7 +30,9 @@ const CHUNK_BYTES = 1024 * 1024;
 
 const command = new Command("npm run collect --")
   .description("Sends the messages of a file to a running service, in order.")
-  .addArgument(new Argument("<file>", "lines of JSON, one JSON array, or CSV; plain or gzip; - is stdin"))
+  .addArgument(
+    new Argument("<file>", "lines of JSON, one JSON array of at most 16 MiB, or CSV; plain or gzip; - is stdin"),
+  )
   .requiredOption("--stream <name>", "stream that the messages belong to")
   .option("--table <name>", "table of the entities (default: user)")
   .option(

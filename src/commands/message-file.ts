@@ -1,9 +1,13 @@
+import { isUtf8 } from "node:buffer";
 import { StartError } from "../errors.js";
 import { CsvReader, type CsvRecord } from "../formats/csv.js";
+import { splitArray, startOf } from "../formats/json-array.js";
 import { type Line, LineSplitter, lineIssues } from "../formats/line-splitter.js";
 import { fileChunks, prepended } from "./input-file.js";
 
 const LINE_BYTES = 1024 * 1024;
+/** The longest JSON array, after inflation. */
+const ARRAY_BYTES = 16 * 1024 * 1024;
 
 /** One message as one line of JSON, with the number of the line of the file on which it begins. */
 export interface Message extends Omit<Line, "issue"> {
@@ -27,7 +31,7 @@ export function formatOf(path: string): MessageFormat {
 }
 
 /**
- * The messages of a file, or of stdin when it is named `-`: `json` is NDJSON or one JSON array, `csv` has a header of attribute names;
+ * The messages of a file, or of stdin when it is named `-`: `json` is NDJSON or one JSON array of at most 16 MiB, `csv` has a header of attribute names;
  * gzip is inflated on the way. `onBytes` gets the number of bytes that have been read.
  */
 export async function* readMessages(
@@ -46,7 +50,8 @@ export async function* readMessages(
     first = /\S/.exec(value.toString("latin1").replace(BYTE_ORDER_MARK, ""))?.[0];
   }
   const all = prepended(head, chunks);
-  yield* first === "[" ? elementsOf(path, all) : linesOf(all);
+  if (first === "[") yield await elementsOf(path, all);
+  else yield* linesOf(all);
 }
 
 /** Some programs put it at the start of a text. */
@@ -97,96 +102,38 @@ function rowMessage({ number, cells, issue }: CsvRecord, names: readonly string[
   return { number, text: JSON.stringify(Object.fromEntries(given)) };
 }
 
-async function* elementsOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
-  const splitter = new ArraySplitter();
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  try {
-    for await (const chunk of chunks) yield splitter.push(decoder.decode(chunk, { stream: true }));
-    yield splitter.push(decoder.decode());
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    const reason = error instanceof TypeError ? "it is not valid UTF-8" : "there is something beside the array";
-    throw new StartError(`${path} is not a JSON array: ${reason}`);
+/** The elements of one JSON array, which is read whole. Each becomes a message with the number of the line on which it begins. */
+async function elementsOf(path: string, chunks: AsyncIterable<Buffer>): Promise<Message[]> {
+  const bytes = await wholeArray(path, chunks);
+  const array = isUtf8(bytes) ? splitArray(bytes, Number.POSITIVE_INFINITY) : undefined;
+  const elements = array?.ends.map((end, i) => bytes.toString("utf8", startOf(array, i), end)) ?? [];
+  if (array === undefined || array.brokenAt !== undefined || elements.some((text) => text.trim() === "")) {
+    throw new StartError(`${path} is not a whole JSON array in UTF-8, alone in its file`);
   }
-  if (!splitter.ended) throw new StartError(`${path} is not a whole JSON array: its end is missing`);
+  let line = 1 + newlinesIn(bytes.toString("latin1", 0, array.start));
+  return elements.map((text) => {
+    const number = line + newlinesIn(text.slice(0, text.search(/\S/)));
+    line += newlinesIn(text);
+    if (text.length > LINE_BYTES) return { number, text: "", issue: "too_long" };
+    // A tab is as white space as a line end: allowed beside strings, and not in them.
+    return { number, text: text.replace(/[\r\n]+/g, "\t").trim() };
+  });
 }
 
-/**
- * Cuts a JSON array into its elements, as its text comes in, in memory of one element. Each comes as one line of JSON, with
- * the number of the line on which it begins; one of more than `LINE_BYTES` characters is an issue. Elements are separated, not checked.
- */
-export class ArraySplitter {
-  #line = 1;
-  /** Brackets that are open: 1 between elements, and in an element that is no object or array. */
-  #depth = 0;
-  #ended = false;
-  #inString = false;
-  #escaped = false;
-  /** The element that is under way: its text so far (of one that is too long nothing), the length of it all, its line. */
-  #element: { text: string; length: number; readonly line: number } | undefined;
-
-  /** The elements that end in this text. Throws when there is something beside the array. */
-  push(text: string): Line[] {
-    const elements: Line[] = [];
-    let start = 0;
-    for (let i = 0; i < text.length; i += 1) {
-      const char = text[i] as string;
-      if (char === "\n") this.#line += 1;
-      if (this.#inString) this.#passString(char);
-      else if (BLANK.test(char)) continue;
-      else if (this.#depth === 0) this.#open(char);
-      else if (this.#depth === 1 && (char === "," || char === "]")) {
-        this.#take(text.slice(start, i), elements);
-        if (char === "]") {
-          this.#depth = 0;
-          this.#ended = true;
-        }
-      } else {
-        if (this.#element === undefined) {
-          this.#element = { text: "", length: 0, line: this.#line };
-          start = i;
-        }
-        if (char === '"') this.#inString = true;
-        else if (char === "[" || char === "{") this.#depth += 1;
-        else if (char === "]" || char === "}") this.#depth -= 1;
-      }
+async function wholeArray(path: string, chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const read: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    read.push(chunk);
+    bytes += chunk.length;
+    if (bytes > ARRAY_BYTES) {
+      throw new StartError(`${path} is a JSON array of more than 16 MiB: write NDJSON, a message on each line`);
     }
-    this.#keep(text.slice(start));
-    return elements;
   }
-
-  /** Whether the array was whole. */
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  #open(char: string): void {
-    if (char !== "[" || this.#ended) throw new Error("There is something beside the array");
-    this.#depth = 1;
-  }
-
-  #passString(char: string): void {
-    if (this.#escaped) this.#escaped = false;
-    else if (char === "\\") this.#escaped = true;
-    else if (char === '"') this.#inString = false;
-  }
-
-  #keep(text: string): void {
-    const element = this.#element;
-    if (element === undefined) return;
-    element.length += text.length;
-    element.text = element.length > LINE_BYTES ? "" : element.text + text;
-  }
-
-  #take(rest: string, elements: Line[]): void {
-    this.#keep(rest);
-    if (this.#element === undefined) return;
-    const { text, length, line: number } = this.#element;
-    if (length > LINE_BYTES) elements.push({ number, text: "", issue: "too_long" });
-    // A tab, as a line end is: allowed beside strings, and not in them.
-    else elements.push({ number, text: text.replace(/[\r\n]+/g, "\t").trim() });
-    this.#element = undefined;
-  }
+  const whole = Buffer.concat(read);
+  return BYTE_ORDER_MARK.test(whole.toString("latin1", 0, 3)) ? whole.subarray(3) : whole;
 }
 
-const BLANK = /\s/;
+function newlinesIn(text: string): number {
+  return text.split("\n").length - 1;
+}

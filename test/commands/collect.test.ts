@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { ArraySplitter } from "../../src/commands/message-file.js";
+import { type Message, readMessages } from "../../src/commands/message-file.js";
 import { rejectionsIn, runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -208,10 +208,11 @@ describe("collect", function () {
     for (const [name, content] of [
       ["cut.json", '[{"_uid":"c"},'],
       ["more.json", '[{"_uid":"c"}] {}'],
+      ["gap.json", '[{"_uid":"c"},,{"_uid":"d"}]'],
     ] as const) {
       const result = await collect(file(name, content), "--stream", "cut");
       expect(result.code).to.equal(1);
-      expect(result.err).to.match(/is not a (whole )?JSON array/);
+      expect(result.err).to.match(/is not a whole JSON array/);
     }
   });
 
@@ -223,32 +224,45 @@ describe("collect", function () {
 });
 
 describe("the elements of an array", () => {
-  it("are the same wherever the text is cut", () => {
+  let dir: string;
+  before(() => {
+    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  });
+  after(() => rmSync(dir, { recursive: true }));
+
+  const elements = async (content: string) => {
+    writeFileSync(join(dir, "array.json"), content);
+    const found: Message[] = [];
+    for await (const messages of readMessages(join(dir, "array.json"), "json", () => {})) found.push(...messages);
+    return found;
+  };
+
+  it("are lines of JSON with the values of the array, behind a byte order mark too", async () => {
     const values = [1, 'a\\"],[', { k: [1, { l: "}" }] }, [], "", null, "\u{1f600}", true];
-    const text = `\n[ ${values.map((value) => JSON.stringify(value, null, 1)).join(" ,\r\n")} ]\n`;
-    for (let at = 0; at <= text.length; at += 1) {
-      const splitter = new ArraySplitter();
-      const elements = [...splitter.push(text.slice(0, at)), ...splitter.push(text.slice(at))];
-      expect(elements.map((element) => JSON.parse(element.text))).to.deep.equal(values);
-      expect(splitter.ended).to.equal(true);
-    }
+    const text = `\ufeff\n[ ${values.map((value) => JSON.stringify(value, null, 1)).join(" ,\r\n")} ]\n`;
+    const found = await elements(text);
+    expect(found.map((element) => JSON.parse(element.text))).to.deep.equal(values);
+    expect(found.map((element) => element.number)).to.deep.equal([2, 3, 4, 12, 13, 14, 15, 16]);
   });
 
-  it("stay wrong where a line ends in a string, and right where it ends beside one", () => {
-    const [wrong, right] = new ArraySplitter().push('[{"_uid":"a\nb"},{"_uid":\r\n"c"}]');
+  it("stay wrong where a line ends in a string, and right where it ends beside one", async () => {
+    const [wrong, right] = await elements('[{"_uid":"a\nb"},{"_uid":\r\n"c"}]');
     expect(() => JSON.parse(wrong?.text ?? "")).to.throw();
     expect(JSON.parse(right?.text ?? "")).to.deep.equal({ _uid: "c" });
   });
 
-  it("are issues, and not kept, where they are longer than a line may be", () => {
-    const splitter = new ArraySplitter();
-    const found = splitter.push('[1,\n{"a":"');
-    for (let pieces = 0; pieces < 9; pieces += 1) found.push(...splitter.push("x".repeat(131_072)));
-    found.push(...splitter.push('"},\n2]'));
-    expect(found).to.deep.equal([
+  it("are issues, and not kept, where they are longer than a line may be", async () => {
+    expect(await elements(`[1,\n{"a":"${"x".repeat(1_048_576)}"},\n2]`)).to.deep.equal([
       { number: 1, text: "1" },
       { number: 2, text: "", issue: "too_long" },
       { number: 3, text: "2" },
     ]);
+  });
+
+  it("are refused with the words to write NDJSON where the array has more than 16 MiB", async () => {
+    const most = 16 * 1024 * 1024;
+    expect(await elements(`[1${" ".repeat(most - 3)}]`)).to.have.length(1);
+    const failure = await elements(`[1${" ".repeat(most - 2)}]`).catch((error: Error) => error.message);
+    expect(failure).to.match(/is a JSON array of more than 16 MiB: write NDJSON/);
   });
 });
