@@ -6,7 +6,7 @@ interface Waiting<T, R> {
   reject(error: unknown): void;
 }
 
-export interface GroupOptions<T> {
+interface GroupOptions<T> {
   /** Most that the items of a group weigh together, unless those of one call alone weigh more. */
   readonly most: number;
   /** What an item weighs; 1 when absent. */

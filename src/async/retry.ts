@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface RetryOptions {
+interface RetryOptions {
   /** Ends a pause, and with it everything: rejects with an `AbortError`. */
   readonly signal?: AbortSignal;
   /** Whether a pause keeps the process alive, as it does by default. */

@@ -1,5 +1,5 @@
 import type { Client, StoredSeries } from "../client/client.js";
-import { chance, type MadeUpExperience, type MadeUpSegment, type MadeUpSet, smallSet } from "./made-up-sets.js";
+import { chance, type MadeUpExperience, type MadeUpSet, smallSet } from "./made-up-sets.js";
 
 /** A step of the made-up data: one request, or some that are made at once. All are safe to repeat. */
 type MadeUpRequest = () => Promise<unknown>;
@@ -74,9 +74,6 @@ async function leaveTwice(client: Client): Promise<void> {
   }
 }
 
-export const madeUpSegments: readonly MadeUpSegment[] = smallSet.segments;
-export const madeUpExperiences: readonly MadeUpExperience[] = smallSet.experiences;
-
 /** How many people the made-up data has. */
 const PEOPLE = 600;
 
@@ -100,14 +97,14 @@ function madeUpPeople(set: MadeUpSet): Record<string, unknown>[] {
 }
 
 /** Attribute of a message that holds its event time. */
-export const MADE_UP_TIME = "last_seen";
+const MADE_UP_TIME = "last_seen";
 
 /**
  * Messages of each stream, in the form that `/collect/json` takes: all people use the web, some the app, some open e-mails, and one
  * uses each other stream. Their event times are spread over the `weeks` up to `now` (Unix ms), so that no hour has many of them, and
  * lie outside the gap of their stream. Messages about people whose deletion is requested happen on arrival.
  */
-export function madeUpMessages(
+function madeUpMessages(
   weeks: number,
   now: number,
   set = smallSet,
@@ -134,7 +131,7 @@ export function madeUpMessages(
 }
 
 /** Made-up people whose deletion completes. They belong to no segment. */
-export const madeUpLeavers = ["leaver-1@example.com", "leaver-2@example.com"];
+const madeUpLeavers = ["leaver-1@example.com", "leaver-2@example.com"];
 
 /**
  * A made-up person whom the deletion target of the demo refuses to delete, unless the request names the `_uid`, which the
@@ -156,7 +153,7 @@ const HOUR = 3_600_000;
 const WEEK = 168 * HOUR;
 
 /** A write of many points, as `POST /api/metric/points` takes it. */
-export interface Block {
+interface Block {
   readonly series: readonly StoredSeries[];
   readonly ts: readonly number[];
   readonly values: readonly (readonly (number | null)[])[];
@@ -180,7 +177,7 @@ export function madeUpSeries(weeks: number, now: number, set = smallSet): Block[
 }
 
 /** The streams of the `weeks` up to `now` (Unix ms), a block for each week. A slot has the same values whatever `now` is. */
-export function madeUpStreams(weeks: number, now: number, set = smallSet): Block[] {
+function madeUpStreams(weeks: number, now: number, set = smallSet): Block[] {
   return weekStarts(weeks, now).map((from) => streamBlock(set, from, from + WEEK));
 }
 

@@ -15,7 +15,7 @@ export interface MadeUpExperience {
 }
 
 /** `messages` in an hour of a weekday's afternoon. */
-export interface MadeUpStream {
+interface MadeUpStream {
   readonly id: string;
   readonly messages: number;
 }

@@ -1,6 +1,6 @@
 import { DAY, msOf } from "./duration.js";
 
-export const viewNames = [
+const viewNames = [
   "overview",
   "segments",
   "segment",

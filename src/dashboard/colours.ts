@@ -2,7 +2,7 @@
 const HUES = 24;
 
 /** Place of a series in the colour space: hue in degrees, and whether the darker or the lighter variant is used. */
-export interface SeriesColour {
+interface SeriesColour {
   readonly hue: number;
   readonly shade: "strong" | "soft";
 }

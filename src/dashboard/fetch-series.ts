@@ -43,7 +43,7 @@ export interface Fetched {
   readonly refused: readonly Refused[];
 }
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly client: Client;
   readonly address: Address;
   /** Unix ms. */

@@ -16,7 +16,7 @@ export interface TimeWindow {
 const MAX_BUCKETS = 200;
 
 /** Length of a save slot, ms. */
-export const slotOf = (dimension: string) => (dimension === "segment" || dimension === "segsize" ? 2 * HOUR : HOUR);
+const slotOf = (dimension: string) => (dimension === "segment" || dimension === "segsize" ? 2 * HOUR : HOUR);
 
 /** The window of an address for series of one dimension. Its first bucket is whole, and contains the start of the range. */
 export function windowOf(address: Address, dimension: string, now: number): TimeWindow {

@@ -1,5 +1,5 @@
 /** Line and column of a character, counted from 1. */
-export interface TextPosition {
+interface TextPosition {
   readonly line: number;
   readonly column: number;
 }

@@ -29,7 +29,7 @@ export function signJws(payload: object, privateKey: KeyObject): string {
 }
 
 /** What came of checking a JWS: its payload, or why it is not to be trusted. */
-export type CheckedJws = { readonly payload: unknown } | { readonly issue: string };
+type CheckedJws = { readonly payload: unknown } | { readonly issue: string };
 
 /** Checks a JWS in its compact form against public keys, such as those of a JWKS; keys of another kind are passed over. */
 export function checkJws(jws: string, keys: readonly unknown[]): CheckedJws {

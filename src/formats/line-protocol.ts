@@ -9,7 +9,7 @@ export interface LinePoint {
 }
 
 /** Why a line is not line protocol. */
-export interface LineProtocolIssue {
+interface LineProtocolIssue {
   readonly issue: string;
 }
 
@@ -59,7 +59,7 @@ export type Precision = keyof typeof DIGITS_BELOW_MS;
 export const precisions = Object.keys(DIGITS_BELOW_MS) as Precision[];
 
 /** What a line says of a metric; names and instant are still to be checked. */
-export interface MetricLine {
+interface MetricLine {
   readonly dimension: string;
   readonly dimension_id: string | undefined;
   readonly dimension_type: string;
@@ -69,7 +69,7 @@ export interface MetricLine {
 }
 
 /** Why a line that is line protocol is not a metric point. */
-export interface MetricLineIssue {
+interface MetricLineIssue {
   readonly code: string;
   readonly issue: string;
 }

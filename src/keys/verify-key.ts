@@ -4,7 +4,7 @@ import type { Clock } from "../clock.js";
 import { type ApiKey, type KeyStore, keyIdOf, type Scope, scopes } from "./api-key.js";
 
 /** The holder of a valid key. */
-export interface Caller {
+interface Caller {
   /** Id of the key; `admin` for the one of the configuration. */
   readonly keyId: string;
   readonly name: string;

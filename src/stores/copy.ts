@@ -47,7 +47,7 @@ export type EntityRecord = Omit<StoredEntity, "memberships"> & {
 };
 
 /** `id` is the hash; where it leads. */
-export interface IdentityRecord extends CopyRecord {
+interface IdentityRecord extends CopyRecord {
   readonly entity: EntityId;
 }
 

@@ -5,7 +5,7 @@ import type { Log } from "../log.js";
 import { NotReady, type Probe } from "../meters.js";
 
 /** Processes over the same stores order what they do by the clock of the server that they share, as far as their own differ. */
-export interface SharedClock {
+interface SharedClock {
   /** The own clock, or the time of the server, as last measured, where the two differ by more than a second. Unix ms. */
   readonly now: Clock;
   /** Measures how far the own clock is ahead of the server's, ms; below zero: behind. What the call itself takes is left out. */

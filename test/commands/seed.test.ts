@@ -1,13 +1,6 @@
 import { expect } from "chai";
-import {
-  madeUpExperiences,
-  madeUpRequests,
-  madeUpSegments,
-  madeUpSeries,
-  membersOf,
-  streamRequests,
-} from "../../src/commands/made-up-data.js";
-import { largeSet } from "../../src/commands/made-up-sets.js";
+import { madeUpRequests, madeUpSeries, membersOf, streamRequests } from "../../src/commands/made-up-data.js";
+import { largeSet, smallSet } from "../../src/commands/made-up-sets.js";
 import { serviceClient } from "../../src/commands/running-service.js";
 import { runToEnd } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
@@ -44,9 +37,9 @@ describe("made-up data", function () {
       range: "2w",
       interval: "1d",
     });
-    expect(sizes.map(({ dimension_id }) => dimension_id)).to.have.members(madeUpSegments.map(({ id }) => id));
+    expect(sizes.map(({ dimension_id }) => dimension_id)).to.have.members(smallSet.segments.map(({ id }) => id));
     for (const { values } of sizes) expect(values.length).to.be.within(14, 15);
-    for (const { id } of madeUpExperiences) {
+    for (const { id } of smallSet.experiences) {
       const [rate] = await fetchSeries({
         dimension: "experience",
         dimension_id: id,
@@ -108,7 +101,7 @@ describe("made-up data", function () {
     };
     expect(change("mobile-app")).to.be.above(1.1);
     expect(change("at-risk")).to.be.below(0.9);
-    const names = madeUpSegments.map(({ name }) => name).join();
+    const names = smallSet.segments.map(({ name }) => name).join();
     for (const script of ["Cyrillic", "Han", "Arabic", "Devanagari"])
       expect(names, script).to.match(new RegExp(`\\p{Script=${script}}`, "u"));
   });

@@ -15,7 +15,7 @@ export interface Row {
 }
 
 /** What the options of the command say of every row; it wins over what a line says. */
-export interface NamedSeries {
+interface NamedSeries {
   readonly dimension?: string;
   readonly dimensionId?: string;
   readonly dimensionType?: string;
@@ -37,14 +37,14 @@ const BAD_VALUE: LineIssue = { code: "invalid_value", message: "its value is not
 const TIME_COLUMNS = ["ts", "time", "timestamp"];
 
 /** Whether a line is the header of a CSV file of points: it names a time and a value. */
-export function isCsvHeader(text: string): boolean {
+function isCsvHeader(text: string): boolean {
   const names = columnNames(text);
   return names.includes("value") && names.some((name) => TIME_COLUMNS.includes(name));
 }
 
 export const pointFormats = ["csv", "ndjson", "line-protocol"] as const;
 
-export type PointFormat = (typeof pointFormats)[number];
+type PointFormat = (typeof pointFormats)[number];
 
 /** The format that the first line of a file shows. A line that fits none is taken for a header of CSV, which its reader then refuses. */
 export function formatOfLine({ text, issue }: Line): PointFormat {

@@ -33,7 +33,7 @@ export function comparisonTable(comparisons: readonly Comparison[]): string {
 }
 
 /** How many things there are, and a checksum over them that does not depend on their order. */
-export interface Summary {
+interface Summary {
   readonly count: number;
   /** 32 hex characters. */
   readonly checksum: string;

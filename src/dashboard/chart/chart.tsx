@@ -8,7 +8,7 @@ import { drawPlot, type Plot } from "./plot.js";
 import { Tooltip } from "./tooltip.js";
 import { ValuesTable } from "./values-table.js";
 
-export interface ChartProps {
+interface ChartProps {
   /** Series of one unit and one window. */
   readonly series: readonly Series[];
   readonly refused?: readonly Refused[];

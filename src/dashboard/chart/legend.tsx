@@ -3,7 +3,7 @@ import { comparisonOf, isUnfinished, type Refused, type Series } from "../fetch-
 import { amount, change } from "../format.js";
 import { SeriesKey } from "./series-key.js";
 
-export interface LegendProps {
+interface LegendProps {
   readonly series: readonly Series[];
   readonly refused: readonly Refused[];
   readonly hidden: ReadonlySet<string>;

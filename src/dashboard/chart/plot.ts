@@ -13,7 +13,7 @@ const Y_AXIS = 62;
 const DOT = 5;
 const HOLLOW_DOT = 6;
 
-export interface PlotOptions {
+interface PlotOptions {
   readonly series: readonly Series[];
   readonly stacked: boolean;
   readonly zone: Zone;

@@ -3,7 +3,7 @@ import { isUnfinished, type Series } from "../fetch-series.js";
 import { amount, bucketLabel, change, type Zone } from "../format.js";
 import { SeriesKey } from "./series-key.js";
 
-export interface TooltipProps {
+interface TooltipProps {
   readonly series: readonly Series[];
   /** Bucket under the pointer. */
   readonly index: number;

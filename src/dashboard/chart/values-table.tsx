@@ -3,7 +3,7 @@ import { isUnfinished, type Series } from "../fetch-series.js";
 import { amount, fullTime, type Zone } from "../format.js";
 import { Scroll } from "../page/scroll.js";
 
-export interface ValuesTableProps {
+interface ValuesTableProps {
   readonly caption: string;
   /** Series of one window. */
   readonly series: readonly Series[];

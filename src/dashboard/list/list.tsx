@@ -7,7 +7,7 @@ import { type Column, Table } from "./table.js";
 
 const PAGE_SIZE = 50;
 
-export interface ListProps<R> {
+interface ListProps<R> {
   readonly caption: string;
   readonly columns: readonly Column<R>[];
   readonly list: ListPage<R>;

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { ListPage } from "../../client/client.js";
 import { count } from "../format.js";
 
-export interface PagerProps {
+interface PagerProps {
   readonly list: ListPage<unknown>;
   /** Rows of a page. */
   readonly size: number;

@@ -9,7 +9,7 @@ export interface Column<R> {
   cell(row: R): ComponentChildren;
 }
 
-export interface TableProps<R> {
+interface TableProps<R> {
   readonly caption: string;
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];

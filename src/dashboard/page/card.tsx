@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 
-export interface CardProps {
+interface CardProps {
   readonly title: string;
   readonly children: ComponentChildren;
 }

@@ -5,7 +5,7 @@ import type { Page, View, ViewScript } from "../view.js";
 import { views } from "../views.js";
 import { scheduler } from "./schedule.js";
 
-export type Phase = "no-key" | "wrong-key" | "loading" | "ready" | "empty" | "stale" | "forbidden";
+type Phase = "no-key" | "wrong-key" | "loading" | "ready" | "empty" | "stale" | "forbidden";
 
 /** A view with the data of its last load. */
 export interface Shown {

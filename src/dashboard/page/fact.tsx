@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 
-export interface FactProps {
+interface FactProps {
   readonly name: string;
   readonly children: ComponentChildren;
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Code } from "./code.js";
 import type { Controller } from "./controller.js";
 
-export interface KeyCardProps {
+interface KeyCardProps {
   /** Why the present key does not work; undefined without one. */
   readonly reason: string | undefined;
   readonly controller: Controller;

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from "preact";
 import type { Address } from "../address.js";
 import type { Page } from "../view.js";
 
-export interface LinkProps {
+interface LinkProps {
   readonly to: Partial<Address>;
   readonly page: Pick<Page, "go" | "link">;
   /** Whether the link leads to the page that is shown. */

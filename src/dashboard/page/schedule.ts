@@ -2,7 +2,7 @@
 const MIN_PAUSE_MS = 5_000;
 const JITTER_MS = [2_000, 5_000] as const;
 
-export interface Scheduler {
+interface Scheduler {
   /** Runs the task at an instant, Unix ms, and replaces an earlier one. */
   at(ms: number): void;
   stop(): void;

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 
-export interface ScrollProps {
+interface ScrollProps {
   readonly label: string;
   readonly class?: string;
   readonly children: ComponentChildren;

@@ -3,7 +3,7 @@ import { download } from "../page/download.js";
 import type { Page } from "../view.js";
 import { useTask } from "./use-task.js";
 
-export interface DeletionButtonProps {
+interface DeletionButtonProps {
   readonly requestId: string;
   readonly page: Page;
 }

@@ -10,7 +10,7 @@ import { useTask } from "./use-task.js";
 
 export const DELETIONS_PAGE = 20;
 
-export interface DeletionListProps {
+interface DeletionListProps {
   readonly title: string;
   readonly state: "open" | "completed";
   /** The first page, which the view refreshes. */

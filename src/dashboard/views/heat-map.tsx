@@ -7,7 +7,7 @@ import { Scroll } from "../page/scroll.js";
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
-export interface HeatMapProps {
+interface HeatMapProps {
   /** Hourly values. */
   readonly series: Series | undefined;
   readonly zone: Zone;

@@ -14,7 +14,7 @@ export function firstIdentity(tables: Tables): TypedIdentity {
   return { table, field: fields[0] ?? "_uid", value: "" };
 }
 
-export interface IdentityFormProps {
+interface IdentityFormProps {
   readonly tables: Tables;
   readonly identity: TypedIdentity;
   readonly onChange: (identity: TypedIdentity) => void;

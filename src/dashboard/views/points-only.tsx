@@ -15,7 +15,7 @@ export function wantedPoints(points: readonly ListedSeries[]): WantedSeries[] {
   );
 }
 
-export interface PointsOnlyProps {
+interface PointsOnlyProps {
   readonly points: readonly ListedSeries[];
   readonly fetched: Fetched;
   readonly page: Page;

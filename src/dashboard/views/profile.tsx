@@ -7,7 +7,7 @@ import { Link } from "../page/link.js";
 import { Scroll } from "../page/scroll.js";
 import type { Page } from "../view.js";
 
-export interface ProfileProps {
+interface ProfileProps {
   readonly entity: EntityAnswer;
   readonly memberships: readonly ExplainedMembership[];
   readonly page: Page;

@@ -5,7 +5,7 @@ import { download } from "../page/download.js";
 import type { Page } from "../view.js";
 import { curlOf } from "./api-call.js";
 
-export interface ShareButtonsProps {
+interface ShareButtonsProps {
   readonly series: readonly Series[];
   readonly wanted: readonly WantedSeries[];
   readonly page: Page;

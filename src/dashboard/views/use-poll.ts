@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import type { Page } from "../view.js";
 import { isRefusedKey, pauseAfter } from "./use-task.js";
 
-export interface PollOptions {
+interface PollOptions {
   /** Starts again when it changes. */
   readonly key: string;
   readonly page: Pick<Page, "reload">;

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../../client/client.js";
 import type { Page } from "../view.js";
 
-export interface Task {
+interface Task {
   /** Runs a task; a later one replaces it. An error becomes `problem`. */
   run(work: (signal: AbortSignal) => Promise<void>): void;
   readonly isRunning: boolean;

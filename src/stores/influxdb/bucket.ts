@@ -8,7 +8,7 @@ import { BucketError, statusOf } from "./errors.js";
 const RETRY_MS = 5_000;
 const RECHECK_MS = 30_000;
 
-export interface KnownBucketParts {
+interface KnownBucketParts {
   /** Finds the bucket on the server, or makes it. */
   readonly find: (signal: AbortSignal) => Promise<Bucket>;
   readonly log: Log;

@@ -41,7 +41,7 @@ export function requestError(error: unknown): ServiceError {
   return influxServiceError(error) ?? unavailable(error, 1);
 }
 
-export interface AttemptLimits {
+interface AttemptLimits {
   /** All attempts together take no longer, ms. */
   readonly deadlineMs: number;
   /** One attempt takes no longer, ms. */

@@ -48,14 +48,14 @@ const MEASUREMENT = "entity_metrics_copy";
 const REQUEST_MS = 60_000;
 
 /** In: the bucket. Out: the names of all measurements, a row each in `_value`. */
-export function measurementsScript(bucket: string): string {
+function measurementsScript(bucket: string): string {
   return flux`import "influxdata/influxdb/schema"
 
 schema.measurements(bucket: ${fluxString(bucket)}, start: 1970-01-01T00:00:00Z)`.toString();
 }
 
 /** In: the bucket. Out: the marks of copies into it, oldest first: rows of `source` and `_value`, which is `copying` or `finished`. */
-export function marksScript(bucket: string): string {
+function marksScript(bucket: string): string {
   return flux`from(bucket: ${fluxString(bucket)})
   |> range(start: 1970-01-01T00:00:00Z)
   |> filter(fn: (r) => r._measurement == ${fluxString(MEASUREMENT)} and r._field == "state")

@@ -5,7 +5,7 @@ import { type Series, seriesKey } from "../../metrics/series.js";
 import { fieldOf } from "./lines.js";
 
 /** Series of one dimension to read over one window. */
-export interface SlotQuery {
+interface SlotQuery {
   readonly dimension: Dimension;
   readonly from: number;
   readonly to: number;

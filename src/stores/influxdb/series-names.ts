@@ -5,7 +5,7 @@ import type { SlotColumn } from "../../metrics/series.js";
 import { compareBytes, searchText } from "../../names.js";
 
 /** Hands out the ids of all series of a dimension and type, as the server lists them. */
-export type LoadIds = (dimension: Dimension, type: string, take: (id: string) => void) => Promise<void>;
+type LoadIds = (dimension: Dimension, type: string, take: (id: string) => void) => Promise<void>;
 
 /** What the server has listed is read again once it is this old, ms, and so many times as old as reading it took. */
 const FRESH_MS = 5_000;

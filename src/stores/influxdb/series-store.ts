@@ -13,7 +13,7 @@ import { FIRST, fluxScript, idsScript, LAST, slotQueries, sumScript } from "./qu
 import { CsvRows, CsvSlots, readWhole, SlotTarget } from "./response-csv.js";
 import { SeriesNames } from "./series-names.js";
 
-export interface InfluxSeriesParts {
+interface InfluxSeriesParts {
   readonly client: InfluxClient;
   readonly bucket: KnownBucket;
   /** Its name. */

@@ -12,7 +12,7 @@ export const catalogueCollections: readonly CollectionPlan[] = [
   { name: "experiences", indexes: [{ key: { audience: 1 } }, { key: { goal: 1 } }] },
 ];
 
-export interface SegmentDocument extends Omit<Segment, "id"> {
+interface SegmentDocument extends Omit<Segment, "id"> {
   readonly _id: string;
   /** Goes up with each experience that is put over it, so that its deletion at that moment conflicts. */
   readonly named?: number;

@@ -27,7 +27,7 @@ export interface StoreParts extends Omit<Connection, "client" | "close"> {
   readonly wrapping: KeyWrapping;
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   /** ENTITIES_URL. */
   readonly url: string;
   /** limits.store_deadline_ms. */

@@ -54,7 +54,7 @@ export function messageOf(document: MessageDocument): HistoryMessage {
 }
 
 /** What is known of a slot besides the messages that are there. */
-export interface ExpiredCount {
+interface ExpiredCount {
   /** Slot and stream. */
   readonly _id: string;
   readonly stream: string;

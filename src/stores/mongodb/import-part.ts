@@ -5,7 +5,7 @@ import type { PartTarget } from "../copy.js";
 const IMPORT_BATCH = 500;
 
 /** How records of a part lie in a collection. */
-export interface ImportedCollection<D extends Document & { _id: string }, R> {
+interface ImportedCollection<D extends Document & { _id: string }, R> {
   readonly collection: Collection<D>;
   readonly documentOf: (record: R) => D;
   readonly recordOf: (document: D) => R;

@@ -12,7 +12,7 @@ export const RECEIPT_KEY = "receipt key";
 /** The newest number of a deletion that was ever forgotten. In the ledger: numbers up to it are not given again. */
 export const FORGOTTEN = "forgotten";
 
-export interface Mark {
+interface Mark {
   readonly _id: string;
   /** A text that is set once and stays. */
   readonly text?: string;

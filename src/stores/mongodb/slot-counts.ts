@@ -15,7 +15,7 @@ export const slotCountCollections: readonly CollectionPlan[] = [
  * That a commit added messages to a slot of a stream, until the recorder has saved a count that contains them. So the messages of a slot
  * are what the last saved count and its notes say together.
  */
-export interface TouchedSlot {
+interface TouchedSlot {
   readonly _id?: ObjectId;
   readonly stream: string;
   readonly slot: number;

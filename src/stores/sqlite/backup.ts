@@ -72,7 +72,7 @@ function sync(path: string): void {
 }
 
 /** A file that is about to be written: its folder and its name. */
-export interface Destination {
+interface Destination {
   readonly dir: string;
   readonly name: string;
 }

@@ -15,7 +15,7 @@ import { matchLedger } from "./ledger-match.js";
 import { sqliteSeriesStore } from "./series-store.js";
 
 /** An embedded folder that no service can use until it is closed. */
-export interface LockedFolder {
+interface LockedFolder {
   /** Throws a `StartError` when it has no profiles. */
   profiles(): ProfileSource;
   /** Rejects with a `StartError` when it has no series. */

@@ -12,7 +12,7 @@ const REMOVED_ROWS = 1_000;
 const REMOVED_BYTES = 1024 * 1024;
 
 /** The table `journal` of `metrics.db`. */
-export interface PointJournal {
+interface PointJournal {
   /** Appends a record inside the caller's transaction. Returns its id, which only goes up while the file is open. */
   append(record: PointRecord): number;
   /** All records with their ids, the oldest first. Throws a `StartError` when one is damaged. */
