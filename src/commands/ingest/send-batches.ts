@@ -1,3 +1,4 @@
+import { eachAtOnce } from "../../async/each-at-once.js";
 import { ApiError, type Points, type StoredSeries } from "../../client/client.js";
 import type { Series } from "../../metrics/series.js";
 import { counted } from "../progress.js";
@@ -48,30 +49,20 @@ const AT_ONCE = 3;
 /** Sends every batch; resolves with the number of points that were written. `total` is that of all slots. Stops at the first error. */
 export function sendBatches(batches: Iterable<Batch>, total: number, sending: Sending): Promise<number> {
   return sending.stage("sending", { unit: "slot", total }, async (progress) => {
-    const queue = batches[Symbol.iterator]();
     const underWay: Batch[] = [];
     const refusedTimes = new RefusedTimes();
     let sent = 0;
-    let failed: { readonly error: unknown } | undefined;
-
-    const work = async () => {
-      while (failed === undefined) {
-        const { value: batch, done } = queue.next();
-        if (done) return;
+    try {
+      await eachAtOnce(batches, AT_ONCE, async (batch) => {
         underWay.push(batch);
-        try {
-          const written = await sendBatch(batch, refusedTimes, sending);
-          sent += written;
-        } catch (error) {
-          failed ??= { error };
-          return;
-        }
+        const written = await sendBatch(batch, refusedTimes, sending);
+        sent += written;
         underWay.splice(underWay.indexOf(batch), 1);
         progress.update(sent);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-    if (failed !== undefined) throw endedAt(placeOf(underWay[0], sent), failed.error, sending.signal);
+      });
+    } catch (error) {
+      throw endedAt(placeOf(underWay[0], sent), error, sending.signal);
+    }
     return sent;
   });
 }

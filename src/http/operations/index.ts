@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { singleFlight } from "../../async/single-flight.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import { roles as knownRoles, type Role } from "../../config/settings.js";
@@ -62,7 +63,7 @@ export const Readiness = Type.Object(
 
 /** What an operator asks: is it alive, can it work, how is it doing. */
 export function operationRoutes({ probes, meters, version, roles, clock, routes }: OperationParts): readonly Route[] {
-  const checkAll = whileUnderWay(() => Promise.all(probes.map(stateOf)));
+  const checkAll = singleFlight(() => Promise.all(probes.map(stateOf)));
   meters.gauge("build_info", "1, with the version of the service.", () => [{ labels: { version }, value: 1 }], [
     "version",
   ]);
@@ -72,7 +73,7 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
     async () => (await checkAll()).flatMap(stateReadings),
     ["store", "state"],
   );
-  const metrics = whileUnderWay(async () => Buffer.from(await meters.text()));
+  const metrics = singleFlight(async () => Buffer.from(await meters.text()));
   let document: { hour: number; body(): Promise<KeptBody> } | undefined;
 
   return [
@@ -181,17 +182,6 @@ async function stateOf({ name, required, check }: Probe): Promise<Static<typeof 
 
 function stateReadings({ name, state }: Static<typeof StoreState>) {
   return states.map((one) => ({ labels: { store: name, state: one }, value: one === state ? 1 : 0 }));
-}
-
-/** Calls that come while the work is done share its result; a later call begins anew. */
-function whileUnderWay<T>(work: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | undefined;
-  return () => {
-    underWay ??= work().finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
-  };
 }
 
 export const Key = Type.Object(

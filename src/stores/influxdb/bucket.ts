@@ -1,3 +1,4 @@
+import { singleFlight } from "../../async/single-flight.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import { tlsError } from "../tls-errors.js";
@@ -26,7 +27,6 @@ export class KnownBucket {
   /** Of the bucket that a check found last, also if it is gone. */
   #id: string | undefined;
   #replaced: () => void = () => {};
-  #checking: Promise<Bucket> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   /** What was last logged about it. */
@@ -62,13 +62,7 @@ export class KnownBucket {
   }
 
   /** Checks it now, and from then on at intervals. Calls during a check share it. Rejects with a `BucketError`, or the client's error. */
-  check(): Promise<Bucket> {
-    this.#checking ??= this.#checkNow().finally(() => {
-      this.#checking = undefined;
-      this.#schedule();
-    });
-    return this.#checking;
-  }
+  readonly check = singleFlight(() => this.#checkNow().finally(() => this.#schedule()));
 
   close(): void {
     this.#closed = true;

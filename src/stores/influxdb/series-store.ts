@@ -1,3 +1,4 @@
+import { eachAtOnce } from "../../async/each-at-once.js";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Clock } from "../../clock.js";
 import { invalid, ServiceError } from "../../errors.js";
@@ -162,22 +163,19 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     const queries = slotQueries(windows);
     const failed = new AbortController();
     const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing, failed.signal] };
-    const worker = async () => {
-      for (let query = queries.shift(); query !== undefined; query = queries.shift()) {
-        const { dimension } = query;
-        const targetsOf = (id: string, type: string) => targets.get(`${dimension.name}\0${id}\0${type}`) ?? [];
-        const script = fluxScript(bucketName, query, plane);
+    await eachAtOnce(queries, CONCURRENT_QUERIES, async (query) => {
+      const { dimension } = query;
+      const targetsOf = (id: string, type: string) => targets.get(`${dimension.name}\0${id}\0${type}`) ?? [];
+      const script = fluxScript(bucketName, query, plane);
+      try {
         await attempts(limits, (signal) =>
           inBucket(signal, () => readWhole(client.query(script, signal), new CsvSlots(targetsOf))),
         );
+      } catch (error) {
+        failed.abort();
+        throw error;
       }
-    };
-    try {
-      await Promise.all(Array.from({ length: Math.min(CONCURRENT_QUERIES, queries.length) }, worker));
-    } catch (error) {
-      failed.abort();
-      throw error;
-    }
+    });
     const empty = new Map<number, Float64Array>();
     return filled.map((target) => target.merged() ?? emptyColumn(target.length, empty));
   }
