@@ -85,7 +85,6 @@ function checkSettings(settings: unknown): void {
 function wordsFor(error: ErrorObject): string {
   const path = error.instancePath.split("/").slice(1);
   if (error.keyword === "additionalProperties") return unknownWords(path, String(error.params.additionalProperty));
-  if (error.keyword === "required" && path.length < 2) path.push(String(error.params.missingProperty));
   const setting = settingList.find(({ path: own }) => own.every((name, index) => path[index] === name));
   if (setting === undefined) return `The settings are wrong: ${path.join(".") || "the whole"} ${error.message}`;
   const what =
