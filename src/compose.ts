@@ -37,7 +37,7 @@ import type { Log } from "./log.js";
 import { MemoryBudget } from "./memory-budget.js";
 import { type Meters, openMeters } from "./meters.js";
 import { Epochs } from "./metrics/cache/epochs.js";
-import { othersOver } from "./metrics/cache/other-processes.js";
+import { sharedInvalidation } from "./metrics/cache/shared-invalidation.js";
 import { dimensions } from "./metrics/dimensions.js";
 import { fetchBatch } from "./metrics/query/fetch-batch.js";
 import { fetchSeries, openSlotCache, seriesCounters } from "./metrics/query/fetch-series.js";
@@ -155,8 +155,9 @@ export async function compose(
 export function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings, bodies: BodyParts) {
   const { limits, cache } = settings;
   const deadlineMs = limits.store_deadline_ms;
-  const others = othersOver({ sharedEpochs: stores.sharedEpochs, exclusive: stores.exclusive.metrics }, deadlineMs);
-  const epochs = new Epochs(stores.series.chunkSlots, others);
+  const { sharedEpochs, exclusive } = stores;
+  const shared = sharedInvalidation({ sharedEpochs, exclusive: exclusive.metrics }, deadlineMs);
+  const epochs = new Epochs(stores.series.chunkSlots, shared);
   stores.onReplaced?.(() => epochs.endAll());
   const record = writePoints({ store: stores.series, epochs, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);
@@ -204,7 +205,7 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
         answerBytes: 0.75 * cache.answers_bytes,
       }),
     ],
-    close: () => others?.close(),
+    close: () => shared?.close(),
   };
 }
 

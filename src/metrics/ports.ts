@@ -74,18 +74,15 @@ export interface SeriesStore {
   expire(before: number): Promise<void>;
 }
 
-/** How many writes have begun and ended at some indexes, each since the beginning; 0 where an index is missing. */
-export interface EpochNumbers {
-  readonly begun: ReadonlyMap<number, number>;
-  readonly ended: ReadonlyMap<number, number>;
-}
+/** Number of writes by epoch; 0 where an epoch is missing. */
+export type EpochCounts = ReadonlyMap<number, number>;
 
-/** PORT. Numbers of writes of series by index of their epoch, shared by all processes over the same stores. Rejects as every store does: see `ServiceErrorOf`. */
+/** PORT. Counts of the writes of series by epoch, shared by all processes over the same stores. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SharedEpochs {
-  /** Adds to the numbers. Resolves with those at the same indexes when every later `read` sees it. A call that rejects may have added. */
-  add(more: EpochNumbers): Promise<EpochNumbers>;
-  /** All numbers with their version; undefined when `version` is theirs still. Sees every `add` that resolved before the call, in every process. */
-  read(version: number): Promise<(EpochNumbers & { readonly version: number }) | undefined>;
+  /** Adds 1 to each count. Resolves with the new counts when every later `read` returns them. A call that rejects may have added. */
+  increment(at: ReadonlySet<number>): Promise<EpochCounts>;
+  /** All counts with their version; undefined when their version is still `version`. Sees every increment that resolved before the call, in every process. */
+  read(version: number): Promise<{ readonly version: number; readonly counts: EpochCounts } | undefined>;
 }
 
 /** Messages counted for a stream in the slot that starts at `slot` (Unix ms). */

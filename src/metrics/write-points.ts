@@ -5,21 +5,26 @@ import type { SlotColumn } from "./series.js";
 
 export interface WritePointsParts {
   readonly store: Pick<SeriesStore, "write">;
-  readonly epochs: Pick<Epochs, "write">;
+  readonly epochs: Pick<Epochs, "written">;
   readonly failpoint?: Failpoint;
 }
 
-/** Keeps slots: once it resolves all of them survive a crash and every read sees them. Safe to repeat. Rejects as the store does. */
+/** Stores slots: once it resolves, all of them survive a crash and every read returns them. Safe to repeat. Rejects as the store does. */
 export type WritePoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
 
 export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePointsParts): WritePoints {
   return async (plane, columns) => {
     const windows = windowsOf(columns);
     if (windows.length === 0) return;
-    await epochs.write(windows, async () => {
+    try {
       await store.write(plane, columns);
-      failpoint("W1");
-    });
+    } catch (error) {
+      // A part may be stored. The caller repeats the write, so this announcement may fail.
+      await epochs.written(windows).catch(() => {});
+      throw error;
+    }
+    failpoint("points-written");
+    await epochs.written(windows);
   };
 }
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { type Chunk, chunksOf, Epochs, joinTokens, TokenCache } from "../../src/metrics/cache/epochs.js";
-import { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
+import { SharedInvalidation } from "../../src/metrics/cache/shared-invalidation.js";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
-import type { EpochNumbers, SeriesWindow, SharedEpochs } from "../../src/metrics/ports.js";
+import type { SeriesWindow, SharedEpochs } from "../../src/metrics/ports.js";
 
 const CHUNK_SLOTS = 168;
 const windowOf = (id: string): SeriesWindow => ({
@@ -17,17 +17,13 @@ describe("read tokens", () => {
   beforeEach(() => {
     epochs = new Epochs(CHUNK_SLOTS);
   });
-  const write = (id: string) => epochs.write([windowOf(id)], async () => {});
+  const write = (id: string) => epochs.written([windowOf(id)]);
 
-  it("are current until the chunk is written, and never when they were taken during a write", async () => {
-    const before = epochs.token(chunkOf("a"));
+  it("are current until their chunk is written, and no longer, also those that were taken during the write", async () => {
+    const [before, other] = [epochs.token(chunkOf("a")), epochs.token(chunkOf("b"))];
     expect(epochs.isCurrent(before)).to.equal(true);
-    await epochs.write([windowOf("a")], async () => {
-      const during = epochs.token(chunkOf("a"));
-      expect([before, during].map((token) => epochs.isCurrent(token))).to.deep.equal([false, false]);
-      expect(epochs.isCurrent(epochs.token(chunkOf("b")))).to.equal(true);
-    });
-    expect(epochs.isCurrent(before)).to.equal(false);
+    await write("a");
+    expect([before, other].map((token) => epochs.isCurrent(token))).to.deep.equal([false, true]);
     expect(epochs.isCurrent(epochs.token(chunkOf("a")))).to.equal(true);
   });
 
@@ -67,34 +63,30 @@ describe("read tokens", () => {
 
   for (const isShared of [false, true]) {
     it(`of a day end with a write to it, and those of 111 days before and after it stay, ${isShared ? "with epochs that processes share" : "in a process by itself"}`, async () => {
-      const others = isShared
-        ? new OtherProcesses({ shared: sharedInMemory(), writeLifeMs: 60_000, deadlineMs: 60_000 })
-        : undefined;
-      const own = new Epochs(24, others);
+      const shared = isShared ? new SharedInvalidation({ shared: sharedInMemory(), deadlineMs: 60_000 }) : undefined;
+      const own = new Epochs(24, shared);
       const day = (n: number): SeriesWindow => ({ ...windowOf("a"), from: n * 24 * HOUR, to: (n + 1) * 24 * HOUR });
       const tokens = () => Array.from({ length: 223 }, (_, n) => own.token(chunksOf(day(n + 19_000), 24)[0] as Chunk));
       const before = tokens();
-      await own.write([day(19_111)], async () => {});
+      await own.written([day(19_111)]);
       const after = tokens();
       const changed = before.flatMap(({ epochs: [epoch] }, n) => (after[n]?.epochs[0] === epoch ? [] : [n]));
       expect(changed).to.deep.equal([111]);
-      others?.close();
+      shared?.close();
     });
   }
 });
 
-/** The numbers that processes share, of one process. */
+/** The shared counts of a single process. */
 function sharedInMemory(): SharedEpochs {
-  const all = { begun: new Map<number, number>(), ended: new Map<number, number>() };
+  const counts = new Map<number, number>();
   let version = 0;
   return {
-    async add(more: EpochNumbers) {
+    async increment(at) {
       version += 1;
-      for (const what of ["begun", "ended"] as const) {
-        for (const [index, number] of more[what]) all[what].set(index, (all[what].get(index) ?? 0) + number);
-      }
-      return all;
+      for (const index of at) counts.set(index, (counts.get(index) ?? 0) + 1);
+      return counts;
     },
-    read: async (known) => (known === version ? undefined : { version, ...all }),
+    read: async (known) => (known === version ? undefined : { version, counts }),
   };
 }

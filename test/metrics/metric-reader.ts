@@ -1,7 +1,6 @@
 import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
 import { Epochs } from "../../src/metrics/cache/epochs.js";
-import type { OtherProcesses } from "../../src/metrics/cache/other-processes.js";
 import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
 import {
   type FetchedSeries,
@@ -45,14 +44,12 @@ export interface ReaderOptions {
   readonly deadlineMs?: number;
   /** Puts something between the reader and the embedded store. */
   readonly between?: (store: SeriesStore) => SeriesStore;
-  /** Other processes that write the same series. */
-  readonly others?: OtherProcesses;
 }
 
 export async function openMetricReader(options: ReaderOptions = {}): Promise<MetricReader> {
   const stores = await temporaryStores();
   const between = options.between?.(stores.series) ?? stores.series;
-  const epochs = new Epochs(between.chunkSlots, options.others);
+  const epochs = new Epochs(between.chunkSlots);
   let reads = 0;
   const store: SeriesStore = {
     ...between,

@@ -40,7 +40,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
         const id = `visible.${readBefore}.${round % 3}`;
         if (readBefore) for (let time = 0; time < 2; time += 1) await valuesOf(reader, id);
         await write(writer, id, round);
-        await shownWithinASecond(reader, id, round);
+        await shownWithin(1_000, reader, id, round);
         expect(await valuesOf(writer, id)).to.deep.equal([round]);
       }
     });
@@ -52,7 +52,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
       await until("it is answered from memory", async () => (await read(reader, "all_streams")).is_cached);
       const [before = 0] = await valuesOf(reader, "all_streams");
       await write(writer, `new.${round}`, 1_000);
-      await shownWithinASecond(reader, "all_streams", before + 1_000);
+      await shownWithin(1_000, reader, "all_streams", before + 1_000);
     }
   });
 
@@ -80,13 +80,13 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     for (const api of apis) await until("it is answered from memory", async () => (await read(api, "quiet")).is_cached);
   });
 
-  it("show a point whose writer died before it could tell the others of the end of its write", async () => {
+  it("show a point within 11 s whose writer was killed before it announced the write", async () => {
     for (let round = 0; round < 2; round += 1) {
-      const dying = await set.start("api", { FAILPOINT: "W1" });
+      const dying = await set.start("api", { FAILPOINT: "points-written" });
       await until("it is answered from memory", async () => (await read(apis[0], "orphan")).is_cached);
       await write(dying, "orphan", 100 + round).catch(() => undefined);
       expect(await dying.gone).to.equal("SIGKILL");
-      await Promise.all(apis.map((api) => shownWithinASecond(api, "orphan", 100 + round)));
+      await Promise.all(apis.map((api) => shownWithin(11_000, api, "orphan", 100 + round)));
     }
     await until("it is answered from memory again", async () => (await read(apis[0], "orphan")).is_cached, 60_000);
     expect(await valuesOf(apis[0], "orphan")).to.deep.equal([101]);
@@ -203,13 +203,13 @@ async function read(service: RealService, id: string): Promise<Answered> {
   return data[0];
 }
 
-/** Each request that is sent a second from now or later is answered with the value; earlier ones may be. */
-async function shownWithinASecond(service: RealService, id: string, value: number): Promise<void> {
+/** Each request that is sent `ms` from now or later is answered with the value; earlier ones may be. */
+async function shownWithin(ms: number, service: RealService, id: string, value: number): Promise<void> {
   const kept = performance.now();
   await until("it is shown", async () => {
     const asked = performance.now();
     const isShown = (await valuesOf(service, id)).includes(value);
-    if (!isShown) expect(asked - kept).to.be.below(1000);
+    if (!isShown) expect(asked - kept).to.be.below(ms);
     return isShown;
   });
 }

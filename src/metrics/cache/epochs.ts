@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { SeriesWindow } from "../ports.js";
 import { type Series, seriesHash, seriesKey, sumOver } from "../series.js";
-import type { OtherProcesses } from "./other-processes.js";
+import type { SharedInvalidation } from "./shared-invalidation.js";
 
 /** Slots of one series that are read from the store, and kept in memory, together. */
 export interface Chunk {
@@ -15,10 +15,12 @@ export interface Chunk {
   readonly index: number;
 }
 
-/** The epochs of some chunks at one instant: what is read from the store after it is current for as long as they are. */
+/** The epochs of some chunks before they were read from the store. The read is current as long as they are unchanged. */
 export interface ReadToken {
   readonly at: readonly number[];
   readonly epochs: readonly number[];
+  /** When the first of them was taken, ms of `performance.now`. */
+  readonly takenAt: number;
 }
 
 /**
@@ -30,78 +32,75 @@ const SPAN_SLOTS = 16 * 168;
 const OWN_EPOCHS = 65_536;
 const SHARED_EPOCHS = 4_096;
 
-/** Stands for the epoch of a chunk that is being written, or was between two tokens. */
+/** An epoch that no chunk has: that of a chunk which was written between two tokens. */
 const NEVER = -1;
 
-/** The token of all that these are tokens of: it is current while each of them is. */
+/** The token of everything that was read under these tokens: current while each of them is. */
 export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
   const joined = new Map<number, number>();
-  for (const { at, epochs } of tokens) {
-    for (const [i, index] of at.entries()) {
-      const epoch = epochs[i] as number;
+  let takenAt = Number.POSITIVE_INFINITY;
+  for (const token of tokens) {
+    takenAt = Math.min(takenAt, token.takenAt);
+    for (const [i, index] of token.at.entries()) {
+      const epoch = token.epochs[i] as number;
       joined.set(index, (joined.get(index) ?? epoch) === epoch ? epoch : NEVER);
     }
   }
-  return { at: [...joined.keys()], epochs: [...joined.values()] };
+  return { at: [...joined.keys()], epochs: [...joined.values()], takenAt };
 }
 
 /**
- * Numbers that go up at the beginning and at the end of each write. There is one rule for everything that is kept in memory: an entry is
- * valid while the epochs of its chunks are the ones that it was made under. Chunks of one epoch invalidate each other, which costs a read.
+ * Numbers that are raised once by each write: after it, and before its answer. One rule holds for everything that is cached:
+ * an entry is valid while the epochs of its chunks are those that it was read under; where several processes write, for 10 s
+ * at most. Chunks of one epoch invalidate each other, which costs a read.
  */
 export class Epochs {
   readonly #chunkSlots: number;
-  readonly #others: OtherProcesses | undefined;
-  /** How many consecutive chunks of one series have different epochs, and over how many epochs the series are spread at each of them. */
+  readonly #shared: SharedInvalidation | undefined;
+  /** How many consecutive chunks of one series have different epochs, and over how many epochs series are spread at each of them. */
   readonly #phases: number;
   readonly #names: number;
   readonly #epochs: Float64Array;
-  /** Writes of this process that are under way. */
-  readonly #writes: Uint32Array;
 
-  /** `others`: processes that may write the same series; undefined where this one is alone. */
-  constructor(chunkSlots: number, others?: OtherProcesses) {
+  /** `shared`: for processes that may write the same series; undefined where this one is alone. */
+  constructor(chunkSlots: number, shared?: SharedInvalidation) {
     this.#chunkSlots = chunkSlots;
-    this.#others = others;
-    const most = others === undefined ? OWN_EPOCHS : SHARED_EPOCHS;
+    this.#shared = shared;
+    const most = shared === undefined ? OWN_EPOCHS : SHARED_EPOCHS;
     this.#phases = Math.ceil(SPAN_SLOTS / chunkSlots);
     this.#names = Math.floor(most / this.#phases);
     this.#epochs = new Float64Array(most);
-    this.#writes = new Uint32Array(most);
-    others?.listen((at) => this.#raise(at));
+    shared?.listen((at) => this.#raise(at));
   }
 
-  /** The token of a chunk now. One of a chunk that is being written is never current. */
+  /** The token of a chunk now, to be taken before the chunk is read. */
   token(chunk: Chunk): ReadToken {
     const at = this.#indexOf(chunk.seriesHash, chunk.index);
-    const isWritten = (this.#writes[at] as number) > 0 || this.#others?.isWriting(at) === true;
-    return { at: [at], epochs: [isWritten ? NEVER : (this.#epochs[at] as number)] };
+    return { at: [at], epochs: [this.#epochs[at] as number], takenAt: performance.now() };
   }
 
-  /** Whether every reader would read the same as the one that got this token did. */
-  isCurrent({ at, epochs }: ReadToken): boolean {
-    if (this.#others !== undefined && !this.#others.isUpToDate(performance.now())) return false;
+  /** Whether a read under this token returned what the same read would return now. */
+  isCurrent({ at, epochs, takenAt }: ReadToken): boolean {
+    if (this.#shared !== undefined && !this.#shared.isReliable(takenAt)) return false;
     for (let i = 0; i < at.length; i += 1) if (this.#epochs[at[i] as number] !== epochs[i]) return false;
     return true;
   }
 
   /**
-   * Does `work`, which writes these windows. No entry that was made before it ends is valid afterwards: in this process from then on, in others
-   * within a second. That holds for the sums over these series, too. Rejects as `work` does, and when it cannot be announced to the other processes.
+   * To be called when these windows were written, or may have been. Once it resolves no earlier entry is valid, also of the
+   * sums over these series: in this process from then on, in others within a second. Rejects when the write cannot be
+   * announced to the other processes.
    */
-  async write(windows: readonly SeriesWindow[], work: () => Promise<void>): Promise<void> {
+  async written(windows: readonly SeriesWindow[]): Promise<void> {
     const at = [...this.#indexes(windows)];
-    for (const i of at) this.#writes[i] = (this.#writes[i] as number) + 1;
-    this.#raise(at);
     try {
-      await (this.#others === undefined ? work() : this.#others.whileAnnounced(at, work));
+      await this.#shared?.announce(at);
     } finally {
-      for (const i of at) this.#writes[i] = (this.#writes[i] as number) - 1;
       this.#raise(at);
     }
   }
 
-  /** Invalidates every entry that was made before. */
+  /** Invalidates every earlier entry of this process. */
   endAll(): void {
     this.#raise(this.#epochs.keys());
   }

@@ -1,6 +1,6 @@
 import type { MemoryBudget } from "../../memory-budget.js";
+import type { CachedSlots, SlotCache } from "../cache/chunks.js";
 import { type Epochs, joinTokens, type Kept, TokenCache } from "../cache/epochs.js";
-import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
 import type { Dimension } from "../dimensions.js";
 import { slotStart } from "../series.js";
 import { storedSeries } from "./series-plan.js";

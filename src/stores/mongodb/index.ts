@@ -3,7 +3,6 @@ import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { EntityEngine, OpenKeys, OpenParts } from "../stores.js";
-import { mongoLease, mongoSharedEpochs, processCollections } from "./between-processes.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
 import { makeCollections } from "./collection.js";
 import { commandLimitMs, connect } from "./connection.js";
@@ -14,11 +13,13 @@ import { mongoServiceError } from "./errors.js";
 import { historyCollections, mongoHistory } from "./history.js";
 import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
 import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
+import { leaseCollections, mongoLease } from "./lease.js";
 import { ledgerCollections, mongoLedger, mongoSuppression } from "./ledger.js";
 import { listOrderCollections, mongoListOrders } from "./list-orders.js";
 import { marks, marksOf, mongoErasureWatermark } from "./marks.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
+import { epochCollections, mongoSharedEpochs } from "./shared-epochs.js";
 import { countedStreams, mongoSlotCounts, slotCountCollections } from "./slot-counts.js";
 
 /** Every collection. */
@@ -29,7 +30,8 @@ export const plans: Plans = {
     ...slotCountCollections,
     ...idempotencyCollections,
     ...catalogueCollections,
-    ...processCollections,
+    ...leaseCollections,
+    ...epochCollections,
     ...listOrderCollections,
     marks,
   ],

@@ -1,0 +1,109 @@
+import { groupedCalls } from "../../async/grouped-calls.js";
+import { withTimeLimit } from "../../async/time-limit.js";
+import { ServiceError } from "../../errors.js";
+import type { EpochCounts, SharedEpochs } from "../ports.js";
+
+/** Interval between reads of the shared counts, and the time after which a read is given up, ms. */
+const POLL_MS = 400;
+const READ_LIMIT_MS = 1_000;
+
+/** The counts are relied on for this long after the start of the last read that succeeded, ms. */
+const RELIED_ON_MS = 900;
+
+/** Maximum age of a cached entry, ms: it bounds how long a write is hidden whose process was killed before it announced it. */
+const MAX_AGE_MS = 10_000;
+
+/** Most epochs of writes that are announced together. */
+const MAX_ANNOUNCED = 10_000;
+
+export interface SharedInvalidationParts {
+  readonly shared: SharedEpochs;
+  /** How long an announcement waits for its turn, ms. */
+  readonly deadlineMs: number;
+}
+
+/** The invalidation that processes over the same stores share; undefined where this process is the only one. */
+export function sharedInvalidation(
+  { sharedEpochs, exclusive }: { readonly sharedEpochs?: SharedEpochs | undefined; readonly exclusive: boolean },
+  deadlineMs: number,
+): SharedInvalidation | undefined {
+  if (sharedEpochs === undefined || exclusive) return undefined;
+  return new SharedInvalidation({ shared: sharedEpochs, deadlineMs });
+}
+
+/**
+ * Announces writes to the other processes over the same stores, and receives theirs. A writer increments the shared counts
+ * after its write and before its answer, and every process polls them, so that it either has received every write that was
+ * answered a second ago, or knows that its counts are out of date.
+ */
+export class SharedInvalidation {
+  readonly #shared: SharedEpochs;
+  readonly #increment: (at: readonly number[]) => Promise<void>;
+  #raise: (at: readonly number[]) => void = () => {};
+  #version = 0;
+  readonly #counts = new Map<number, number>();
+  /** Start of the last read that succeeded, ms of `performance.now`. */
+  #readAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor({ shared, deadlineMs }: SharedInvalidationParts) {
+    this.#shared = shared;
+    // Concurrent writes share one update.
+    this.#increment = groupedCalls(
+      async (at: readonly number[]) => this.#receive(await this.#shared.increment(new Set(at))),
+      { most: MAX_ANNOUNCED, atOnce: 1, deadline: { ms: deadlineMs, error: unannounced } },
+    );
+    void this.#poll();
+  }
+
+  /** Calls `raise` with the epochs that any process has announced. */
+  listen(raise: (at: readonly number[]) => void): void {
+    this.#raise = raise;
+  }
+
+  /** Whether an entry that was read at `readAt` (`performance.now`) may be used, unless its epochs were raised. */
+  isReliable(readAt: number): boolean {
+    const now = performance.now();
+    return now - this.#readAt <= RELIED_ON_MS && now - readAt <= MAX_AGE_MS;
+  }
+
+  /** Announces writes to these epochs. Resolves when every later poll of any process receives them. */
+  async announce(at: readonly number[]): Promise<void> {
+    await this.#increment(at);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #poll(): Promise<void> {
+    const startedAt = performance.now();
+    await withTimeLimit(READ_LIMIT_MS, [], () => this.#read(startedAt)).catch(() => {});
+    if (this.#closed) return;
+    const rest = Math.max(0, startedAt + POLL_MS - performance.now());
+    this.#timer = setTimeout(() => void this.#poll(), rest).unref();
+  }
+
+  /** A read that returns late is still valid as of its start. */
+  async #read(startedAt: number): Promise<void> {
+    const changed = await this.#shared.read(this.#version);
+    if (changed !== undefined) {
+      this.#receive(changed.counts);
+      this.#version = changed.version;
+    }
+    this.#readAt = Math.max(this.#readAt, startedAt);
+  }
+
+  /** Raises the epochs whose counts differ from the known ones. */
+  #receive(counts: EpochCounts): void {
+    const changed = [...counts].filter(([index, count]) => this.#counts.get(index) !== count);
+    for (const [index, count] of changed) this.#counts.set(index, count);
+    this.#raise(changed.map(([index]) => index));
+  }
+}
+
+function unannounced(): ServiceError {
+  return new ServiceError("unavailable", "The write could not be announced to the other processes in time; try again");
+}

@@ -1,0 +1,31 @@
+import type { Db } from "mongodb";
+import type { Lease } from "../../metrics/ports.js";
+import type { CollectionPlan } from "./collection.js";
+import { isDuplicate } from "./errors.js";
+
+const leases: CollectionPlan = { name: "leases", indexes: [] };
+
+export const leaseCollections: readonly CollectionPlan[] = [leases];
+
+interface LeaseDocument {
+  readonly _id: string;
+  readonly owner: string;
+  /** Unix ms, by the clock of the owner. */
+  readonly since: number;
+  readonly until: number;
+}
+
+/** Leases, a document each. A lease of another owner is not matched, and its `_id` cannot be inserted a second time. */
+export function mongoLease(db: Db): Lease {
+  const documents = db.collection<LeaseDocument>(leases.name);
+  return async (name, owner, now, until) => {
+    const free = { _id: name, $or: [{ owner }, { until: { $lte: now } }, { since: { $gt: now } }] };
+    try {
+      const last = await documents.findOneAndUpdate(free, { $set: { owner, since: now, until } }, { upsert: true });
+      return last?.owner === owner ? "renewed" : "taken";
+    } catch (error) {
+      if (isDuplicate(error)) return "refused";
+      throw error;
+    }
+  };
+}
