@@ -1,159 +1,140 @@
 import { setImmediate } from "node:timers/promises";
+import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
-import type { SlotColumn } from "../../metrics/series.js";
+import type { Series, SlotColumn } from "../../metrics/series.js";
 import { compareBytes, searchText } from "../../names.js";
 
 /** Hands out the ids of all series of a dimension and type, as the server lists them. */
 type LoadIds = (dimension: Dimension, type: string, take: (id: string) => void) => Promise<void>;
 
-/** What the server has listed is read again once it is this old, ms, and so many times as old as reading it took. */
-const FRESH_MS = 5_000;
-const FRESH_FACTOR = 20;
+/** Maximum age of a list, ms. */
+const MAX_AGE_MS = 10_000;
 
-/** Counts that are kept. */
-const COUNTS = 100;
-
-/** Ids that a list takes note of, between two calls for it, before it is read again in place. */
-const MOST_ADDED = 10_000;
+/** Most calls that wait for one load. */
+const MAX_CALLS = 10_000;
 
 /**
- * Ids of series, by dimension and type, sorted in memory: the server lists all of a tag's values or none, in a second for 200,000 in 40 weeks, so a page
- * is cut from a list that is kept. What this process writes is in it at once; what others write, and what retention removes, within seconds. `time` is that
- * of a clock that never goes back, ms.
+ * Ids of series by dimension, sorted in memory: the server lists all values of a tag or none, in a second for 200,000 in 40
+ * weeks, so a page is cut from a list that is kept for 10 s. A series that this process adds drops the list. `time` never goes
+ * back, ms.
  */
 export class SeriesNames {
   readonly #load: LoadIds;
   readonly #time: () => number;
-  readonly #lists = new Map<string, IdList>();
-  /** Counts of ids with the lists that they were made from: a list that changes is another object. */
-  readonly #counts = new Map<string, { readonly lists: readonly (readonly string[])[]; readonly count: number }>();
+  readonly #lists = new Map<Dimension, IdList>();
 
   constructor(load: LoadIds, time = () => performance.now()) {
     this.#load = load;
     this.#time = time;
   }
 
-  /** Takes note of series that were written. */
+  /** To be called after each write. */
   written(columns: readonly SlotColumn[]): void {
     for (const { series, values } of columns) {
-      if (values.some((value) => !Number.isNaN(value))) {
-        this.#lists.get(keyOf(series.dimension, series.type))?.add(series.id);
-      }
+      if (values.some((value) => !Number.isNaN(value))) this.#lists.get(series.dimension)?.written(series);
     }
   }
 
   readonly list: SeriesStore["list"] = async (dimension, { after, limit, descending = false, ...among }) => {
-    const found = new Map<string, string[]>();
-    for (const { type, ids } of await this.#read(dimension)) {
-      const page = await pageOf(ids, among, { after, limit, descending });
-      for (const id of page) found.set(id, [...(found.get(id) ?? []), type]);
-    }
-    const inOrder = [...found].sort(([a], [b]) => (descending ? compareBytes(b, a) : compareBytes(a, b)));
-    return inOrder.slice(0, limit).map(([id, types]) => ({ id, types }));
+    const { ids, typesAt } = await this.#listOf(dimension).read();
+    const page = await pageOf(ids, among, { after, limit, descending });
+    return page.map((at) => ({ id: ids[at] as string, types: typesAt(at) }));
   };
 
   readonly count: SeriesStore["count"] = async (dimension, among) => {
-    const lists = (await this.#read(dimension)).map(({ ids }) => ids);
-    const key = JSON.stringify([dimension.name, among.prefix, among.contains]);
-    const known = this.#counts.get(key);
-    if (known !== undefined && lists.every((ids, i) => ids === known.lists[i])) return known.count;
+    const { ids } = await this.#listOf(dimension).read();
+    if ((among.contains ?? "") === "") {
+      const { first, end } = rangeOf(ids, among.prefix);
+      return end - first;
+    }
     const everyId = { limit: Number.POSITIVE_INFINITY, after: undefined, descending: false };
-    const found = new Set<string>();
-    for (const ids of lists) for (const id of await pageOf(ids, among, everyId)) found.add(id);
-    if (this.#counts.size >= COUNTS) this.#counts.clear();
-    this.#counts.set(key, { lists, count: found.size });
-    return found.size;
+    return (await pageOf(ids, among, everyId)).length;
   };
 
-  #read(dimension: Dimension): Promise<{ type: string; ids: readonly string[] }[]> {
-    return Promise.all(
-      dimension.storedTypes.map(async (type) => ({ type, ids: await this.#listOf(dimension, type).read() })),
+  #listOf(dimension: Dimension): IdList {
+    let list = this.#lists.get(dimension);
+    if (list === undefined) {
+      list = new IdList(dimension.storedTypes, (type, take) => this.#load(dimension, type, take), this.#time);
+      this.#lists.set(dimension, list);
+    }
+    return list;
+  }
+}
+
+/** Ids in the order of their UTF-8 bytes. */
+interface SortedIds {
+  readonly ids: readonly string[];
+  /** The stored types of which the id at this place has a point. */
+  typesAt(at: number): readonly string[];
+}
+
+/** The ids of one dimension. */
+class IdList {
+  readonly #time: () => number;
+  /** One load at a time: calls that come during it wait for the next one, which a write may have made necessary. */
+  readonly #reload: (calls: readonly undefined[]) => Promise<SortedIds>;
+  #sorted: SortedIds = { ids: [], typesAt: () => [] };
+  #freshUntil = Number.NEGATIVE_INFINITY;
+  #isLoading = false;
+  /** How often a new series was written. */
+  #added = 0;
+
+  constructor(
+    types: readonly string[],
+    load: (type: string, take: (id: string) => void) => Promise<void>,
+    time: () => number,
+  ) {
+    this.#time = time;
+    this.#reload = groupedCalls(
+      async () => {
+        if (this.#isFresh()) return this.#sorted;
+        const added = this.#added;
+        this.#isLoading = true;
+        try {
+          this.#sorted = await loadSorted(types, load);
+        } finally {
+          this.#isLoading = false;
+        }
+        // The load may have missed what was written during it.
+        if (added === this.#added) this.#freshUntil = this.#time() + MAX_AGE_MS;
+        return this.#sorted;
+      },
+      { most: MAX_CALLS, atOnce: 1 },
     );
   }
 
-  #listOf(dimension: Dimension, type: string): IdList {
-    const key = keyOf(dimension, type);
-    const known = this.#lists.get(key) ?? new IdList((take) => this.#load(dimension, type, take), this.#time);
-    this.#lists.set(key, known);
-    return known;
-  }
-}
-
-function keyOf(dimension: Dimension, type: string): string {
-  return `${dimension.name}\0${type}`;
-}
-
-/** The ids of one dimension and type. */
-class IdList {
-  readonly #load: (take: (id: string) => void) => Promise<void>;
-  readonly #time: () => number;
-  #sorted: readonly string[] = [];
-  /** Written by this process since `#sorted` was asked for, and perhaps not in it. */
-  #added = new Set<string>();
-  #freshUntil = Number.NEGATIVE_INFINITY;
-  #loading: Promise<void> | undefined;
-  /** Why the ids could not be read, which is not tried again so soon. */
-  #failed: { readonly error: unknown; readonly until: number } | undefined;
-
-  constructor(load: (take: (id: string) => void) => Promise<void>, time: () => number) {
-    this.#load = load;
-    this.#time = time;
-  }
-
-  add(id: string): void {
-    if (this.#loading === undefined && (!this.#isFresh() || has(this.#sorted, id))) return;
-    this.#added.add(id);
-    if (this.#loading !== undefined || this.#added.size < MOST_ADDED) return;
-    this.#added = new Set();
+  /** Makes the next call load the list again if it lacks this series. */
+  written({ id, type }: Pick<Series, "id" | "type">): void {
+    if (!this.#isFresh() && !this.#isLoading) return;
+    const { ids, typesAt } = this.#sorted;
+    const at = placeOf(ids, id);
+    if (ids[at] === id && typesAt(at).includes(type)) return;
+    this.#added += 1;
     this.#freshUntil = Number.NEGATIVE_INFINITY;
   }
 
-  async read(): Promise<readonly string[]> {
-    if (!this.#isFresh()) {
-      this.#loading ??= this.#reload().finally(() => {
-        this.#loading = undefined;
-      });
-      await this.#loading;
-    }
-    if (this.#added.size > 0 && this.#loading === undefined) {
-      const added = [...this.#added].filter((id) => !has(this.#sorted, id)).sort(compareBytes);
-      this.#sorted = merged(this.#sorted, added);
-      this.#added = new Set();
-    }
-    return this.#sorted;
+  read(): Promise<SortedIds> {
+    return this.#isFresh() ? Promise.resolve(this.#sorted) : this.#reload([undefined]);
   }
 
-  /** Otherwise the next call reads all ids from the server, and nothing needs to be noted of what is written until then. */
   #isFresh(): boolean {
     return this.#time() < this.#freshUntil;
   }
+}
 
-  async #reload(): Promise<void> {
-    const began = this.#time();
-    if (this.#failed !== undefined && began < this.#failed.until) throw this.#failed.error;
-    const pause = () => FRESH_FACTOR * (this.#time() - began);
-    try {
-      await this.#readAll();
-      this.#failed = undefined;
-      this.#freshUntil = this.#time() + Math.max(FRESH_MS, pause());
-    } catch (error) {
-      this.#failed = { error, until: this.#time() + Math.min(FRESH_MS, pause()) };
-      throw error;
-    }
-  }
-
-  async #readAll(): Promise<void> {
-    // What was added before is on the server, or was removed from it since.
-    this.#added = new Set();
-    const ids: string[] = [];
-    let isSorted = true;
-    await this.#load((id) => {
-      isSorted &&= ids.length === 0 || compareBytes(ids.at(-1) as string, id) < 0;
-      ids.push(id);
-    });
-    this.#sorted = isSorted ? ids : [...new Set(ids)].sort(compareBytes);
-  }
+async function loadSorted(
+  types: readonly string[],
+  load: (type: string, take: (id: string) => void) => Promise<void>,
+): Promise<SortedIds> {
+  /** A bit for each type. */
+  const typesOf = new Map<string, number>();
+  await Promise.all(
+    types.map((type, i) => load(type, (id) => void typesOf.set(id, (typesOf.get(id) ?? 0) | (1 << i)))),
+  );
+  // The server lists in this order, type by type, which sorting finds as runs.
+  const ids = [...typesOf.keys()].sort(compareBytes);
+  return { ids, typesAt: (at) => types.filter((_, i) => ((typesOf.get(ids[at] as string) ?? 0) & (1 << i)) !== 0) };
 }
 
 interface Page {
@@ -163,44 +144,40 @@ interface Page {
 }
 
 /** Ids that one step compares: other requests run in between. */
-const AT_ONCE = 20_000;
+const IDS_PER_STEP = 20_000;
 
-/** No id is longer, and no character comes after this one in the order of UTF-8 bytes. */
-const LAST_ID = "\u{10ffff}".repeat(256);
-
-/** Up to `limit` of the ids after `after`, in either order. */
+/** Places of up to `limit` of the ids after `after`, in either order. */
 async function pageOf(
   sorted: readonly string[],
   { prefix, contains = "" }: ListedIds,
   { after, limit, descending }: Page,
-): Promise<readonly string[]> {
-  let first = placeOf(sorted, prefix);
-  let end = prefix === "" ? sorted.length : placeOf(sorted, `${prefix}${LAST_ID}`);
-  if (sorted[end]?.startsWith(prefix)) end += 1;
+): Promise<number[]> {
+  let { first, end } = rangeOf(sorted, prefix);
   if (after !== undefined) {
     const at = placeOf(sorted, after);
     if (descending) end = Math.min(end, at);
     else first = Math.max(first, sorted[at] === after ? at + 1 : at);
   }
-  if (contains === "") {
-    return descending
-      ? sorted.slice(Math.max(first, end - limit), Math.max(first, end)).reverse()
-      : sorted.slice(first, Math.min(first + limit, end));
-  }
-  const page: string[] = [];
+  const page: number[] = [];
   for (let i = 0; i < end - first && page.length < limit; i += 1) {
-    if (i % AT_ONCE === AT_ONCE - 1) await setImmediate();
-    const id = sorted[descending ? end - 1 - i : first + i] as string;
-    if (searchText(id).includes(contains)) page.push(id);
+    if (i % IDS_PER_STEP === IDS_PER_STEP - 1) await setImmediate();
+    const at = descending ? end - 1 - i : first + i;
+    if (contains === "" || searchText(sorted[at] as string).includes(contains)) page.push(at);
   }
   return page;
 }
 
-function has(sorted: readonly string[], id: string): boolean {
-  return sorted[placeOf(sorted, id)] === id;
+/** No id is longer, and no character comes after this one in the order of UTF-8 bytes. */
+const LAST_ID = "\u{10ffff}".repeat(256);
+
+/** The places [first, end) of the ids that begin with `prefix`. */
+function rangeOf(sorted: readonly string[], prefix: string): { first: number; end: number } {
+  if (prefix === "") return { first: 0, end: sorted.length };
+  const end = placeOf(sorted, `${prefix}${LAST_ID}`);
+  return { first: placeOf(sorted, prefix), end: sorted[end]?.startsWith(prefix) ? end + 1 : end };
 }
 
-/** Where the first id stands that is not before this one. */
+/** The place of the first id that is not before this one. */
 function placeOf(sorted: readonly string[], id: string): number {
   let low = 0;
   let high = sorted.length;
@@ -210,14 +187,4 @@ function placeOf(sorted: readonly string[], id: string): number {
     else high = middle;
   }
   return low;
-}
-
-function merged(a: readonly string[], b: readonly string[]): string[] {
-  const all: string[] = [];
-  let next = 0;
-  for (const id of a) {
-    while (next < b.length && compareBytes(b[next] as string, id) < 0) all.push(b[next++] as string);
-    all.push(id);
-  }
-  return [...all, ...b.slice(next)];
 }
