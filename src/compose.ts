@@ -36,12 +36,13 @@ import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { MemoryBudget } from "./memory-budget.js";
 import { type Meters, openMeters } from "./meters.js";
+import { SlotCache } from "./metrics/cache/chunks.js";
 import { Epochs } from "./metrics/cache/epochs.js";
 import { sharedInvalidation } from "./metrics/cache/shared-invalidation.js";
 import { dimensions } from "./metrics/dimensions.js";
-import { fetchBatch } from "./metrics/query/fetch-batch.js";
-import { fetchSeries, openSlotCache, seriesCounters } from "./metrics/query/fetch-series.js";
+import { fetchBatch, seriesCounters } from "./metrics/query/fetch.js";
 import { newestValues } from "./metrics/query/newest-values.js";
+import { readPlans } from "./metrics/query/read-plans.js";
 import { summingStore } from "./metrics/query/summed-series.js";
 import { countMissed } from "./metrics/recorder/record-sizes.js";
 import { createRecorder, runRecorder, watchRecorder } from "./metrics/recorder/recorder.js";
@@ -167,8 +168,8 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
   const taken = meters.counter("points_taken_total", "Points that clients wrote.");
   const budget = bodies.parsing;
   const store = summingStore(stores.series);
-  const slots = openSlotCache({ store, epochs, cache, budget, deadlineMs });
-  const fetch = fetchSeries({ store, slots, epochs, cache, budget });
+  const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
+  const read = readPlans({ store, slots, budget });
   const orders = listOrders(stores.sharedOrders);
   const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
 
@@ -196,13 +197,13 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
         clock,
       }),
       ...metricRoutes({
-        fetch: fetchBatch({ fetch, summed: store.summed, firstSegments, limits, keep, count }),
+        fetch: fetchBatch({ read, summed: store.summed, firstSegments, limits, keep, count }),
         epochs,
         limits,
         bodies,
         clock,
         count,
-        answerBytes: 0.75 * cache.answers_bytes,
+        answerBytes: cache.answers_bytes,
       }),
     ],
     close: () => shared?.close(),

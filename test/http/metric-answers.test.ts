@@ -1,9 +1,9 @@
 import { gunzipSync } from "node:zlib";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
-import { type Answer, Answers } from "../../src/http/metrics/answers.js";
+import { type MetricResponse, ResponseCache } from "../../src/http/metrics/response-cache.js";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
-import { fetchBatch } from "../../src/metrics/query/fetch-batch.js";
+import { type FetchBatch, fetchBatch } from "../../src/metrics/query/fetch.js";
 import { type MetricReader, openMetricReader, unboundReading } from "../metrics/metric-reader.js";
 import { HeldCalls } from "../support/held-calls.js";
 
@@ -15,7 +15,7 @@ describe("whole answers", () => {
   let now: number;
   let reader: MetricReader;
   let reads: HeldCalls;
-  let answers: Answers;
+  let responses: ResponseCache;
   let fetches: number;
   let counted: [series: number, cached: number];
 
@@ -31,31 +31,30 @@ describe("whole answers", () => {
     const count = (series: number, cached: number) => {
       counted = [counted[0] + series, counted[1] + cached];
     };
-    answers = new Answers({ epochs: reader.epochs, clock: () => now, count, bytes: 2 ** 24 });
     const limits = { buckets: 11_000, answer_values: 200_000, answer_slots: 5_000_000 };
     const firstSegments = async () => [];
     const summed = async () => 1;
     const keep = () => undefined;
-    fetchOf = fetchBatch({ fetch: reader.fetchPlans, limits, keep, count, summed, firstSegments });
+    const fetchOf = fetchBatch({ read: reader.readPlans, limits, keep, count, summed, firstSegments });
+    fail = undefined;
+    const fetch: FetchBatch = async (...all) => {
+      fetches += 1;
+      const failing = fail;
+      const batch = await fetchOf(...all);
+      failing?.();
+      return batch;
+    };
+    responses = new ResponseCache({ fetch, epochs: reader.epochs, clock: () => now, count, bytes: 2 ** 24 });
   });
   afterEach(() => reader.close());
 
-  let fetchOf: ReturnType<typeof fetchBatch>;
-  /** Of the last fetch: whether it was given plans. */
-  let wasPlanned: boolean;
-  const ask = async (fail?: () => void): Promise<Answer> =>
-    answers.to({
-      text: "views",
-      tagged: true,
-      async fetch(at, plans) {
-        fetches += 1;
-        wasPlanned = plans !== undefined;
-        const batch = await fetchOf(plans ?? [{ asked, at: "" }], at, unboundReading());
-        fail?.();
-        return batch;
-      },
-    });
-  const seen = (answer: Answer) => {
+  /** Makes fetches that begin while it is set fail. */
+  let fail: (() => void) | undefined;
+  const ask = async (): Promise<MetricResponse> => {
+    const request = { text: "views", tagged: true };
+    return responses.get(request) ?? responses.fetch(request, [{ asked, at: "" }], unboundReading());
+  };
+  const seen = (answer: MetricResponse) => {
     const [series] = JSON.parse(answer.body().toString()).data;
     const sum = series.values.reduce((total: number, { value }: { value: number }) => total + value, 0);
     return [sum, series.is_cached];
@@ -65,25 +64,11 @@ describe("whole answers", () => {
     const polls = () => Promise.all(Array.from({ length: 1_000 }, () => ask()));
     const cold = await polls();
     expect([fetches, reads.count, new Set(cold).size, ...counted]).to.deep.equal([1, 1, 1, 1_000, 0]);
-    expect(seen(cold[0] as Answer)).to.deep.equal([5, false]);
+    expect(seen(cold[0] as MetricResponse)).to.deep.equal([5, false]);
     const warm = await polls();
     expect([fetches, reads.count, new Set(warm).size, ...counted]).to.deep.equal([1, 1, 1, 2_000, 1_000]);
-    expect(seen(warm[0] as Answer)).to.deep.equal([5, true]);
+    expect(seen(warm[0] as MetricResponse)).to.deep.equal([5, true]);
     expect(warm[0]?.tag()).to.equal(cold[0]?.tag());
-  });
-
-  it("are not planned again when a series is written, until the window moves on", async () => {
-    const seenAt = async (instant: number) => {
-      now = instant;
-      return [...seen(await ask()), wasPlanned];
-    };
-    expect(await seenAt(start)).to.deep.equal([5, false, false]);
-    await reader.save(views, start - 1.5 * HOUR, 8);
-    expect(await seenAt(start)).to.deep.equal([8, false, true]);
-    await reader.save(views, start - 1.5 * HOUR, 9);
-    expect(await seenAt(start + HOUR)).to.deep.equal([9, false, false]);
-    await reader.save(views, start - 1.5 * HOUR, 10);
-    expect(await seenAt(start)).to.deep.equal([10, false, false]);
   });
 
   it("have what was acknowledged before the question, when one is under way that began before it (P18)", async () => {
@@ -101,9 +86,11 @@ describe("whole answers", () => {
 
   it("are fetched again for the requests that shared the fetch of a caller who has gone (P16)", async () => {
     const reached = reads.hold();
-    const gone = ask(() => {
+    fail = () => {
       throw new ServiceError("timed-out", "The caller has gone");
-    }).catch((error: unknown) => error);
+    };
+    const gone = ask().catch((error: unknown) => error);
+    fail = undefined;
     await reached;
     const others = [ask(), ask(), ask()];
     reads.release();
@@ -113,10 +100,11 @@ describe("whole answers", () => {
   });
 
   it("fail together, and the next one is fetched again", async () => {
-    const away = () => {
+    fail = () => {
       throw new ServiceError("unavailable", "A store is away");
     };
-    const polls = await Promise.allSettled(Array.from({ length: 100 }, () => ask(away)));
+    const polls = await Promise.allSettled(Array.from({ length: 100 }, () => ask()));
+    fail = undefined;
     expect(polls.filter(({ status }) => status === "rejected")).to.have.length(100);
     expect(fetches).to.equal(1);
     expect(seen(await ask())[0]).to.equal(5);

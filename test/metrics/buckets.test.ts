@@ -1,9 +1,6 @@
 import { expect } from "chai";
-import fc from "fast-check";
 import { HOUR } from "../../src/metrics/dimensions.js";
-import { seriesPlan } from "../../src/metrics/query/series-plan.js";
-import { seriesRequest } from "../../src/metrics/query/series-request.js";
-import { aggregate, fillEmpty, ratio, serialise, smooth } from "../../src/metrics/query/series-values.js";
+import { aggregate, fillEmpty, ratio, smooth } from "../../src/metrics/query/aggregate.js";
 
 const NONE = Number.NaN;
 const MOST = Number.MAX_VALUE;
@@ -73,40 +70,6 @@ describe("smoothing", () => {
         if (Number.isNaN(expected[i])) expect(value).to.be.NaN;
         else expect(value / (expected[i] as number) || 1).to.be.closeTo(1, 1e-9);
       }
-    });
-  }
-});
-
-describe("serialised points", () => {
-  const now = Date.parse("2024-02-29T10:30:00Z");
-  const HOURS = 24;
-  const slots = fc.array(fc.constantFrom(NONE, 0, -0, 1, 2.5, -7, MOST), { minLength: HOURS, maxLength: HOURS });
-  /** How many slots from the end may differ. */
-  const changes = fc.tuple(slots, fc.nat(HOURS));
-  const asked = {
-    sums: { type: "size" },
-    "moving averages": { type: "size", smooth: true },
-    "empty rows": { type: "size", fillEmpty: true },
-    "the window's own slots": { type: "size", interval: "1h" },
-  };
-
-  for (const [what, words] of Object.entries(asked)) {
-    it(`are the same whether those before are taken over or not: ${what}`, () => {
-      const request = seriesRequest({ dimension: "stream", id: "web", interval: "2h", range: "20h", ...words }, now);
-      const plan = seriesPlan(request, now);
-      const columnOf = (values: readonly number[]) => [
-        { from: plan.to - HOURS * HOUR, values: Float64Array.from(values) },
-      ];
-      const textOf = (values: readonly number[], before?: readonly number[]) => {
-        const known = before === undefined ? undefined : serialise(plan, columnOf(before), now);
-        return serialise(plan, columnOf(values), now, known).json.toString();
-      };
-      fc.assert(
-        fc.property(slots, changes, (before, [other, changed]) => {
-          const after = [...before.slice(0, HOURS - changed), ...other.slice(HOURS - changed)];
-          expect(textOf(after, before)).to.equal(textOf(after));
-        }),
-      );
     });
   }
 });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
-import type { AskedSeries } from "../../src/metrics/query/series-request.js";
+import type { AskedSeries } from "../../src/metrics/query/request.js";
 import type { Series } from "../../src/metrics/series.js";
 import { amount } from "../support/servers.js";
 import { cacheSizes, compareHistory } from "./cache-history.js";

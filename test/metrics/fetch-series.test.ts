@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
-import type { AskedSeries } from "../../src/metrics/query/series-request.js";
+import type { AskedSeries } from "../../src/metrics/query/request.js";
 import { HeldCalls } from "../support/held-calls.js";
 import { until } from "../support/until.js";
 import { type MetricReader, openMetricReader, type ReaderOptions, valuesOf } from "./metric-reader.js";
@@ -33,7 +33,7 @@ describe("fetching series", () => {
     const warm = await polls();
     expect(reader.reads()).to.equal(1);
     expect(warm.every(([series]) => series?.isCached)).to.equal(true);
-    const jsons = new Set([...cold, ...warm].map(([series]) => series?.serialised.json.toString()));
+    const jsons = new Set([...cold, ...warm].map(([series]) => series?.json.toString()));
     expect([...jsons]).to.deep.equal([`[{"value":5,"ts":"${now - 1.5 * HOUR}"}]`]);
   });
 

@@ -1,15 +1,11 @@
 import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
+import { SlotCache } from "../../src/metrics/cache/chunks.js";
 import { Epochs } from "../../src/metrics/cache/epochs.js";
 import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
-import {
-  type FetchedSeries,
-  type FetchSeries,
-  fetchSeries,
-  openSlotCache,
-} from "../../src/metrics/query/fetch-series.js";
-import { seriesPlan } from "../../src/metrics/query/series-plan.js";
-import { type AskedSeries, seriesRequest } from "../../src/metrics/query/series-request.js";
+import { seriesPlan } from "../../src/metrics/query/plan.js";
+import { type FetchedSeries, type ReadPlans, readPlans } from "../../src/metrics/query/read-plans.js";
+import { type AskedSeries, seriesRequest } from "../../src/metrics/query/request.js";
 import { summingStore } from "../../src/metrics/query/summed-series.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { writePoints } from "../../src/metrics/write-points.js";
@@ -31,7 +27,7 @@ export interface MetricReader {
   /** How often the store was read so far. */
   reads(): number;
   fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
-  readonly fetchPlans: FetchSeries;
+  readonly readPlans: ReadPlans;
   /** Writes a plane, that of the clients unless another is named. */
   write(columns: readonly SlotColumn[], plane?: Plane): Promise<void>;
   /** Saves one slot. */
@@ -71,20 +67,21 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
   const budget = new YieldBudget(new NewConnections());
   const summing = summingStore(store);
-  const slots = openSlotCache({ store: summing, epochs, cache, budget, deadlineMs });
-  const fetch = fetchSeries({ store: summing, slots, epochs, cache, budget });
+  const slots = new SlotCache({ store: summing, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
+  const read = readPlans({ store: summing, slots, budget });
   const record = writePoints({ store, epochs });
   return {
     stores,
     epochs,
     reads: () => reads,
     fetch: (asked, now) =>
-      fetch(
+      read(
         asked.map((each) => seriesPlan(seriesRequest(each, now), now)),
         now,
+        undefined,
         unboundReading(),
       ),
-    fetchPlans: fetch,
+    readPlans: read,
     write: (columns, plane = "clients") => record(plane, columns),
     save: (series, from, value) => record("clients", [{ series, from, values: Float64Array.of(value) }]),
     close: () => stores.close(),
@@ -97,6 +94,6 @@ export function unboundReading(): Reservation {
 }
 
 /** The values of a fetched series, as a caller reads them. */
-export function valuesOf({ serialised }: FetchedSeries): { value: number; ts: string }[] {
-  return JSON.parse(serialised.json.toString());
+export function valuesOf({ json }: FetchedSeries): { value: number; ts: string }[] {
+  return JSON.parse(json.toString());
 }

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { parseDuration } from "../../src/formats/duration.js";
-import { type AskedWindow, bucketGrid, timeWindow } from "../../src/metrics/query/series-request.js";
+import { type AskedWindow, bucketGrid, timeWindow } from "../../src/metrics/query/time-window.js";
 
 const now = Date.parse("2024-02-29T10:17:03.123Z");
 

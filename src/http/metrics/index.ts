@@ -1,20 +1,16 @@
-import { Readable } from "node:stream";
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
-import { ServiceError, type ValidationIssue } from "../../errors.js";
-import { csvRecord } from "../../formats/csv.js";
 import type { Epochs } from "../../metrics/cache/epochs.js";
-import type { FetchBatch, RefusedSeries } from "../../metrics/query/fetch-batch.js";
-import type { CountSeries, FetchedSeries } from "../../metrics/query/fetch-series.js";
-import type { SeriesPlan } from "../../metrics/query/series-plan.js";
+import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
 import { type BodyParts, readBody, refuseUnlessJson, reservationOf } from "../body.js";
 import { seriesNames } from "../errors.js";
 import { reserveParsed } from "../json-body.js";
 import { exampleNames } from "../openapi.js";
 import { isNotModified, takesGzip, varyBy } from "../response-body.js";
-import { empty, timeText } from "../responses.js";
+import { empty } from "../responses.js";
 import { type ApiContext, type Route, route } from "../route.js";
-import { type Answer, Answers } from "./answers.js";
+import { type MetricReadLimits, readMetricBody, readMetricQuery } from "./items.js";
+import { type MetricResponse, ResponseCache } from "./response-cache.js";
 import {
   exampleSeries,
   formatQuery,
@@ -25,7 +21,8 @@ import {
   seriesRequests,
   whichSeries,
 } from "./schemas.js";
-import { type MetricReadLimits, metricTag, readMetricBody, readMetricQuery, seriesLabel } from "./series-json.js";
+import { metricTag } from "./series-body.js";
+import { sendCsv } from "./series-csv.js";
 
 export interface MetricParts {
   readonly fetch: FetchBatch;
@@ -49,7 +46,7 @@ export function metricRoutes({
   count,
   answerBytes,
 }: MetricParts): readonly Route[] {
-  const answers = new Answers({ epochs, clock, count, bytes: answerBytes });
+  const responses = new ResponseCache({ fetch, epochs, clock, count, bytes: answerBytes });
 
   return [
     route({
@@ -72,19 +69,20 @@ export function metricRoutes({
         304: empty("Nothing has changed since the answer of `If-None-Match`."),
       },
       async handler({ ctx, query: { format, ...asked } }) {
-        const fetchAt = (now: number, plans?: readonly SeriesPlan[]) =>
-          fetch(plans ?? [readMetricQuery(asked)], now, reservationOf(ctx, bodies));
         if (wantsCsv(ctx, format)) {
-          const { series } = await fetchAt(clock());
+          const { series } = await fetch([readMetricQuery(asked)], clock(), reservationOf(ctx, bodies));
           setTag(ctx, metricTag(series, "csv"));
           if (isNotModified(ctx)) ctx.status = 304;
           else sendCsv(ctx, series);
           return;
         }
-        const answer = await answers.to({ text: `${QUERY}${ctx.querystring}`, tagged: true, fetch: fetchAt });
-        setTag(ctx, answer.tag());
+        const request = { text: `${QUERY}${ctx.querystring}`, tagged: true };
+        const response =
+          responses.get(request) ??
+          (await responses.fetch(request, [readMetricQuery(asked)], reservationOf(ctx, bodies)));
+        setTag(ctx, response.tag());
         if (isNotModified(ctx)) ctx.status = 304;
-        else await send(ctx, answer);
+        else await send(ctx, response);
       },
     }),
     route({
@@ -111,17 +109,20 @@ export function metricRoutes({
         const body = await readBody(ctx, limits.body_bytes, bodies);
         const { bytes, memory } = body;
         reserveParsed(body);
-        const fetchAt = (now: number, plans?: readonly SeriesPlan[]) =>
-          fetch(plans ?? readMetricBody(bytes.toString(), limits), now, memory);
-        if (wantsCsv(ctx, format)) sendCsv(ctx, (await fetchAt(clock())).series);
-        // A kept answer is found by the bytes of the body: they are parsed only where there is none.
-        else await send(ctx, await answers.to({ text: bytes.toString("latin1"), tagged: false, fetch: fetchAt }));
+        const items = () => readMetricBody(bytes.toString(), limits);
+        if (wantsCsv(ctx, format)) {
+          sendCsv(ctx, (await fetch(items(), clock(), memory)).series);
+          return;
+        }
+        // A cached response is found by the bytes of the body, which are parsed only where there is none.
+        const request = { text: bytes.toString("latin1"), tagged: false };
+        await send(ctx, responses.get(request) ?? (await responses.fetch(request, items(), memory)));
       },
     }),
   ];
 }
 
-/** Stands before the text of a query. It is no character of Latin-1, as which bodies are read, so no body has the same text. */
+/** Precedes the text of a query. It is no character of Latin-1, as which bodies are read, so no body has the same text. */
 const QUERY = "\u{2192}";
 
 function setTag(ctx: ApiContext, tag: string): void {
@@ -130,14 +131,14 @@ function setTag(ctx: ApiContext, tag: string): void {
   ctx.res.setHeader("ETag", tag);
 }
 
-async function send(ctx: ApiContext, answer: Answer): Promise<void> {
+async function send(ctx: ApiContext, response: MetricResponse): Promise<void> {
   ctx.status = 200;
   ctx.res.setHeader("Content-Type", "application/json; charset=utf-8");
-  if (answer.gzip === undefined || !takesGzip(ctx)) {
-    ctx.body = answer.body();
+  if (response.gzip === undefined || !takesGzip(ctx)) {
+    ctx.body = response.body();
     return;
   }
-  ctx.body = await answer.gzip();
+  ctx.body = await response.gzip();
   ctx.set("Content-Encoding", "gzip");
 }
 
@@ -162,40 +163,4 @@ function wantsCsv(ctx: ApiContext, format: "json" | "csv" | undefined): boolean 
   const { accept = "*/*" } = ctx.req.headers;
   if (format === undefined && (accept === "*/*" || accept === "application/json")) return false;
   return (format ?? ctx.accepts("json", "csv")) === "csv";
-}
-
-/** What is made at once, in characters. */
-const PART = 65_536;
-
-/** Sends the values of series as CSV. Throws when an item was refused: CSV has no place for what is wrong with it. */
-function sendCsv(ctx: ApiContext, answers: readonly (FetchedSeries | RefusedSeries)[]): void {
-  const issues = answers.flatMap((answer) => ("issue" in answer ? answer.issue : []));
-  if (issues.length > 0) throw invalidItems(issues);
-  ctx.status = 200;
-  ctx.type = "text/csv; charset=utf-8";
-  ctx.body = Readable.from(csvParts(answers as readonly FetchedSeries[]), { objectMode: false, highWaterMark: PART });
-}
-
-function invalidItems(issues: readonly ValidationIssue[]): ServiceError {
-  const message = issues.length === 1 ? (issues[0] as ValidationIssue).message : "Some items cannot be answered";
-  return new ServiceError("invalid", message, { issues });
-}
-
-const COLUMNS = ["name", "dimension", "dimension_id", "dimension_type", "ts", "value"];
-
-/** The text in parts: the next one is made when the caller has taken the one before. */
-function* csvParts(answers: readonly FetchedSeries[]): Generator<string> {
-  let text = csvRecord(COLUMNS);
-  for (const { plan, serialised } of answers) {
-    const { asked, id, type } = plan.request;
-    const names = csvRecord([seriesLabel(plan), asked.dimension, id, type]).trimEnd();
-    const values: readonly { value: number; ts: string }[] = JSON.parse(serialised.json.toString("latin1"));
-    for (const { value, ts } of values) {
-      text += `${names},${timeText(Number(ts))},${value}\r\n`;
-      if (text.length < PART) continue;
-      yield text;
-      text = "";
-    }
-  }
-  yield text;
 }

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { durationPattern } from "../../formats/duration.js";
 import { instantForms } from "../../formats/instant.js";
 import { aggregations, dimensionNames, dimensions, type KnownDimension } from "../../metrics/dimensions.js";
-import { NAME_LENGTH, typesOf } from "../../metrics/query/series-request.js";
+import { NAME_LENGTH, typesOf } from "../../metrics/query/request.js";
 import { exampleNames } from "../openapi.js";
 import { oneOf, success, ValidationIssue } from "../responses.js";
 import type { ResponseSpec } from "../route.js";

@@ -1,3 +1,4 @@
+import { withTimeLimit } from "../../async/time-limit.js";
 import type { YieldBudget } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
@@ -26,6 +27,16 @@ const KEPT_AT_ONCE = 5_000;
 /** What an entry takes besides its slots, roughly, bytes. */
 const ENTRY_BYTES = 300;
 
+export interface SlotCacheDependencies {
+  readonly store: SlotStore;
+  readonly epochs: Epochs;
+  /** Maximum memory of the slots. */
+  readonly bytes: number;
+  readonly budget: YieldBudget;
+  /** Time limit of a read of the store, which several requests may share, ms. */
+  readonly deadlineMs: number;
+}
+
 /**
  * Chunks of slots that were read lately, at most `bytes` of them. Exact under writes: see `Epochs`. Readers of one
  * chunk at one time share one read of the store; a read that fails is forgotten.
@@ -34,15 +45,17 @@ export class SlotCache {
   readonly #store: SlotStore;
   readonly #epochs: Epochs;
   readonly #budget: YieldBudget;
+  readonly #deadlineMs: number;
   readonly #chunks: TokenCache<Float64Array>;
   readonly #loads = new Map<string, Kept<Load>>();
   /** Stands for every chunk without a saved slot. */
   readonly #empty: Float64Array;
 
-  constructor(store: SlotStore, epochs: Epochs, bytes: number, budget: YieldBudget) {
+  constructor({ store, epochs, bytes, budget, deadlineMs }: SlotCacheDependencies) {
     this.#store = store;
     this.#epochs = epochs;
     this.#budget = budget;
+    this.#deadlineMs = deadlineMs;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
     this.#chunks = new TokenCache(
       epochs,
@@ -99,7 +112,7 @@ export class SlotCache {
 
   async #finish(chunks: readonly Chunk[], tokens: readonly ReadToken[], self: () => Load): Load {
     try {
-      const slots = await readChunks(this.#store, chunks);
+      const slots = await withDeadline(this.#deadlineMs, () => readChunks(this.#store, chunks));
       for (const [i, { key }] of chunks.entries()) {
         const value = this.#compact(slots.get(key) as Float64Array);
         slots.set(key, value);
@@ -115,6 +128,16 @@ export class SlotCache {
   /** A copy that holds on to nothing else. */
   #compact(slots: Float64Array): Float64Array {
     return isEmpty(slots) ? this.#empty : slots.slice();
+  }
+}
+
+/** Resolves as `work` does within `ms`. Rejects with a `ServiceError`: its own, or `unavailable` for any other error and after `ms`. */
+async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await withTimeLimit(ms, [], work);
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError("unavailable", "A store is away; try again", { cause: error });
   }
 }
 

@@ -155,11 +155,6 @@ export class TokenCache<T> {
     return kept !== undefined && this.#epochs.isCurrent(kept.token) ? kept : undefined;
   }
 
-  /** What was kept last under a key, valid or not. */
-  last(key: string): T | undefined {
-    return this.#kept.peek(key)?.value;
-  }
-
   /** Keeps an entry, unless it is out of date already. */
   keep(key: string, kept: Kept<T>): void {
     if (this.#epochs.isCurrent(kept.token)) this.#kept.set(key, kept);

@@ -3,8 +3,8 @@ import type { CachedSlots, SlotCache } from "../cache/chunks.js";
 import { type Epochs, joinTokens, type Kept, TokenCache } from "../cache/epochs.js";
 import type { Dimension } from "../dimensions.js";
 import { slotStart } from "../series.js";
-import { storedSeries } from "./series-plan.js";
-import { ratioOf } from "./series-values.js";
+import { ratioOf } from "./aggregate.js";
+import { storedSeries } from "./plan.js";
 
 /** Two values of one series; undefined where nothing is saved. */
 export interface Trend {

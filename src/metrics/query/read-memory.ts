@@ -1,4 +1,4 @@
-import { columnSlots, costOf, type SeriesPlan } from "./series-plan.js";
+import { columnSlots, costOf, type SeriesPlan } from "./plan.js";
 
 /** Plans that are read and answered together. */
 export interface ReadPart {

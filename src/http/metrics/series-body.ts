@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import type { RefusedSeries } from "../../metrics/query/fetch.js";
+import type { FetchedSeries } from "../../metrics/query/read-plans.js";
+import { inWireNames, seriesNames } from "../errors.js";
+
+/** The body of a JSON response, joined from the JSON of its series. */
+export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]): Buffer {
+  const parts: Buffer[] = [];
+  let text = '{"status":200,"message":"success","data":[';
+  for (const [i, answer] of answers.entries()) {
+    if (i > 0) text += ",";
+    if ("issue" in answer) {
+      text += refused(answer);
+    } else {
+      parts.push(Buffer.from(text + head(answer)), answer.json);
+      text = "}";
+    }
+  }
+  parts.push(Buffer.from(`${text}]}`));
+  return Buffer.concat(parts);
+}
+
+/** A weak ETag of a body of this form. It changes if and only if the values can have changed. */
+export function metricTag(answers: readonly (FetchedSeries | RefusedSeries)[], form: "json" | "csv"): string {
+  const hash = createHash("sha256").update(`${form}\n`);
+  for (const answer of answers) {
+    if ("json" in answer)
+      hash
+        .update(`${JSON.stringify(answer.plan.request.id)} `)
+        .update(answer.json)
+        .update("\n");
+  }
+  return `W/"${hash.digest("base64url").slice(0, 27)}"`;
+}
+
+/** The fields of a series before its values. */
+function head({ plan, isCached, completeUntil, nextSaveAt }: FetchedSeries): string {
+  const { id, type, aggregation, window, asked } = plan.request;
+  const name = JSON.stringify(seriesLabel(plan));
+  return (
+    `{"name":${name},"dimension":"${asked.dimension}","dimension_id":${JSON.stringify(id)},"dimension_type":"${type}",` +
+    `"range":"${window.range}","aggregation":"${aggregation}","interval":"${asked.interval}","is_cached":${isCached},` +
+    `"complete_until":"${completeUntil}","next_save_at":"${nextSaveAt}","values":`
+  );
+}
+
+/** The requested label, else the names of the series as requested. */
+export function seriesLabel({ request: { asked, id, type } }: FetchedSeries["plan"]): string {
+  return asked.name ?? `${asked.dimension}.${id}.${type}`;
+}
+
+function refused({ asked, issue }: RefusedSeries): string {
+  const { name, dimension, id, type } = asked;
+  return JSON.stringify({
+    name,
+    dimension,
+    dimension_id: id,
+    dimension_type: type,
+    values: [],
+    errors: [inWireNames(issue, seriesNames)],
+  });
+}

@@ -1,0 +1,44 @@
+import { Readable } from "node:stream";
+import { ServiceError, type ValidationIssue } from "../../errors.js";
+import { csvRecord } from "../../formats/csv.js";
+import type { RefusedSeries } from "../../metrics/query/fetch.js";
+import type { FetchedSeries } from "../../metrics/query/read-plans.js";
+import { timeText } from "../responses.js";
+import type { ApiContext } from "../route.js";
+import { seriesLabel } from "./series-body.js";
+
+/** Characters that are made at once. */
+const PART = 65_536;
+
+/** Sends the values of series as CSV. Throws when an item was refused: CSV has no place for what is wrong with it. */
+export function sendCsv(ctx: ApiContext, answers: readonly (FetchedSeries | RefusedSeries)[]): void {
+  const issues = answers.flatMap((answer) => ("issue" in answer ? answer.issue : []));
+  if (issues.length > 0) throw invalidItems(issues);
+  ctx.status = 200;
+  ctx.type = "text/csv; charset=utf-8";
+  ctx.body = Readable.from(csvParts(answers as readonly FetchedSeries[]), { objectMode: false, highWaterMark: PART });
+}
+
+function invalidItems(issues: readonly ValidationIssue[]): ServiceError {
+  const message = issues.length === 1 ? (issues[0] as ValidationIssue).message : "Some items cannot be answered";
+  return new ServiceError("invalid", message, { issues });
+}
+
+const COLUMNS = ["name", "dimension", "dimension_id", "dimension_type", "ts", "value"];
+
+/** The text in parts: the next one is made when the caller has taken the one before. */
+function* csvParts(answers: readonly FetchedSeries[]): Generator<string> {
+  let text = csvRecord(COLUMNS);
+  for (const { plan, json } of answers) {
+    const { asked, id, type } = plan.request;
+    const names = csvRecord([seriesLabel(plan), asked.dimension, id, type]).trimEnd();
+    const values: readonly { value: number; ts: string }[] = JSON.parse(json.toString("latin1"));
+    for (const { value, ts } of values) {
+      text += `${names},${timeText(Number(ts))},${value}\r\n`;
+      if (text.length < PART) continue;
+      yield text;
+      text = "";
+    }
+  }
+  yield text;
+}

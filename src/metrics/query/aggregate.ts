@@ -1,0 +1,89 @@
+import type { Aggregation } from "../dimensions.js";
+import type { SlotColumn } from "../series.js";
+import { type Buckets, type SeriesPlan, SMOOTH_LEAD } from "./plan.js";
+
+/** A value for each bucket of a plan, made of a column of saved slots for each part; NaN where there is none. Uses up the columns. */
+export function bucketValues(plan: SeriesPlan, columns: readonly Pick<SlotColumn, "from" | "values">[]): Float64Array {
+  const { request, from, buckets, lead, filled } = plan;
+  const { slotMs } = request.dimension;
+  const first = buckets.start + lead * buckets.step;
+  const aggregated = columns.map((column) => {
+    const slotAt = (ms: number) => Math.max(0, Math.ceil((ms - column.from) / slotMs));
+    // The slots between the start of the first bucket and that of the window were not requested.
+    if (lead > 0) column.values.fill(Number.NaN, slotAt(first), slotAt(from));
+    return aggregate(column.values, column.from, slotMs, buckets, request.aggregation);
+  });
+  const [numerators, denominators] = aggregated as [Float64Array, Float64Array | undefined];
+  const values = denominators === undefined ? numerators : ratio(numerators, denominators);
+  fillEmpty(values, filled);
+  return lead > 0 ? smooth(values) : values;
+}
+
+/**
+ * One value for each bucket from the slots that start in it; NaN for a bucket without a saved slot. `from` is the start of
+ * the first slot; slots outside of the buckets do not count. A sum that leaves the range of a double stays at its end.
+ */
+export function aggregate(
+  slots: Float64Array,
+  from: number,
+  slotMs: number,
+  { start, step, count }: Buckets,
+  aggregation: Aggregation,
+): Float64Array {
+  const values = new Float64Array(count).fill(Number.NaN);
+  const combine = combiners[aggregation];
+  const first = Math.max(0, Math.ceil((start - from) / slotMs));
+  const last = Math.min(slots.length, Math.ceil((start + count * step - from) / slotMs));
+  for (let i = first; i < last; i += 1) {
+    const value = slots[i] as number;
+    if (Number.isNaN(value)) continue;
+    const bucket = Math.floor((from + i * slotMs - start) / step);
+    const before = values[bucket] as number;
+    values[bucket] = Number.isNaN(before) ? value : combine(before, value);
+  }
+  return values;
+}
+
+const combiners: Readonly<Record<Aggregation, (a: number, b: number) => number>> = {
+  sum: (a, b) => finite(a + b),
+  max: (a, b) => (a > b ? a : b),
+  min: (a, b) => (a < b ? a : b),
+};
+
+/** The number, or the nearest one that JSON can carry. */
+function finite(value: number): number {
+  return Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, value));
+}
+
+/** Puts 0 into the first `count` buckets where they are empty. */
+export function fillEmpty(values: Float64Array, count: number): void {
+  for (let i = 0; i < count; i += 1) if (Number.isNaN(values[i])) values[i] = 0;
+}
+
+/**
+ * Numerator divided by denominator, bucket by bucket. NaN where the denominator is absent (NaN) or 0; an absent numerator
+ * counts as 0.
+ */
+export function ratio(numerators: Float64Array, denominators: Float64Array): Float64Array {
+  return denominators.map((denominator, i) => ratioOf(numerators[i] as number, denominator));
+}
+
+/** The same of one bucket or slot. */
+export function ratioOf(numerator: number, denominator: number): number {
+  if (Number.isNaN(denominator) || denominator === 0) return Number.NaN;
+  return Number.isNaN(numerator) ? 0 : finite(numerator / denominator);
+}
+
+/** The mean of each bucket and the two before it, absent ones (NaN) left out. An absent bucket stays absent. */
+export function smooth(values: Float64Array): Float64Array {
+  return values.map((value, i) => {
+    if (Number.isNaN(value)) return Number.NaN;
+    return mean(values.slice(Math.max(0, i - SMOOTH_LEAD), i + 1).filter((neighbour) => !Number.isNaN(neighbour)));
+  });
+}
+
+function mean(values: Float64Array): number {
+  const sum = values.reduce((total, value) => total + value, 0);
+  if (Number.isFinite(sum)) return sum / values.length;
+  return values.reduce((total, value) => total + value / values.length, 0);
+}

@@ -1,0 +1,156 @@
+import { ServiceError, type ValidationIssue } from "../../errors.js";
+import type { Reservation } from "../../memory-budget.js";
+import type { Meters } from "../../meters.js";
+import { joinTokens, type ReadToken } from "../cache/epochs.js";
+import type { Dimension } from "../dimensions.js";
+import { isSum } from "../series.js";
+import {
+  type AnswerLimits,
+  checkAnswer,
+  checkBuckets,
+  checkExpanded,
+  MAX_SEGMENTS,
+  tooManySegments,
+} from "./limits.js";
+import { type SeriesPlan, seriesPlan } from "./plan.js";
+import type { FetchedSeries, ReadPlans } from "./read-plans.js";
+import { type AskedSeries, seriesRequest, soundFields } from "./request.js";
+
+/** One item of a batch: the request as far as it could be read, and what is wrong with it. */
+export interface AskedItem {
+  readonly asked: AskedSeries;
+  readonly issue?: ValidationIssue | undefined;
+  /** The position of the item, which precedes the path of its issue: `[3]`, or nothing for a single item. */
+  readonly at: string;
+}
+
+/** An item that could not be fetched, with its valid fields. */
+export interface RefusedSeries {
+  readonly issue: ValidationIssue;
+  readonly asked: AskedSeries;
+}
+
+export interface FetchDependencies {
+  readonly read: ReadPlans;
+  /** The number of series in the sum over all series of a dimension. */
+  summed(dimension: Dimension): Promise<number>;
+  /** Ids of at most `limit` segments of the catalogue, in code unit order. */
+  firstSegments(limit: number): Promise<string[]>;
+  readonly limits: AnswerLimits;
+  /** How long points are kept, ms; undefined: for ever. */
+  keep(): number | undefined;
+  readonly count: CountSeries;
+}
+
+/** The series of a batch. */
+export interface FetchedBatch {
+  /** In the requested order. */
+  readonly series: readonly (FetchedSeries | RefusedSeries)[];
+  /** The same items have the same series while the token is current, before this instant (Unix ms). */
+  readonly freshUntil: number;
+  readonly token: ReadToken;
+}
+
+/**
+ * Fetches the series of a batch as of `now` (Unix ms), in order. A bad item comes back in its place, and an item that requests
+ * every segment as one series for each. Throws when every item is bad, the response would be too large, or a store fails.
+ */
+export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Reservation) => Promise<FetchedBatch>;
+
+export function fetchBatch({ read, summed, firstSegments, limits, keep, count }: FetchDependencies): FetchBatch {
+  return async (items, now, reading) => {
+    const kept = keep();
+    const readable = items.map((item) => plan(item, now, kept, limits));
+    const ids = readable.some(isForEvery) ? await firstSegments(MAX_SEGMENTS + 1) : [];
+    const planned =
+      ids.length <= MAX_SEGMENTS
+        ? readable
+        : readable.map((item, i) => (isForEvery(item) ? refuse(items[i] as AskedItem, tooManySegments) : item));
+    const refused = planned.filter((item): item is RefusedSeries => "issue" in item);
+    if (refused.length === items.length) throw everyItemIsBad(refused);
+    const expandable = planned.filter(isForEvery).length;
+    checkExpanded(expandable * ids.length);
+    const expanded = (await weighed(planned)).flatMap<SeriesPlan | RefusedSeries>((item) =>
+      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, kept)) : item,
+    );
+    const plans = expanded.filter(isPlan);
+    checkAnswer(plans, limits);
+    const fetched = await read(plans, now, kept, reading);
+    count(fetched.length, fetched.filter(({ isCached }) => isCached).length);
+    const inOrder = fetched.values();
+    // A bad item, and the list of segments, may be another the next time.
+    const isReusable = refused.length === 0 && expandable === 0;
+    return {
+      series: expanded.map((item) => (isPlan(item) ? (inOrder.next().value as FetchedSeries) : item)),
+      freshUntil: isReusable ? Math.min(...fetched.map(({ freshUntil }) => freshUntil)) : 0,
+      token: joinTokens(fetched.map(({ token }) => token)),
+    };
+  };
+
+  /** Gives plans of sums the number of their series, which bounds how many slots are read. */
+  async function weighed(planned: readonly (SeriesPlan | RefusedSeries)[]): Promise<typeof planned> {
+    if (!planned.some(isOfSum)) return planned;
+    return Promise.all(
+      planned.map(async (item) => {
+        if (!isOfSum(item)) return item;
+        return { ...item, summed: await summed(item.request.dimension) };
+      }),
+    );
+  }
+}
+
+function plan(
+  item: AskedItem,
+  now: number,
+  kept: number | undefined,
+  limits: AnswerLimits,
+): SeriesPlan | RefusedSeries {
+  if (item.issue !== undefined) return refuse(item, item.issue);
+  try {
+    const planned = seriesPlan(seriesRequest(item.asked, now), now, kept);
+    checkBuckets(planned, limits);
+    return planned;
+  } catch (error) {
+    const issue = error instanceof ServiceError ? error.issues[0] : undefined;
+    if (issue === undefined) throw error;
+    return refuse(item, issue);
+  }
+}
+
+function refuse(item: AskedItem, issue: ValidationIssue): RefusedSeries {
+  return { issue: { ...issue, path: pathOf(item.at, issue.path) }, asked: soundFields(item.asked) };
+}
+
+function isPlan(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
+  return "parts" in item;
+}
+
+function isForEvery(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
+  return isPlan(item) && item.request.id === item.request.dimension.everyId;
+}
+
+function isOfSum(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
+  return isPlan(item) && isSum(item.request);
+}
+
+function pathOf(at: string, field: string): string {
+  return at === "" || field === "" ? `${at}${field}` : `${at}.${field}`;
+}
+
+function everyItemIsBad(refused: readonly RefusedSeries[]): ServiceError {
+  const issues = refused.map(({ issue }) => issue);
+  const message = issues.length === 1 ? (issues[0] as ValidationIssue).message : "No item of the batch can be answered";
+  return new ServiceError("invalid", message, { issues });
+}
+
+/** Counts series for `/metrics`: all that were requested, and those of them for which no store was read. */
+export type CountSeries = (asked: number, cached: number) => void;
+
+export function seriesCounters(meters: Pick<Meters, "counter">): CountSeries {
+  const fetched = meters.counter("series_fetched_total", "Series that were asked for.");
+  const cached = meters.counter("series_cached_total", "Series among them for which no store was read.");
+  return (asked, fromMemory) => {
+    fetched(asked);
+    cached(fromMemory);
+  };
+}

@@ -1,0 +1,75 @@
+import type { Dimension } from "../dimensions.js";
+import { isSum, type SlotColumn, slotStart } from "../series.js";
+import type { SeriesPlan } from "./plan.js";
+
+/** How long the values of a series stay as they are while nothing is written: docs/freshness.md. All Unix ms. */
+export interface Freshness {
+  /** Every bucket that ends by then can no longer change by a scheduled save. */
+  readonly completeUntil: number;
+  /** When polling again can return something new. */
+  readonly nextSaveAt: number;
+  /** Until then the same request has the same response, this schedule included; not at all when it is not after now. */
+  readonly freshUntil: number;
+}
+
+/** How long a slot that is due is waited for, and when to poll again meanwhile, ms. */
+const SAVE_WAIT_MS = 60_000;
+const POLL_AGAIN_MS = 5_000;
+
+/** The freshness of values that were made as of `now` of these columns, one for each part; slots are kept for `keep` ms. */
+export function freshness(
+  plan: SeriesPlan,
+  columns: readonly Pick<SlotColumn, "from" | "values">[],
+  now: number,
+  keep: number | undefined,
+): Freshness {
+  const { dimension } = plan.request;
+  const due = newestDue(dimension, now);
+  // The series of a sum are saved one after the other.
+  const isSaved = !plan.parts.some(isSum) && columns.every((column) => hasSlot(plan, column, due));
+  const schedule = saveSchedule(plan, due, isSaved, now);
+  const expiresAt = keep === undefined ? Number.POSITIVE_INFINITY : plan.readFrom + keep;
+  return { ...schedule, freshUntil: Math.min(schedule.freshUntil, windowUntil(plan), expiresAt) };
+}
+
+/** Whether what was made at `since` and is fresh until `freshUntil` is fresh at `now`. A clock that was set back ends it, too. */
+export function isFresh({ since, freshUntil }: { since: number; freshUntil: number }, now: number): boolean {
+  return since <= now && now < freshUntil;
+}
+
+/** Start of the newest slot that is due: a count is due when its slot has ended, a size when its slot begins. */
+function newestDue(dimension: Dimension, now: number): number {
+  const open = slotStart(dimension, now);
+  return dimension.due === "end" ? open - dimension.slotMs : open;
+}
+
+function hasSlot(plan: SeriesPlan, { from, values }: Pick<SlotColumn, "from" | "values">, slot: number): boolean {
+  if (slot < plan.readFrom || slot >= plan.to) return false;
+  return !Number.isNaN(values[(slot - from) / plan.request.dimension.slotMs] ?? Number.NaN);
+}
+
+/** The recorder saves a count within a minute after its slot; it saves a size at any time of its slot, as early as possible. */
+function saveSchedule(plan: SeriesPlan, due: number, isSaved: boolean, now: number): Freshness {
+  const { dimension, window } = plan.request;
+  const open = slotStart(dimension, now);
+  const next = open + dimension.slotMs;
+  const waited = now - open >= SAVE_WAIT_MS;
+  const isComplete = isSaved || (dimension.due === "end" && waited);
+  const completeUntil = isComplete ? due + dimension.slotMs : due;
+  if (isSaved || waited) return { completeUntil, nextSaveAt: next, freshUntil: next };
+  if (window.to > due || window.to >= now) {
+    return { completeUntil, nextSaveAt: Math.min(now + POLL_AGAIN_MS, next), freshUntil: now };
+  }
+  return { completeUntil, nextSaveAt: next, freshUntil: open + SAVE_WAIT_MS };
+}
+
+/**
+ * Until when the same request has the same slots and buckets. A window that is counted back from now changes when now reaches
+ * its next slot or bucket; a fixed one changes while it has empty rows to come. Any other may change at every instant.
+ */
+function windowUntil({ request: { window, grid, fillEmpty }, buckets, filled, to }: SeriesPlan): number {
+  if (window.isFixed) return fillEmpty && filled < buckets.count ? 0 : Number.POSITIVE_INFINITY;
+  if (window.backMs === undefined) return 0;
+  const end = buckets.start + buckets.count * buckets.step;
+  return Math.min(window.from + grid.step + window.backMs, end, to);
+}

@@ -1,0 +1,112 @@
+import { invalid } from "../../errors.js";
+import { durationRule, parseDuration } from "../../formats/duration.js";
+import { hasAtMost } from "../../names.js";
+import { type Aggregation, aggregations, type Dimension, dimensionNamed, dimensionNames } from "../dimensions.js";
+import { dimensionIdRule, isDimensionId } from "../series.js";
+import { type AskedWindow, type BucketGrid, bucketGrid, type TimeWindow, timeWindow } from "./time-window.js";
+
+/** A series as it was requested: texts and flags that are not checked yet. */
+export interface AskedSeries extends AskedWindow {
+  readonly dimension?: string | undefined;
+  readonly id?: string | undefined;
+  readonly type?: string | undefined;
+  readonly name?: string | undefined;
+  readonly aggregation?: string | undefined;
+  readonly interval?: string | undefined;
+  readonly fillEmpty?: boolean | undefined;
+  readonly smooth?: boolean | undefined;
+}
+
+/** One series to fetch, checked. */
+export interface SeriesRequest {
+  readonly dimension: Dimension;
+  readonly id: string;
+  /** A stored type of the dimension, or one of its ratios. */
+  readonly type: string;
+  readonly aggregation: Aggregation;
+  readonly grid: BucketGrid;
+  readonly window: TimeWindow;
+  readonly fillEmpty: boolean;
+  readonly smooth: boolean;
+  /** The name of the dimension, the label and the interval as asked, for the answer. */
+  readonly asked: { readonly dimension: string; readonly name?: string | undefined; readonly interval: string };
+}
+
+const DEFAULT_INTERVAL = "2h";
+
+/** Maximum characters of a name. */
+export const NAME_LENGTH = 256;
+
+/** Checks a request as of `now` (Unix ms). Throws `invalid` whose path is the first field that is wrong. */
+export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
+  const dimension = readDimension(asked.dimension);
+  const id = readId(asked.id);
+  const type = readType(asked.type, dimension);
+  if (!isName(asked.name)) throw invalid("bad_name", "name", `A text of at most ${NAME_LENGTH} characters is expected`);
+  const aggregation = readAggregation(asked.aggregation, dimension);
+  const interval = parseDuration(asked.interval ?? DEFAULT_INTERVAL);
+  if (interval === undefined) throw invalid("bad_interval", "interval", `${durationRule}, is expected`);
+  const grid = bucketGrid(interval);
+  return {
+    dimension,
+    id,
+    type,
+    aggregation,
+    grid,
+    window: timeWindow(asked, grid, now),
+    fillEmpty: asked.fillEmpty ?? false,
+    smooth: asked.smooth ?? false,
+    asked: { dimension: asked.dimension as string, name: asked.name, interval: interval.text },
+  };
+}
+
+/** The valid ones of the name and the dimension fields of a request, for the response to a request that is invalid. */
+export function soundFields({ dimension: dimensionName, id, type, name }: AskedSeries): AskedSeries {
+  const dimension = dimensionName === undefined ? undefined : dimensionNamed(dimensionName);
+  return {
+    dimension: dimension && dimensionName,
+    id: id !== undefined && isDimensionId(id) ? id : undefined,
+    type: type !== undefined && dimension !== undefined && typesOf(dimension).includes(type) ? type : undefined,
+    name: isName(name) ? name : undefined,
+  };
+}
+
+/** Every type that can be read of a dimension. */
+export function typesOf(dimension: Dimension): string[] {
+  return [...dimension.storedTypes, ...Object.keys(dimension.ratios)];
+}
+
+function readDimension(name: string | undefined): Dimension {
+  if (name === undefined) throw required("dimension");
+  const dimension = dimensionNamed(name);
+  if (dimension !== undefined) return dimension;
+  throw invalid("unknown_dimension", "dimension", `One of ${dimensionNames.join(", ")} is expected`);
+}
+
+function readId(id: string | undefined): string {
+  if (id === undefined) throw required("id");
+  if (!isDimensionId(id)) throw invalid("bad_dimension_id", "id", `${dimensionIdRule}, is expected`);
+  return id;
+}
+
+function readType(type: string | undefined, dimension: Dimension): string {
+  if (type === undefined) throw required("type");
+  const types = typesOf(dimension);
+  if (types.includes(type)) return type;
+  throw invalid("unknown_type", "type", `For ${dimension.name}, one of ${types.join(", ")} is expected`);
+}
+
+function readAggregation(name: string | undefined, dimension: Dimension): Aggregation {
+  if (name === undefined) return dimension.defaultAggregation;
+  const aggregation = aggregations.find((known) => known === name);
+  if (aggregation !== undefined) return aggregation;
+  throw invalid("unknown_aggregation", "aggregation", `One of ${aggregations.join(", ")} is expected`);
+}
+
+function isName(name: string | undefined): boolean {
+  return name === undefined || hasAtMost(NAME_LENGTH, name);
+}
+
+function required(field: string): Error {
+  return invalid("required", field, `{${field}} is required`);
+}
