@@ -21,8 +21,8 @@ import {
   slotsOf,
 } from "./chunks.js";
 import { type Database, inTransaction } from "./connection.js";
-import { JournaledSlots, type JournalOptions } from "./journaled-slots.js";
-import { journalSchema, type PlacedSlots, PointRecord } from "./point-journal.js";
+import { Journal, type JournalOptions } from "./journal.js";
+import { journalSchema, type PlacedSlots, PointRecord } from "./journal-table.js";
 import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
 
 export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
@@ -59,8 +59,8 @@ interface PlaneColumn {
 export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): SqliteSeriesStore {
   for (const table of ["series", "journal"]) refuseDamaged(db, table);
   const ids = seriesIds(db);
-  const journaled = new JournaledSlots(db, options);
-  const readWindow = windowReader(db, ids, journaled);
+  const journal = new Journal(db, options);
+  const readWindow = windowReader(db, ids, journal);
   const writeColumn = columnWriter(db, ids);
   const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
   const expireChunks = db.prepare(
@@ -72,8 +72,8 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
 
   const append = groupedCalls<PlaneColumn, void>(
     async (columns) => {
-      await journaled.room();
-      forgettingIds(() => journaled.append(() => PointRecord.of(columns.flatMap(placed))));
+      await journal.room();
+      forgettingIds(() => journal.append(() => PointRecord.of(columns.flatMap(placed))));
     },
     {
       most: COMMIT_SLOTS,
@@ -107,7 +107,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     if (slots < LONG_COLUMN * columns.length) return false;
     return !columns.some(({ series }) => {
       const id = ids.find(series);
-      return id !== undefined && journaled.has(id);
+      return id !== undefined && journal.has(id);
     });
   }
 
@@ -169,7 +169,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
 
     async expire(before) {
       // A full disk may keep the journal from being folded, and room comes from what is removed here. What stays in the journal is removed another time.
-      await journaled.fold().catch(() => {});
+      await journal.fold().catch(() => {});
       for (const { id, slotMs } of ids.all()) {
         const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
         let removed: number;
@@ -177,14 +177,14 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
           await setImmediate();
           removed = Number(expireChunks.run(rowOf(id, 0), rowOf(id, end), EXPIRED_AT_ONCE).changes);
         } while (removed === EXPIRED_AT_ONCE);
-        if (journaled.has(id)) continue;
+        if (journal.has(id)) continue;
         if (Number(removeEmpty.run(id, rowOf(id, 0), rowOf(id + 1, 0)).changes) > 0) ids.forget();
       }
     },
 
-    fold: () => journaled.fold(),
+    fold: () => journal.fold(),
 
-    close: () => journaled.close(),
+    close: () => journal.close(),
   };
 }
 
@@ -208,7 +208,7 @@ function refuseDamaged(db: Database, table: string): void {
 function windowReader(
   db: Database,
   ids: SeriesIds,
-  journaled: JournaledSlots,
+  journal: Journal,
 ): (window: SeriesWindow, plane?: Plane) => Float64Array {
   const readChunks = db.prepare(`SELECT ${SLOT_ROW} FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id`);
 
@@ -216,7 +216,7 @@ function windowReader(
     try {
       return slotsOf(row);
     } catch (error) {
-      if (error instanceof DamagedRow) journaled.report(error);
+      if (error instanceof DamagedRow) journal.report(error);
       throw error;
     }
   }
@@ -224,7 +224,7 @@ function windowReader(
   /** Later layers hold over earlier ones. */
   function layersOf(series: number, from: number, to: number): RowSlots[] {
     const layers = (readChunks.all(from, to) as unknown as SlotRow[]).map(readable);
-    const newer = journaled.rows(series);
+    const newer = journal.rows(series);
     if (newer.length === 0) return layers;
     layers.push(...newer.filter(({ row }) => row >= from && row <= to));
     return layers.sort((a, b) => a.row - b.row);

@@ -12,7 +12,7 @@ const REMOVED_ROWS = 1_000;
 const REMOVED_BYTES = 1024 * 1024;
 
 /** The table `journal` of `metrics.db`. */
-interface PointJournal {
+interface JournalTable {
   /** Appends a record inside the caller's transaction. Returns its id, which only goes up while the file is open. */
   append(record: PointRecord): number;
   /** All records with their ids, the oldest first. Throws a `StartError` when one is damaged. */
@@ -24,7 +24,7 @@ interface PointJournal {
   removeSome(upTo: number): boolean;
 }
 
-export function pointJournal(db: Database): PointJournal {
+export function journalTable(db: Database): JournalTable {
   let { last } = db.prepare("SELECT coalesce(max(id), 0) AS last FROM journal").get() as { last: number };
   const insert = db.prepare("INSERT INTO journal (id, record, sum) VALUES (?, ?, ?)");
   // One scan: a damaged id may be out of order, and a search for the next one would miss rows.

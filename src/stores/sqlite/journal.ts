@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { CHUNK_SLOTS, chunkWriter, DamagedRow, layValues, placeOfRow, type RowSlots } from "./chunks.js";
 import { type Database, inTransaction } from "./connection.js";
-import { type PlacedSlots, PointRecord, pointJournal } from "./point-journal.js";
-import { UnfoldedSlots } from "./unfolded-slots.js";
+import { journalTable, type PlacedSlots, PointRecord } from "./journal-table.js";
+import { Memtable } from "./memtable.js";
 
 /** The journal is folded when it takes so many bytes in the file, or a multiple of that in memory. */
 const FOLD_BYTES = 16 * 1024 * 1024;
@@ -32,7 +32,7 @@ export interface JournalOptions {
 
 /** Records of the journal that belong together: in memory what they say, and how many bytes they take. */
 interface Generation {
-  readonly slots: UnfoldedSlots;
+  readonly slots: Memtable;
   bytes: number;
   /** Ids of the oldest and the newest record; `first` is above any id where there is none. */
   first: number;
@@ -46,7 +46,7 @@ interface Generation {
  * It is the memory table of a log-structured merge tree (O'Neil et al., "The log-structured merge-tree", 1996), and the open block of Gorilla (Pelkonen et
  * al., VLDB 2015), for slots whose place is known: folding overwrites, so that it needs no merge of sorted runs and may be repeated.
  */
-export class JournaledSlots {
+export class Journal {
   readonly #db: Database;
   readonly #failpoint: Failpoint;
   readonly #foldBytes: number;
@@ -54,7 +54,7 @@ export class JournaledSlots {
   readonly #damaged: (error: DamagedRow) => void;
   /** Damaged rows that `damaged` was called with. */
   readonly #told = new Set<number>();
-  readonly #journal;
+  readonly #table;
   readonly #writeChunk;
   /** What new records go to, and what is being folded. */
   #open: Generation;
@@ -74,10 +74,10 @@ export class JournaledSlots {
     this.#foldBytes = foldBytes;
     this.#foldFailed = foldFailed;
     this.#damaged = damaged;
-    this.#journal = pointJournal(db);
+    this.#table = journalTable(db);
     this.#writeChunk = chunkWriter(db);
     this.#open = emptyGeneration();
-    for (const { id, record } of this.#journal.all()) add(this.#open, id, record);
+    for (const { id, record } of this.#table.all()) add(this.#open, id, record);
     this.#foldLater();
   }
 
@@ -85,7 +85,7 @@ export class JournaledSlots {
   append(work: () => PointRecord | undefined): void {
     const kept = inTransaction(this.#db, () => {
       const record = work();
-      return record && { record, id: this.#journal.append(record) };
+      return record && { record, id: this.#table.append(record) };
     });
     this.#failpoint("journal-appended");
     if (kept === undefined) return;
@@ -179,7 +179,7 @@ export class JournaledSlots {
     }
     if (damaged.length > 0) this.append(() => PointRecord.of(damaged.map((row) => this.#newest(row))));
     this.#failpoint("journal-folded");
-    while (this.#journal.removeSome(last)) {
+    while (this.#table.removeSome(last)) {
       this.#failpoint("journal-removed-some");
       await this.#pause();
     }
@@ -224,7 +224,7 @@ export class JournaledSlots {
 }
 
 function emptyGeneration(): Generation {
-  return { slots: new UnfoldedSlots(), bytes: 0, first: Number.POSITIVE_INFINITY, last: 0 };
+  return { slots: new Memtable(), bytes: 0, first: Number.POSITIVE_INFINITY, last: 0 };
 }
 
 /** Whether there are records up to this id. */

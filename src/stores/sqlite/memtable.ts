@@ -1,5 +1,5 @@
 import { CHUNK_SLOTS, layValues, PLANES, type RowSlots, rowOf } from "./chunks.js";
-import type { PointRecord, TakeSlots } from "./point-journal.js";
+import type { PointRecord, TakeSlots } from "./journal-table.js";
 
 /** Slots of room that a row begins with; it doubles when it is full. */
 const ROOM = 8;
@@ -17,7 +17,7 @@ const NONE = -1;
  * What records of the journal say, by series (its id) and row of `chunk`; of two values of a slot the later stays. There may be several 100,000 rows
  * of a few slots each, so there is no object a row: rows have places in lists of numbers.
  */
-export class UnfoldedSlots {
+export class Memtable {
   /** The place of the row of each series that was added last, and for each place that of the row before it. */
   readonly #newest = new Map<number, number>();
   #before = new Int32Array(1_024);
