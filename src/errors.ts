@@ -18,8 +18,7 @@ export type ErrorKind =
   | "internal";
 
 /**
- * One thing that is wrong. `path` holds positions and names that we know; neither it nor `message` echoes input. A domain names its
- * own fields there, in the message in braces; `http` puts the names of the wire in their place.
+ * One thing that is wrong. `path` holds positions and names of fields as they are on the wire; neither it nor `message` echoes input.
  */
 export interface ValidationIssue {
   readonly code: string;

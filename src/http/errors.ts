@@ -1,5 +1,5 @@
-import { type ErrorKind, ServiceError, type ValidationIssue } from "../errors.js";
-import type { Route, WireNames } from "./route.js";
+import { type ErrorKind, ServiceError } from "../errors.js";
+import type { Route } from "./route.js";
 
 /** The status of each kind of error. */
 export const statusOf: Record<ErrorKind, number> = {
@@ -29,17 +29,13 @@ export interface ErrorResponse {
 
 /**
  * The error envelope, with its status and headers. An error that is not a `ServiceError` tells nothing of itself.
- * The route says what its protocol calls the kind of error, and its wire the fields, where these have names of their own.
+ * The route says what its protocol calls the kind of error, where that has a name of its own.
  */
-export function errorResponse(
-  error: unknown,
-  { errorCode, wireNames = {} }: Pick<Route, "errorCode" | "wireNames"> = {},
-): ErrorResponse {
+export function errorResponse(error: unknown, { errorCode }: Pick<Route, "errorCode"> = {}): ErrorResponse {
   const known =
     error instanceof ServiceError ? error : new ServiceError("internal", "Internal error", { cause: error });
   const status = statusOf[known.kind];
-  const message = messageInWireNames(known.message, wireNames);
-  const issues = known.issues.map((issue) => inWireNames(issue, wireNames));
+  const { message, issues } = known;
   const errors = issues.length > 0 ? issues : [{ code: codeOf(known.kind), path: "", message }];
   const headers: Record<string, string> = { "Cache-Control": "no-store" };
   if (known.kind === "unauthenticated") headers["WWW-Authenticate"] = 'Bearer realm="entity-metrics"';
@@ -52,7 +48,7 @@ export function errorResponse(
 /** The same as it is sent without the application: all headers, and the body as text. */
 export function wholeErrorResponse(
   error: ServiceError,
-  route?: Pick<Route, "errorCode" | "wireNames">,
+  route?: Pick<Route, "errorCode">,
 ): { status: number; headers: Record<string, string>; text: string } {
   const { status, headers, body } = errorResponse(error, route);
   const text = JSON.stringify(body);
@@ -66,26 +62,4 @@ export function wholeErrorResponse(
 
 function codeOf(kind: ErrorKind): string {
   return kind.replaceAll("-", "_");
-}
-
-/** Every field of a series and of its window that a message may name. */
-export const seriesNames: WireNames = {
-  dimension: "dimension",
-  id: "dimension_id",
-  type: "dimension_type",
-  start: "startdate",
-  end: "enddate",
-};
-
-/** An issue in the names of the wire: of the field at the end of its path, and of the fields that stand in braces in its message. */
-export function inWireNames({ code, path, message }: ValidationIssue, names: WireNames): ValidationIssue {
-  return {
-    code,
-    path: path.replace(/\w+$/, (field) => names[field] ?? field),
-    message: messageInWireNames(message, names),
-  };
-}
-
-function messageInWireNames(message: string, names: WireNames): string {
-  return message.replaceAll(/\{(\w+)\}/g, (braces, field) => names[field] ?? braces);
 }

@@ -89,7 +89,7 @@ function prepareAll(error: ServiceError, routes: readonly Route[]): (req: Incomi
   };
 }
 
-interface ErrorRoute extends Pick<Route, "path" | "errorCode" | "wireNames"> {
+interface ErrorRoute extends Pick<Route, "path" | "errorCode"> {
   readonly method: string;
 }
 

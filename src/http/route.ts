@@ -25,9 +25,6 @@ export type ApiContext = Koa.ParameterizedContext<
 
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
 
-/** What the wire calls fields, by what a domain calls them. */
-export type WireNames = Readonly<Record<string, string>>;
-
 /** In the order in which pages list them: reading comes before writing. */
 export const tags = ["metrics", "entities", "catalogue", "operations", "collecting", "deletion"] as const;
 
@@ -60,8 +57,6 @@ export interface Route {
   readonly stream?: Readonly<Record<string, Body>>;
   /** By status. The success is 200 or 204; errors that every route can give are not named. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
-  /** What the wire calls fields that errors of the domain name. */
-  readonly wireNames?: WireNames;
   /** What the protocol that is spoken here calls a kind of error: goes out as `code` beside the envelope. */
   readonly errorCode?: (kind: ErrorKind) => string;
   /** Its requests take none of the places of the service, and those of the key are counted apart: it answers under any load. */

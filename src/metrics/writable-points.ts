@@ -3,7 +3,7 @@ import { dimensionIdRule, isDimensionId, KnownSeries, type Series } from "./seri
 
 /** Why points of a series cannot be written; `field` is the field that is wrong. */
 export interface SeriesIssue {
-  readonly field: "dimension" | "id" | "type";
+  readonly field: "dimension" | "dimension_id" | "dimension_type";
   readonly code: string;
   readonly message: string;
 }
@@ -66,10 +66,10 @@ export class WritableSeries {
     const dimension = typeof dimensionName === "string" ? dimensionNamed(dimensionName) : undefined;
     if (dimension === undefined) return issueOf("dimension", dimensionName, "unknown_dimension", oneOf(dimensionNames));
     if (typeof id !== "string" || !isDimensionId(id)) {
-      return issueOf("id", id, "bad_dimension_id", `${dimensionIdRule} is expected`);
+      return issueOf("dimension_id", id, "bad_dimension_id", `${dimensionIdRule} is expected`);
     }
     if (dimension.reservedIds.includes(id)) {
-      return issueOf("id", id, "reserved_id", "This id stands for every one when series are read");
+      return issueOf("dimension_id", id, "reserved_id", "This id stands for every one when series are read");
     }
     const stored = dimension.storedTypes.find((one) => one === type);
     if (stored === undefined) return typeIssue(dimension, type);
@@ -95,9 +95,9 @@ export function isSeries(found: Series | SeriesIssue): found is Series {
 
 function typeIssue({ ratios, storedTypes }: Dimension, type: unknown): SeriesIssue {
   if (typeof type === "string" && Object.hasOwn(ratios, type)) {
-    return issueOf("type", type, "computed_type", "This type is computed from others, never written");
+    return issueOf("dimension_type", type, "computed_type", "This type is computed from others, never written");
   }
-  return issueOf("type", type, "unknown_type", oneOf(storedTypes));
+  return issueOf("dimension_type", type, "unknown_type", oneOf(storedTypes));
 }
 
 function oneOf(names: readonly string[]): string {

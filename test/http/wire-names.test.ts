@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { startService, type TestService } from "../support/service.js";
-import { sourceFiles } from "../support/source-tree.js";
 
 const size = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
 const query = (fields: object) => `/api/metric?${new URLSearchParams(fields as Record<string, string>)}`;
@@ -125,27 +124,4 @@ describe("names of fields on the wire", () => {
     expect(await pathsOf(JSON.stringify([bad]), "application/json")).to.deep.equal(["[0].timestamp_field"]);
     expect(await pathsOf(JSON.stringify(bad), "application/x-ndjson")).to.deep.equal(["line 1, timestamp_field"]);
   });
-
-  it("are in the code of no domain", async () => {
-    const document: unknown = await (await service.fetch("/openapi.json", { key: null })).json();
-    const names = [...new Set(namesIn(document))].filter((name) =>
-      /_|date$|^field(name|val)$|^dryrun$|^keyspace$/.test(name),
-    );
-    expect(names).to.have.length.above(20);
-    const domains = sourceFiles().filter(({ path }) => /^(entities|metrics|catalogue|deletions|keys)\//.test(path));
-    const said = domains.flatMap(({ path, code }) =>
-      names.filter((name) => new RegExp(`\\b${name}\\b`).test(code)).map((name) => `${path}: ${name}`),
-    );
-    expect(said).to.deep.equal([]);
-  });
 });
-
-/** The names of properties and parameters in a part of the document. */
-function* namesIn(part: unknown): Generator<string> {
-  if (typeof part !== "object" || part === null) return;
-  for (const [key, value] of Object.entries(part)) {
-    if (key === "properties") yield* Object.keys(value);
-    if (key === "name" && "in" in part && typeof value === "string") yield value;
-    yield* namesIn(value);
-  }
-}

@@ -45,10 +45,10 @@ describe("a time window", () => {
     [{ range: "2024-01-01" }, "bad_range", "range"],
     [{ range: "now-2x" }, "bad_range", "range"],
     [{ range: "now" }, "bad_range", "range"],
-    [{ start: "yesterday" }, "bad_date", "start"],
-    [{ end: "now+1d" }, "bad_date", "end"],
-    [{ start: "now-1d", end: "now-2d" }, "end_before_start", "end"],
-    [{ start: "2024-02-29T10:30:00Z" }, "end_before_start", "end"],
+    [{ start: "yesterday" }, "bad_date", "startdate"],
+    [{ end: "now+1d" }, "bad_date", "enddate"],
+    [{ start: "now-1d", end: "now-2d" }, "end_before_start", "enddate"],
+    [{ start: "2024-02-29T10:30:00Z" }, "end_before_start", "enddate"],
   ] as const) {
     it(`${JSON.stringify(asked)} is refused as ${code}`, () => {
       const refusal = refusalOf(() => timeWindow(asked, gridOf("2h"), now));

@@ -3,7 +3,6 @@ import type { Clock } from "../../clock.js";
 import type { Epochs } from "../../metrics/cache/epochs.js";
 import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
 import { type BodyParts, readBody, refuseUnlessJson, reservationOf } from "../body.js";
-import { seriesNames } from "../errors.js";
 import { reserveParsed } from "../json-body.js";
 import { exampleNames } from "../openapi.js";
 import { isNotModified, takesGzip, varyBy } from "../response-body.js";
@@ -63,7 +62,6 @@ export function metricRoutes({
       },
       query: { ...formatQuery, ...seriesQuery },
       headers: { "If-None-Match": Type.String({ description: "An ETag: 304 while nothing has changed." }) },
-      wireNames: seriesNames,
       responses: {
         200: orCsv(metricAnswer),
         304: empty("Nothing has changed since the answer of `If-None-Match`."),
@@ -100,7 +98,6 @@ export function metricRoutes({
       stream: {
         "application/json": { schema: seriesRequests(limits.batch_series), examples: () => requestExamples },
       },
-      wireNames: seriesNames,
       responses: { 200: orCsv(metricBatchAnswer) },
       async handler({ ctx, query: { format } }) {
         ctx.res.setHeader("Cache-Control", "no-store");

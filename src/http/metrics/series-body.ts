@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { RefusedSeries } from "../../metrics/query/fetch.js";
 import type { FetchedSeries } from "../../metrics/query/read-plans.js";
-import { inWireNames, seriesNames } from "../errors.js";
 
 /** The body of a JSON response, joined from the JSON of its series. */
 export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]): Buffer {
@@ -57,6 +56,6 @@ function refused({ asked, issue }: RefusedSeries): string {
     dimension_id: id,
     dimension_type: type,
     values: [],
-    errors: [inWireNames(issue, seriesNames)],
+    errors: [issue],
   });
 }

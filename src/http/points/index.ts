@@ -5,7 +5,6 @@ import { precisions } from "../../formats/line-protocol.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { writeWindow } from "../../metrics/writable-points.js";
 import type { BodyParts } from "../body.js";
-import { seriesNames } from "../errors.js";
 import { exampleNames } from "../openapi.js";
 import { empty, oneOf, success } from "../responses.js";
 import { type Route, route } from "../route.js";
@@ -61,7 +60,6 @@ export function pointRoutes({ version, record, taken, limits, bodies, keep, cloc
           }),
         },
       },
-      wireNames: seriesNames,
       responses: { 200: success("PointsAnswer", PointTally) },
       async handler({ ctx }) {
         const { count, columns } = await readJsonPoints(ctx, readerOf(writeWindow(clock(), keep())), limits, bodies);
@@ -91,7 +89,6 @@ export function pointRoutes({ version, record, taken, limits, bodies, keep, cloc
         "text/plain": { schema: lineText(), examples: lineExamples },
         "application/octet-stream": { schema: lineText({ format: "binary" }), examples: lineExamples },
       },
-      wireNames: seriesNames,
       responses: { 204: empty() },
       errorCode: (kind) => influxCodes[kind] ?? "internal error",
       async handler({ ctx, query: { precision } }) {

@@ -45,8 +45,8 @@ function firstIssue({ path, message }: ValidationIssue): string {
 /** What line protocol calls the parts that a path names. */
 const partNames: Readonly<Record<string, string>> = {
   dimension: "measurement",
-  id: "tag dimension_id",
-  type: "tag dimension_type",
+  dimension_id: "tag dimension_id",
+  dimension_type: "tag dimension_type",
 };
 
 /** Takes one line, or returns what is wrong with it. */

@@ -26,7 +26,7 @@ export const MAX_SEGMENTS = 1_000;
 
 export const tooManySegments: ValidationIssue = {
   code: "too_many_segments",
-  path: "id",
+  path: "dimension_id",
   message: `The catalogue holds more than ${MAX_SEGMENTS} segments; request them by their ids`,
 };
 

@@ -84,16 +84,16 @@ function readDimension(name: string | undefined): Dimension {
 }
 
 function readId(id: string | undefined): string {
-  if (id === undefined) throw required("id");
-  if (!isDimensionId(id)) throw invalid("bad_dimension_id", "id", `${dimensionIdRule}, is expected`);
+  if (id === undefined) throw required("dimension_id");
+  if (!isDimensionId(id)) throw invalid("bad_dimension_id", "dimension_id", `${dimensionIdRule}, is expected`);
   return id;
 }
 
 function readType(type: string | undefined, dimension: Dimension): string {
-  if (type === undefined) throw required("type");
+  if (type === undefined) throw required("dimension_type");
   const types = typesOf(dimension);
   if (types.includes(type)) return type;
-  throw invalid("unknown_type", "type", `For ${dimension.name}, one of ${types.join(", ")} is expected`);
+  throw invalid("unknown_type", "dimension_type", `For ${dimension.name}, one of ${types.join(", ")} is expected`);
 }
 
 function readAggregation(name: string | undefined, dimension: Dimension): Aggregation {
@@ -108,5 +108,5 @@ function isName(name: string | undefined): boolean {
 }
 
 function required(field: string): Error {
-  return invalid("required", field, `{${field}} is required`);
+  return invalid("required", field, `${field} is required`);
 }

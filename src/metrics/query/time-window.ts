@@ -29,16 +29,16 @@ const DEFAULT_RANGE: Duration = { text: "2d", unit: "d", ms: 2 * 86_400_000 };
  */
 export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): TimeWindow {
   if (asked.range !== undefined) {
-    const field = asked.start !== undefined ? "start" : asked.end !== undefined ? "end" : undefined;
-    if (field !== undefined) throw invalid("range_with_date", "range", `range cannot be combined with {${field}}`);
+    const field = asked.start !== undefined ? "startdate" : asked.end !== undefined ? "enddate" : undefined;
+    if (field !== undefined) throw invalid("range_with_date", "range", `range cannot be combined with ${field}`);
     const range = parseRange(asked.range);
     const from = bucketStart(grid, now - range.ms);
     return { from, to: now, range: range.text, isFixed: false, backMs: range.ms };
   }
-  const end = asked.end === undefined ? undefined : readInstant(asked.end, "end", now);
+  const end = asked.end === undefined ? undefined : readInstant(asked.end, "enddate", now);
   const to = end?.at ?? now;
-  const start = asked.start === undefined ? back(to) : readInstant(asked.start, "start", now);
-  if (to < start.at) throw invalid("end_before_start", "end", "The end of the window is before its start");
+  const start = asked.start === undefined ? back(to) : readInstant(asked.start, "startdate", now);
+  if (to < start.at) throw invalid("end_before_start", "enddate", "The end of the window is before its start");
   if (to === start.at) return { from: to, to, range: formatDuration(0), isFixed: false };
   const from = start.relative ? bucketStart(grid, start.at) : start.at;
   const range = end === undefined && start.ago !== undefined ? start.ago : formatDuration(to - from);
