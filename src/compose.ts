@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import { retryStart } from "./async/retry-start.js";
-import { NewConnections, YieldBudget } from "./async/yielding.js";
+import { YieldBudget } from "./async/yielding.js";
 import { audienceCounts } from "./catalogue/audience-counts.js";
 import { listOrders } from "./catalogue/list-orders.js";
 import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
@@ -95,9 +95,8 @@ export async function compose(
   const arriving = arrivals(clock);
   const now = () => compare().then(arriving);
   const surroundings = { settings, stores, clock, arrivals: arriving, tables, meters, log, failpoint };
-  const newConnections = new NewConnections();
   const { read_bytes, inflation } = settings.limits;
-  const bodies = { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(newConnections), inflation };
+  const bodies = { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(), inflation };
   const series = composeSeries(surroundings, bodies);
   const profiles = composeProfiles(surroundings, bodies);
   const deletions = composeDeletions(surroundings, profiles, now);
@@ -123,7 +122,7 @@ export async function compose(
   routes.push(...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes }));
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const { history, idempotency, catalogue, serviceErrorOf } = stores;
-  const port = openServer({ routes, settings, newConnections, bodies, verify, log, meters, serviceErrorOf });
+  const port = openServer({ routes, settings, bodies, verify, log, meters, serviceErrorOf });
   const background: { stop(): Promise<void> }[] = [];
 
   return {
@@ -163,7 +162,11 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
   const record = writePoints({ store: stores.series, epochs, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);
   const keep = () => shorterOf(keepSetting, stores.retentionMs());
-  meters.gauge("metric_read_bytes", "Memory that reads and bodies take, by estimate.", () => bodies.memory.reserved);
+  meters.gauge(
+    "metric_read_bytes",
+    "Memory that reads, bodies and unsent responses take, by estimate.",
+    () => bodies.memory.reserved,
+  );
   const count = seriesCounters(meters);
   const taken = meters.counter("points_taken_total", "Points that clients wrote.");
   const budget = bodies.parsing;

@@ -6,16 +6,18 @@ export interface Reservation {
   reserve(bytes: number): void;
   /** Returns some of them before the request ends. */
   release(bytes: number): void;
+  /** Reports that the work has ended and only a response of so many bytes is left. Throws as `reserve` does. */
+  keepResponse(bytes: number): void;
   /** Throws when the caller has disconnected. */
   refuseIfOver(): void;
   /** Reports that a part of the request is done, which restarts its deadline. Throws when the deadline has passed. */
   progressed(): void;
 }
 
-/** A body up to this size is neither counted nor refused: the number of requests at once bounds these, bytes. */
+/** A body or response up to this size is neither counted nor refused, bytes: the number of requests in flight bounds these. */
 export const UNCOUNTED_BYTES = 65_536;
 
-/** The memory that reads and bodies in progress may take, all of them together, by estimate. */
+/** The memory that reads, bodies and responses that are not sent yet may take, all of them together, by estimate. */
 export class MemoryBudget {
   readonly #limit: number;
   #reserved = 0;
@@ -48,18 +50,24 @@ export class MemoryBudget {
       add(-own);
     };
 
+    const reserve = (bytes: number) => {
+      if (isOver === undefined) {
+        isOver = false;
+        whenOver(end);
+      }
+      refuseIfOver();
+      if (bytes > 0 && this.#reserved > own && this.#reserved + bytes > this.#limit) throw exhausted();
+      add(bytes);
+    };
+
     return {
-      reserve: (bytes) => {
-        if (isOver === undefined) {
-          isOver = false;
-          whenOver(end);
-        }
-        refuseIfOver();
-        if (bytes > 0 && this.#reserved > own && this.#reserved + bytes > this.#limit) throw exhausted();
-        add(bytes);
-      },
+      reserve,
       release: (bytes) => {
         if (!isOver) add(-bytes);
+      },
+      keepResponse: (bytes) => {
+        const kept = bytes > UNCOUNTED_BYTES ? bytes : 0;
+        if (kept !== own) reserve(kept - own);
       },
       refuseIfOver,
       progressed,
@@ -68,7 +76,7 @@ export class MemoryBudget {
 }
 
 function exhausted(): ServiceError {
-  return new ServiceError("unavailable", "Reads and bodies in progress take all the memory that they may; try again", {
+  return new ServiceError("unavailable", "Requests in progress take all the memory that they may; try again", {
     retryAfter: 1,
   });
 }

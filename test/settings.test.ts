@@ -57,7 +57,6 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   "limits.read_bytes": "http/large-reads",
   "limits.requests_per_key": "http/limits",
   "limits.requests": "http/limits",
-  "limits.unsent_bytes": "http/slow-readers",
   "limits.wrong_keys_per_minute": "http/limits",
   "limits.rate_per_key": "http/limits",
 };

@@ -12,8 +12,8 @@ const TIMES = 10;
 const PEAK_CONNECTIONS = 16;
 const HEALTH_EVERY_MS = 50;
 /** The promises. */
-const GOODPUT_SHARE = 0.9;
-const REFUSAL_MS = 20;
+const GOODPUT_SHARE = 0.85;
+const REFUSAL_MS = 100;
 const HEALTH_MS = 50;
 const NORMAL_MS = 5_000;
 const MEMORY_MB = 512;

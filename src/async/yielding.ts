@@ -1,17 +1,19 @@
+/** How long work is deferred at a time while new connections arrive in each round of the event loop, ms. */
+const DEFERRED_MS = 10;
+
 /**
- * Long work of all requests, one part after another: between any two parts the process serves the network, however many
- * requests have work left.
+ * Shares the rounds of the event loop between all requests: long work runs one part in a round, so the process serves the network
+ * between any two parts, however many requests have work left. The event loop accepts one connection in a round, so rounds pass without
+ * work while connections arrive; otherwise each of many new connections would wait for a part.
  */
 export class YieldBudget {
   readonly #waiting: (() => void)[] = [];
   /** Parts that are begun and pause. */
   readonly #paused: (() => void)[] = [];
-  readonly #connectionCame: () => boolean;
+  readonly #rounds: (() => void)[] = [];
+  #hasAccepted = false;
+  #deferredSince: number | undefined;
   #isServing = false;
-
-  constructor(connections: NewConnections) {
-    this.#connectionCame = connections.watch();
-  }
 
   /** Resolves when the next part of a piece of work may be done, in the order of the calls. A part takes 20 ms at most. */
   next(): Promise<void> {
@@ -39,15 +41,36 @@ export class YieldBudget {
     };
   }
 
-  /** Lets one caller go on in each round of the event loop. */
+  /** Calls `work` in the next round that is not left to new connections, besides the part of that round. */
+  inNextRound(work: () => void): void {
+    this.#rounds.push(work);
+    this.#serve();
+  }
+
+  /** Reports that the event loop has accepted a connection. */
+  connectionAccepted(): void {
+    this.#hasAccepted = true;
+  }
+
   #serve(): void {
-    if (this.#isServing || this.#waiting.length + this.#paused.length === 0) return;
+    if (this.#isServing || this.#waiting.length + this.#paused.length + this.#rounds.length === 0) return;
     this.#isServing = true;
     setImmediate(() => {
       this.#isServing = false;
-      if (!this.#connectionCame()) (this.#paused.shift() ?? this.#waiting.shift())?.();
+      if (!this.#defersToConnections()) {
+        for (const work of this.#rounds.splice(0)) work();
+        (this.#paused.shift() ?? this.#waiting.shift())?.();
+      }
       this.#serve();
     });
+  }
+
+  #defersToConnections(): boolean {
+    const now = performance.now();
+    const defers = this.#hasAccepted && now - (this.#deferredSince ?? now) < DEFERRED_MS;
+    this.#deferredSince = defers ? (this.#deferredSince ?? now) : undefined;
+    this.#hasAccepted = false;
+    return defers;
   }
 }
 
@@ -66,40 +89,4 @@ export function pacer(ms = 20): () => Promise<void> | undefined {
       });
     });
   };
-}
-
-/** How long work is put off at a time, ms, while connections come in each round. */
-const MOST_MS = 10;
-
-/**
- * New connections, for work that is done in rounds of the event loop. The loop accepts one connection in a round, so while they come,
- * rounds without such work have to go by: otherwise each connection waits for a part of the work.
- */
-export class NewConnections {
-  readonly #now: () => number;
-  #accepted = 0;
-
-  /** `now` is in ms. */
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
-
-  /** Counts one that the loop has accepted. */
-  accept(): void {
-    this.#accepted += 1;
-  }
-
-  /** For one kind of work: whether a connection has come since the last round, so that this round is not for the work. */
-  watch(): () => boolean {
-    let seen = 0;
-    let since: number | undefined;
-    return () => {
-      const isNew = this.#accepted !== seen;
-      seen = this.#accepted;
-      if (isNew) since ??= this.#now();
-      if (isNew && this.#now() - (since ?? 0) < MOST_MS) return true;
-      since = undefined;
-      return false;
-    };
-  }
 }

@@ -1,21 +1,20 @@
 import { randomUUID } from "node:crypto";
 import cors from "@koa/cors";
 import Koa from "koa";
-import { Deadline } from "../async/time-limit.js";
 import type { Settings } from "../config/settings.js";
 import { ServiceError, type ServiceErrorOf } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
 import { BROKEN_OFF } from "./connections.js";
 import { errorResponse } from "./errors.js";
-import { queryCheck } from "./query.js";
-import { routerPath } from "./request-head.js";
-import { compressed, isNotModified } from "./response-body.js";
+import { isLimited } from "./limits.js";
+import { canonicalPath } from "./request-target.js";
+import { compressed } from "./response-body.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
-import { type Routed, routerOf } from "./router.js";
-import { type ServeParts, serve } from "./serve.js";
+import { routerOf } from "./router.js";
+import { type RunDependencies, runRoute } from "./run-route.js";
 
-export interface AppParts extends ServeParts {
+export interface AppParts extends RunDependencies {
   readonly routes: readonly Route[];
   readonly log: Log;
   readonly meters: Meters;
@@ -33,34 +32,18 @@ export function createApp(parts: AppParts): App {
   const app: App = new Koa({ proxy: settings.http.trust_proxy });
   app.silent = true;
   app.use(answerAll(parts));
-  app.use(compressed);
   if (settings.http.cors.origins.length > 0) app.use(corsHeaders(settings.http.cors.origins));
-  app.use((ctx: Routed & Koa.ParameterizedContext<ApiState>, next) => {
-    ctx.newRouterPath = routerPath(ctx.req, settings.limits.url_bytes);
+  app.use((ctx, next) => {
+    ctx.path = canonicalPath(ctx.req, settings.limits.url_bytes);
+    if (isLimited(ctx.path) && ctx.method !== "OPTIONS") parts.requestLimits.enter(ctx.res);
     return next();
   });
-  app.use(
-    routerOf(routes, (route) => {
-      const checkQuery = queryCheck(route, settings.limits.query_parameters);
-      const answer = serve(route, parts, settings.limits);
-      return async (ctx) => {
-        ctx.state.route = route;
-        checkQuery(ctx.querystring);
-        // Work that is given up keeps its places until it has ended, which bounds how much of it there is.
-        ctx.state.deadline = new Deadline(settings.limits.store_deadline_ms, tookTooLong);
-        await ctx.state.deadline.limit(() => answer(ctx));
-        if (isNotModified(ctx)) ctx.status = 304;
-      };
-    }),
-  );
+  app.use(compressed);
+  app.use(routerOf(routes, (route) => runRoute(route, parts, settings.limits)));
   return app;
 }
 
-function tookTooLong(cause: Error): ServiceError {
-  return new ServiceError("unavailable", "A store took too long; try again", { retryAfter: 1, cause });
-}
-
-/** Gives every request a response, with an id of its own; an error becomes its envelope. What was sent is logged and counted. */
+/** Gives every request a response, with a request id; an error becomes its envelope. Each response is logged and counted. */
 function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
   return async (ctx, next) => {
     const context = ctx as unknown as ApiContext;
@@ -87,10 +70,11 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
 /** Headers that a handler may have set before its error, and that an error response must not have. */
 const OF_SUCCESS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
 
-function answerError(ctx: ApiContext, error: unknown, { log, serviceErrorOf }: AppParts): void {
-  const { route } = ctx.state;
+function answerError(ctx: ApiContext, error: unknown, { log, routes, serviceErrorOf }: AppParts): void {
   const known = error instanceof ServiceError ? error : (serviceErrorOf(error) ?? error);
-  const { status, headers, body } = errorResponse(known, route);
+  // By the path, as a request may be refused before it has a route.
+  const { errorCode } = routes.find(({ path, errorCode }) => errorCode !== undefined && path === ctx.path) ?? {};
+  const { status, headers, body } = errorResponse(known, errorCode);
   if (status >= 500 && !isOverload(known)) {
     log.error(describeError(ctx, error, status), "a request failed");
   }
@@ -100,7 +84,7 @@ function answerError(ctx: ApiContext, error: unknown, { log, serviceErrorOf }: A
   ctx.body = body;
 }
 
-/** What the service itself refuses for its load, with a time to come back. `/metrics` counts it: a line for each would make overload worse. */
+/** Whether the service refuses a request for its load. `/metrics` counts these refusals: a line for each would make overload worse. */
 function isOverload(error: unknown): boolean {
   return error instanceof ServiceError && error.retryAfter !== undefined && error.cause === undefined;
 }

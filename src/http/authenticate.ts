@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
+import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { ServiceError } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
 import type { VerifyKey } from "../keys/verify-key.js";
-import { overRate } from "./admission.js";
-import { callerAddress } from "./caller-address.js";
+import { overRate } from "./limits.js";
 import type { ApiContext, Route } from "./route.js";
 
 export interface AuthenticateParts {
@@ -17,15 +17,22 @@ export interface AuthenticateParts {
   readonly keyInQuery: boolean;
 }
 
-export type Authenticate = (ctx: ApiContext, route: Pick<Route, "scopes" | "alsoScope">) => Promise<void>;
+/**
+ * Lets a request through to a route, or throws: 401 without a valid key, 403 with one that has none of the scopes. `queryKey` is the key
+ * of the query.
+ */
+export type Authenticate = (
+  ctx: ApiContext,
+  route: Pick<Route, "scopes" | "alsoScope">,
+  queryKey: string | undefined,
+) => Promise<void>;
 
-/** Lets a request through to a route, or throws: 401 without a valid key, 403 with one that has none of the scopes. */
 export function authenticator({ verify, wrongKeysPerMinute, trustProxy, keyInQuery }: AuthenticateParts): Authenticate {
   const wrongKeys = new RateLimiterMemory({ points: wrongKeysPerMinute, duration: 60 });
 
-  return async (ctx, { scopes, alsoScope }) => {
+  return async (ctx, { scopes, alsoScope }, queryKey) => {
     if (scopes === "keyless") return;
-    const key = presentedKey(ctx.req) ?? (keyInQuery ? queryKey(ctx) : undefined);
+    const key = headerKey(ctx.req) ?? (keyInQuery ? queryKey : undefined);
     if (key === undefined) throw unauthenticated(HOW_TO_SEND);
     const found = verify(key);
     const caller = found instanceof Promise ? await found : found;
@@ -44,14 +51,10 @@ export function authenticator({ verify, wrongKeysPerMinute, trustProxy, keyInQue
 }
 
 /** The key of the `Authorization` header: alone, or after `Bearer` or `Token`. Undefined when there is none, as behind a scheme alone. */
-export function presentedKey({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
+function headerKey({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
   const header = headers.authorization;
   if (header === undefined) return undefined;
   return (header.startsWith("em_") ? header : header.replace(/^(?:bearer|token)(?: +|$)/i, "")) || undefined;
-}
-
-function queryKey(ctx: ApiContext): string | undefined {
-  return new URLSearchParams(ctx.querystring).get("key") || undefined;
 }
 
 const HOW_TO_SEND =
@@ -68,4 +71,27 @@ function unauthenticated(message: string): ServiceError {
 function lacksScope(scopes: readonly Scope[]): ServiceError {
   const words = scopes.length === 1 ? `scope ${scopes[0]}` : `scopes ${scopes.join(" and ")}, of which one is needed`;
   return new ServiceError("forbidden", `The key lacks the ${words}`);
+}
+
+/**
+ * The address by which a caller is counted, in its one spelling: that of the connection, or, behind a trusted proxy, the right-most one of
+ * X-Forwarded-For. An entry that is no address counts as absent.
+ */
+function callerAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
+  const forwarded = trustProxy ? String(headers["x-forwarded-for"] ?? "") : "";
+  const entry = forwarded.slice(forwarded.lastIndexOf(",") + 1).trim();
+  return addressOf(entry) ?? addressOf(socket.remoteAddress ?? "") ?? "";
+}
+
+/** `1.2.3.4`, `1.2.3.4:567`, `[::1]` and `[::1]:567`; an IPv6 address may omit the brackets. */
+const WITH_PORT = /^(?:\[(?<v6>[^\]]*)\]|(?<v4>[^:]*))(?::\d{1,5})?$/;
+
+const MAPPED = "::ffff:";
+
+function addressOf(entry: string): string | undefined {
+  const { v4, v6 = entry } = WITH_PORT.exec(entry)?.groups ?? {};
+  if (v4 !== undefined) return isIPv4(v4) ? v4 : undefined;
+  if (!isIPv6(v6)) return undefined;
+  const { address } = new SocketAddress({ address: v6, family: "ipv6" });
+  return address.startsWith(MAPPED) && isIPv4(address.slice(MAPPED.length)) ? address.slice(MAPPED.length) : address;
 }

@@ -6,7 +6,7 @@ import type { YieldBudget } from "../async/yielding.js";
 import { invalid, ServiceError } from "../errors.js";
 import { type Line, LineSplitter } from "../formats/line-splitter.js";
 import { type MemoryBudget, type Reservation, UNCOUNTED_BYTES } from "../memory-budget.js";
-import { BROKEN_OFF, whenOut } from "./connections.js";
+import { BROKEN_OFF, onResponseClosed } from "./connections.js";
 import type { ApiContext } from "./route.js";
 
 /** The media type of the body, lower-case and without parameters; "" when none is named. Text that is not UTF-8 is refused. */
@@ -45,12 +45,13 @@ export interface BodyParts {
   readonly inflation: number;
 }
 
-/** The memory of a request, until its response is sent or its caller has disconnected. */
+/** Returns the one reservation of a request, which ends when its response is sent or its caller has disconnected. */
 export function reservationOf({ res, state }: ApiContext, { memory }: Pick<BodyParts, "memory">): Reservation {
-  return memory.open(
-    (then) => whenOut(res, then),
+  state.memory ??= memory.open(
+    (then) => onResponseClosed(res, then),
     () => state.deadline.restart(),
   );
+  return state.memory;
 }
 
 /** A whole body. */

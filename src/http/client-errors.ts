@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Limits } from "../config/settings.js";
 import { invalid, ServiceError } from "../errors.js";
-import { type Connections, whenOut } from "./connections.js";
+import { type Connections, onResponseClosed } from "./connections.js";
 import { wholeErrorResponse } from "./errors.js";
 
 /** How long a caller may take to read a response that is the last of its connection, ms. */
@@ -24,7 +24,7 @@ export function answerClientErrors(server: Server, connections: Connections, lim
     const answer = describe(error, limits);
     const { exchange } = connections.get(socket as Socket) ?? {};
     if (exchange === undefined || exchange.req.complete) answerNext(socket, connections, answer);
-    else if (exchange.res.writableEnded) whenOut(exchange.res, () => socket.destroy());
+    else if (exchange.res.writableEnded) onResponseClosed(exchange.res, () => socket.destroy());
     else answerInstead(exchange.res, answer);
   });
   server.on("connect", (_req: unknown, socket: Duplex) => {
@@ -64,7 +64,7 @@ function answerNext(
 ): void {
   const last = [...(connections.get(socket as Socket)?.unanswered ?? [])].at(-1);
   if (last === undefined) answerRaw(socket, answer, extra);
-  else whenOut(last, () => socket.writable && answerRaw(socket, answer, extra));
+  else onResponseClosed(last, () => socket.writable && answerRaw(socket, answer, extra));
 }
 
 /** Writes the response to the bare connection, and closes it. */
@@ -96,7 +96,7 @@ export function answerInstead(res: ServerResponse, error: ServiceError): void {
     res.end(text);
   }
   const close = () => setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  if (res.writableEnded) whenOut(res, close);
+  if (res.writableEnded) onResponseClosed(res, close);
   else close();
 }
 

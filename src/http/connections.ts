@@ -79,7 +79,7 @@ export function answerHalfClosed(server: Server, connections: Connections): void
 export const BROKEN_OFF: readonly string[] = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
 /** Calls `then` once, when the response is sent, or its connection closed. */
-export function whenOut(res: ServerResponse, then: () => void): void {
+export function onResponseClosed(res: ServerResponse, then: () => void): void {
   if (res.closed || res.req.socket.destroyed) then();
   else res.once("close", then);
 }
@@ -87,8 +87,8 @@ export function whenOut(res: ServerResponse, then: () => void): void {
 /** Requests whose senders wait for `100 Continue` before they send the body. */
 const waiting = new WeakSet<IncomingMessage>();
 
-/** Lets `Expect: 100-continue` wait until `letBodyCome`, so that no body is sent only to be refused. */
-export function holdBack(server: Server, listener: RequestListener): void {
+/** Defers `100 Continue` until `sendContinue`, so that no body is sent only to be refused. */
+export function deferContinue(server: Server, listener: RequestListener): void {
   server.on("checkContinue", (req, res) => {
     waiting.add(req);
     listener(req, res);
@@ -97,6 +97,6 @@ export function holdBack(server: Server, listener: RequestListener): void {
 }
 
 /** Sends `100 Continue` if the sender waits for it. */
-export function letBodyCome(req: IncomingMessage, res: ServerResponse): void {
+export function sendContinue(req: IncomingMessage, res: ServerResponse): void {
   if (waiting.delete(req)) res.writeContinue();
 }

@@ -1,5 +1,4 @@
 import { type ErrorKind, ServiceError } from "../errors.js";
-import type { Route } from "./route.js";
 
 /** The status of each kind of error. */
 export const statusOf: Record<ErrorKind, number> = {
@@ -28,10 +27,10 @@ export interface ErrorResponse {
 }
 
 /**
- * The error envelope, with its status and headers. An error that is not a `ServiceError` tells nothing of itself.
- * The route says what its protocol calls the kind of error, where that has a name of its own.
+ * Returns the error envelope, with its status and headers. It contains nothing of an error that is not a `ServiceError`. `errorCode`
+ * returns the name that the protocol of a route has for a kind of error, where it has one.
  */
-export function errorResponse(error: unknown, { errorCode }: Pick<Route, "errorCode"> = {}): ErrorResponse {
+export function errorResponse(error: unknown, errorCode?: (kind: ErrorKind) => string): ErrorResponse {
   const known =
     error instanceof ServiceError ? error : new ServiceError("internal", "Internal error", { cause: error });
   const status = statusOf[known.kind];
@@ -46,11 +45,12 @@ export function errorResponse(error: unknown, { errorCode }: Pick<Route, "errorC
 }
 
 /** The same as it is sent without the application: all headers, and the body as text. */
-export function wholeErrorResponse(
-  error: ServiceError,
-  route?: Pick<Route, "errorCode">,
-): { status: number; headers: Record<string, string>; text: string } {
-  const { status, headers, body } = errorResponse(error, route);
+export function wholeErrorResponse(error: ServiceError): {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+} {
+  const { status, headers, body } = errorResponse(error);
   const text = JSON.stringify(body);
   const common = {
     "Content-Type": "application/json; charset=utf-8",

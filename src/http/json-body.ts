@@ -1,10 +1,11 @@
+import type { IncomingMessage } from "node:http";
 import type Koa from "koa";
 import bodyParser from "koa-bodyparser";
 import type { Limits } from "../config/settings.js";
 import { invalid, type ServiceError } from "../errors.js";
 import { jsonErrorAt, positionAfter } from "../formats/json-error.js";
 import { type JsonSize, jsonSize, parsedBytes } from "../formats/json-size.js";
-import { type Reservation, UNCOUNTED_BYTES } from "../memory-budget.js";
+import { UNCOUNTED_BYTES } from "../memory-budget.js";
 import {
   type BodyParts,
   bodyError,
@@ -37,25 +38,31 @@ export function jsonBody(
   } as unknown as bodyParser.Options) as unknown as (ctx: ApiContext, next: Koa.Next) => Promise<void>;
 
   return (ctx, next) => {
+    const { req, request } = ctx;
     writeHeadersPlainly(ctx);
     const memory = reservationOf(ctx, parts);
-    const arrival = followArrival(ctx, memory, body_bytes, parts.inflation);
+    const most = mostBytes(req, body_bytes, parts.inflation);
+    if (most > UNCOUNTED_BYTES) memory.reserve(most);
+    let received = 0;
+    req.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+    });
+    // The parser would wait for the rest of a gzip body when its sender disconnects.
+    const broken = new Promise<never>((_, reject) => req.once("error", (error) => reject(bodyError(error))));
     const read = parser(ctx, async () => {
-      const { request } = ctx;
-      if (arrival.refused !== undefined) throw arrival.refused;
       const inflated = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      refuseInflated(inflated.length, arrival.received, parts.inflation);
+      refuseInflated(inflated.length, received, parts.inflation);
       const bytes = utf8Of(inflated);
       if (bytes.length > UNCOUNTED_BYTES) await parts.parsing.next();
       reserveParsed({ bytes, memory });
       request.body = parseJson(bytes.toString(), nesting) as object;
       return next();
     });
-    return Promise.race([read, arrival.failed]);
+    return Promise.race([read, broken]);
   };
 }
 
-/** Refuses what is neither JSON nor plain or gzip, and writes its headers in the one way that the parser knows. */
+/** Refuses a body that is not JSON, plain or gzip, and writes its headers in the one spelling that the parser accepts. */
 function writeHeadersPlainly(ctx: ApiContext): void {
   refuseUnlessJson(ctx);
   const { headers } = ctx.req;
@@ -70,40 +77,10 @@ function refuse(error: unknown, { req }: ApiContext, limit: number): never {
   throw bodyError(error);
 }
 
-/** A body on its way. */
-interface Arrival {
-  /** Bytes that were received so far, before inflation. */
-  received: number;
-  /** Why there is no memory for the body; what is left of it is read all the same. */
-  refused: unknown;
-  /** Rejects when the sender disconnects, as inflation would wait for the rest, or when there is no memory for what arrives. */
-  readonly failed: Promise<never>;
-}
-
-/** Counts what arrives of a body, and reserves the memory that the parser takes for it, `limit` bytes at most. */
-function followArrival({ req }: ApiContext, memory: Reservation, limit: number, inflation: number): Arrival {
-  const factor = req.headers["content-encoding"] === "gzip" ? inflation : 1;
-  let reserved = 0;
-  const arrival: Arrival = {
-    received: 0,
-    refused: undefined,
-    failed: new Promise<never>((_, reject) => {
-      req.once("error", (error) => reject(bodyError(error)));
-      req.on("data", (chunk: Buffer) => {
-        arrival.received += chunk.length;
-        const taken = Math.min(limit, factor * arrival.received);
-        if (taken <= UNCOUNTED_BYTES || arrival.refused !== undefined) return;
-        try {
-          memory.reserve(taken - reserved);
-          reserved = taken;
-        } catch (error) {
-          arrival.refused = error;
-          reject(error);
-        }
-      });
-    }),
-  };
-  return arrival;
+/** Bytes that a body can have after inflation, `limit` at most. A body of unknown length can have as many. */
+function mostBytes({ headers }: IncomingMessage, limit: number, inflation: number): number {
+  const factor = headers["content-encoding"] === "gzip" ? inflation : 1;
+  return Math.min(limit, factor * Number(headers["content-length"] ?? limit));
 }
 
 /** Reserves the memory that a body is parsed to, unless it is small. `check` may refuse it for what it consists of. */

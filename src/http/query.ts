@@ -1,70 +1,64 @@
 import type { TSchema } from "@sinclair/typebox";
 import { invalid } from "../errors.js";
 import { nearestWord } from "../names.js";
-import type { Route, Schemas } from "./route.js";
+import type { Route } from "./route.js";
 import { parameterCheck } from "./validation.js";
 
+/** A query that was read and checked. */
+export interface Query {
+  /** The parameters that the route knows, in the types of their schemas: those that are given, and those that have a default. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** The API key, which `key` may carry on every route. */
+  readonly key: string | undefined;
+}
+
 /**
- * Refuses a query of more than `most` parameters, one that gives a parameter twice, and, on a route that does not ignore
- * them, parameters that are not known: a typing error would otherwise be answered with the default in silence.
+ * Reads the query of a route. Refuses more than `most` parameters, a parameter that is given twice, a value that breaks its schema or
+ * is not percent-encoded UTF-8, and, unless the route ignores them, unknown parameters: a typing error would otherwise be answered with
+ * the default. As in forms, `+` is a blank. A GET without query parameters ignores unknown ones.
  */
-export function queryCheck(
-  {
-    method,
-    query,
-    openQuery = method === "GET" && query === undefined,
-    queryOfPage = false,
-  }: Pick<Route, "method" | "query" | "openQuery" | "queryOfPage">,
+export function queryReader(
+  { method, query = {}, unknownQuery }: Pick<Route, "method" | "query" | "unknownQuery">,
   most: number,
-): (querystring: string) => void {
-  if (queryOfPage) return () => {};
-  const names = Object.keys(query ?? {});
+): (querystring: string) => Query {
+  const named = Object.entries(query);
+  const names = named.map(([name]) => name);
+  const readers = new Map(named.map(([name, schema]) => [name, valueReader(name, schema)]));
+  const defaults = Object.fromEntries(
+    named.flatMap(([name, { default: value }]) => (value === undefined ? [] : [[name, value]])),
+  );
+  const ignoresUnknown = unknownQuery === "ignore" || (method === "GET" && named.length === 0);
+
   return (querystring) => {
-    if (querystring === "") return;
+    const values: Record<string, unknown> = { ...defaults };
+    if (querystring === "" || unknownQuery === "unchecked") return { values, key: undefined };
     const pairs = querystring.split("&").filter((pair) => pair !== "");
     if (pairs.length > most) throw invalid("too_many_parameters", "", `A query has at most ${most} parameters`);
     const seen = new Set<string>();
+    let key: string | undefined;
     for (const pair of pairs) {
-      const { name } = partsOf(pair);
-      // On every route `key` may carry the API key.
-      const known = name === "key" || names.includes(name);
-      if (!known && !openQuery) throw unknownParameter(name, names);
+      const { name, encoded } = partsOf(pair);
+      const read = readers.get(name);
+      const isKnown = read !== undefined || name === "key";
+      if (!isKnown && !ignoresUnknown) throw unknownParameter(name, names);
       if (seen.has(name)) {
-        throw invalid("given_twice", known ? name : "", `${known ? name : "A parameter"} is given more than once`);
+        const subject = isKnown ? name : "A parameter";
+        throw invalid("given_twice", isKnown ? name : "", `${subject} is given more than once`);
       }
       seen.add(name);
+      if (!isKnown) continue;
+      const value = decode(encoded);
+      if (value === undefined) throw invalid("bad_encoding", name, `${name} is not percent-encoded UTF-8`);
+      if (read === undefined) key = value || undefined;
+      else values[name] = read(value);
     }
+    return { values, key };
   };
 }
 
 function unknownParameter(name: string, known: readonly string[]): Error {
   const hint = known.length === 0 ? "there is none here" : `the nearest known one is ${nearestWord(name, known).word}`;
   return invalid("unknown_parameter", "", `There is a query parameter that is not known; ${hint}`);
-}
-
-/**
- * Reads the values of these query parameters, in the types of their schemas: the ones that are given, and the ones that have a default. A
- * value that is not percent-encoded UTF-8 is refused. As in forms, `+` stands for a blank.
- */
-export function queryReader(schemas: Schemas): (querystring: string) => Record<string, unknown> {
-  const named = Object.entries(schemas);
-  const readers = new Map(named.map(([name, schema]) => [name, valueReader(name, schema)]));
-  const defaults = Object.fromEntries(
-    named.flatMap(([name, { default: value }]) => (value === undefined ? [] : [[name, value]])),
-  );
-  return (querystring) => {
-    const values: Record<string, unknown> = { ...defaults };
-    if (querystring === "" || readers.size === 0) return values;
-    for (const pair of querystring.split("&")) {
-      const { name, encoded } = partsOf(pair);
-      const read = readers.get(name);
-      if (read === undefined) continue;
-      const value = decode(encoded);
-      if (value === undefined) throw invalid("bad_encoding", name, `${name} is not percent-encoded UTF-8`);
-      values[name] = read(value);
-    }
-    return values;
-  };
 }
 
 /** Makes the value of a parameter from its text. */
@@ -89,7 +83,7 @@ function wholeNumber(text: string): number | string {
   return /^[0-9]{1,6}$/.test(text) ? Number(text) : text;
 }
 
-/** A parameter's name, as it came where it cannot be decoded, and its value, still encoded. */
+/** The name of a parameter, unchanged if it cannot be decoded, and its value, still encoded. */
 function partsOf(pair: string): { readonly name: string; readonly encoded: string } {
   const equals = pair.indexOf("=");
   const name = equals < 0 ? pair : pair.slice(0, equals);
@@ -105,5 +99,5 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** What stands for itself. */
+/** Text without an escape. */
 const PLAIN = /^[^%+]*$/;

@@ -3,6 +3,7 @@ import type Koa from "koa";
 import type { Deadline } from "../async/time-limit.js";
 import type { ErrorKind } from "../errors.js";
 import type { Scope } from "../keys/api-key.js";
+import type { Reservation } from "../memory-budget.js";
 
 /** What a request has once it is authenticated. */
 export interface ApiState {
@@ -16,6 +17,8 @@ export interface ApiState {
   route?: Route;
   /** The one time limit of the request, whichever stores it needs: then it is answered 503. */
   deadline: Deadline;
+  /** The memory that the request has reserved, once it has reserved any. */
+  memory?: Reservation;
 }
 
 export type ApiContext = Koa.ParameterizedContext<
@@ -45,10 +48,11 @@ export interface Route {
   readonly params?: Schemas;
   /** Query parameters: absent, or in the type of their schema. A boolean is `true` or `false`. */
   readonly query?: Schemas;
-  /** Whether other query parameters are ignored; else they are refused. A GET that names no query parameter ignores all. */
-  readonly openQuery?: boolean;
-  /** Whether the query is not looked at: it is for the script of a page, which may give a parameter many times. */
-  readonly queryOfPage?: boolean;
+  /**
+   * Whether unknown query parameters are refused, which is the default, or ignored, as always on a GET without query parameters.
+   * `unchecked` is a query for the script of a page, which may repeat a parameter.
+   */
+  readonly unknownQuery?: "refuse" | "ignore" | "unchecked";
   /** Headers that the handler reads. */
   readonly headers?: Schemas;
   /** A small body of JSON, which is read and checked before the handler is called. */
@@ -57,10 +61,8 @@ export interface Route {
   readonly stream?: Readonly<Record<string, Body>>;
   /** By status. The success is 200 or 204; errors that every route can give are not named. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
-  /** What the protocol that is spoken here calls a kind of error: goes out as `code` beside the envelope. */
+  /** The name that the protocol of the route has for a kind of error, which its errors carry as `code`. Its path has no parameters. */
   readonly errorCode?: (kind: ErrorKind) => string;
-  /** Its requests take none of the places of the service, and those of the key are counted apart: it answers under any load. */
-  readonly ownPlaces?: boolean;
   /** Answers a request: with what it returns, in the success envelope, or else by what it sets on the context. */
   handler(request: Asked): Promise<Reply | undefined> | Reply | undefined;
 }

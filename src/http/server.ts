@@ -1,18 +1,16 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import type { NewConnections } from "../async/yielding.js";
 import type { Settings } from "../config/settings.js";
 import type { ServiceErrorOf } from "../errors.js";
 import type { VerifyKey } from "../keys/verify-key.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
-import { boundUnsent, openAdmission } from "./admission.js";
 import { createApp } from "./app.js";
 import { authenticator } from "./authenticate.js";
 import type { BodyParts } from "./body.js";
 import { answerClientErrors } from "./client-errors.js";
-import { answerHalfClosed, type Connections, followConnections, holdBack } from "./connections.js";
-import { refuseEarly } from "./refuse-early.js";
+import { answerHalfClosed, type Connections, deferContinue, followConnections } from "./connections.js";
+import { RequestLimits } from "./limits.js";
 import type { Route } from "./route.js";
 import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-peers.js";
 
@@ -20,8 +18,6 @@ export interface ServerParts {
   /** Every route. */
   readonly routes: readonly Route[];
   readonly settings: Pick<Settings, "http" | "limits">;
-  /** Is told of each connection. */
-  readonly newConnections: NewConnections;
   readonly bodies: BodyParts;
   readonly verify: VerifyKey;
   readonly log: Log;
@@ -51,18 +47,9 @@ const IDLE_MS = 150_000;
 const BACKLOG = 4096;
 
 /** Puts the parts of the HTTP edge together. */
-export function openServer({
-  routes,
-  settings,
-  newConnections,
-  bodies,
-  verify,
-  log,
-  meters,
-  serviceErrorOf,
-}: ServerParts): ApiServer {
+export function openServer({ routes, settings, bodies, verify, log, meters, serviceErrorOf }: ServerParts): ApiServer {
   const { http, limits } = settings;
-  const admission = openAdmission(limits, newConnections);
+  const requestLimits = new RequestLimits(limits, bodies.parsing);
   const authenticate = authenticator({
     verify,
     wrongKeysPerMinute: limits.wrong_keys_per_minute,
@@ -70,12 +57,9 @@ export function openServer({
     keyInQuery: http.key_in_query,
   });
   let stopping = false;
-  const serving = { admission, authenticate, boundUnsent: boundUnsent(limits.unsent_bytes), bodies };
-  const app = createApp({ routes, log, meters, settings, ...serving, serviceErrorOf, stopping: () => stopping });
-  const answer = refuseEarly(
-    { routes, admission, verify, meters, cors: http.cors, stopping: () => stopping },
-    app.callback(),
-  );
+  const running = { requestLimits, authenticate, bodies };
+  const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });
+  const answer = app.callback();
   const server = createServer({
     maxHeaderSize: limits.header_bytes,
     requireHostHeader: false,
@@ -85,15 +69,15 @@ export function openServer({
   // No header is dropped: a request with too many is refused.
   server.maxHeadersCount = 0;
   const connections = followConnections(server);
-  server.on("connection", () => newConnections.accept());
+  server.on("connection", () => bodies.parsing.connectionAccepted());
   server.on("request", answer);
-  holdBack(server, answer);
+  deferContinue(server, answer);
   answerHalfClosed(server, connections);
   answerClientErrors(server, connections, limits);
   closeSlowSenders(server, connections, http.slow_sender_ms);
   closeSlowReaders(server, connections, http.slow_reader_ms);
-  meters.gauge("http_requests_under_way", "Requests that are being served.", () => admission.serving);
-  meters.gauge("http_requests_waiting", "Requests among them whose work has not begun.", () => admission.turns.waiting);
+  meters.gauge("http_requests_under_way", "Requests in flight.", () => requestLimits.inFlight);
+  meters.gauge("http_requests_waiting", "Requests in flight that have not begun.", () => requestLimits.waiting);
   meters.gauge("http_connections", "Open connections.", () => connections.size);
 
   return {

@@ -1,10 +1,11 @@
+import { setImmediate as setImmediateCallback } from "node:timers";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
+import { YieldBudget } from "../../src/async/yielding.js";
 
 describe("a yield budget for long work", () => {
   it("lets one part go on in each round of the event loop, however many wait, in the order in which they came", async () => {
-    const budget = new YieldBudget(new NewConnections());
+    const budget = new YieldBudget();
     const log: (number | "round")[] = [];
     let isDone = false;
     const rounds = (async () => {
@@ -27,7 +28,7 @@ describe("a yield budget for long work", () => {
   });
 
   it("lets a part go on before all others after its pause, and others between two parts", async () => {
-    const budget = new YieldBudget(new NewConnections());
+    const budget = new YieldBudget();
     const log: string[] = [];
     const work = async (name: string) => {
       for (let part = 0; part < 2; part += 1) {
@@ -44,11 +45,40 @@ describe("a yield budget for long work", () => {
   });
 
   it("goes on when a part ended in an error, and after a rest", async () => {
-    const budget = new YieldBudget(new NewConnections());
+    const budget = new YieldBudget();
     const failed = budget.next().then(() => Promise.reject(new Error("failed")));
     const next = budget.next();
     await failed.catch(() => {});
     await next;
     await budget.next();
+  });
+});
+
+describe("long work while connections arrive", () => {
+  it("waits for the rounds that accept one, so that none of many connections waits for a part of it", async () => {
+    const budget = new YieldBudget();
+    const log: string[] = [];
+    const accept = (left: number) => {
+      budget.connectionAccepted();
+      log.push("accepted");
+      if (left > 1) setImmediateCallback(accept, left - 1);
+    };
+    accept(20);
+    budget.inNextRound(() => log.push("round"));
+    await budget.next();
+    log.push("part");
+    expect(log).to.deep.equal([...Array(20).fill("accepted"), "round", "part"]);
+  });
+
+  it("continues after a while, however many connections arrive", async () => {
+    const budget = new YieldBudget();
+    let isOver = false;
+    const accept = () => {
+      budget.connectionAccepted();
+      if (!isOver) setImmediateCallback(accept);
+    };
+    accept();
+    for (let part = 0; part < 3; part += 1) await budget.next();
+    isOver = true;
   });
 });

@@ -1,10 +1,15 @@
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
-import { queryCheck, queryReader } from "../../src/http/query.js";
+import { queryReader } from "../../src/http/query.js";
 
 const texts = { a: Type.String(), b: Type.String() };
-const read = queryReader(texts);
+const read = readerOf({ method: "GET", query: texts, unknownQuery: "ignore" });
+
+function readerOf(route: Parameters<typeof queryReader>[0], most = 32) {
+  const reader = queryReader(route, most);
+  return (query: string) => reader(query).values;
+}
 
 describe("a query", () => {
   for (const [query, values] of [
@@ -32,7 +37,7 @@ describe("a query", () => {
 
   const closed = { method: "GET", query: texts } as const;
   const none = { method: "POST" } as const;
-  const open = { method: "GET", query: texts, openQuery: true } as const;
+  const open = { method: "GET", query: texts, unknownQuery: "ignore" } as const;
   const any = { method: "GET" } as const;
   for (const [query, route, code] of [
     ["a=1&b=2&key=3", closed, undefined],
@@ -53,17 +58,33 @@ describe("a query", () => {
     ["1&2&3&4&5", closed, "too_many_parameters"],
   ] as const) {
     it(`${JSON.stringify(query)} is ${code ?? "let through"} on a ${route.method} of ${JSON.stringify(route)}`, () => {
-      expect(codeOf(() => queryCheck(route, 4)(query))).to.equal(code);
+      expect(codeOf(() => readerOf(route, 4)(query))).to.equal(code);
     });
   }
 
+  for (const [query, key] of [
+    ["a=1", undefined],
+    ["key=", undefined],
+    ["key=em_%31_2", "em_1_2"],
+  ] as const) {
+    it(`${JSON.stringify(query)} has the key ${key}`, () => {
+      expect(queryReader(any, 4)(query).key).to.equal(key);
+    });
+  }
+
+  it("of a page is not checked", () => {
+    const page = { method: "GET", unknownQuery: "unchecked" } as const;
+    expect(queryReader(page, 1)("a=1&a=%&b=2")).to.deep.equal({ values: {}, key: undefined });
+  });
+
   const issue = { code: "bad_limit", message: "limit is a whole number from 1 to 9" };
-  const typed = queryReader({
+  const types = {
     flag: Type.Boolean(),
     limit: Type.Integer({ minimum: 1, maximum: 9, default: 5, issue }),
     unit: Type.String({ enum: ["s", "ms"], issue: { code: "bad_unit", message: "s or ms" } }),
     note: Type.String({ minLength: 1 }),
-  });
+  };
+  const typed = readerOf({ method: "GET", query: types });
   for (const [query, values] of [
     ["", { limit: 5 }],
     ["flag=true&limit=9&unit=ms&note=", { flag: true, limit: 9, unit: "ms", note: "" }],

@@ -115,7 +115,7 @@ describe("callers who do not read", () => {
   });
 
   it("cannot fill the memory: when so much has not been taken, a large answer more is 503, and a small one goes out", async () => {
-    await start({ limits: { unsent_bytes: 16_000_000 } });
+    await start({ limits: { read_bytes: 16_000_000 } });
     await Promise.all([askAndWait(), askAndWait()]);
     const large = () => service.fetch("/api/metric", { method: "POST", json: JSON.parse(question) });
     const refused = await large();
@@ -128,7 +128,7 @@ describe("callers who do not read", () => {
   });
 
   it("a single answer may be larger than that", async () => {
-    await start({ limits: { unsent_bytes: 1_000_000 } });
+    await start({ limits: { read_bytes: 2 ** 20 } });
     await askAndWait();
   });
 

@@ -1,4 +1,4 @@
-import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
+import { YieldBudget } from "../../src/async/yielding.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
 import { SlotCache } from "../../src/metrics/cache/chunks.js";
 import { Epochs } from "../../src/metrics/cache/epochs.js";
@@ -65,7 +65,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
     },
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
-  const budget = new YieldBudget(new NewConnections());
+  const budget = new YieldBudget();
   const summing = summingStore(store);
   const slots = new SlotCache({ store: summing, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
   const read = readPlans({ store: summing, slots, budget });

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { NewConnections, YieldBudget } from "../../src/async/yielding.js";
-import { openAdmission } from "../../src/http/admission.js";
+import { YieldBudget } from "../../src/async/yielding.js";
 import { createApp } from "../../src/http/app.js";
 import type { BodyParts } from "../../src/http/body.js";
+import { RequestLimits } from "../../src/http/limits.js";
 import type { Route } from "../../src/http/route.js";
 import { type Log, openLog } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
@@ -12,9 +12,9 @@ import { type Meters, openMeters } from "../../src/meters.js";
 import { type Overrides, settingsFor } from "./service.js";
 
 /** What reading bodies shares, with the limits as shipped. */
-export function bodyParts(connections = new NewConnections()): BodyParts {
+export function bodyParts(): BodyParts {
   const { read_bytes, inflation } = settingsFor("unused").limits;
-  return { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(connections), inflation };
+  return { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(), inflation };
 }
 
 /** Serves routes without stores, to callers without a key. The test closes the server. */
@@ -24,16 +24,15 @@ export async function serveRoutes(
 ): Promise<{ readonly server: Server; readonly port: number }> {
   const { meters = openMeters(), log = openLog("silent") } = options;
   const settings = settingsFor("unused", options.overrides);
-  const connections = new NewConnections();
+  const bodies = bodyParts();
   const app = createApp({
     routes,
     meters,
     settings,
     log,
-    admission: openAdmission(settings.limits, connections),
+    requestLimits: new RequestLimits(settings.limits, bodies.parsing),
     authenticate: async () => {},
-    boundUnsent: () => {},
-    bodies: bodyParts(connections),
+    bodies,
     stopping: () => false,
     serviceErrorOf: () => undefined,
   });

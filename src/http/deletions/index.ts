@@ -4,7 +4,7 @@ import type { Identity } from "../../entities/identity.js";
 import type { Tables } from "../../entities/tables.js";
 import { found } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
-import { whenOut } from "../connections.js";
+import { onResponseClosed } from "../connections.js";
 import {
   entityPath,
   IdentityInput,
@@ -81,7 +81,7 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
         const requestId = await requestDeletion(table.name, identity, ctx.state.deadline.signal);
-        whenOut(ctx.res, () => {
+        onResponseClosed(ctx.res, () => {
           failpoint("K3");
           hint(requestId);
           failpoint("K4");

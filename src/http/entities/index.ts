@@ -63,7 +63,7 @@ const reading = {
   method: "GET",
   scopes: ["entity:read"],
   query: entityQuery,
-  openQuery: true,
+  unknownQuery: "ignore",
   responses: { 200: entityAnswer },
 } as const;
 

@@ -130,7 +130,6 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
       path: "/metrics",
       scopes: ["metric:read"],
       docs: { id: "readServiceMetrics", tag: "operations", summary: "How the service is doing" },
-      ownPlaces: true,
       responses: { 200: done({ "text/plain": Type.String({ description: "Prometheus text." }) }) },
       async handler({ ctx }) {
         const text = await metrics();

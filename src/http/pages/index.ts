@@ -19,7 +19,7 @@ export function pageRoutes(tables: Tables): readonly Route[] {
     page("/docs", { id: "showDocsPage", summary: "Every route, for people" }, docsPage, forDocs),
     page(
       "/dashboard",
-      { id: "showDashboard", summary: "What there is to see, for people", queryOfPage: true },
+      { id: "showDashboard", summary: "What there is to see, for people", unknownQuery: "unchecked" },
       dashboardPage(tables),
       forDashboard,
     ),
@@ -68,14 +68,14 @@ const html = done({ "text/html": Type.String() });
 
 type Protection = ReturnType<typeof helmet>;
 
-/** A route that answers with a page, or with one made for the address of the service; `queryOfPage` as in `Route`. */
+/** A route that answers with a page, or with one made for the address of the service; `unknownQuery` as in `Route`. */
 function page(
   path: string,
   {
     id,
     summary,
-    queryOfPage = false,
-  }: { readonly id: string; readonly summary: string; readonly queryOfPage?: boolean },
+    unknownQuery = "ignore",
+  }: Pick<Route, "unknownQuery"> & { readonly id: string; readonly summary: string },
   text: string | ((address: string) => string),
   protect: Protection,
 ): Route {
@@ -83,7 +83,7 @@ function page(
     method: "GET",
     path,
     scopes: "keyless",
-    queryOfPage,
+    unknownQuery,
     docs: { id, summary, tag: "operations", description: "A page." },
     responses: { 200: html },
     handler({ ctx }) {

@@ -2,18 +2,18 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { invalid, ServiceError } from "../errors.js";
 
-/** Looks at the head of a request, and returns its path in its one spelling, for the router. Throws when it has what a request must not have. */
-export function routerPath(req: IncomingMessage, urlBytes: number): string {
-  return canonicalPath(checkedHead(req, urlBytes));
+/** Checks the head of a request, and returns its path in its one spelling, for the router. Throws when the head is refused. */
+export function canonicalPath(req: IncomingMessage, urlBytes: number): string {
+  return spelledOnce(checkedHead(req, urlBytes));
 }
 
-/** Headers that must not come twice: a proxy before us, or the sender, could mean the other one. */
+/** Headers that must not be repeated: a proxy could have used the other one. */
 const ONCE = ["Host", "Authorization", "Content-Type", "Idempotency-Key"];
 
 /** Maximum headers of a request. */
 const MAX_HEADERS = 1_000;
 
-/** Looks at what the parser lets through and a request must not have. Returns the raw path. */
+/** Refuses what the parser accepts and the service does not. Returns the raw path. */
 function checkedHead(req: IncomingMessage, urlBytes: number): string {
   const url = req.url ?? "/";
   if (url.length > urlBytes) throw new ServiceError("address-too-long", `The URL is longer than ${urlBytes} bytes`);
@@ -51,14 +51,14 @@ function refuseRepeated(rawHeaders: readonly string[]): void {
   }
 }
 
-/** A request's target as it came: path and query apart, both still encoded. */
+/** The target of a request: path and query, both still encoded. */
 interface Target {
   readonly path: string;
   /** Without the question mark. */
   readonly query: string;
 }
 
-/** Takes the target of a request line apart; of an absolute one (`http://host/path`) the part after the host counts. */
+/** Splits the target of a request line; of an absolute one (`http://host/path`) the part after the host counts. */
 function targetOf(url: string): Target {
   const from = url.startsWith("/") ? 0 : pathStart(url);
   const mark = url.indexOf("?", from);
@@ -76,7 +76,7 @@ function pathStart(url: string): number {
  * A path in its one spelling: each segment percent-decoded once and encoded again. `%2F` is part of a
  * value, `+` stays `+`, nothing is resolved or folded. An empty segment, and so a slash too many, is not found.
  */
-function canonicalPath(path: string): string {
+function spelledOnce(path: string): string {
   if (path === "/") return path;
   if (path.endsWith("/") || path.includes("//")) throw new ServiceError("not-found", "Not Found");
   if (PLAIN.test(path)) return path;
@@ -86,7 +86,7 @@ function canonicalPath(path: string): string {
     .join("/");
 }
 
-/** What stands for itself. */
+/** Characters that need no escape. */
 const PLAIN = /^[!-$&-~]*$/;
 
 const MALFORMED = /%(?![0-9A-Fa-f]{2})/;

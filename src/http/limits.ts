@@ -1,0 +1,176 @@
+import type { ServerResponse } from "node:http";
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import type { YieldBudget } from "../async/yielding.js";
+import type { Limits } from "../config/settings.js";
+import { ServiceError } from "../errors.js";
+import { onResponseClosed } from "./connections.js";
+
+/** Requests that may work at once while the processor is busy: so many share commits, reads and round trips, and more gain nothing. */
+const WORKING = 64;
+
+/** How long the first waiting request may have waited before new ones are refused, ms: they would come back sooner than be served. */
+const MAX_WAIT_MS = 1000;
+
+/** Time of a round of the event loop in which requests begin, ms; then the network is served. */
+const ROUND_MS = 10;
+
+/** A round that took less found nothing to do, ms: the requests that work wait for a store, and not for the processor. */
+const IDLE_ROUND_MS = 1;
+
+/** When no request has ended for so long, ms, one more begins: those that work may all be waiting for slow senders. */
+const STUCK_MS = 100;
+
+/** Routes below these paths are limited; `/health`, `/ready`, `/metrics` and pages respond under any load. */
+const LIMITED = /^\/(?:api|collect)\//;
+
+/** Whether the requests of a path, or of a route's pattern, are limited. */
+export function isLimited(path: string): boolean {
+  return LIMITED.test(path);
+}
+
+interface Waiting {
+  readonly since: number;
+  begin(): void;
+}
+
+/**
+ * Decides which requests are served, and when: those in flight, those of one key, and the order in which they begin. A request is in
+ * flight until its response is sent or its caller has disconnected. The memory that requests take is bounded by `MemoryBudget`.
+ */
+export class RequestLimits {
+  readonly #limits: Pick<Limits, "requests" | "requests_per_key">;
+  readonly #rounds: YieldBudget;
+  readonly #rate: RateLimiterMemory | undefined;
+  readonly #ofKey = new Map<string, number>();
+  readonly #queue: Waiting[] = [];
+  #inFlight = 0;
+  #working = 0;
+  #roundBegan = 0;
+  #isRoundDue = false;
+  /** Whether this round may begin one request more than `WORKING`. */
+  #mayExceed = false;
+  /** When a request that worked ended last (performance.now). */
+  #endedAt = 0;
+
+  constructor(limits: Pick<Limits, "requests" | "requests_per_key" | "rate_per_key">, rounds: YieldBudget) {
+    this.#limits = limits;
+    this.#rounds = rounds;
+    const { rate_per_key } = limits;
+    this.#rate = rate_per_key === null ? undefined : new RateLimiterMemory({ points: rate_per_key, duration: 60 });
+  }
+
+  /** Requests in flight. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Requests in flight that have not begun. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /**
+   * Counts a request in flight. Throws `unavailable` when there are too many, or as many wait as may work, and the first of them has
+   * waited too long: fewer begin in one round after a stall of the process.
+   */
+  enter(res: ServerResponse): void {
+    const [first] = this.#queue;
+    const isBehind = this.#queue.length >= WORKING && performance.now() - (first?.since ?? 0) > MAX_WAIT_MS;
+    // Work whose caller has gone, or whose deadline has passed, counts until it has ended.
+    if (isBehind || Math.max(this.#inFlight, this.#working) >= this.#limits.requests) {
+      throw new ServiceError("unavailable", "The service has as many requests as it can serve", { retryAfter: 1 });
+    }
+    this.#inFlight += 1;
+    onResponseClosed(res, () => {
+      this.#inFlight -= 1;
+    });
+  }
+
+  /** Counts a request of a key. Throws `too-many-requests` when the key has too many in flight, or exceeds its rate. */
+  async enterKey(keyId: string, res: ServerResponse): Promise<void> {
+    const others = this.#ofKey.get(keyId) ?? 0;
+    if (others >= this.#limits.requests_per_key) {
+      throw new ServiceError("too-many-requests", "Too many requests at once with this key", { retryAfter: 1 });
+    }
+    this.#ofKey.set(keyId, others + 1);
+    onResponseClosed(res, () => {
+      const left = (this.#ofKey.get(keyId) ?? 1) - 1;
+      if (left > 0) this.#ofKey.set(keyId, left);
+      else this.#ofKey.delete(keyId);
+    });
+    await this.#rate?.consume(keyId).catch((reason: unknown) => {
+      throw overRate(reason, "Too many requests with this key");
+    });
+  }
+
+  /**
+   * Runs the work of a request in the order of arrival: `WORKING` requests at once, and more while the processor is idle. Rejects with
+   * `timed-out` when the caller disconnects before.
+   */
+  async run(res: ServerResponse, work: () => Promise<void>): Promise<void> {
+    const mayBegin = this.#queue.length === 0 && this.#working < WORKING && this.#hasTime();
+    if (mayBegin) this.#working += 1;
+    else await this.#turn(res);
+    try {
+      await work();
+    } finally {
+      this.#working -= 1;
+      this.#endedAt = performance.now();
+    }
+  }
+
+  #hasTime(): boolean {
+    return performance.now() - this.#roundBegan < ROUND_MS;
+  }
+
+  #turn(res: ServerResponse): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiting = { since: performance.now(), begin: resolve };
+      this.#queue.push(waiting);
+      onResponseClosed(res, () => {
+        const at = this.#queue.indexOf(waiting);
+        if (at < 0) return;
+        this.#queue.splice(at, 1);
+        reject(new ServiceError("timed-out", "The caller has gone"));
+      });
+      this.#beginInNextRound();
+    });
+  }
+
+  #beginInNextRound(): void {
+    if (this.#isRoundDue || this.#queue.length === 0) return;
+    this.#isRoundDue = true;
+    this.#rounds.inNextRound(() => {
+      const now = performance.now();
+      this.#isRoundDue = false;
+      this.#mayExceed = now - this.#roundBegan < IDLE_ROUND_MS || now - this.#endedAt > STUCK_MS;
+      this.#roundBegan = now;
+      this.#beginNext();
+    });
+  }
+
+  /** Begins the first request that waits, then the others one by one, for as long as the round may take. */
+  #beginNext(): void {
+    const mayBegin = this.#hasTime() && (this.#working < WORKING || this.#mayExceed);
+    const first = mayBegin ? this.#queue.shift() : undefined;
+    if (first === undefined) {
+      this.#beginInNextRound();
+      return;
+    }
+    if (this.#working >= WORKING) {
+      this.#mayExceed = false;
+      this.#endedAt = performance.now();
+    }
+    this.#working += 1;
+    first.begin();
+    // A tick that a microtask requests runs after everything that the request can do without waiting.
+    queueMicrotask(() => process.nextTick(() => this.#beginNext()));
+  }
+}
+
+/** The rejection of a rate limiter as the error for the caller; any other reason unchanged. */
+export function overRate(reason: unknown, message: string): unknown {
+  if (!(reason instanceof RateLimiterRes)) return reason;
+  const retryAfter = Math.max(1, Math.ceil(reason.msBeforeNext / 1000));
+  return new ServiceError("too-many-requests", message, { retryAfter });
+}

@@ -1,0 +1,91 @@
+import { Deadline } from "../async/time-limit.js";
+import type { Limits } from "../config/settings.js";
+import { ServiceError } from "../errors.js";
+import type { Authenticate } from "./authenticate.js";
+import { type BodyParts, hasBody, reservationOf } from "./body.js";
+import { sendContinue } from "./connections.js";
+import { jsonBody } from "./json-body.js";
+import { isLimited, type RequestLimits } from "./limits.js";
+import { queryReader } from "./query.js";
+import { isNotModified } from "./response-body.js";
+import type { ApiContext, Reply, Route } from "./route.js";
+import { bodyCheck, parameterCheck } from "./validation.js";
+
+export interface RunDependencies {
+  readonly requestLimits: RequestLimits;
+  readonly authenticate: Authenticate;
+  readonly bodies: BodyParts;
+}
+
+type Run = (ctx: ApiContext) => Promise<void>;
+
+/**
+ * Runs the requests of a route: checks the query and the key, waits for its turn, and only then reads the body and calls the handler.
+ * A request has one deadline for all of it. Routes that are not limited run at once: `/health`, `/ready` and `/metrics` respond under
+ * any load.
+ */
+export function runRoute(route: Route, { requestLimits, authenticate, bodies }: RunDependencies, limits: Limits): Run {
+  const readQuery = queryReader(route, limits.query_parameters);
+  const params = Object.entries(route.params ?? {}).map(([name, schema]) => ({
+    name,
+    check: parameterCheck(name, schema),
+  }));
+  const readBody = route.body && { read: jsonBody(limits, bodies), check: bodyCheck(route.body.schema) };
+
+  async function run(ctx: ApiContext): Promise<void> {
+    const { res } = ctx;
+    const query = readQuery(ctx.querystring);
+    if (route.scopes !== "keyless") await authenticate(ctx, route, query.key);
+    if (!isLimited(route.path)) return answer(ctx, query.values);
+    await requestLimits.enterKey(ctx.state.keyId, res);
+    await requestLimits.run(res, async () => {
+      await answer(ctx, query.values);
+      const bytes = responseBytes(ctx);
+      if (bytes !== undefined) reservationOf(ctx, bodies).keepResponse(bytes);
+    });
+  }
+
+  async function answer(ctx: ApiContext, query: Readonly<Record<string, unknown>>): Promise<void> {
+    for (const { name, check } of params) check?.(ctx.params[name]);
+    sendContinue(ctx.req, ctx.res);
+    const call = async (body: unknown) => succeed(ctx, await route.handler({ ctx, params: ctx.params, query, body }));
+    if (readBody === undefined) return call(undefined);
+    if (route.body?.optional && !hasBody(ctx)) return call({});
+    ctx.state.deadline.pause();
+    await readBody.read(ctx, () => {
+      ctx.state.deadline.resume();
+      return call(readBody.check(ctx.request.body));
+    });
+  }
+
+  return async (ctx) => {
+    ctx.state.route = route;
+    ctx.state.deadline = new Deadline(limits.store_deadline_ms, tookTooLong);
+    await ctx.state.deadline.limit(() => run(ctx));
+    if (isNotModified(ctx)) ctx.status = 304;
+  };
+}
+
+function tookTooLong(cause: Error): ServiceError {
+  return new ServiceError("unavailable", "A store took too long; try again", { retryAfter: 1, cause });
+}
+
+/** Answers 200 with the success envelope `{ status, message, data[, meta] }`; a handler that returns nothing has answered itself. */
+function succeed(ctx: ApiContext, reply: Reply | undefined): void {
+  if (reply === undefined) return;
+  const { data, meta, message = "success" } = reply;
+  ctx.status = 200;
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = { status: 200, message, data, ...(meta === undefined ? {} : { meta }) };
+}
+
+/** Bytes of the response, which is made text if it is an object. Undefined for a stream, which is read no faster than its caller takes it. */
+function responseBytes(ctx: ApiContext): number | undefined {
+  const { body } = ctx;
+  if (body === null || body === undefined || ctx.method === "HEAD") return 0;
+  if (typeof body === "object" && !Buffer.isBuffer(body)) {
+    if ("pipe" in body) return undefined;
+    ctx.body = JSON.stringify(body);
+  }
+  return ctx.length ?? 0;
+}
