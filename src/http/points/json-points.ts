@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
-import { ServiceError } from "../../errors.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
-import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
+import { jsonErrorAt } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { type BodyParts, mediaType, readBody } from "../body.js";
+import { type BodyParts, readBody } from "../body.js";
 import { notJson, reserveParsed } from "../json-body.js";
+import { isJsonLines, lineNotJson } from "../json-lines.js";
 import { oneOf } from "../responses.js";
 import type { ApiContext } from "../route.js";
 import { type Issues, unknownFields } from "../validation.js";
@@ -64,13 +64,9 @@ export async function readJsonPoints(
   limits: WriteLimits,
   bodies: BodyParts,
 ): Promise<PointsRead> {
-  const type = mediaType(ctx);
-  if (type === "application/x-ndjson" || type === "application/ndjson") {
+  if (isJsonLines(ctx)) {
     await readEachLine(ctx, limits, reader, bodies, (text, number) => readJsonLine(text, number, reader));
     return reader.finish();
-  }
-  if (type !== "application/json") {
-    throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
   }
   const body = await readBody(ctx, limits.write_body_bytes, bodies);
   const array = splitArray(body.bytes, limits.batch_points);
@@ -135,8 +131,7 @@ function readJsonLine(text: string, number: number, reader: PointReader): void {
   try {
     point = JSON.parse(text);
   } catch {
-    const { column } = positionAfter(text.slice(0, jsonErrorAt(text)));
-    reader.issues.add("not_json", `line ${number}`, `The line is not JSON: column ${column}`);
+    reader.issues.add("not_json", `line ${number}`, lineNotJson(text));
     return;
   }
   readPoint(point, () => `line ${number}`, reader);
