@@ -4,8 +4,7 @@ import { segmentsNamedBy, validCommit } from "../../entities/deleted-segments.js
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
-import { stream as streamDimension } from "../../metrics/dimensions.js";
-import { slotStart } from "../../metrics/series.js";
+import { streamCounts } from "../../metrics/stream-counts.js";
 import { endingDeletions, segmentDeletionsOf, segmentsOf, unregistered } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
 import type { StoreParts } from "./connection.js";
@@ -203,13 +202,5 @@ async function registerSegments(
 async function writeMessages({ data }: StoreParts, { messages }: Commit, session: ClientSession): Promise<void> {
   if (messages.length === 0) return;
   await messagesOf(data).insertMany(messages.map(messageDocument), { session });
-  const touched = new Map<string, { stream: string; slot: number; messages: number; arrival: number }>();
-  for (const { stream, time, arrival } of messages) {
-    const slot = slotStart(streamDimension, time);
-    const note = touched.get(`${slot}/${stream}`) ?? { stream, slot, messages: 0, arrival };
-    note.messages += 1;
-    note.arrival = Math.max(note.arrival, arrival);
-    touched.set(`${slot}/${stream}`, note);
-  }
-  await touchedSlotsOf(data).insertMany([...touched.values()], { session });
+  await touchedSlotsOf(data).insertMany(streamCounts(messages), { session });
 }

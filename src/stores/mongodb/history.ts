@@ -2,8 +2,7 @@ import { Binary, type Collection, type Db, MaxKey } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage, Place } from "../../entities/ports.js";
-import { stream as streamDimension } from "../../metrics/dimensions.js";
-import { slotStart } from "../../metrics/series.js";
+import { countedSlot } from "../../metrics/stream-counts.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { Transact } from "./transaction.js";
 
@@ -42,8 +41,17 @@ export function messagesOf(db: Db): Collection<MessageDocument> {
 
 export function messageDocument(message: HistoryMessage): MessageDocument {
   const { id, stream, entity, table, time, arrival, position, sealed } = message;
-  const slot = slotStart(streamDimension, time);
-  return { _id: id, stream, slot, entity, table, time, arrival, position, sealed: new Binary(sealed) };
+  return {
+    _id: id,
+    stream,
+    slot: countedSlot(time),
+    entity,
+    table,
+    time,
+    arrival,
+    position,
+    sealed: new Binary(sealed),
+  };
 }
 
 /** A message that was not erased. */

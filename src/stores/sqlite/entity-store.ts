@@ -1,8 +1,7 @@
 import { segmentsNamedBy, validCommit } from "../../entities/deleted-segments.js";
 import { type Binding, type EntityId, idsOf, type Memberships, type StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
-import { stream as streamDimension } from "../../metrics/dimensions.js";
-import { slotStart } from "../../metrics/series.js";
+import { streamCounts } from "../../metrics/stream-counts.js";
 import { type Database, inTransaction, sharingCommits } from "./connection.js";
 import { addKeys } from "./entity-keys.js";
 import { membershipRows, segmentDeletions } from "./membership-index.js";
@@ -92,16 +91,10 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   }
 
   function countMessages({ messages }: Commit): void {
-    const counts = new Map<string, Map<number, number>>();
-    const arrivals = new Map<string, number>();
-    for (const { stream, time, arrival } of messages) {
-      arrivals.set(stream, Math.max(arrival, arrivals.get(stream) ?? arrival));
-      const slots = counts.get(stream) ?? new Map<number, number>();
-      const slot = slotStart(streamDimension, time);
-      counts.set(stream, slots.set(slot, (slots.get(slot) ?? 0) + 1));
+    for (const { stream, slot, messages: more, arrival } of streamCounts(messages)) {
+      count.run(stream, slot, more);
+      noteArrival.run(stream, arrival);
     }
-    for (const [stream, slots] of counts) for (const [slot, more] of slots) count.run(stream, slot, more);
-    for (const [stream, arrival] of arrivals) noteArrival.run(stream, arrival);
   }
 
   function load(ids: readonly EntityId[]): Map<EntityId, StoredEntity> {
