@@ -236,7 +236,7 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     arrivals,
     idempotency: stores.idempotency,
     hashRequest: requestHashing(stores.pepper),
-    collect: collectMessages(parts, { segments: limits.entity_segments, deadlineMs: limits.store_deadline_ms }),
+    collect: collectMessages(parts, limits.entity_segments),
     check: checkMessages(parts, limits.entity_segments),
   };
   const reading = {

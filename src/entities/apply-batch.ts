@@ -24,46 +24,97 @@ export interface BatchParts {
 }
 
 /**
- * Brings messages into the history, the profiles and the counts, by one commit: all of them, or none when it rejects. Messages that an erasure
- * suppresses are left out, as are messages that are kept already. Resolves with the messages over a limit, which were not kept. Rejects with `unavailable`
- * when other writers change the same profiles without end.
+ * Memory that the stored profiles of one batch may take while they are sealed (see `FindOptions.maxBytes`). Opened, they take ten times
+ * as much, so four batches at once stay within 160 MiB.
  */
-export async function applyBatch(
+const PROFILE_BYTES = 4 * 1_048_576;
+
+/** The same for the profiles that one message merges: they have to be opened together to see whether they fit into one. */
+export const MERGE_BYTES = 8 * 1_048_576;
+
+/**
+ * Brings messages into the history, the profiles and the counts by one commit. Profiles that are too large to be opened together take several
+ * commits: then an earlier one may be kept when this rejects. Messages that an erasure suppresses are left out, as are messages that are kept already.
+ * Resolves with the messages over a limit, which were not kept. Rejects with `unavailable` when other writers change the same profiles
+ * without end.
+ */
+export function applyBatch(
   parts: BatchParts,
   batch: readonly BatchMessage[],
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
-  const hashes = [...new Set(batch.flatMap((message) => message.hashes))];
-  let left = batch;
-  return againstWriters(async () => {
-    const seals = batchSealing(parts.entityKeys);
-    const found = await findProfiles(parts, seals, hashes);
-    if (found.unreadable.length > 0) {
-      await eraseUnreadable(parts, found.unreadable);
+  return inHalves(batch, async (part, maxBytes) => {
+    const hashes = hashesOf(part);
+    let left: readonly BatchMessage[] = part;
+    let mayBeKept: readonly BatchMessage[] = part.filter(({ isRepeat }) => isRepeat);
+    return againstWriters(async () => {
+      left = await withoutKept(parts, left, mayBeKept);
+      const seals = batchSealing(parts.entityKeys);
+      const found = await findProfiles(parts, seals, hashes, maxBytes);
+      if (found === "too-large") return found;
+      if (found.unreadable.length > 0) {
+        await eraseUnreadable(parts, found.unreadable);
+        return undefined;
+      }
+      left = left.filter((message) => !isSuppressed(message, found, parts.clock()));
+      if (left.length === 0) return [];
+      const plan = await planBatch(left, found, limits, parts.newId);
+      if (plan.messages.length === 0) return plan.refused;
+      if (await parts.entities.commit(await commitOf(plan, found, seals))) return plan.refused;
+      mayBeKept = left;
       return undefined;
-    }
-    left = left.filter((message) => !isSuppressed(message, found, parts.clock()));
-    if (left.length === 0) return [];
-    const plan = await planBatch(left, found, limits, parts.newId);
-    if (plan.messages.length === 0 || (await parts.entities.commit(await commitOf(plan, found, seals)))) {
-      return plan.refused;
-    }
-    const kept = await parts.history.kept(left.map(({ id }) => id));
-    left = left.filter(({ id }) => !kept.has(id));
-    return undefined;
+    });
   });
 }
 
 /** The messages that `applyBatch` would refuse now. Nothing is kept, and nothing changes. */
-export async function checkBatch(
+export function checkBatch(
   parts: BatchParts,
   batch: readonly BatchMessage[],
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
-  const hashes = [...new Set(batch.flatMap((message) => message.hashes))];
-  const found = await findProfiles(parts, batchSealing(parts.entityKeys), hashes);
-  const left = batch.filter((message) => !isSuppressed(message, found, parts.clock()));
-  return (await planBatch(left, found, limits, parts.newId)).refused;
+  return inHalves(batch, async (part, maxBytes) => {
+    const found = await findProfiles(parts, batchSealing(parts.entityKeys), hashesOf(part), maxBytes);
+    if (found === "too-large") return found;
+    const left = part.filter((message) => !isSuppressed(message, found, parts.clock()));
+    return (await planBatch(left, found, limits, parts.newId)).refused;
+  });
+}
+
+/**
+ * Does the work of a batch, or of its halves, one after the other, when its profiles are too large to be opened together. Other requests run
+ * in between.
+ */
+async function inHalves(
+  batch: readonly BatchMessage[],
+  work: (part: readonly BatchMessage[], maxBytes: number) => Promise<readonly RefusedMessage[] | "too-large">,
+  pause = pacer(),
+): Promise<readonly RefusedMessage[]> {
+  const [message] = batch;
+  if (message === undefined) return [];
+  await pause();
+  const isOne = batch.length === 1;
+  const refused = await work(batch, isOne ? MERGE_BYTES : PROFILE_BYTES);
+  if (refused !== "too-large") return refused;
+  if (isOne) return [{ message, reason: "merge_too_large" }];
+  const half = Math.ceil(batch.length / 2);
+  const first = await inHalves(batch.slice(0, half), work, pause);
+  return [...first, ...(await inHalves(batch.slice(half), work, pause))];
+}
+
+function hashesOf(batch: readonly BatchMessage[]): IdentityHash[] {
+  return [...new Set(batch.flatMap(({ hashes }) => hashes))];
+}
+
+/** The messages without those among `mayBeKept` that the history has. */
+async function withoutKept(
+  { history }: BatchParts,
+  messages: readonly BatchMessage[],
+  mayBeKept: readonly BatchMessage[],
+): Promise<readonly BatchMessage[]> {
+  if (mayBeKept.length === 0) return messages;
+  const kept = await history.kept(mayBeKept.map(({ id }) => id));
+  return messages.filter(({ id }) => !kept.has(id));
 }
 
 /** Concerns one message of a batch; the others can be applied without it. */
@@ -121,15 +172,20 @@ function segmentsOf({ messages }: BatchPlan): Commit["segments"] {
   return Array.from(segments, ([id, table]) => ({ id, table }));
 }
 
-/** Looks up what identities lead to, and what was asked to be erased of them. */
+/** Looks up the profiles of identities, and their cut-offs; "too-large" when the profiles take more than `maxBytes`. */
 async function findProfiles(
   { entities, suppression }: BatchParts,
-  sealing: BatchSealing,
+  { expect, open }: BatchSealing,
   hashes: readonly IdentityHash[],
-): Promise<FoundProfiles> {
-  const [found, cutOffs] = await Promise.all([entities.find(hashes, sealing.expect), suppression.cutOffs(hashes)]);
+  maxBytes: number,
+): Promise<FoundProfiles | "too-large"> {
+  const [found, cutOffs] = await Promise.all([
+    entities.find(hashes, { expect, maxBytes }),
+    suppression.cutOffs(hashes),
+  ]);
+  if (found.isTooLarge) return "too-large";
   const live = [...found.profiles.values()];
-  const plain = await sealing.open(live.map(({ id, sealed }) => ({ entity: id, sealed })));
+  const plain = await open(live.map(({ id, sealed }) => ({ entity: id, sealed })));
   const pace = pacer();
   const profiles = new Map<EntityId, OpenProfile>();
   for (const [index, entity] of live.entries()) {

@@ -59,18 +59,27 @@ export function oneOrAll(values: readonly string[]): Json {
   return values.length === 1 ? (values[0] as string) : values;
 }
 
-/** A message on its way into the profiles. */
-export interface BatchMessage {
-  /** Names it in the history. */
+/** A message of a request. */
+export interface NewMessage {
+  /** Names it in the history: 32 lower-case hex characters, the same when it is sent again under an idempotency key. */
   readonly id: string;
-  /** Whether its request arrived before, under the same idempotency key. */
+  /**
+   * Whether its request arrived before under the same idempotency key: it may be in the history, or an erasure may have removed it from
+   * there.
+   */
   readonly isRepeat: boolean;
+  readonly version: Version;
+  /** Memory that it takes, by estimate. */
+  readonly bytes: number;
+  readonly message: Message;
+}
+
+/** A message on its way into the profiles. */
+export interface BatchMessage extends NewMessage {
   readonly table: Table;
   readonly stream: string;
-  readonly message: Message;
   /** Of its identities, in their order. */
   readonly hashes: readonly IdentityHash[];
-  readonly version: Version;
-  /** About what it takes up. */
-  readonly bytes: number;
+  /** Aborts when its request is given up: then no commit of it begins. */
+  readonly late: AbortSignal | undefined;
 }

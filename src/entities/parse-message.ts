@@ -38,8 +38,8 @@ const MOST_NAMES = 25_000;
  */
 export const MESSAGE_MEMORY_BYTES = 33 * 1_048_576;
 
-/** The message that a JSON value stands for, at `now`. Refused with one issue, whose path is an identity field, `timestampField` or empty. */
-export function parseMessage(json: unknown, rules: MessageRules, now: number): ParsedMessage {
+/** The message that a JSON value stands for, whenever it is read. Refused with one issue, whose path is an identity field, `timestampField` or empty. */
+export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw invalid("not_an_object", "", "A message is an object");
   }
@@ -76,7 +76,7 @@ export function parseMessage(json: unknown, rules: MessageRules, now: number): P
     identities: [...identities.values()],
     attributes,
     segments: parseSegments(ownValue(json, "segments"), rules.segmentId),
-    time: eventTimeOf(json, rules, now),
+    time: eventTimeOf(json, rules),
     body: json as { readonly [name: string]: Json },
   };
 }
@@ -88,7 +88,7 @@ function checkedName(name: string): string {
   return name;
 }
 
-function eventTimeOf(json: object, { timestampField, eventTime }: MessageRules, now: number): number | undefined {
+function eventTimeOf(json: object, { timestampField, eventTime }: MessageRules): number | undefined {
   if (timestampField === undefined) return undefined;
   const written = ownValue(json, timestampField);
   if (written === undefined || written === null) return undefined;
@@ -96,10 +96,13 @@ function eventTimeOf(json: object, { timestampField, eventTime }: MessageRules, 
   if (time === undefined || time < 0) {
     throw invalid("invalid_time", "timestampField", `The event time must be an ${instantForms}, since 1970`);
   }
-  if (time > now + AHEAD_MS) {
-    throw invalid("time_ahead", "timestampField", "The event time is more than 10 minutes ahead");
-  }
   return time;
+}
+
+/** The issue of a message whose event time is too far ahead of `now` (Unix ms); undefined for others. */
+export function aheadIssue({ time }: ParsedMessage, now: number): ValidationIssue | undefined {
+  if (time === undefined || time <= now + AHEAD_MS) return undefined;
+  return { code: "time_ahead", path: "timestampField", message: "The event time is more than 10 minutes ahead" };
 }
 
 function ownValue(json: object, name: string): Json | undefined {

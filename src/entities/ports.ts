@@ -1,7 +1,7 @@
 import type { Binding, EntityId, StoredEntity } from "./entity.js";
 import type { IdentityHash } from "./identity.js";
 
-/** What a statement about a segment takes in memory, about, for `EntityStore.weigh`. */
+/** Memory that a statement about a segment takes, by estimate, for `FindOptions.maxBytes`. */
 export const STATEMENT_BYTES = 100;
 
 /** One profile's next state. */
@@ -36,24 +36,24 @@ export interface FoundEntities {
   readonly owners: ReadonlyMap<IdentityHash, EntityId>;
   /** The live profiles among them, by id. One that an accepted deletion names is absent. */
   readonly profiles: ReadonlyMap<EntityId, StoredEntity>;
+  /** Whether the profiles take more than `maxBytes`: then `profiles` is empty. */
+  readonly isTooLarge: boolean;
+}
+
+export interface FindOptions {
+  /** Called with the ids before their profiles are read, so that related records can be read at the same time. */
+  expect?(ids: readonly EntityId[]): void;
+  /** Bytes of sealed documents, and `STATEMENT_BYTES` a statement, of all profiles that are read; no limit when absent. */
+  readonly maxBytes?: number;
 }
 
 /** PORT. Live profiles with the identities that lead to them, and the one way in which messages change them. Rejects as every store does: see `ServiceErrorOf`. */
 export interface EntityStore {
   /**
-   * Who holds each identity, and the live profiles among them. An identity whose profile is merged into another one meanwhile may
-   * be found with its earlier id and no profile. `expect` is called with the ids before their profiles are read, so that what else is to be read of
-   * them is read meanwhile.
+   * Who holds each identity, and the live profiles among them. An identity whose profile is merged into another one at the same time may
+   * be found with its earlier id and no profile. With `maxBytes` reading ends at that limit.
    */
-  find(hashes: readonly IdentityHash[], expect?: (ids: readonly EntityId[]) => void): Promise<FoundEntities>;
-
-  /**
-   * The id that each identity leads to, and what loading it would take, bytes; unknown identities are absent. A write at the same time
-   * may make both out of date.
-   */
-  weigh(
-    hashes: readonly IdentityHash[],
-  ): Promise<Map<IdentityHash, { readonly entity: EntityId; readonly bytes: number }>>;
+  find(hashes: readonly IdentityHash[], options?: FindOptions): Promise<FoundEntities>;
 
   /**
    * The live profiles of these ids. One that an accepted deletion names is absent, as is one that was merged into another, and so are statements

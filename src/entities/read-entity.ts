@@ -64,7 +64,7 @@ export async function liveHolder(
 ): Promise<StoredEntity | undefined> {
   let before: EntityId | undefined;
   for (;;) {
-    const { owners, profiles } = await entities.find([hash], expect);
+    const { owners, profiles } = await entities.find([hash], expect && { expect });
     const owner = owners.get(hash);
     if (owner === undefined) return undefined;
     const entity = profiles.get(owner);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { AcceptedScope } from "../../src/deletions/ports.js";
 import type { StoredEntity } from "../../src/entities/entity.js";
+import { STATEMENT_BYTES } from "../../src/entities/ports.js";
 import type { EntityStores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, keep, messageFor, newEntityId, newHash } from "../support/commits.js";
 
@@ -59,13 +60,22 @@ export function entityStoreContract(
       );
     }
 
-    it("weighs what identities lead to", async () => {
-      const [hash, other] = [newHash(), newHash()];
-      const kept = await keep(stores.entities, freshEntity([hash], { sealed: new Uint8Array(5_000) }));
-      const weights = await stores.entities.weigh([hash, other]);
-      expect([...weights.keys()]).to.deep.equal([hash]);
-      expect(weights.get(hash)?.entity).to.equal(kept.id);
-      expect(weights.get(hash)?.bytes).to.be.within(5_000, 6_000);
+    it("finds no profiles when they take more than a limit, and all of them at the limit", async () => {
+      const hashes = [newHash(), newHash()];
+      const add = Array.from({ length: 10 }, (_, at) => `in a large profile ${at}`);
+      for (const hash of hashes)
+        await keep(stores.entities, freshEntity([hash], { sealed: new Uint8Array(5_000) }), { said: [{ add }] });
+      for (const [maxBytes, isTooLarge] of [
+        [2 * (5_000 + 10 * STATEMENT_BYTES), false],
+        [2 * (5_000 + 10 * STATEMENT_BYTES) - 1, true],
+        [9_999, true],
+      ] as const) {
+        const found = await stores.entities.find(hashes, { maxBytes });
+        expect(found.isTooLarge).to.equal(isTooLarge);
+        expect([...found.owners.keys()]).to.have.members(hashes);
+        expect(found.profiles.size).to.equal(isTooLarge ? 0 : 2);
+      }
+      expect((await stores.entities.find(hashes)).profiles.size).to.equal(2);
     });
 
     it("loads what was committed, with its revision gone up", async () => {
@@ -85,7 +95,7 @@ export function entityStoreContract(
       const [one, other] = [newHash(), newHash()];
       const kept = await keep(stores.entities, freshEntity([one, other]));
       const expected: (readonly string[])[] = [];
-      const finding = stores.entities.find([one, other, newHash()], (ids) => expected.push(ids));
+      const finding = stores.entities.find([one, other, newHash()], { expect: (ids) => expected.push(ids) });
       expect((await finding).profiles.get(kept.id)).to.deep.equal(kept);
       expect(expected).to.deep.equal([[kept.id]]);
     });

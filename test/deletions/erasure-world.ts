@@ -10,7 +10,7 @@ import { type Table, tableNamed, tablesOf } from "../../src/entities/tables.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { collectLimits } from "../support/entity-stage.js";
+import { MOST_SEGMENTS } from "../support/entity-stage.js";
 import { type HeldCalls, portsThrough } from "../support/held-calls.js";
 import { noObserver } from "./erasure-stage.js";
 
@@ -68,7 +68,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     keepMs: undefined,
     sweepEveryMs: 1_000,
   });
-  const collect = collectMessages(profiles, collectLimits);
+  const collect = collectMessages(profiles, MOST_SEGMENTS);
   const read = readEntity(profiles);
 
   return {

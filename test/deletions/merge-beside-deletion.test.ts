@@ -10,7 +10,7 @@ import { parseMessage } from "../../src/entities/parse-message.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { collectLimits, messageRules, userTable } from "../support/entity-stage.js";
+import { MOST_SEGMENTS, messageRules, userTable } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { storesOnServers } from "../support/servers.js";
 import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
@@ -58,12 +58,12 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
         return id;
       },
     };
-    const take = collectMessages(common, collectLimits);
+    const take = collectMessages(common, MOST_SEGMENTS);
     return {
       async collect(...messages) {
         const arrival = now();
         const batch = messages.map((json, position) => {
-          const { time = arrival, ...message } = parseMessage(json, messageRules(), Date.now());
+          const { time = arrival, ...message } = parseMessage(json, messageRules());
           return { id: common.newId(), isRepeat: false, version: { time, arrival, position }, bytes: 100, message };
         });
         await take("web", userTable, batch);

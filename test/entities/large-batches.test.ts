@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import type { EntityId, StoredEntity } from "../../src/entities/entity.js";
 import type { IdentityHash } from "../../src/entities/identity.js";
+import type { FindOptions } from "../../src/entities/ports.js";
 import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
 
 const MIB = 1_048_576;
@@ -37,15 +38,11 @@ describe("a batch about large profiles", () => {
     stage = await entityStage(({ entities }) => ({
       entities: {
         ...entities,
-        async find(hashes: readonly IdentityHash[]) {
-          const found = await entities.find(hashes);
+        async find(hashes: readonly IdentityHash[], options?: FindOptions) {
+          const found = await entities.find(hashes, options);
           loaded.push(sizeOf(found.profiles));
           lookedUp.push(hashes.length);
           return found;
-        },
-        weigh(hashes: readonly IdentityHash[]) {
-          lookedUp.push(hashes.length);
-          return entities.weigh(hashes);
         },
       },
     }));
@@ -118,7 +115,7 @@ describe("a batch about large profiles", () => {
     this.timeout(60_000);
     const segments = Array.from({ length: 1_000 }, (_, at) => `s${at}`);
     const batch = Array.from({ length: 100 }, (_, at) => ({ _uid: `u${at}`, at: LONG_AGO, segments }));
-    expect(await turnsDuring(stage.collect(batch))).to.be.at.least(10);
+    expect(await turnsDuring(stage.request(batch))).to.be.at.least(10);
     expect(await stage.stores.memberships.sizes(["s0", "s999"])).to.deep.equal([100, 100]);
   });
 
@@ -131,7 +128,7 @@ describe("a batch about large profiles", () => {
   it("looks up some of its identities at a time, however many it names, and lets other work run in between", async () => {
     const batch = Array.from({ length: 20 }, (_, at) => manyNamed(`u${at}`));
     // At least once after each part but the last.
-    expect(await turnsDuring(stage.collect(batch))).to.be.at.least(3);
+    expect(await turnsDuring(stage.request(batch))).to.be.at.least(3);
     expect(Math.max(...lookedUp)).to.be.at.most(2_000);
     expect(await stage.counted()).to.equal(20);
     for (const at of [0, 6, 19]) expect(await stage.read("email", `u${at} email 99`)).to.have.property("_uid");

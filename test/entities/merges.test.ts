@@ -230,8 +230,8 @@ describe("messages about entities", () => {
     const read = readEntity({
       entities: {
         ...entities,
-        async find(hashes, expect) {
-          const found = await entities.find(hashes, expect);
+        async find(hashes, options) {
+          const found = await entities.find(hashes, options);
           await until("the key is asked for before the profile is there", () => keysAsked === 1);
           return found;
         },
@@ -259,7 +259,7 @@ describe("messages about entities", () => {
           if (isMerged) return found;
           await stage.collect([{ _uid: own("older"), email: `${own("younger")}@x.org` }]);
           isMerged = true;
-          return { owners: found.owners, profiles: new Map() };
+          return { ...found, profiles: new Map() };
         },
       },
       segments: segmentNames(catalogue),

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { countTaken } from "../../src/entities/collect-messages.js";
-import { ServiceError } from "../../src/errors.js";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
 
 describe("messages of requests that come at once", () => {
@@ -9,7 +8,7 @@ describe("messages of requests that come at once", () => {
   let commits: string[][];
   let hold: Promise<void>;
 
-  async function open(options: { deadlineMs?: number } = {}): Promise<void> {
+  async function open(): Promise<void> {
     commits = [];
     hold = Promise.resolve();
     const wrap: Parameters<typeof entityStage>[0] = ({ entities }) => ({
@@ -22,7 +21,7 @@ describe("messages of requests that come at once", () => {
         },
       },
     });
-    stage = await entityStage(wrap, options);
+    stage = await entityStage(wrap);
   }
   afterEach(() => stage.close());
 
@@ -80,19 +79,20 @@ describe("messages of requests that come at once", () => {
     expect(await stage.counted()).to.equal(5);
   });
 
-  it("are refused when their commit does not begin in time, and are never kept", async () => {
-    await open({ deadlineMs: 50 });
+  it("are never kept when their request is given up before their commit begins", async () => {
+    await open();
     let release = () => {};
     hold = new Promise((resolve) => {
       release = resolve;
     });
     const begun = Array.from({ length: 4 }, (_, n) => stage.collect([{ _uid: `begun ${n}` }]));
-    const late = await stage.collect([{ _uid: "late" }]).catch((error: unknown) => error);
-    expect(late).to.be.instanceOf(ServiceError);
-    expect(late).to.include({ kind: "unavailable", retryAfter: 1 });
+    const late = new AbortController();
+    const givenUp = stage.collect([{ _uid: "late" }], { late: late.signal }).catch((error: unknown) => error);
+    const other = stage.collect([{ _uid: "other" }]);
+    late.abort(new Error("took too long"));
     release();
-    await Promise.all(begun);
-    await stage.collect([{ _uid: "later" }]);
+    await Promise.all([...begun, other]);
+    expect(await givenUp).to.include({ message: "took too long" });
     expect(await stage.read("_uid", "late")).to.equal(undefined);
     expect(await stage.counted()).to.equal(5);
   });

@@ -1,12 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { Readable } from "node:stream";
+import { pacer } from "../../src/async/yielding.js";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { arrivals, type Clock } from "../../src/clock.js";
-import { type CollectLimits, collectMessages } from "../../src/entities/collect-messages.js";
+import { collectMessages } from "../../src/entities/collect-messages.js";
+import { collectRequest } from "../../src/entities/collect-request.js";
 import { type HashIdentity, identityField, identityHashing, identityOf } from "../../src/entities/identity.js";
 import { type MessageRules, parseMessage } from "../../src/entities/parse-message.js";
 import { readEntity } from "../../src/entities/read-entity.js";
 import { type IdentityField, type Table, tableNamed, tablesOf } from "../../src/entities/tables.js";
+import { parsedBytes } from "../../src/formats/json-size.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "./temporary-stores.js";
 
@@ -38,8 +43,10 @@ export interface EntityStage {
   /** Takes in messages as JSON, in one batch; hands out the codes of those refused. Ids by position make it repeatable. */
   collect(
     messages: readonly object[],
-    options?: { ids?: readonly string[]; stream?: string; bytes?: number },
+    options?: { ids?: readonly string[]; stream?: string; bytes?: number; late?: AbortSignal },
   ): Promise<string[]>;
+  /** Takes in messages as JSON, as one request does that cuts them into batches; returns the codes of those refused. */
+  request(messages: readonly object[]): Promise<string[]>;
   /** What a read shows, attributes and segments in one object; undefined without a profile. */
   read(field: string, value: string): Promise<Record<string, unknown> | undefined>;
   /** Counted messages of a stream. */
@@ -47,17 +54,14 @@ export interface EntityStage {
   close(): Promise<void>;
 }
 
-/** What the service collects with, as it is shipped. */
-export const collectLimits: CollectLimits = { segments: 10_000, deadlineMs: 10_000 };
+/** Segments of an entity, as the service is shipped. */
+export const MOST_SEGMENTS = 10_000;
 
 /** The ports through which profiles are written. */
 export const PROFILE_PORTS = ["entities", "memberships", "history", "entityKeys", "suppression"] as const;
 
 /** Collecting and reading over the embedded engine. `wrap` puts something between collecting and a port. */
-export async function entityStage(
-  wrap: (stores: Stores) => Partial<Stores> = () => ({}),
-  options: { readonly deadlineMs?: number } = {},
-): Promise<EntityStage> {
+export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = () => ({})): Promise<EntityStage> {
   const stores = await temporaryStores({ inMemory: true });
   const common = {
     segments: segmentNames(stores.catalogue),
@@ -67,7 +71,7 @@ export async function entityStage(
   };
   const plain = { ...stores, ...common };
   const parts = { ...stores, ...wrap(stores), ...common };
-  const take = collectMessages(parts, { ...collectLimits, ...options });
+  const take = collectMessages(parts, MOST_SEGMENTS);
   const read = readEntity(plain);
   const now = arrivals(Date.now);
   const rules = messageRules();
@@ -76,15 +80,38 @@ export async function entityStage(
     stores,
     arrivals: now,
     hashIdentity: common.hashIdentity,
-    async collect(messages, { ids, stream = "web", bytes = 100 } = {}) {
+    async collect(messages, { ids, stream = "web", bytes = 100, late } = {}) {
       const arrival = now();
       const batch = messages.map((json, position) => {
-        const { time = arrival, ...message } = parseMessage(json, rules, Date.now());
+        const { time = arrival, ...message } = parseMessage(json, rules);
         const id = ids?.[position] ?? common.newId();
         return { id, isRepeat: ids !== undefined, version: { time, arrival, position }, bytes, message };
       });
-      const refused = await take(stream, userTable, batch);
+      const refused = await take(stream, userTable, batch, late);
       return batch.flatMap((message) => refused.get(message)?.code ?? []);
+    },
+    async request(messages) {
+      const items = messages.map((json) => {
+        const text = JSON.stringify(json);
+        return {
+          text,
+          bytes: parsedBytes(text),
+          parse: () => parseMessage(json, rules),
+          place: (path: string) => path,
+        };
+      });
+      const deps = { collect: take, check: take, clock: Date.now, arrivals: now, ...stores, hashRequest: String };
+      const { errors } = await collectRequest(deps, {
+        stream: "web",
+        table: userTable,
+        items: Readable.from([items]),
+        pause: pacer(10),
+        memory: new MemoryBudget(1e9).open(() => {}),
+        late: new AbortController().signal,
+        repeatName: undefined,
+        dryRun: false,
+      });
+      return errors.map(({ code }) => code);
     },
     async read(field, value) {
       const identity = identityOf(userTable, identityField(userTable, field) as IdentityField, value, 1024);

@@ -148,8 +148,9 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
         const table = tableNamed(tables, name);
         const rules = rulesOf(table, timestamp_field, limits, clock());
         const repeatName = repeatNameOf(ctx);
-        const { single, items, ...rest } = await readMessages(ctx, rules, limits, bodies);
-        const tally = await collect({ stream, table, items: inTurn(items, ctx), ...rest, repeatName, dryRun });
+        const { single, ...messages } = await readMessages(ctx, rules, limits, bodies);
+        const { signal: late } = ctx.state.deadline;
+        const tally = await collect({ stream, table, ...messages, late, repeatName, dryRun });
         if (single && tally.rejected > 0) {
           throw new ServiceError("invalid", "The message was rejected", { issues: tally.errors });
         }
@@ -157,14 +158,6 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
       },
     }),
   ];
-}
-
-/** The items, each of which has the full time: the next is taken when what was taken before is kept. */
-async function* inTurn<T>(items: AsyncIterable<T>, { state }: ApiContext): AsyncGenerator<T> {
-  for await (const item of items) {
-    yield item;
-    state.deadline.restart();
-  }
 }
 
 function rulesOf(

@@ -4,12 +4,13 @@ import type { RequestItem } from "../../entities/collect-request.js";
 import { MESSAGE_MEMORY_BYTES, type MessageRules, parseMessage } from "../../entities/parse-message.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
-import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
+import { jsonErrorAt } from "../../formats/json-error.js";
 import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
 import type { Reservation } from "../../memory-budget.js";
-import { type BodyParts, mediaType, readBody, readLines, reservationOf } from "../body.js";
+import { type BodyParts, readBody, readLines, reservationOf } from "../body.js";
 import { notJson } from "../json-body.js";
+import { isJsonLines, lineNotJson } from "../json-lines.js";
 import type { ApiContext } from "../route.js";
 
 /** The messages of a body, as they arrive. */
@@ -19,11 +20,11 @@ export interface MessageBody {
   readonly items: AsyncIterable<readonly RequestItem[]>;
   /** What the messages take is reserved here. */
   readonly memory: Reservation;
+  /** See `CollectRequest`. */
+  pause(): Promise<void> | undefined;
 }
 
 export type MessageLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "inflation" | "batch_messages">;
-
-const LINE_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
 
 /** Opens a body: JSON is read whole and checked, within its limits; lines of JSON are read one by one. */
 export async function readMessages(
@@ -32,12 +33,10 @@ export async function readMessages(
   limits: MessageLimits,
   bodies: BodyParts,
 ): Promise<MessageBody> {
-  const type = mediaType(ctx);
-  if (LINE_TYPES.includes(type)) {
-    return { single: false, items: linesOf(ctx, rules, limits.line_bytes, bodies), memory: reservationOf(ctx, bodies) };
-  }
-  if (type !== "application/json") {
-    throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
+  const pause = bodies.parsing.pauses(PAUSE_MS);
+  if (isJsonLines(ctx)) {
+    const items = linesOf(ctx, rules, limits.line_bytes, bodies);
+    return { single: false, items, memory: reservationOf(ctx, bodies), pause };
   }
   const { bytes, memory } = await readBody(ctx, limits.write_body_bytes, bodies);
   const array = splitArray(bytes, limits.batch_messages);
@@ -46,27 +45,19 @@ export async function readMessages(
     throw new ServiceError("too-large", `${limit}; send them as NDJSON (application/x-ndjson), of any number`);
   }
   const messages = array ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
-  const sizes = await checkedSizes(messages, bodies);
-  return { single: array === undefined, items: itemsOf(messages, sizes, rules, bodies), memory };
+  const sizes = await checkedSizes(messages, pause);
+  return { single: array === undefined, items: itemsOf(messages, sizes, rules), memory, pause };
 }
 
-/** Messages, and bytes of their texts, that are checked or handed out at once: a few ms of work. */
-const SLICE_MESSAGES = 500;
-const SLICE_BYTES = 262_144;
-
-/** Milliseconds that lines are handed out for before other requests run. */
+/** Milliseconds of work on messages before other requests run. */
 const PAUSE_MS = 10;
 
 /** Checks that each message is JSON, so that nothing is stored of a body that is not. Resolves with the memory that each is parsed to, bytes. */
-async function checkedSizes(messages: JsonArray, { parsing }: BodyParts): Promise<number[]> {
+async function checkedSizes(messages: JsonArray, pause: MessageBody["pause"]): Promise<number[]> {
   const { bytes, ends, brokenAt } = messages;
   const sizes: number[] = [];
-  let sliceStart = 0;
   for (let index = 0; index < ends.length; index += 1) {
-    if ((ends[index] as number) - sliceStart > SLICE_BYTES) {
-      await parsing.next();
-      sliceStart = startOf(messages, index);
-    }
+    await pause();
     const text = textAt(messages, index);
     const size = parsedBytes(text);
     sizes.push(size);
@@ -92,26 +83,21 @@ async function* itemsOf(
   messages: JsonArray,
   sizes: readonly number[],
   rules: MessageRules,
-  { parsing }: BodyParts,
 ): AsyncGenerator<readonly RequestItem[]> {
   // The first element of an array comes after its bracket.
   const single = messages.start === 0;
   const digest = createHash("sha256").update(messages.bytes).digest("hex");
-  const items = sizes.map(
+  yield sizes.map(
     (size, index): RequestItem => ({
       text: `${digest} ${index}`,
       bytes: size > MESSAGE_MEMORY_BYTES ? 0 : size,
-      parse(now) {
+      parse() {
         if (size > MESSAGE_MEMORY_BYTES) throw invalid("entity_too_large", "", "The message holds too many values");
-        return parseMessage(parseExactly(textAt(messages, index)), rules, now);
+        return parseMessage(parseExactly(textAt(messages, index)), rules);
       },
       place: (path) => (single ? wirePath(path) : `[${index}]${path === "" ? "" : `.${wirePath(path)}`}`),
     }),
   );
-  for (const slice of slicesOf(items)) {
-    yield slice;
-    await parsing.next();
-  }
 }
 
 async function* linesOf(
@@ -120,41 +106,16 @@ async function* linesOf(
   lineBytes: number,
   bodies: BodyParts,
 ): AsyncGenerator<readonly RequestItem[]> {
-  for await (const lines of readLines(ctx, lineBytes, bodies)) {
-    // A batch is done before that of another request, as its lines take many times the memory of its bytes.
-    const pause = bodies.parsing.pauses(PAUSE_MS);
-    for (let from = 0; from < lines.length; from += SLICE_MESSAGES) {
-      const items = lines.slice(from, from + SLICE_MESSAGES).map((line) => itemOf(line, rules));
-      for (const slice of slicesOf(items)) {
-        yield slice;
-        await pause();
-      }
-    }
-  }
-}
-
-/** Cuts items into slices, each a few ms of work. */
-function* slicesOf(items: readonly RequestItem[]): Generator<readonly RequestItem[]> {
-  let from = 0;
-  let bytes = 0;
-  for (const [index, item] of items.entries()) {
-    if (index > from && (index - from === SLICE_MESSAGES || bytes + item.bytes > SLICE_BYTES)) {
-      yield items.slice(from, index);
-      from = index;
-      bytes = 0;
-    }
-    bytes += item.bytes;
-  }
-  if (from < items.length) yield items.slice(from);
+  for await (const lines of readLines(ctx, lineBytes, bodies)) yield lines.map((line) => itemOf(line, rules));
 }
 
 function itemOf({ number, text, issue }: Line, rules: MessageRules): RequestItem {
   return {
     text: issue ?? text,
     bytes: parsedBytes(text),
-    parse(now) {
+    parse() {
       if (issue !== undefined) throw invalid(issue, "", lineIssues[issue]);
-      return parseMessage(parseLine(text), rules, now);
+      return parseMessage(parseLine(text), rules);
     },
     place: (path) => `line ${number}${path === "" ? "" : `, ${wirePath(path)}`}`,
   };
@@ -169,8 +130,7 @@ function parseLine(text: string): unknown {
   try {
     return parseExactly(text);
   } catch {
-    const { column } = positionAfter(text.slice(0, jsonErrorAt(text)));
-    throw invalid("not_json", "", `The line is not JSON: column ${column}`);
+    throw invalid("not_json", "", lineNotJson(text));
   }
 }
 

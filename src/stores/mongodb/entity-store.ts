@@ -1,7 +1,7 @@
-import type { AnyBulkWriteOperation, ClientSession, Collection } from "mongodb";
+import type { AnyBulkWriteOperation, ClientSession, Collection, FindCursor } from "mongodb";
 import { groupedErasure, groupedReads } from "../../async/grouped-calls.js";
 import { segmentsNamedBy, validCommit } from "../../entities/deleted-segments.js";
-import type { EntityId } from "../../entities/entity.js";
+import type { EntityId, StoredEntity } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
@@ -36,34 +36,29 @@ export function mongoEntityStore(parts: StoreParts): EntityStore {
     return new Map(found.map(({ _id, entity }) => [_id, entity]));
   }, READS);
 
-  const load = groupedReads(async (ids: readonly EntityId[]) => {
+  /** The live profiles; undefined when they take more than `maxBytes`. */
+  async function loadWithin(ids: readonly EntityId[], maxBytes: number): Promise<LoadedProfiles | undefined> {
+    if (ids.length === 0) return new Map();
     const live = { ...byIds<EntityDocument>(ids), erased: { $exists: false } };
     const [found, deletions] = await Promise.all([
-      entities.find(live, { batchSize: ids.length + 1 }).toArray(),
+      documentsWithin(entities.find(live, { batchSize: ids.length + 1 }), maxBytes),
       endingDeletions(parts.data),
     ]);
-    return new Map(found.map((document) => [document._id, entityOf(document, deletions)]));
-  }, READS);
+    return found && new Map(found.map((document) => [document._id, entityOf(document, deletions)]));
+  }
 
-  const bytesOf = groupedReads(async (ids: readonly EntityId[]) => {
-    const bytes = { $add: [{ $binarySize: "$sealed" }, { $multiply: [STATEMENT_BYTES, { $size: "$statements" }] }] };
-    const options = { projection: { bytes }, batchSize: ids.length + 1 };
-    const found = await entities.find<{ _id: EntityId; bytes: number }>(byIds(ids), options).toArray();
-    return new Map(found.map((document) => [document._id, document.bytes]));
-  }, READS);
+  const load = groupedReads(
+    async (ids: readonly EntityId[]) => (await loadWithin(ids, Number.POSITIVE_INFINITY)) ?? new Map(),
+    READS,
+  );
 
   return {
-    async find(hashes, expect) {
+    async find(hashes, { expect, maxBytes } = {}) {
       const owners = await ownersOf(hashes);
       const ids = [...new Set(owners.values())];
       expect?.(ids);
-      return { owners, profiles: await load(ids) };
-    },
-
-    async weigh(hashes) {
-      const owners = await ownersOf(hashes);
-      const bytes = await bytesOf([...new Set(owners.values())]);
-      return new Map(Array.from(owners, ([hash, entity]) => [hash, { entity, bytes: bytes.get(entity) ?? 0 }]));
+      const profiles = maxBytes === undefined ? await load(ids) : await loadWithin(ids, maxBytes);
+      return { owners, profiles: profiles ?? new Map(), isTooLarge: profiles === undefined };
     },
 
     load,
@@ -84,6 +79,24 @@ export function mongoEntityStore(parts: StoreParts): EntityStore {
       },
     }),
   };
+}
+
+type LoadedProfiles = Map<EntityId, StoredEntity>;
+
+/** The documents of a cursor; undefined when they take more than `maxBytes`: then the rest is not read. */
+async function documentsWithin(
+  cursor: FindCursor<EntityDocument>,
+  maxBytes: number,
+): Promise<EntityDocument[] | undefined> {
+  const documents: EntityDocument[] = [];
+  let bytes = 0;
+  // Ending the loop early closes the cursor.
+  for await (const document of cursor) {
+    bytes += document.sealed.length() + STATEMENT_BYTES * document.statements.length;
+    if (bytes > maxBytes) return undefined;
+    documents.push(document);
+  }
+  return documents;
 }
 
 /**

@@ -37,9 +37,6 @@ interface IdentityRow extends Binding {
  */
 export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
-  const findWeights = db.prepare(`SELECT hash, entity, length(sealed)
-    + ${STATEMENT_BYTES} * (SELECT count(*) FROM membership WHERE membership.entity = identity.entity) AS bytes
-    FROM identity JOIN entity ON entity.id = identity.entity WHERE hash IN (SELECT value FROM json_each(?))`);
   const findRows = db.prepare("SELECT * FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const findBindings = db.prepare(
     "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
@@ -97,14 +94,22 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     }
   }
 
-  function load(ids: readonly EntityId[]): Map<EntityId, StoredEntity> {
+  /** The live profiles; undefined when all of them take more than `maxBytes`. */
+  function loadWithin(ids: readonly EntityId[], maxBytes: number): Map<EntityId, StoredEntity> | undefined {
     const wanted = JSON.stringify(ids);
-    const rows = findRows.all(wanted) as unknown as EntityRow[];
+    const rows: EntityRow[] = [];
+    let bytes = 0;
+    for (const row of findRows.iterate(wanted) as Iterable<unknown> as Iterable<EntityRow>) {
+      bytes += row.sealed.length;
+      if (bytes > maxBytes) return undefined;
+      rows.push(row);
+    }
+    const known = memberships.of(wanted, Math.floor((maxBytes - bytes) / STATEMENT_BYTES));
+    if (known === undefined) return undefined;
     const bindings = new Map<EntityId, Binding[]>(rows.map(({ id }) => [id, []]));
     for (const { hash, entity, since } of findBindings.all(wanted) as unknown as IdentityRow[]) {
       bindings.get(entity)?.push({ hash, since });
     }
-    const known = memberships.of(wanted);
     const profiles = rows.map((row) => entityOf(row, bindings.get(row.id) ?? [], known.get(row.id)));
     const erased = suppression.erased(profiles.flatMap(idsOf));
     const live = profiles.filter((profile) => !idsOf(profile).some((id) => erased.has(id)));
@@ -112,19 +117,15 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   }
 
   return {
-    async find(hashes, expect) {
+    async find(hashes, { expect, maxBytes = Number.POSITIVE_INFINITY } = {}) {
       const owners = ownersOf(hashes);
       const ids = [...new Set(owners.values())];
       expect?.(ids);
-      return { owners, profiles: load(ids) };
+      const profiles = loadWithin(ids, maxBytes);
+      return { owners, profiles: profiles ?? new Map(), isTooLarge: profiles === undefined };
     },
 
-    async weigh(hashes) {
-      const rows = findWeights.all(JSON.stringify(hashes)) as { hash: string; entity: EntityId; bytes: number }[];
-      return new Map(rows.map(({ hash, entity, bytes }) => [hash, { entity, bytes }]));
-    },
-
-    load: async (ids) => load(ids),
+    load: async (ids) => loadWithin(ids, Number.POSITIVE_INFINITY) ?? new Map(),
 
     async commit(commit) {
       if (!isAsPlanned(commit)) return false;

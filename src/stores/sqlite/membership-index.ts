@@ -152,7 +152,7 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
 /** What profiles say of segments, a row a statement. */
 export function membershipRows(db: Database) {
   const statements = db.prepare(`SELECT entity, segment, member, time, arrival, position FROM membership
-    WHERE entity IN (SELECT value FROM json_each(?))`);
+    WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ?`);
   const fullLists = db.prepare(`SELECT entity, time, arrival, position FROM membership_full
     WHERE entity IN (SELECT value FROM json_each(?))`);
   const state = db.prepare(`INSERT INTO membership (entity, segment, member, time, arrival, position)
@@ -164,9 +164,11 @@ export function membershipRows(db: Database) {
   const { ending } = segmentDeletions(db);
 
   return {
-    /** Without void statements. `ids` is a JSON array. */
-    of(ids: string): Map<EntityId, Memberships> {
+    /** Without void statements; undefined when there are more than `most` statements. `ids` is a JSON array. */
+    of(ids: string, most: number): Map<EntityId, Memberships> | undefined {
       type Row = Version & { readonly entity: EntityId };
+      const rows = statements.all(ids, Math.min(most + 1, Number.MAX_SAFE_INTEGER));
+      if (rows.length > most) return undefined;
       const full = new Map(
         (fullLists.all(ids) as unknown as Row[]).map(({ entity, time, arrival, position }) => [
           entity,
@@ -174,7 +176,7 @@ export function membershipRows(db: Database) {
         ]),
       );
       const bySegment = new Map<EntityId, Map<string, MembershipStatement>>();
-      for (const row of statements.all(ids) as unknown as (Row & { segment: string; member: number })[]) {
+      for (const row of rows as unknown as (Row & { segment: string; member: number })[]) {
         const { entity, segment, member, time, arrival, position } = row;
         const own = bySegment.get(entity) ?? new Map<string, MembershipStatement>();
         bySegment.set(entity, own.set(segment, { member: member === 1, time, arrival, position }));
