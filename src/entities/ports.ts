@@ -91,8 +91,6 @@ export interface EntityKeys {
   destroy(ids: readonly EntityId[]): Promise<void>;
   /** Which of these ids had a key that was destroyed. */
   destroyed(ids: readonly EntityId[]): Promise<Set<EntityId>>;
-  /** Whether any of these ids still has a key. */
-  holds(ids: readonly EntityId[]): Promise<boolean>;
 }
 
 /** A message as the archive keeps it. */

@@ -40,8 +40,6 @@ export function entityKeysContract(name: string, open: () => Promise<OpenEntityK
       expect(await keys.read(["a", "b", "c"])).to.deep.equal(made);
       expect(await isRefused(newKeys(["a"]))).to.equal(true);
       expect(await keys.read(["a", "b"])).to.deep.equal(made);
-      expect(await keys.holds(["a"])).to.equal(true);
-      expect(await keys.holds(["c"])).to.equal(false);
     });
 
     it("hands out no destroyed key, and adds no other to its id", async () => {
@@ -50,8 +48,6 @@ export function entityKeysContract(name: string, open: () => Promise<OpenEntityK
       await keys.destroy(["a"]);
       expect(await isRefused(newKeys(["a"]))).to.equal(true);
       expect([...(await keys.read(["a", "b"])).keys()]).to.deep.equal(["b"]);
-      expect(await keys.holds(["a"])).to.equal(false);
-      expect(await keys.holds(["a", "b"])).to.equal(true);
       expect([...(await keys.destroyed(["a", "b", "unknown"]))]).to.deep.equal(["a"]);
       expect([...(await keys.destroyed([]))]).to.deep.equal([]);
     });

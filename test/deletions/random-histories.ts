@@ -125,7 +125,7 @@ class Life {
       if (!hashes.includes(deletion.identity)) continue;
       const ids = dataIdsOf(deletion);
       for (const port of [entities, history, memberships]) expect(await port.holds(ids)).to.equal(false);
-      expect(await entityKeys.holds(deletion.entities)).to.equal(false);
+      expect(await entityKeys.read(deletion.entities)).to.have.property("size", 0);
     }
   }
 

@@ -84,9 +84,11 @@ async function whatIsLeft(name: string, requestIds: readonly string[]): Promise<
     for (const requestId of requestIds) {
       const deletion = await stores.ledger.find(requestId);
       const holding: string[] = [];
-      for (const port of ["entities", "memberships", "history", "entityKeys"] as const) {
-        if (await stores[port].holds(deletion?.entities ?? [])) holding.push(port);
+      const ids = deletion?.entities ?? [];
+      for (const port of ["entities", "memberships", "history"] as const) {
+        if (await stores[port].holds(ids)) holding.push(port);
       }
+      if ((await stores.entityKeys.read(ids)).size > 0) holding.push("entityKeys");
       left.push(holding.join(", ") || "nothing");
     }
     return left;

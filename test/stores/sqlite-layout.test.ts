@@ -117,8 +117,8 @@ for (const name of keptFolders()) {
         (await get(`/api/entity/deletestatus/${data.request_id}`)).data as { completed: boolean };
       await until("the deletion", async () => (await status()).completed);
       const { entities, memberships, history, entityKeys } = service.service.stores;
-      for (const store of [entities, memberships, history, entityKeys])
-        expect(await store.holds([entity])).to.equal(false);
+      for (const store of [entities, memberships, history]) expect(await store.holds([entity])).to.equal(false);
+      expect(await entityKeys.read([entity])).to.have.property("size", 0);
     });
 
     it("has the layout of a new folder", async () => {

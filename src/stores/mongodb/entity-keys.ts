@@ -66,8 +66,6 @@ export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpo
       const found = await stored(keys, ids);
       return new Set(found.filter((document) => !isLiving(document)).map(({ _id }) => _id));
     },
-
-    holds: overwritten.holds,
   };
 }
 

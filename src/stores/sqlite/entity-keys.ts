@@ -57,7 +57,5 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
       const rows = overwritten.all(JSON.stringify(ids)) as { entity: string }[];
       return new Set(rows.map(({ entity }) => entity));
     },
-
-    holds: async (ids) => keysOf(ids).length > 0,
   };
 }
