@@ -3,7 +3,7 @@ import { KeyedMutex } from "../async/keyed-mutex.js";
 import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../errors.js";
 import { applyBatch, type BatchParts, CutOffAhead, checkBatch, MERGE_BYTES } from "./apply-batch.js";
 import type { HashIdentity } from "./identity.js";
-import { type BatchMessage, type Message, type NewMessage, segmentsNamedIn } from "./message.js";
+import type { BatchMessage, Message, NewMessage } from "./message.js";
 import type { LimitReason, PlanLimits, RefusedMessage } from "./plan-batch.js";
 import type { EntityStore } from "./ports.js";
 import type { Table } from "./tables.js";
@@ -47,9 +47,9 @@ const MAX_STATEMENTS = 5_000;
  * statements about segments to write. `bytes` is the memory of the message, by estimate.
  */
 export function weightOf(bytes: number, message: Message | undefined): number {
-  const identities = message?.identities.length ?? 0;
-  const statements = message === undefined ? 0 : segmentsNamedIn(message).length;
-  const share = Math.max(bytes / MAX_BYTES, identities / MAX_IDENTITIES, statements / MAX_STATEMENTS);
+  const { identities = [], segments: { add, remove } = { add: [], remove: [] } } = message ?? {};
+  const statements = (add.length + remove.length) / MAX_STATEMENTS;
+  const share = Math.max(bytes / MAX_BYTES, identities.length / MAX_IDENTITIES, statements);
   return Math.max(1, share * MAX_BATCH_WEIGHT);
 }
 
