@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
+import { type ExplainParts, explainSegments } from "../../entities/explain-membership.js";
 import { type Exported, type ExportParts, exportEntity } from "../../entities/export-entity.js";
-import { type ExplainParts, explainSegments } from "../../entities/read-entity.js";
 import type { Tables } from "../../entities/tables.js";
 import { found } from "../../errors.js";
 import { streamPieces } from "../response-body.js";
