@@ -162,12 +162,12 @@ describe("starting the service", () => {
 
   it("refuses a failpoint unless NODE_ENV is test, before anything is opened", async () => {
     for (const NODE_ENV of ["", "production"]) {
-      expect(await failure(start({ FAILPOINT: "K1", NODE_ENV }))).to.equal(
+      expect(await failure(start({ FAILPOINT: "deletion-planned", NODE_ENV }))).to.equal(
         "FAILPOINT kills the process and is for tests: remove it, or set NODE_ENV=test\n",
       );
     }
     expect(existsSync(join(dir, "data"))).to.equal(false);
-    await start({ FAILPOINT: "K1" }).listening;
+    await start({ FAILPOINT: "deletion-planned" }).listening;
   });
 
   it("refuses a folder that another service serves", async () => {

@@ -48,7 +48,7 @@ export async function eraseEverywhere(
     });
     await steps?.clean(place);
   }
-  failpoint("K12");
+  failpoint("all-targets-erased");
   for (const place of places) {
     await inStage(place.name, async () => {
       if (!(await place.verify(await subjectFor(place)))) throw new TargetError(place.name, "is not clean any more");

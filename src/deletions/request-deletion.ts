@@ -86,7 +86,7 @@ async function accept(
   const cutOff = Math.max(now, (await history.newestArrival(ids)) ?? now);
   const { sealerKey, ...sealed } = await identities.seal([identity, ...scope.identities]);
   const requestId = `${randomBytes(10).toString("hex")}-${Math.floor(now / 1000)}`;
-  failpoint("K1");
+  failpoint("deletion-planned");
   const sequence = await ledger.accept(
     {
       requestId,
@@ -109,6 +109,6 @@ async function accept(
     { profiles: scope.profiles.map(({ id, revision }) => ({ id, revision })), free: scope.free, sealerKey },
     late,
   );
-  failpoint("K2");
+  failpoint("deletion-accepted");
   return sequence === undefined ? undefined : requestId;
 }

@@ -39,7 +39,7 @@ export interface RunLimits {
  */
 export async function runDeletion(parts: RunParts, requestId: string, limits: RunLimits): Promise<string | undefined> {
   const end = await underLease(parts, requestId, async () => {
-    parts.failpoint("K5");
+    parts.failpoint("deletion-leased");
     let reached: End;
     do reached = await runOnce(parts, requestId, limits);
     while (reached === "extended");
@@ -109,7 +109,7 @@ async function runOnce(parts: RunParts, requestId: string, limits: RunLimits): P
     parts.wakeUp.hint(requestId, waitMs);
     return "left open";
   }
-  parts.failpoint("K6");
+  parts.failpoint("deletion-begun");
   const run = { deletion: open };
   try {
     return await eraseAndComplete(parts, run, limits);
@@ -133,14 +133,14 @@ async function eraseAndComplete(parts: RunParts, run: Run, limits: RunLimits): P
     if (before !== undefined) return { before: before.name };
   }
   const later = await inStage("verified", () => expectNoEarlier(parts, run.deletion));
-  failpoint("K13");
+  failpoint("all-targets-verified");
   const closing = await noteVerified(parts, run.deletion);
   if (closing === undefined) return "extended";
   run.deletion = closing;
-  failpoint("K14");
+  failpoint("keys-untouched");
 
   await inStage("key", () => entityKeys.destroy(closing.entities));
-  failpoint("K16");
+  failpoint("keys-checkpointed");
   const at = parts.clock();
   const completion = await ledger.complete(requestId, closing.revision, at, closing.times);
   if (completion === "extended") return "extended";
@@ -164,13 +164,13 @@ function stepsOf(parts: RunParts, run: Run, { mayErase }: RunLimits): ErasureSte
     },
 
     async clean({ name, remote }) {
-      if (name === PROFILE) parts.failpoint("K7");
+      if (name === PROFILE) parts.failpoint("profile-erased");
       const { requestId, done, attempts } = run.deletion;
       if (remote && attempts > 0) await wakeWaitingFor(parts, name, requestId);
       const times = { ...run.deletion.times, [name]: { erasedAt: parts.clock() } };
       run.deletion = { ...run.deletion, done: [...done, name], times, attempts: 0, problem: undefined, notBefore: 0 };
       if (remote || attempts > 0) await noteProgress(parts, run.deletion);
-      parts.failpoint("K8");
+      parts.failpoint("target-clean");
     },
 
     verified({ name }) {

@@ -50,9 +50,9 @@ export function remoteTarget(
 
     async erase(subject) {
       if (subject.identities.length === 0) return;
-      failpoint("K9");
+      failpoint("target-begun");
       await post("erase", subject);
-      failpoint("K11");
+      failpoint("target-erased");
     },
 
     async verify(subject) {

@@ -10,18 +10,18 @@ export interface ErasableStore {
   holds(ids: readonly EntityId[]): Promise<boolean>;
 }
 
-/** A target over such a store. The first entity is erased apart, so that K10 lies between two of them. */
+/** A target over such a store. The first entity is erased apart, so that `target-half-erased` lies between two of them. */
 export function storeTarget(name: string, store: ErasableStore, failpoint: Failpoint): DownstreamTarget {
   return {
     name,
     remote: false,
 
     async erase({ entities }) {
-      failpoint("K9");
+      failpoint("target-begun");
       await store.erase(entities.slice(0, 1));
-      failpoint("K10");
+      failpoint("target-half-erased");
       await store.erase(entities.slice(1));
-      failpoint("K11");
+      failpoint("target-erased");
     },
 
     verify: async ({ entities }) => !(await store.holds(entities)),

@@ -342,7 +342,7 @@ describe("running a deletion", () => {
     let bothTaken = Promise.resolve();
     const at = await open({
       failpoint: (name) => {
-        if (name !== "K5") return;
+        if (name !== "deletion-leased") return;
         taken += 1;
         onTaken();
         if (taken % 2 === 0) onBothTaken();

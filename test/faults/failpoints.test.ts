@@ -6,9 +6,11 @@ import { root } from "../support/source-tree.js";
 import { until } from "../support/until.js";
 
 /** Those of deletions, as docs/promises.md lists them. */
-const FAILPOINTS = [...readFileSync(join(root, "docs/promises.md"), "utf8").matchAll(/^\| `(K\d+)` \|/gm)].map(
-  ([, name = ""]) => name,
-);
+const FAILPOINTS = [
+  ...readFileSync(join(root, "docs/promises.md"), "utf8").matchAll(
+    /^\| `((?:deletion|profile|target|all-targets|keys)-[a-z-]+)` \|/gm,
+  ),
+].map(([, name = ""]) => name);
 
 /** What is deleted when the process dies, and by which identity. */
 const people: { who: string; messages: object[]; path: string; others: string[] }[] = [
@@ -58,7 +60,7 @@ async function dieAndRecover(failpoint: string, person: (typeof people)[number])
     for (const path of [person.path, ...person.others]) {
       const status = (await child.fetch(`/api/entity/user/${path}`)).status;
       // One that died before its insert was not acknowledged, and nothing has happened.
-      expect(status, path).to.equal(failpoint === "K1" && person.messages.length > 0 ? 200 : 404);
+      expect(status, path).to.equal(failpoint === "deletion-planned" && person.messages.length > 0 ? 200 : 404);
     }
     if (acknowledged !== undefined) await watchUntilComplete(child, acknowledged);
     const again = await remove(child, person.path);

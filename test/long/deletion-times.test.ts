@@ -46,7 +46,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "how long deletions take, on server
     const times: number[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
       let died: number | undefined;
-      const dying = await set.start("worker", { FAILPOINT: "K7" });
+      const dying = await set.start("worker", { FAILPOINT: "profile-erased" });
       void dying.gone.then(() => {
         died = performance.now();
       });

@@ -50,7 +50,7 @@ onServers(
     });
 
     it("is taken on by the other one", async () => {
-      dying = await startWorker({ FAILPOINT: "K7" });
+      dying = await startWorker({ FAILPOINT: "profile-erased" });
       const requestId = await requested();
       expect(await dying.gone).to.equal("SIGKILL");
       expect(await isComplete(requestId)).to.equal(false);

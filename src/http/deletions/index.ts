@@ -82,9 +82,9 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
         const requestId = await requestDeletion(table.name, identity, ctx.state.deadline.signal);
         onResponseClosed(ctx.res, () => {
-          failpoint("K3");
+          failpoint("deletion-answered");
           hint(requestId);
-          failpoint("K4");
+          failpoint("deletion-hinted");
         });
         return { data: { request_id: requestId, completed: false }, message };
       },

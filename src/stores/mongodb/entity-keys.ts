@@ -58,7 +58,7 @@ export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpo
 
     async destroy(ids) {
       await overwritten.erase(ids);
-      failpoint("K15");
+      failpoint("keys-overwritten");
       if (await overwritten.holds(ids)) throw new Error("A key was not overwritten");
     },
 

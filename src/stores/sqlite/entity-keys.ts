@@ -47,7 +47,7 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
       inTransaction(db, () => {
         for (const id of ids) overwrite.run(id);
       });
-      failpoint("K15");
+      failpoint("keys-overwritten");
       const { busy, log, checkpointed } = withoutWaiting(db, () => checkpoint.get()) as Checkpoint;
       if (busy !== 0 || log !== checkpointed) throw new Error("The journal of the ledger could not be emptied yet");
       if (keysOf(ids).length > 0) throw new Error("A key was not overwritten");
