@@ -39,12 +39,10 @@ const plain = [
 ];
 /** How the paths of tests begin that run once more with every store on a server. */
 const ON_SERVERS = [
-  "test/http/",
-  "test/deletions/",
-  "test/catalogue/",
-  ...["interrupted", "merges", "writers-and-erasers"].map((name) => `test/entities/${name}`),
-  "test/metrics/recorder-year",
-  "test/metrics/slot-races",
+  "test/journeys/",
+  ...["ledger-and-data", "merge-beside-deletion", "random-histories"].map((name) => `test/deletions/${name}`),
+  ...["interrupted", "writers-and-erasers"].map((name) => `test/entities/${name}`),
+  ...["recorder-year", "slot-races"].map((name) => `test/metrics/${name}`),
 ];
 /** Opening a service on servers takes a good second, and several test processes share them; coverage slows all tests. */
 const SLOW_TIMEOUT_MS = 120_000;

@@ -45,36 +45,6 @@ describe("the series of all streams", () => {
       ((await read(asked)).data[0] as Series).values.map(({ value, ts }) => [(START - Number(ts)) / HOUR, value]),
     );
 
-  it("is one series: in each slot the sum over all streams", async () => {
-    expect(await values()).to.deep.equal({});
-    await write(point("web", 1, 1), point("web", 2, 2), point("app", 10, 2), point("app", 20, 3));
-    const { data } = await read(all, { ...all, dimension_id: "web" }, { ...all, name: "Sum" });
-    expect(data.map(({ name, dimension_id }) => [name, dimension_id])).to.deep.equal([
-      ["stream.all_streams.size", "all_streams"],
-      ["stream.web.size", "web"],
-      ["Sum", "all_streams"],
-    ]);
-    expect(await values()).to.deep.equal({ 1: 1, 2: 12, 3: 20 });
-    expect(await values({ ...all, interval: "6h", range: "6h" })).to.deep.equal({ 4: 33 });
-    expect(await values({ ...all, aggregation: "max", interval: "6h", range: "6h" })).to.deep.equal({ 4: 20 });
-    const query = "dimension=stream&dimension_id=all_streams&dimension_type=size&range=5h&interval=1h";
-    const one = (await (await service.fetch(`/api/metric?${query}`)).json()) as { data: Series[] };
-    expect(one.data[0]?.values).to.deep.equal(data[0]?.values);
-  });
-
-  it("takes the value of the clients, or else the recorder's, of each stream and slot", async () => {
-    const { series } = service.service.stores;
-    const dimension = (await import("../../src/metrics/dimensions.js")).stream;
-    const column = (id: string, ...saved: number[]) => ({
-      series: { dimension, id, type: "size" },
-      from: START - 3 * HOUR,
-      values: Float64Array.from(saved),
-    });
-    await series.write("recorder", [column("web", 1, 2, 3), column("app", 10, 20)]);
-    await write(point("web", 100, 2));
-    expect(await values()).to.deep.equal({ 3: 11, 2: 120, 1: 3 });
-  });
-
   it("is complete a minute after the end of a slot, when all streams are saved", async () => {
     now = START + 1_000;
     await write(point("web", 1, 1));

@@ -1,6 +1,5 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
 const NOW = Date.UTC(2024, 5, 15, 12, 30);
@@ -54,15 +53,6 @@ describe("collecting messages", () => {
     const mine = counts.filter(({ stream }) => stream === own("stream"));
     return Object.fromEntries(mine.map(({ slot, count }) => [slot, count]));
   }
-
-  it("takes one object, an array, and lines, all visible and counted when the answer comes", async () => {
-    await taken({ _uid: own("a"), x: 1 }, 1);
-    await taken([{ _uid: own("a"), y: 2 }, { _uid: own("b") }], 2);
-    await taken(`{"_uid":"${own("a")}","z":3}\r\n\n  {"_uid":"${own("c")}"}`, 2);
-    expect(await read(own("a"))).to.deep.equal({ _uid: own("a"), x: 1, y: 2, z: 3, segments: [] });
-    expect(await read(own("c"))).to.not.equal(undefined);
-    expect(await counted()).to.deep.equal({ [NOW - (NOW % HOUR)]: 5 });
-  });
 
   it("takes gzip", async () => {
     const lines = gzipSync(`{"_uid":"${own("a")}"}\n{"_uid":"${own("b")}"}\n`);
@@ -135,51 +125,10 @@ describe("collecting messages", () => {
     });
   }
 
-  it("lets an older event overwrite nothing, whenever it arrives", async () => {
-    await taken({ _uid: own("a"), when: "2024-06-02", x: "new", segments: ["s"] }, 1, "?timestamp_field=when");
-    await taken({ _uid: own("a"), when: "2024-06-01", x: "old", y: "old", segments: [] }, 1, "?timestamp_field=when");
-    expect(await read(own("a"))).to.deep.include({ x: "new", y: "old", segments: ["s"] });
-  });
-
   it("takes entities of another table", async () => {
     await taken({ url: own("https://x.org/"), title: "x" }, 1, "?table=url");
     const answer = await service.fetch(`/api/entity/url/${encodeURIComponent(own("https://x.org/"))}`);
     expect(await answer.json()).to.have.nested.property("data.title", "x");
-  });
-
-  it("registers segments that it meets, with their id as name", async () => {
-    await taken({ account_id: own("a"), segments: [own("seg")] }, 1, "?table=account");
-    const answer = await service.fetch(`/api/segment/${own("seg")}`);
-    expect(await answer.json()).to.have.deep.property("data", {
-      id: own("seg"),
-      name: own("seg"),
-      table: "account",
-      size: 1,
-    });
-  });
-
-  it("drops what is not newer than an erasure of one of its identities, uncounted", async () => {
-    await taken({ _uid: own("a"), email: `${own("a")}@x.org`, x: 1 }, 1);
-    await service.fetch(`/api/entity/user/_uid/${own("a")}`, { method: "DELETE" });
-    const old = { email: `${own("a")}@x.org`, user_id: own("b"), when: NOW / 1000 - 60 };
-    await taken([old, { _uid: own("c"), when: NOW / 1000 - 60 }], 2, "?timestamp_field=when");
-    expect(await read(own("a"))).to.equal(undefined);
-    expect(Object.values(await counted())).to.deep.equal([2]);
-    now += 10;
-    await taken({ _uid: own("a"), y: 2 }, 1);
-    expect(await read(own("a"))).to.deep.equal({ _uid: own("a"), y: 2, segments: [] });
-  });
-
-  const lines = amount(10_000, 100);
-  it(`takes ${lines} lines, each of them once`, async function () {
-    this.timeout(60_000);
-    const line = (i: number) =>
-      `{"_uid":"${own("m")}-${i % (lines / 2)}","x${i % 3}":${i},"segments":{"add":["s${i % 3}"]}}\n`;
-    await taken(Array.from({ length: lines }, (_, i) => line(i)).join(""), lines);
-    expect(await read(`${own("m")}-7`))
-      .to.have.property("segments")
-      .with.length(2);
-    expect(Object.values(await counted())).to.deep.equal([lines]);
   });
 
   for (const [what, body, status, code, query, type] of [

@@ -102,16 +102,6 @@ describe("the segments of an entity", () => {
     expect(await segmentsOf(`${own("c")}@x.org`, "email")).to.have.length(2);
   });
 
-  it("pass the limit in none of many requests at once, whatever identity they name", async () => {
-    const named = [{ _uid: own("a") }, { user_id: own("a") }, { email: `${own("a")}@x.org` }];
-    await post([Object.assign({}, ...named)]);
-    const tallies = await Promise.all(
-      named.map((identity, at) => post([{ ...identity, segments: { add: ids(4 * at, 4) } }])),
-    );
-    expect(tallies.flatMap(codes)).to.deep.equal([[TOO_MANY, "[0]"]]);
-    expect(await segmentsOf(own("a"))).to.have.length(8);
-  });
-
   it("are checked by a dry run too, which stores nothing", async () => {
     const messages = [
       { _uid: own("a"), segments: ids(0, 10) },
@@ -128,26 +118,5 @@ describe("the segments of an entity", () => {
     expect(await segmentsOf(own("a"))).to.equal(undefined);
     expect(await post(messages)).to.deep.equal(tally);
     expect(await segmentsOf(own("a"))).to.have.length(10);
-  });
-});
-
-describe("an entity at its limit", () => {
-  it("has 10,000 segments, and stops neither its requests nor the next start", async function () {
-    this.timeout(120_000);
-    const service = await startService({ roles: ["api"] });
-    const post = async (at: number, how: "add" | "remove") => {
-      const segments = { [how]: Array.from({ length: 1_000 }, (_, id) => `${how} ${at} ${"x".repeat(200)} ${id}`) };
-      const answer = await service.fetch("/collect/json/web", { method: "POST", json: [{ _uid: "a", segments }] });
-      return ((await answer.json()) as { data: { message_count: number } }).data.message_count;
-    };
-    let taken = 0;
-    for (let at = 0; at < 7; at += 1) taken += (await post(at, "add")) + (await post(at, "remove"));
-    expect(taken).to.equal(10);
-    const answer = await service.fetch("/api/me/_uid/a");
-    expect(((await answer.json()) as { data: { segments: string[] } }).data.segments).to.have.length(5_000);
-    await service.stop({ keep: true });
-    const next = await startService({ roles: ["api"] }, { dir: service.dir });
-    expect((await next.fetch("/api/me/_uid/a")).status).to.equal(200);
-    await next.stop();
   });
 });

@@ -34,22 +34,6 @@ describe("the meta of an entity", () => {
     return [created_at, modified_at].map((text) => (Date.parse(text) - START) / MINUTE).concat(streams as never[]);
   };
 
-  it("contains the arrival of the first message, that of the newest change, and the streams of all messages", async () => {
-    await send(1, "web", { user_id: "a", plan: "free" });
-    expect(await meta("a")).to.deep.equal([1, 1, "web"]);
-    await send(2, "app", { user_id: "a", plan: "gold" });
-    expect(await meta("a")).to.deep.equal([1, 2, "app", "web"]);
-    await send(3, "Web", { user_id: "a", segments: ["s"] });
-    expect(await meta("a")).to.deep.equal([1, 3, "Web", "app", "web"]);
-    await send(4, "web", { user_id: "a", segments: { remove: ["s"] } }, { user_id: "b" });
-    expect(await meta("a")).to.deep.equal([1, 4, "Web", "app", "web"]);
-    await send(5, "web", { user_id: "a", email: "a@x.org" });
-    expect(await meta("a")).to.deep.equal([1, 5, "Web", "app", "web"]);
-    await send(6, "web", { user_id: "a", plan: null });
-    expect(await meta("a")).to.deep.equal([1, 6, "Web", "app", "web"]);
-    expect(await meta("b")).to.deep.equal([4, 4, "web"]);
-  });
-
   for (const [what, message] of [
     ["that says what is known already", { plan: "gold", list: [1, { a: null }], segments: ["s"] }],
     ["that is older than what is known", { plan: "free", segments: [], at: new Date(START - MINUTE).toISOString() }],
@@ -63,23 +47,4 @@ describe("the meta of an entity", () => {
       expect(await meta("a")).to.deep.equal([1, 1, "late", "web"]);
     });
   }
-
-  it("is that of all entities that are merged: the first arrival, the newest change, the streams of each", async () => {
-    await send(1, "web", { user_id: "old", plan: "free" });
-    await send(2, "app", { user_id: "mid", email: "m@x.org" });
-    await send(3, "shop", { user_id: "new", plan: "gold" });
-    await send(4, "join", { user_id: ["old", "new"] });
-    expect(await meta("old")).to.deep.equal([1, 4, "join", "shop", "web"]);
-    await send(5, "app", { user_id: "mid", city: "Oslo" });
-    await send(6, "join", { user_id: ["new", "mid"] });
-    for (const id of ["old", "mid", "new"]) expect(await meta(id)).to.deep.equal([1, 6, "app", "join", "shop", "web"]);
-  });
-
-  it("of one that came back after its deletion is that of its later messages alone", async () => {
-    await send(1, "web", { user_id: "a", plan: "free" });
-    now = START + 2 * MINUTE;
-    await service.fetch("/api/entity/user/user_id/a", { method: "DELETE" });
-    await send(3, "app", { user_id: "a", plan: "gold" });
-    expect(await meta("a")).to.deep.equal([3, 3, "app"]);
-  });
 });

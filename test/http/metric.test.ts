@@ -31,10 +31,9 @@ interface Answer {
 
 describe("reading metrics over HTTP", () => {
   let service: TestService;
-  let at = now;
 
   before(async () => {
-    service = await startService({}, { clock: () => at });
+    service = await startService({}, { clock: () => now });
     const point = (
       dimension: string,
       dimension_id: string,
@@ -62,9 +61,6 @@ describe("reading metrics over HTTP", () => {
     }
   });
   after(() => service.stop());
-  beforeEach(() => {
-    at = now;
-  });
 
   async function write(points: readonly object[]): Promise<void> {
     const answer = await service.fetch("/api/metric/points", { method: "POST", json: points });
@@ -83,34 +79,6 @@ describe("reading metrics over HTTP", () => {
 
   const web = "dimension=stream&dimension_id=web&dimension_type=size";
   const webItem = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
-
-  it("answers every field of a series", async () => {
-    const { status, body } = await get(`${web}&range=4h`);
-    expect(status).to.equal(200);
-    expect(isAnswer(body), JSON.stringify(isAnswer.errors)).to.equal(true);
-    expect(body).to.deep.equal({
-      status: 200,
-      message: "success",
-      data: [
-        {
-          name: "stream.web.size",
-          dimension: "stream",
-          dimension_id: "web",
-          dimension_type: "size",
-          range: "4h",
-          aggregation: "sum",
-          interval: "2h",
-          is_cached: false,
-          complete_until: String(Date.parse("2024-02-29T10:00:00Z")),
-          next_save_at: String(Date.parse("2024-02-29T11:00:00Z")),
-          values: [
-            { value: 7, ts: String(Date.parse("2024-02-29T06:00:00Z")) },
-            { value: 3, ts: String(Date.parse("2024-02-29T08:00:00Z")) },
-          ],
-        },
-      ],
-    });
-  });
 
   it("answers by body what it answers by query, for one object and for an array", async () => {
     const asked = { ...webItem, interval: "1h", smooth: true, include_empty_rows: true, range: "6h", name: "a+b" };
@@ -185,34 +153,6 @@ describe("reading metrics over HTTP", () => {
     });
   }
 
-  it("gives a series for each segment of the catalogue, in id order and in place", async () => {
-    const all = { dimension: "segsize", dimension_id: "all_segments", dimension_type: "size" };
-    const { body } = await post([webItem, all, { ...webItem, name: "last" }]);
-    expect(body.data.map(({ name }) => name)).to.deep.equal([
-      "stream.web.size",
-      ...["segsize.Z.size", "segsize.s1.size", "segsize.s2.size"],
-      "last",
-    ]);
-    expect(body.data.map(({ values }) => values.length > 0)).to.deep.equal([true, false, true, false, true]);
-    const query = await get("dimension=segment&dimension_id=all_segments&dimension_type=size");
-    expect(query.body.data.map(({ dimension_id }) => dimension_id)).to.deep.equal(["Z", "s1", "s2"]);
-    const stream = await get("dimension=stream&dimension_id=all_segments&dimension_type=size");
-    expect(stream.body.data.map(({ dimension_id }) => dimension_id)).to.deep.equal(["all_segments"]);
-  });
-
-  it("serialises any number as JSON", async () => {
-    const values = [1e308, -1e308, 1e-300, 1e21, -0, 123456789.125];
-    const ts = (hour: number) => Date.parse("2020-01-01T00:00:00Z") + hour * HOUR;
-    await write(values.map((value, hour) => ({ ...webItem, dimension_id: "exotic", ts: ts(hour), value })));
-    const asked = { ...webItem, dimension_id: "exotic", startdate: "2020-01-01", enddate: "2020-01-02" };
-    const hourly = await post({ ...asked, interval: "1h" });
-    expect(hourly.body.data[0]?.values.map(({ value }) => value)).to.deep.equal([
-      1e308, -1e308, 1e-300, 1e21, 0, 123456789.125,
-    ]);
-    await write([0, 1, 2].map((hour) => ({ ...webItem, dimension_id: "exotic", ts: ts(hour), value: 1e308 })));
-    expect((await post({ ...asked, interval: "1d" })).body.data[0]?.values[0]?.value).to.equal(Number.MAX_VALUE);
-  });
-
   describe("says to HTTP caches", () => {
     it("that an answer by query may be kept and has to be asked about", async () => {
       const { headers } = await get(`${web}&range=4h`);
@@ -225,23 +165,6 @@ describe("reading metrics over HTTP", () => {
       const { headers } = await post(webItem);
       expect(headers.get("cache-control")).to.equal("no-store");
       expect(headers.get("etag")).to.equal(null);
-    });
-
-    it("a tag that changes when the values can have, and only then", async () => {
-      const query = "dimension=stream&dimension_id=tag&dimension_type=size&range=4h&interval=1h";
-      const tag = async () => (await get(query)).headers.get("etag");
-      const point = { dimension: "stream", dimension_id: "tag", dimension_type: "size", ts: now - HOUR, value: 1 };
-      await write([point]);
-      const first = await tag();
-      expect(await tag()).to.equal(first);
-      await write([{ ...point, dimension_id: "another" }]);
-      await write([{ ...point, ts: now - 40 * HOUR }]);
-      at = now + 20 * 60_000;
-      expect(await tag()).to.equal(first);
-      await write([{ ...point, value: 2 }]);
-      expect(await tag()).not.to.equal(first);
-      await write([point]);
-      expect(await tag()).to.equal(first);
     });
   });
 

@@ -1,6 +1,5 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -78,11 +77,6 @@ describe("writing points", () => {
     expect(answer.status).to.equal(200);
   }
 
-  it("takes an array of points, visible when the answer comes", async () => {
-    await accepted([point(DAY, 1), point(DAY + HOUR, 2.5), point(DAY + 2 * HOUR, -3)], 3);
-    expect(await saved()).to.deep.equal({ 0: 1, 1: 2.5, 2: -3 });
-  });
-
   it("takes the string of ms that answers carry", async () => {
     await accepted([point(String(DAY), 4)], 1);
     expect(await saved()).to.deep.equal({ 0: 4 });
@@ -138,31 +132,8 @@ describe("writing points", () => {
     expect(await saved()).to.deep.equal({ 0: 1, 2: 3 });
   });
 
-  it("lets the later point of a slot win, in one write and across writes", async () => {
-    await accepted([point(DAY, 1), point(DAY + 5, 2)], 2);
-    expect(await saved()).to.deep.equal({ 0: 2 });
-    await accepted(
-      {
-        series: [names(), names()],
-        ts: [DAY, DAY + 1],
-        values: [
-          [3, 4],
-          [5, null],
-        ],
-      },
-      3,
-    );
-    expect(await saved()).to.deep.equal({ 0: 5 });
-  });
-
   it("takes what lies up to 10 minutes ahead, and from 2000 on", async () => {
     await accepted([point(NOW + 600_000, 1), point(Date.UTC(2000, 0, 1), 1)], 2);
-  });
-
-  it("takes ids of 256 characters of any script", async () => {
-    const id = "🦉".repeat(256);
-    await accepted([{ ...point(DAY, 6), dimension_id: id }], 1);
-    expect(await saved("stream", encodeURIComponent(id))).to.deep.equal({ 0: 6 });
   });
 
   it("takes gzip", async () => {
@@ -170,17 +141,5 @@ describe("writing points", () => {
     const body = gzipSync(JSON.stringify([point(DAY, 8)]));
     expect((await service.fetch("/api/metric/points", { method: "POST", body, headers })).status).to.equal(200);
     expect(await saved()).to.deep.equal({ 0: 8 });
-  });
-
-  it("takes 50,000 points at once, as an array and as a block", async () => {
-    // A server makes a file of its own for each week or so of time, one after the other.
-    const ids = Array.from({ length: amount(1, 50) }, (_, i) => `s${stream}.${i}`);
-    const times = Array.from({ length: 50_000 / ids.length }, (_, i) => DAY - i * HOUR);
-    const points = ids.flatMap((dimension_id) => times.map((ts) => ({ ...point(ts, 1), dimension_id })));
-    await accepted(points, 50_000);
-    expect(await saved("stream", ids.at(-1))).to.deep.equal({ 0: 1 });
-    const series = ids.map((dimension_id) => ({ ...names(), dimension_id }));
-    await accepted({ series, ts: times, values: series.map(() => times.map(() => 2)) }, 50_000);
-    expect(await saved("stream", ids.at(-1))).to.deep.equal({ 0: 2 });
   });
 });

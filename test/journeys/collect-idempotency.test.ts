@@ -7,7 +7,7 @@ import { until } from "../support/until.js";
 const NOW = Date.UTC(2024, 5, 15, 12, 30);
 const DAY = 24 * 3_600_000;
 
-describe("collecting with an Idempotency-Key", () => {
+describe("Collecting with an Idempotency-Key", () => {
   let service: TestService;
   let now = NOW;
   let serial = 0;

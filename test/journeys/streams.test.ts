@@ -10,7 +10,7 @@ interface Page {
   readonly meta: { readonly next: string | null };
 }
 
-describe("the list of streams", () => {
+describe("The list of streams", () => {
   let now: number;
   let service: TestService;
   beforeEach(async () => {

@@ -9,7 +9,7 @@ interface Series {
   readonly values: readonly { readonly value: number; readonly ts: string }[];
 }
 
-describe("the recorder of a running service", () => {
+describe("The recorder of a running service", () => {
   let now: number;
   let service: TestService;
   beforeEach(async () => {

@@ -1,0 +1,104 @@
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+const HOUR = 3_600_000;
+const START = Date.UTC(2025, 0, 8, 10);
+
+interface Series {
+  readonly dimension_id: string;
+  readonly name: string;
+  readonly is_cached: boolean;
+  readonly complete_until: string;
+  readonly next_save_at: string;
+  readonly values: readonly { readonly value: number; readonly ts: string }[];
+  readonly errors?: readonly { readonly code: string }[];
+}
+
+describe("The series of all streams", () => {
+  let now: number;
+  let service: TestService;
+  const start = async (limits = {}) => {
+    service = await startService({ roles: ["api"], limits }, { clock: () => now });
+  };
+  beforeEach(() => {
+    now = START + HOUR / 2;
+    return start();
+  });
+  afterEach(() => service.stop());
+
+  const point = (id: string, value: number, hoursAgo: number) => ({
+    dimension: "stream",
+    dimension_id: id,
+    dimension_type: "size",
+    value,
+    ts: START - hoursAgo * HOUR,
+  });
+  const write = async (...points: object[]) =>
+    expect((await service.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+  const all = { dimension: "stream", dimension_id: "all_streams", dimension_type: "size", range: "5h", interval: "1h" };
+  const read = async (...asked: object[]) => {
+    const response = await service.fetch("/api/metric", { method: "POST", json: asked });
+    return { status: response.status, data: ((await response.json()) as { data: Series[] }).data };
+  };
+  const values = async (asked: object = all) =>
+    Object.fromEntries(
+      ((await read(asked)).data[0] as Series).values.map(({ value, ts }) => [(START - Number(ts)) / HOUR, value]),
+    );
+  const isCached = async (asked: object = all) => (await read(asked)).data[0]?.is_cached;
+
+  it("is one series: in each slot the sum over all streams", async () => {
+    expect(await values()).to.deep.equal({});
+    await write(point("web", 1, 1), point("web", 2, 2), point("app", 10, 2), point("app", 20, 3));
+    const { data } = await read(all, { ...all, dimension_id: "web" }, { ...all, name: "Sum" });
+    expect(data.map(({ name, dimension_id }) => [name, dimension_id])).to.deep.equal([
+      ["stream.all_streams.size", "all_streams"],
+      ["stream.web.size", "web"],
+      ["Sum", "all_streams"],
+    ]);
+    expect(await values()).to.deep.equal({ 1: 1, 2: 12, 3: 20 });
+    expect(await values({ ...all, interval: "6h", range: "6h" })).to.deep.equal({ 4: 33 });
+    expect(await values({ ...all, aggregation: "max", interval: "6h", range: "6h" })).to.deep.equal({ 4: 20 });
+    const query = "dimension=stream&dimension_id=all_streams&dimension_type=size&range=5h&interval=1h";
+    const one = (await (await service.fetch(`/api/metric?${query}`)).json()) as { data: Series[] };
+    expect(one.data[0]?.values).to.deep.equal(data[0]?.values);
+  });
+
+  it("takes the value of the clients, or else the recorder's, of each stream and slot", async () => {
+    const { series } = service.service.stores;
+    const dimension = (await import("../../src/metrics/dimensions.js")).stream;
+    const column = (id: string, ...saved: number[]) => ({
+      series: { dimension, id, type: "size" },
+      from: START - 3 * HOUR,
+      values: Float64Array.from(saved),
+    });
+    await series.write("recorder", [column("web", 1, 2, 3), column("app", 10, 20)]);
+    await write(point("web", 100, 2));
+    expect(await values()).to.deep.equal({ 3: 11, 2: 120, 1: 3 });
+  });
+
+  it("is answered from memory until a stream is written, also one that is new", async () => {
+    // Where processes share the stores, the end of a write is announced after its answer.
+    const isAgainCached = () => until("it is answered from memory", async () => (await isCached()) === true);
+    await write(point("web", 1, 1));
+    await isAgainCached();
+    expect(await isCached({ ...all, interval: "2h" })).to.equal(true);
+    for (const [n, id] of ["web", "app", "new"].entries()) {
+      await write(point(id, 10 ** n, 2));
+      expect(await isCached(), id).to.equal(false);
+      expect((await values())[2], id).to.equal([1, 11, 111][n]);
+      await isAgainCached();
+    }
+    await write({ ...point("web", 5, 2), dimension: "segment" });
+    expect((await values())[2]).to.equal(111);
+  });
+
+  it("changes its ETag with every stream", async () => {
+    const query = "/api/metric?dimension=stream&dimension_id=all_streams&dimension_type=size&range=5h";
+    await write(point("web", 1, 1));
+    const tag = (await service.fetch(query)).headers.get("ETag") ?? "";
+    expect((await service.fetch(query, { headers: { "If-None-Match": tag } })).status).to.equal(304);
+    await write(point("app", 1, 1));
+    expect((await service.fetch(query, { headers: { "If-None-Match": tag } })).status).to.equal(200);
+  });
+});

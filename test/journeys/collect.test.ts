@@ -1,0 +1,139 @@
+import { expect } from "chai";
+import { amount } from "../support/servers.js";
+import { startService, type TestService } from "../support/service.js";
+
+const NOW = Date.UTC(2024, 5, 15, 12, 30);
+const HOUR = 3_600_000;
+
+describe("Collecting messages", () => {
+  let service: TestService;
+  let now = NOW;
+  let serial = 0;
+
+  before(async () => {
+    service = await startService({ roles: ["api"], limits: { entity_segments: 12 } }, { clock: () => now });
+  });
+  after(() => service.stop());
+  beforeEach(() => {
+    serial += 1;
+    now += 1;
+  });
+
+  const own = (value: string) => `${value}${serial}`;
+
+  interface Tally {
+    message_count: number;
+    rejected_count: number;
+    errors: { code: string; path: string; message: string }[];
+  }
+
+  async function post(body: unknown, query = "", type?: string) {
+    const lines = typeof body === "string" || body instanceof Uint8Array;
+    const answer = await service.fetch(`/collect/json/${own("stream")}${query}`, {
+      method: "POST",
+      ...(lines ? { body, headers: { "content-type": type ?? "application/x-ndjson" } } : { json: body }),
+    });
+    return { status: answer.status, body: (await answer.json()) as { data: Tally } };
+  }
+
+  async function taken(body: unknown, count: number, query = ""): Promise<void> {
+    const answer = await post(body, query);
+    const data = { message_count: count, rejected_count: 0, errors: [] };
+    expect(answer.body).to.deep.equal({ status: 200, message: "success", data });
+  }
+
+  async function read(value: string): Promise<Record<string, unknown> | undefined> {
+    const answer = await service.fetch(`/api/me/_uid/${encodeURIComponent(value)}`);
+    return answer.status === 200 ? ((await answer.json()) as { data: Record<string, unknown> }).data : undefined;
+  }
+
+  /** Messages counted for the stream of this test, by slot. */
+  async function counted(): Promise<Record<number, number>> {
+    const counts = await service.service.stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
+    const mine = counts.filter(({ stream }) => stream === own("stream"));
+    return Object.fromEntries(mine.map(({ slot, count }) => [slot, count]));
+  }
+
+  it("takes one object, an array, and lines, all visible and counted when the answer comes", async () => {
+    await taken({ _uid: own("a"), x: 1 }, 1);
+    await taken([{ _uid: own("a"), y: 2 }, { _uid: own("b") }], 2);
+    await taken(`{"_uid":"${own("a")}","z":3}\r\n\n  {"_uid":"${own("c")}"}`, 2);
+    expect(await read(own("a"))).to.deep.equal({ _uid: own("a"), x: 1, y: 2, z: 3, segments: [] });
+    expect(await read(own("c"))).to.not.equal(undefined);
+    expect(await counted()).to.deep.equal({ [NOW - (NOW % HOUR)]: 5 });
+  });
+
+  it("lets an older event overwrite nothing, whenever it arrives", async () => {
+    await taken({ _uid: own("a"), when: "2024-06-02", x: "new", segments: ["s"] }, 1, "?timestamp_field=when");
+    await taken({ _uid: own("a"), when: "2024-06-01", x: "old", y: "old", segments: [] }, 1, "?timestamp_field=when");
+    expect(await read(own("a"))).to.deep.include({ x: "new", y: "old", segments: ["s"] });
+  });
+
+  it("registers segments that it meets, with their id as name", async () => {
+    await taken({ account_id: own("a"), segments: [own("seg")] }, 1, "?table=account");
+    const answer = await service.fetch(`/api/segment/${own("seg")}`);
+    expect(await answer.json()).to.have.deep.property("data", {
+      id: own("seg"),
+      name: own("seg"),
+      table: "account",
+      size: 1,
+    });
+  });
+
+  it("drops what is not newer than an erasure of one of its identities, uncounted", async () => {
+    await taken({ _uid: own("a"), email: `${own("a")}@x.org`, x: 1 }, 1);
+    await service.fetch(`/api/entity/user/_uid/${own("a")}`, { method: "DELETE" });
+    const old = { email: `${own("a")}@x.org`, user_id: own("b"), when: NOW / 1000 - 60 };
+    await taken([old, { _uid: own("c"), when: NOW / 1000 - 60 }], 2, "?timestamp_field=when");
+    expect(await read(own("a"))).to.equal(undefined);
+    expect(Object.values(await counted())).to.deep.equal([2]);
+    now += 10;
+    await taken({ _uid: own("a"), y: 2 }, 1);
+    expect(await read(own("a"))).to.deep.equal({ _uid: own("a"), y: 2, segments: [] });
+  });
+
+  const lines = amount(10_000, 100);
+  it(`takes ${lines} lines, each of them once`, async function () {
+    this.timeout(60_000);
+    const line = (i: number) =>
+      `{"_uid":"${own("m")}-${i % (lines / 2)}","x${i % 3}":${i},"segments":{"add":["s${i % 3}"]}}\n`;
+    await taken(Array.from({ length: lines }, (_, i) => line(i)).join(""), lines);
+    expect(await read(`${own("m")}-7`))
+      .to.have.property("segments")
+      .with.length(2);
+    expect(Object.values(await counted())).to.deep.equal([lines]);
+  });
+
+  it("passes the limit of segments in none of many requests at once, whatever identity they name", async () => {
+    const named = [{ _uid: own("a") }, { user_id: own("a") }, { email: `${own("a")}@x.org` }];
+    await taken([Object.assign({}, ...named)], 1);
+    const tallies = await Promise.all(
+      named.map((identity, at) =>
+        post([{ ...identity, segments: { add: Array.from({ length: 5 }, (_, id) => `s${5 * at + id}`) } }]),
+      ),
+    );
+    expect(tallies.flatMap(({ body }) => body.data.errors.map(({ code, path }) => [code, path]))).to.deep.equal([
+      ["too_many_segments", "[0]"],
+    ]);
+    expect((await read(own("a")))?.segments).to.have.length(10);
+  });
+
+  it("applies all messages when many write to one entity at once", async () => {
+    const writers = Array.from({ length: amount(40, 12) }, (_, i) => i);
+    await Promise.all(writers.map((i) => taken({ _uid: own("a"), user_id: own(`u${i}`), [`x${i}`]: i }, 1)));
+    const found = await read(own("a"));
+    for (const i of writers) expect(found).to.have.property(`x${i}`, i);
+  });
+
+  it("applies all messages when many merge the same entities at once", async () => {
+    const people = Array.from({ length: amount(12, 6) }, (_, i) => own(`p${i}`));
+    await Promise.all(people.map((person, i) => taken({ _uid: person, [`x${i}`]: i, segments: [`g${i}`] }, 1)));
+    await Promise.all(people.map((person, i) => taken({ _uid: [person, people[(i + 1) % people.length]] }, 1)));
+    const found = await read(own("p3"));
+    expect(found?._uid).to.have.members(people);
+    expect(found?.segments).to.have.members(people.map((_, i) => `g${i}`));
+    people.forEach((_, i) => {
+      expect(found).to.have.property(`x${i}`, i);
+    });
+  });
+});

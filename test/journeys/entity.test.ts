@@ -1,0 +1,240 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import { exportEntity } from "../../src/entities/export-entity.js";
+import { identityHashing } from "../../src/entities/identity.js";
+import { type Table, tablesOf } from "../../src/entities/tables.js";
+import { ownTargets } from "../contracts/downstream-target.contract.js";
+import { canary } from "../support/bad-input.js";
+import { startService, type TestService } from "../support/service.js";
+
+const MINUTE = 60_000;
+const START = Date.UTC(2026, 0, 5, 10);
+const at = (minute: number) => new Date(START + minute * MINUTE).toISOString();
+
+describe("What is kept about an entity", () => {
+  let service: TestService;
+  let now: number;
+
+  beforeEach(async () => {
+    now = START;
+    service = await startService({}, { clock: () => now });
+    await send("web", { email: " Ann@Example.org", plan: "gold", nested: { a: [1, null] }, segments: ["news"] });
+    await send("app", { email: "ann@example.org", user_id: 7, plan: null, segments: { add: ["beta"], remove: [] } });
+    await send("web", { user_id: "8", city: "Rome" });
+    await send("web", { email: "ben@example.org", plan: canary, segments: ["news"] });
+  });
+  afterEach(() => service.stop());
+
+  async function send(stream: string, message: object) {
+    now += MINUTE;
+    expect((await service.fetch(`/collect/json/${stream}`, { method: "POST", json: message })).status).to.equal(200);
+  }
+  const post = (path: string, value: string, field = "email") =>
+    service.fetch(path, { method: "POST", json: { table: "user", field, value } });
+  const exported = async (value: string, field = "email") => {
+    const response = await post("/api/entity/export", value, field);
+    expect(response.status).to.equal(200);
+    expect(response.headers.get("content-type")).to.match(/^application\/x-ndjson/);
+    expect(response.headers.get("cache-control")).to.equal("no-store");
+    const text = await response.text();
+    expect(text).to.not.include(canary);
+    return text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line));
+  };
+
+  it("is exported line by line: the profile, each message as it was sent by arrival, and a last line that counts them", async () => {
+    expect(await exported("ANN@example.org")).to.deep.equal(
+      [
+        {
+          type: "profile",
+          table: "user",
+          identities: { email: ["ann@example.org"], user_id: ["7"] },
+          attributes: {},
+          segments: [
+            { id: "beta", name: "beta", since: at(2) },
+            { id: "news", name: "news", since: at(1) },
+          ],
+        },
+        {
+          type: "message",
+          stream: "web",
+          event_time: at(1),
+          received_at: at(1),
+          body: { email: " Ann@Example.org", plan: "gold", nested: { a: [1, null] }, segments: ["news"] },
+        },
+        {
+          type: "message",
+          stream: "app",
+          event_time: at(2),
+          received_at: at(2),
+          body: { email: "ann@example.org", user_id: 7, plan: null, segments: { add: ["beta"], remove: [] } },
+        },
+        { type: "end", messages: 2 },
+      ].map((line, index) =>
+        index === 0 ? { ...line, attributes: { nested: { value: { a: [1, null] }, at: at(1) } } } : line,
+      ),
+    );
+  });
+
+  it("is exported with the messages of all profiles that were merged into one, by arrival", async () => {
+    await send("web", { email: "ann@example.org", user_id: "8" });
+    const lines = await exported("8", "user_id");
+    const [profile, ...rest] = lines;
+    expect(profile.identities).to.deep.equal({ email: ["ann@example.org"], user_id: ["7", "8"] });
+    const arrivals = rest.slice(0, -1).map(({ received_at }: { received_at: string }) => received_at);
+    expect(arrivals).to.deep.equal([at(1), at(2), at(3), at(5)]);
+    expect(lines.at(-1)).to.deep.equal({ type: "end", messages: 4 });
+  });
+
+  for (const [event, happens] of [
+    ["erased", () => service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" })],
+    ["merged", () => send("web", { email: "ann@example.org", user_id: "8" })],
+  ] as const) {
+    it(`is exported without the last line when it is ${event} meanwhile, and without anything of another`, async () => {
+      const many = Array.from({ length: 1_000 }, (_, n) => ({ email: "ann@example.org", n }));
+      expect((await service.fetch("/collect/json/web", { method: "POST", json: many })).status).to.equal(200);
+      const { stores } = service.service;
+      const table = tablesOf(JSON.parse(readFileSync("config/tables.json", "utf8"))).get("user") as Table;
+      const exporting = exportEntity({
+        ...stores,
+        segments: { names: async (ids) => new Map(ids.map((id) => [id, id])) },
+        hashIdentity: identityHashing(stores.pepper),
+      });
+      const lines: string[] = [];
+      let isDone = false;
+      for await (const page of (await exporting(table, { field: "email", value: "ann@example.org" })) ?? []) {
+        expect(isDone).to.equal(false);
+        lines.push(...page.map((line) => JSON.stringify(line)));
+        if (lines.length < 10) continue;
+        await happens();
+        isDone = true;
+      }
+      expect(lines.length).to.be.within(10, 500);
+      expect(lines.join()).to.not.include('"type":"end"');
+      expect(lines.join()).to.not.include(canary);
+      const after = await post("/api/entity/export", "ann@example.org");
+      expect(after.status).to.equal(event === "erased" ? 404 : 200);
+      if (event === "merged") expect(await after.text()).to.include('{"type":"end","messages":1004}');
+    });
+  }
+
+  it("says why: of each segment the message that made it, or that it is not kept any more", async () => {
+    const why = async () =>
+      (await (await service.fetch("/api/entity/user/email/ann@example.org/segments")).json()) as { data: object[] };
+    const by = (stream: string | null, minute: number) => ({ stream, event_time: at(minute), received_at: at(minute) });
+    expect((await why()).data).to.deep.equal([
+      { id: "beta", name: "beta", since: at(2), by: by("app", 2) },
+      { id: "news", name: "news", since: at(1), by: by("web", 1) },
+    ]);
+    await service.service.stores.history.expire(START + 1.5 * MINUTE);
+    expect((await why()).data[1]).to.deep.equal({ id: "news", name: "news", since: at(1), by: by(null, 1) });
+    expect((await service.fetch("/api/entity/user/email/cy@example.org/segments")).status).to.equal(404);
+  });
+
+  it("is counted for a preview of an erasure, which changes nothing, and is exactly what is erased", async () => {
+    const preview = async () =>
+      (await (await post("/api/deletion/preview", "ann@example.org")).json()) as { data: object };
+    const counts = {
+      profiles: 1,
+      identities: { email: 1, user_id: 1 },
+      messages: { app: 1, web: 1 },
+      segments: 2,
+      targets: ownTargets,
+    };
+    expect((await preview()).data).to.deep.equal(counts);
+    expect((await preview()).data).to.deep.equal(counts);
+    expect(await exported("ann@example.org")).to.have.length(4);
+    await service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" });
+    expect((await post("/api/deletion/preview", "ann@example.org")).status).to.equal(404);
+    expect((await post("/api/entity/export", "ann@example.org")).status).to.equal(404);
+  });
+});
+
+interface Meta {
+  readonly created_at: string;
+  readonly modified_at: string;
+  readonly streams: readonly string[];
+}
+
+describe("The meta of an entity", () => {
+  let now: number;
+  let service: TestService;
+  beforeEach(async () => {
+    now = START;
+    service = await startService({ roles: ["api"] }, { clock: () => now });
+  });
+  afterEach(() => service.stop());
+
+  /** Sends messages to a stream so many minutes after the start. */
+  const send = async (minute: number, stream: string, ...messages: object[]) => {
+    now = START + minute * MINUTE;
+    const path = `/collect/json/${stream}?timestamp_field=at`;
+    expect((await service.fetch(path, { method: "POST", json: messages })).status).to.equal(200);
+  };
+  /** Minutes of creation and change, and the streams. */
+  const meta = async (id: string) => {
+    const answer = await service.fetch(`/api/entity/user/user_id/${id}`);
+    expect(answer.status).to.equal(200);
+    const { created_at, modified_at, streams } = ((await answer.json()) as { meta: Meta }).meta;
+    for (const text of [created_at, modified_at]) expect(text).to.equal(new Date(text).toISOString());
+    return [created_at, modified_at].map((text) => (Date.parse(text) - START) / MINUTE).concat(streams as never[]);
+  };
+
+  it("contains the arrival of the first message, that of the newest change, and the streams of all messages", async () => {
+    await send(1, "web", { user_id: "a", plan: "free" });
+    expect(await meta("a")).to.deep.equal([1, 1, "web"]);
+    await send(2, "app", { user_id: "a", plan: "gold" });
+    expect(await meta("a")).to.deep.equal([1, 2, "app", "web"]);
+    await send(3, "Web", { user_id: "a", segments: ["s"] });
+    expect(await meta("a")).to.deep.equal([1, 3, "Web", "app", "web"]);
+    await send(4, "web", { user_id: "a", segments: { remove: ["s"] } }, { user_id: "b" });
+    expect(await meta("a")).to.deep.equal([1, 4, "Web", "app", "web"]);
+    await send(5, "web", { user_id: "a", email: "a@x.org" });
+    expect(await meta("a")).to.deep.equal([1, 5, "Web", "app", "web"]);
+    await send(6, "web", { user_id: "a", plan: null });
+    expect(await meta("a")).to.deep.equal([1, 6, "Web", "app", "web"]);
+    expect(await meta("b")).to.deep.equal([4, 4, "web"]);
+  });
+
+  it("is that of all entities that are merged: the first arrival, the newest change, the streams of each", async () => {
+    await send(1, "web", { user_id: "old", plan: "free" });
+    await send(2, "app", { user_id: "mid", email: "m@x.org" });
+    await send(3, "shop", { user_id: "new", plan: "gold" });
+    await send(4, "join", { user_id: ["old", "new"] });
+    expect(await meta("old")).to.deep.equal([1, 4, "join", "shop", "web"]);
+    await send(5, "app", { user_id: "mid", city: "Oslo" });
+    await send(6, "join", { user_id: ["new", "mid"] });
+    for (const id of ["old", "mid", "new"]) expect(await meta(id)).to.deep.equal([1, 6, "app", "join", "shop", "web"]);
+  });
+
+  it("of one that came back after its deletion is that of its later messages alone", async () => {
+    await send(1, "web", { user_id: "a", plan: "free" });
+    now = START + 2 * MINUTE;
+    await service.fetch("/api/entity/user/user_id/a", { method: "DELETE" });
+    await send(3, "app", { user_id: "a", plan: "gold" });
+    expect(await meta("a")).to.deep.equal([3, 3, "app"]);
+  });
+});
+
+describe("An entity at its limit", () => {
+  it("has 10,000 segments, and stops neither its requests nor the next start", async function () {
+    this.timeout(120_000);
+    const service = await startService({ roles: ["api"] });
+    const post = async (at: number, how: "add" | "remove") => {
+      const segments = { [how]: Array.from({ length: 1_000 }, (_, id) => `${how} ${at} ${"x".repeat(200)} ${id}`) };
+      const answer = await service.fetch("/collect/json/web", { method: "POST", json: [{ _uid: "a", segments }] });
+      return ((await answer.json()) as { data: { message_count: number } }).data.message_count;
+    };
+    let taken = 0;
+    for (let at = 0; at < 7; at += 1) taken += (await post(at, "add")) + (await post(at, "remove"));
+    expect(taken).to.equal(10);
+    const answer = await service.fetch("/api/me/_uid/a");
+    expect(((await answer.json()) as { data: { segments: string[] } }).data.segments).to.have.length(5_000);
+    await service.stop({ keep: true });
+    const next = await startService({ roles: ["api"] }, { dir: service.dir });
+    expect((await next.fetch("/api/me/_uid/a")).status).to.equal(200);
+    await next.stop();
+  });
+});

@@ -1,0 +1,52 @@
+import { expect } from "chai";
+import { type Scope, scopes } from "../../src/keys/api-key.js";
+import { mintKey } from "../../src/keys/verify-key.js";
+import { startService, type TestService } from "../support/service.js";
+
+describe("Keys", () => {
+  let service: TestService;
+  let now = Date.now();
+
+  before(async () => {
+    service = await startService({ roles: ["api"] }, { clock: () => now });
+  });
+  after(() => service.stop());
+
+  async function newKey(...wanted: Scope[]): Promise<{ key: string; id: string }> {
+    const { key, kept } = mintKey("a test", wanted, now);
+    await service.service.stores.keys.add(kept);
+    return { key, id: kept.id };
+  }
+
+  const status = async (path: string, key: string | null) => (await service.fetch(path, { key })).status;
+
+  it("end within five seconds of being revoked", async () => {
+    const { key, id } = await newKey("metric:read");
+    expect(await status("/metrics", key)).to.equal(200);
+    await service.service.stores.keys.revoke(id, now);
+    now += 5000;
+    expect(await status("/metrics", key)).to.equal(401);
+  });
+
+  it("learn their name and scopes from GET /api/key, whatever their scopes are", async () => {
+    for (const wanted of [["entity:write"], ["metric:read", "admin"], [...scopes]] as Scope[][]) {
+      const { key, id } = await newKey(...wanted);
+      const response = await service.fetch("/api/key", { key });
+      expect(response.status).to.equal(200);
+      expect(response.headers.get("cache-control")).to.equal("no-store");
+      const data = { id, name: "a test", scopes: [...wanted].sort() };
+      expect(await response.json()).to.deep.equal({ status: 200, message: "success", data });
+    }
+    const configured = (await (await service.fetch("/api/key")).json()) as { data: object };
+    expect(configured.data).to.deep.equal({ id: "admin", name: "admin", scopes: [...scopes].sort() });
+  });
+
+  it("are those of before after a restart, the revoked ones too", async () => {
+    const [lasting, revoked] = [await newKey("metric:read"), await newKey("metric:read")];
+    await service.service.stores.keys.revoke(revoked.id, now);
+    await service.stop({ keep: true });
+    service = await startService({ roles: ["api"] }, { clock: () => now, dir: service.dir });
+    expect(await status("/metrics", lasting.key)).to.equal(200);
+    expect(await status("/metrics", revoked.key)).to.equal(401);
+  });
+});

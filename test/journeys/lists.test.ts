@@ -1,0 +1,245 @@
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = Date.UTC(2025, 0, 8, 10);
+
+interface Row {
+  readonly id: string;
+  readonly stream: string;
+  readonly dimension_id: string;
+  readonly request_id: string;
+  readonly size: number;
+  readonly now: number | null;
+  readonly before: number | null;
+}
+
+interface Page {
+  readonly data: readonly Row[];
+  readonly meta: { readonly next: string | null; readonly total: number };
+}
+
+describe("Lists that are searched and sorted", () => {
+  let now: number;
+  let service: TestService;
+  beforeEach(async () => {
+    now = START + HOUR / 2;
+    service = await startService({ roles: ["api"] }, { clock: () => now });
+  });
+  afterEach(() => service.stop());
+
+  const page = async (path: string) => {
+    const response = await service.fetch(path);
+    expect(response.status, path).to.equal(200);
+    return (await response.json()) as Page;
+  };
+  const idOf = (row: Row) => row.id ?? row.stream ?? row.dimension_id ?? row.request_id;
+  const ids = async (path: string) => (await page(path)).data.map(idOf);
+  /** The ids of every page; `between` runs after each. */
+  const walk = async (path: string, between: () => Promise<void> = async () => {}) => {
+    const found: string[] = [];
+    for (let next: string | null = ""; next !== null; ) {
+      const { data, meta }: Page = await page(`${path}${next === "" ? "" : `&after=${encodeURIComponent(next)}`}`);
+      found.push(...data.map(idOf));
+      next = meta.next;
+      await between();
+    }
+    return found;
+  };
+  const put = async (path: string, json: object) =>
+    expect((await service.fetch(path, { method: "PUT", json })).status).to.equal(200);
+  const putSegments = async (names: Readonly<Record<string, string>>) => {
+    for (const [id, name] of Object.entries(names)) await put(`/api/segment/${encodeURIComponent(id)}`, { name });
+  };
+  const point = (dimension: string, id: string, value: number, ts: number, type = "size") => ({
+    dimension,
+    dimension_id: id,
+    dimension_type: type,
+    value,
+    ts,
+  });
+  const write = async (...points: object[]) =>
+    expect((await service.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+  const send = async (stream: string, ...messages: object[]) => {
+    const path = `/collect/json/${stream}?timestamp_field=at`;
+    expect((await service.fetch(path, { method: "POST", json: messages })).status).to.equal(200);
+  };
+
+  it("find segments by a part of the id or the name in any case, and count them", async () => {
+    await putSegments({ a: "Newsletter", "news-b": "B", c: "Ünïcode NEWS", d: "Other" });
+    const found = await page("/api/segment?q=NEWS");
+    expect(found.data.map(idOf)).to.deep.equal(["a", "c", "news-b"]);
+    expect(found.meta).to.deep.equal({ next: null, total: 3 });
+    expect(await ids("/api/segment?q=%C3%9CN%C3%8F")).to.deep.equal(["c"]);
+    expect((await page("/api/segment?q=zzz")).meta).to.deep.equal({ next: null, total: 0 });
+    expect((await page("/api/segment?limit=1")).meta).to.deep.equal({ next: "a", total: 4 });
+    expect((await page("/api/segment?q=&table=account")).meta.total).to.equal(0);
+    expect(await walk("/api/segment?q=news&limit=1")).to.deep.equal(["a", "c", "news-b"]);
+    expect(await walk("/api/segment?q=news&limit=1&order=desc")).to.deep.equal(["news-b", "c", "a"]);
+    expect(await walk("/api/segment?limit=3&order=desc")).to.deep.equal(["news-b", "d", "c", "a"]);
+  });
+
+  it("sort segments by name, size and change, and contain the newest saved size and the one a range earlier", async () => {
+    await putSegments({ a: "y", b: "x", c: "z", d: "w", e: "x" });
+    const slot = START;
+    await write(
+      ...[point("segment", "a", 10, slot), point("segment", "a", 5, slot - DAY)],
+      ...[point("segment", "b", 30, slot - 2 * HOUR), point("segment", "b", 60, slot - 2 * HOUR - DAY)],
+      ...[point("segment", "c", 20, slot), point("segment", "c", 1, slot - 2 * HOUR)],
+      point("segment", "d", 7, slot - 20 * DAY),
+    );
+    await send("web", { user_id: "1", segments: ["a"] });
+    expect(await ids("/api/segment?sort=name")).to.deep.equal(["d", "b", "e", "a", "c"]);
+    expect(await ids("/api/segment?sort=name&order=desc")).to.deep.equal(["c", "a", "b", "e", "d"]);
+    expect(await ids("/api/segment?sort=size")).to.deep.equal(["d", "a", "c", "b", "e"]);
+    expect(await ids("/api/segment?sort=size&order=desc")).to.deep.equal(["b", "c", "a", "d", "e"]);
+    expect(await ids("/api/segment?sort=change&range=1d")).to.deep.equal(["b", "a", "c", "d", "e"]);
+    expect(await ids("/api/segment?sort=change&range=24h&order=desc")).to.deep.equal(["a", "b", "c", "d", "e"]);
+    const { data, meta } = await page("/api/segment?range=1d");
+    expect(meta).to.deep.equal({ next: null, total: 5 });
+    const values = data.map(({ id, now, before, size }) => [id, now, before, size]);
+    expect(values).to.deep.equal([
+      ["a", 10, 5, 1],
+      ["b", 30, 60, 0],
+      ["c", 20, null, 0],
+      ["d", 7, null, 0],
+      ["e", null, null, 0],
+    ]);
+    expect((await page("/api/segment?sort=size")).data[0]).to.have.keys("id", "name", "table", "size");
+  });
+
+  it("return what was written since, also when it changes the newest value alone", async () => {
+    await putSegments({ a: "a", b: "b" });
+    await write(point("segment", "a", 1, START), point("segment", "b", 2, START));
+    expect(await ids("/api/segment?sort=size")).to.deep.equal(["a", "b"]);
+    await write(point("segment", "a", 3, START));
+    expect(await ids("/api/segment?sort=size")).to.deep.equal(["b", "a"]);
+    await write(point("segment", "b", 2, START - DAY));
+    expect((await page("/api/segment?range=1d")).data.map(({ before }) => before)).to.deep.equal([null, 2]);
+    now += 2 * HOUR;
+    await write(point("segment", "b", 9, START + 2 * HOUR));
+    expect((await page("/api/segment?range=2h")).data.map((row) => [row.now, row.before])).to.deep.equal([
+      [3, null],
+      [9, 2],
+    ]);
+  });
+
+  for (const query of ["sort=size", "sort=size&order=desc", "sort=name", "sort=change&range=1d", "order=desc", "q=s"]) {
+    it(`return each segment once with ?${query}, while sizes and names change and segments come and go`, async () => {
+      const all = Array.from({ length: 25 }, (_, i) => `s${String(i).padStart(2, "0")}`);
+      for (const id of all) await service.service.stores.catalogue.putSegment({ id, name: id, table: "user" });
+      const sizes = (of: (i: number) => number) =>
+        write(...all.flatMap((id, i) => [point("segment", id, of(i), START), point("segment", id, 100, START - DAY)]));
+      await sizes((i) => i);
+      let round = 0;
+      const found = await walk(`/api/segment?${query}&limit=4`, async () => {
+        round += 1;
+        await sizes((i) => (i * 7 * round) % 25);
+        for (const [i, id] of all.entries()) {
+          const name = `s${(i * 11 * round) % 25}`;
+          if (id !== "s13") await service.service.stores.catalogue.putSegment({ id, name, table: "user" });
+        }
+        if (round === 1) await service.fetch("/api/segment/s13", { method: "DELETE" });
+        await service.service.stores.catalogue.putSegment({ id: `new${round}`, name: "new", table: "user" });
+      });
+      expect(new Set(found).size).to.equal(found.length);
+      const lasting = all.filter((id) => id !== "s13");
+      expect(found.filter((id) => lasting.includes(id)).toSorted()).to.deep.equal(lasting);
+      expect(new Set(await walk(`/api/segment?${query}&limit=7`))).to.include.all.keys(...lasting);
+    });
+  }
+
+  it("contain the conversion rate of experiences, now and a range earlier, and sort them by its change", async () => {
+    await putSegments({ s: "s" });
+    for (const id of ["a", "b", "c", "d"])
+      await put(`/api/experience/${id}`, { name: `X${id}`, audience: "s", goal: "s" });
+    const reach = (id: string, potential: number, actual: number | undefined, ts: number) => [
+      point("experience", id, potential, ts, "potentialreach"),
+      ...(actual === undefined ? [] : [point("experience", id, actual, ts, "actualreach")]),
+    ];
+    await write(
+      ...[...reach("a", 10, 5, START), ...reach("a", 10, 1, START - DAY)],
+      ...[...reach("b", 0, 0, START), ...reach("b", 4, 1, START - HOUR), ...reach("b", 4, 2, START - HOUR - DAY)],
+      ...[...reach("c", 8, undefined, START), point("experience", "c", 3, START - DAY, "actualreach")],
+    );
+    const { data, meta } = await page("/api/experience?range=1d");
+    expect(data.map(({ id, now, before }) => [id, now, before])).to.deep.equal([
+      ["a", 0.5, 0.1],
+      ["b", 0.25, 0.5],
+      ["c", 0, null],
+      ["d", null, null],
+    ]);
+    expect(meta).to.deep.equal({ next: null, total: 4 });
+    expect(await ids("/api/experience?range=1d&sort=change")).to.deep.equal(["b", "a", "c", "d"]);
+    expect(await walk("/api/experience?range=1d&sort=change&order=desc&limit=1")).to.deep.equal(["a", "b", "c", "d"]);
+    expect(await ids("/api/experience?sort=name&order=desc&q=x")).to.deep.equal(["d", "c", "b", "a"]);
+    expect((await page("/api/experience?q=XB")).meta.total).to.equal(1);
+    expect((await page("/api/experience")).data[0]).to.have.keys("id", "name", "group", "audience", "goal");
+  });
+
+  it("contain the messages of streams in the last whole hours, and sort them by these", async () => {
+    const at = (ago: number, count: number) =>
+      Array.from({ length: count }, (_, i) => ({ user_id: `u${i}`, at: START - ago * HOUR + 1 }));
+    await send("Web", ...at(1, 2), ...at(3, 4), ...at(0, 9));
+    now += 1_000;
+    await send("app", ...at(2, 6), ...at(4, 2));
+    now += 1_000;
+    await send("web.old", ...at(30, 1));
+    const { data, meta } = await page("/api/stream?range=2h");
+    expect(data.map(({ stream, now, before }) => [stream, now, before])).to.deep.equal([
+      ["Web", 2, 4],
+      ["app", 6, 2],
+      ["web.old", 0, 0],
+    ]);
+    expect(meta).to.deep.equal({ next: null, total: 3 });
+    // A range of minutes is rounded up to whole hours.
+    expect((await page("/api/stream?range=61m")).data.map((row) => row.now)).to.deep.equal([2, 6, 0]);
+    expect(await ids("/api/stream?sort=change&range=2h")).to.deep.equal(["Web", "web.old", "app"]);
+    expect(await ids("/api/stream?sort=last_message_at&order=desc")).to.deep.equal(["web.old", "app", "Web"]);
+    expect(await walk("/api/stream?sort=day&order=desc&limit=1")).to.deep.equal(["app", "Web", "web.old"]);
+    expect(await ids("/api/stream?q=WEB")).to.deep.equal(["Web", "web.old"]);
+    expect(await walk("/api/stream?order=desc&limit=1")).to.deep.equal(["web.old", "app", "Web"]);
+    const order = await walk("/api/stream?sort=last_message_at&limit=1", async () => {
+      now += 1_000;
+      await send("Web", { user_id: "1" });
+    });
+    expect(order).to.deep.equal(["Web", "app", "web.old"]);
+    expect((await page("/api/stream")).data[0]).to.have.keys("stream", "last_message_at", "slot", "day");
+  });
+
+  it("find series by a part of their id, in either order, and count them", async () => {
+    await write(
+      point("segment", "Alpha", 1, START),
+      point("segment", "beta alpha", 1, START),
+      point("stream", "alpha", 1, START),
+      point("stream", "b", 1, START),
+    );
+    const all = ["Alpha", "beta alpha", "alpha", "b"];
+    expect(await ids("/api/series")).to.deep.equal(all);
+    expect((await page("/api/series?limit=1")).meta).to.deep.equal({ next: "segment.Alpha", total: 4 });
+    for (const sort of ["id", "name"]) {
+      expect(await walk(`/api/series?limit=1&sort=${sort}&order=desc`)).to.deep.equal(all.toReversed());
+      expect(await walk(`/api/series?limit=1&sort=${sort}&q=ALPHA`)).to.deep.equal(all.slice(0, 3));
+      expect(await walk(`/api/series?limit=1&sort=${sort}&q=ALPHA&order=desc`)).to.deep.equal(
+        all.slice(0, 3).toReversed(),
+      );
+    }
+    expect((await page("/api/series?q=alpha&dimension=segsize&prefix=b")).meta).to.deep.equal({ next: null, total: 1 });
+    await write(point("stream", "alphabet", 1, START));
+    expect((await page("/api/series?q=alpha")).meta.total).to.equal(4);
+  });
+
+  it("return deletions in either order, and count those of the state", async () => {
+    const accepted: string[] = [];
+    for (const value of ["a", "b", "c"]) {
+      const response = await service.fetch(`/api/entity/user/user_id/${value}`, { method: "DELETE" });
+      accepted.push(((await response.json()) as { data: Row }).data.request_id);
+    }
+    expect(await walk("/api/deletion?limit=1")).to.deep.equal(accepted.toReversed());
+    expect(await walk("/api/deletion?limit=1&order=asc&sort=id")).to.deep.equal(accepted);
+    expect((await page("/api/deletion?limit=2")).meta).to.deep.equal({ next: accepted[1], total: 3 });
+    expect((await page("/api/deletion?state=completed")).meta).to.deep.equal({ next: null, total: 0 });
+    expect((await page("/api/deletion?state=all&order=desc")).meta.total).to.equal(3);
+  });
+});

@@ -1,0 +1,202 @@
+import { expect } from "chai";
+import { startService, type TestService } from "../support/service.js";
+
+const HOUR = 3_600_000;
+const now = Date.parse("2024-02-29T10:17:03.123Z");
+
+interface Series {
+  readonly name: string;
+  readonly dimension_id: string;
+  readonly values: readonly { readonly value: number; readonly ts: string }[];
+}
+
+interface Answer {
+  readonly data: readonly Series[];
+}
+
+describe("A metric answer", () => {
+  let service: TestService;
+  let at = now;
+
+  before(async () => {
+    service = await startService({ roles: ["api"] }, { clock: () => at });
+    const point = (dimension: string, dimension_id: string, hoursAgo: number, value: number) => ({
+      dimension,
+      dimension_id,
+      dimension_type: "size",
+      ts: now - hoursAgo * HOUR,
+      value,
+    });
+    await write([
+      ...[1, 2, 3, 4].map((hours) => point("stream", "web", hours, hours)),
+      point("segment", "s1", 2, 10),
+      point("segment", "s1", 4, 20),
+    ]);
+    for (const id of ["s2", "s1", "Z"]) {
+      const put = await service.fetch(`/api/segment/${id}`, { method: "PUT", json: { name: `segment ${id}` } });
+      expect(put.status).to.equal(200);
+    }
+  });
+  after(() => service.stop());
+  beforeEach(() => {
+    at = now;
+  });
+
+  async function write(points: readonly object[]): Promise<void> {
+    const answer = await service.fetch("/api/metric/points", { method: "POST", json: points });
+    expect(answer.status, await answer.clone().text()).to.equal(200);
+  }
+
+  async function get(query: string): Promise<{ status: number; headers: Headers; body: Answer }> {
+    const answer = await service.fetch(`/api/metric?${query}`);
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer };
+  }
+
+  async function post(json: unknown): Promise<{ status: number; body: Answer }> {
+    const answer = await service.fetch("/api/metric", { method: "POST", json });
+    return { status: answer.status, body: (await answer.json()) as Answer };
+  }
+
+  const web = "dimension=stream&dimension_id=web&dimension_type=size";
+  const webItem = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
+
+  it("answers every field of a series", async () => {
+    const { status, body } = await get(`${web}&range=4h`);
+    expect(status).to.equal(200);
+    expect(body).to.deep.equal({
+      status: 200,
+      message: "success",
+      data: [
+        {
+          name: "stream.web.size",
+          dimension: "stream",
+          dimension_id: "web",
+          dimension_type: "size",
+          range: "4h",
+          aggregation: "sum",
+          interval: "2h",
+          is_cached: false,
+          complete_until: String(Date.parse("2024-02-29T10:00:00Z")),
+          next_save_at: String(Date.parse("2024-02-29T11:00:00Z")),
+          values: [
+            { value: 7, ts: String(Date.parse("2024-02-29T06:00:00Z")) },
+            { value: 3, ts: String(Date.parse("2024-02-29T08:00:00Z")) },
+          ],
+        },
+      ],
+    });
+  });
+
+  it("gives a series for each segment of the catalogue, in id order and in place", async () => {
+    const all = { dimension: "segsize", dimension_id: "all_segments", dimension_type: "size" };
+    const { body } = await post([webItem, all, { ...webItem, name: "last" }]);
+    expect(body.data.map(({ name }) => name)).to.deep.equal([
+      "stream.web.size",
+      ...["segsize.Z.size", "segsize.s1.size", "segsize.s2.size"],
+      "last",
+    ]);
+    expect(body.data.map(({ values }) => values.length > 0)).to.deep.equal([true, false, true, false, true]);
+    const query = await get("dimension=segment&dimension_id=all_segments&dimension_type=size");
+    expect(query.body.data.map(({ dimension_id }) => dimension_id)).to.deep.equal(["Z", "s1", "s2"]);
+    const stream = await get("dimension=stream&dimension_id=all_segments&dimension_type=size");
+    expect(stream.body.data.map(({ dimension_id }) => dimension_id)).to.deep.equal(["all_segments"]);
+  });
+
+  it("serialises any number as JSON", async () => {
+    const values = [1e308, -1e308, 1e-300, 1e21, -0, 123456789.125];
+    const ts = (hour: number) => Date.parse("2020-01-01T00:00:00Z") + hour * HOUR;
+    await write(values.map((value, hour) => ({ ...webItem, dimension_id: "exotic", ts: ts(hour), value })));
+    const asked = { ...webItem, dimension_id: "exotic", startdate: "2020-01-01", enddate: "2020-01-02" };
+    const hourly = await post({ ...asked, interval: "1h" });
+    expect(hourly.body.data[0]?.values.map(({ value }) => value)).to.deep.equal([
+      1e308, -1e308, 1e-300, 1e21, 0, 123456789.125,
+    ]);
+    await write([0, 1, 2].map((hour) => ({ ...webItem, dimension_id: "exotic", ts: ts(hour), value: 1e308 })));
+    expect((await post({ ...asked, interval: "1d" })).body.data[0]?.values[0]?.value).to.equal(Number.MAX_VALUE);
+  });
+
+  it("has a tag that changes when the values can have, and only then", async () => {
+    const query = "dimension=stream&dimension_id=tag&dimension_type=size&range=4h&interval=1h";
+    const tag = async () => (await get(query)).headers.get("etag");
+    const point = { dimension: "stream", dimension_id: "tag", dimension_type: "size", ts: now - HOUR, value: 1 };
+    await write([point]);
+    const first = await tag();
+    expect(await tag()).to.equal(first);
+    await write([{ ...point, dimension_id: "another" }]);
+    await write([{ ...point, ts: now - 40 * HOUR }]);
+    at = now + 20 * 60_000;
+    expect(await tag()).to.equal(first);
+    await write([{ ...point, value: 2 }]);
+    expect(await tag()).not.to.equal(first);
+    await write([point]);
+    expect(await tag()).to.equal(first);
+  });
+});
+
+describe("A metric answer that was given before", () => {
+  let service: TestService;
+  let now: number;
+
+  beforeEach(async () => {
+    now = Date.parse("2026-03-02T10:17:00Z");
+    service = await startService({ roles: ["api"] }, { clock: () => now });
+  });
+  afterEach(() => service.stop());
+
+  const web = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
+  const webQuery = `/api/metric?${new URLSearchParams(web)}`;
+
+  it("has no slot that metrics.keep has expired, however it is asked for", async () => {
+    // The bucket on a server goes by the real time.
+    now = Date.now();
+    const window = { interval: "1h", startdate: String(now - 99 * HOUR), enddate: String(now + HOUR) };
+    const fixed = `${webQuery}&${new URLSearchParams(window)}`;
+    const keeping = await startService({ metrics: { keep: "2d" } }, { clock: () => now });
+    const ask = async () => {
+      const post = (json: object) => keeping.fetch("/api/metric", { method: "POST", json });
+      const answers = await Promise.all([
+        post({ ...web, ...window }),
+        post({ ...web, interval: "1h", range: "9d" }),
+        keeping.fetch(fixed),
+        keeping.fetch(`${webQuery}&range=8d&interval=1h`),
+      ]);
+      return Promise.all(answers.map(async (answer) => valuesOf(await answer.json())));
+    };
+    const tagOf = async () => String((await keeping.fetch(fixed)).headers.get("etag"));
+    try {
+      const points = [47, 1].map((hours) => ({ ...web, ts: now - hours * HOUR, value: hours }));
+      const { status } = await keeping.fetch("/api/metric/points", { method: "POST", json: points });
+      expect(status).to.equal(200);
+      for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([47, 1]));
+      const tag = await tagOf();
+      expect(await tagOf()).to.equal(tag);
+      now += 2 * HOUR;
+      for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([1]));
+      expect(await tagOf()).not.to.equal(tag);
+      expect((await keeping.fetch(fixed, { headers: { "if-none-match": tag } })).status).to.equal(200);
+      now += 47 * HOUR;
+      for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([]));
+    } finally {
+      await keeping.stop();
+    }
+  });
+
+  it("has the segments that the catalogue has by now, also after it had none", async () => {
+    const window = { startdate: now - 30 * HOUR, enddate: now };
+    const every = { dimension: "segment", dimension_id: "all_segments", dimension_type: "size", ...window };
+    const other = { dimension: "stream", dimension_id: "web", dimension_type: "size", ...window };
+    for (const batch of [[every], [other, every]]) {
+      for (const _ of [1, 2, 3]) expect(await post(batch)).to.have.length(batch.length - 1);
+    }
+    await service.fetch("/api/segment/new", { method: "PUT", json: {} });
+    for (const batch of [[every], [other, every]]) expect(await post(batch)).to.have.length(batch.length);
+  });
+
+  async function post(json: unknown): Promise<readonly Series[]> {
+    return ((await (await service.fetch("/api/metric", { method: "POST", json })).json()) as Answer).data;
+  }
+});
+
+function valuesOf(answer: unknown): number[] {
+  return (answer as Answer).data[0]?.values.map(({ value }) => value) ?? [];
+}
