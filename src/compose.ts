@@ -8,10 +8,10 @@ import { listOrders } from "./catalogue/list-orders.js";
 import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
 import { arrivals, type Clock } from "./clock.js";
 import { readJson, type Settings } from "./config/settings.js";
-import { openErasure } from "./deletions/erasure.js";
-import { observeDeletions } from "./deletions/observe-deletions.js";
+import { openDeletions } from "./deletions/deletion-service.js";
+import { observeDeletions } from "./deletions/observe.js";
 import { receipts } from "./deletions/receipt.js";
-import { downstreamTargets } from "./downstream/index.js";
+import { downstreamTargets } from "./deletions/targets/index.js";
 import { checkMessages, collectMessages, countTaken } from "./entities/collect-messages.js";
 import { collectRequest } from "./entities/collect-request.js";
 import { requestHashing } from "./entities/idempotent-request.js";
@@ -131,12 +131,12 @@ export async function compose(
     routes,
     async listen() {
       background.push(await watch(log));
-      await retryStart(deletions.erasure.replay, (error) => stores.serviceErrorOf(error)?.kind === "unavailable", log);
+      await retryStart(deletions.service.replay, (error) => stores.serviceErrorOf(error)?.kind === "unavailable", log);
       const address = await port.listen();
       const keep = keepMs(settings.history.keep);
       background.push(maintainHistory({ history, idempotency, catalogue, arrivals: arriving, keepMs: keep, log }));
       if (roles.includes("worker")) {
-        deletions.erasure.start();
+        deletions.service.start();
         background.push(runRecorder(watchRecorder(series.recorder, clock, meters), settings.recorder.tick_ms, log));
       }
       return address;
@@ -272,7 +272,7 @@ function composeDeletions(
     failpoint,
     stopping: stopping.signal,
   });
-  const erasure = openErasure({
+  const service = openDeletions({
     ledger: stores.ledger,
     entities: stores.entities,
     entityKeys: stores.entityKeys,
@@ -287,26 +287,26 @@ function composeDeletions(
     observer: observeDeletions(meters, stores.ledger, clock),
     failpoint,
     keepMs: keepMs(settings.deletions.keep),
-    // Where several processes share the stores, each sweep queries a server, and wake-up calls make up for the longer pause.
-    sweepEveryMs: stores.exclusive.entities || stores.exclusive.jobs ? 1_000 : 30_000,
+    // Each poll of a shared ledger queries a server.
+    pollMs: stores.exclusive.entities ? 1_000 : 2_000,
   });
 
   return {
-    erasure,
+    service,
     routes: deletionRoutes({
       ledger: stores.ledger,
       tables,
       identityBytes: settings.limits.identity_bytes,
       clock,
-      requestDeletion: erasure.request,
-      preview: erasure.preview,
+      acceptDeletion: service.accept,
+      preview: service.preview,
       receipts: receipts({ ledger: stores.ledger, pepper: stores.pepper, version }),
       hint: stores.wakeUp.hint,
       failpoint,
     }),
     async stop() {
       stopping.abort();
-      await erasure.stop();
+      await service.stop();
     },
   };
 }

@@ -50,6 +50,11 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: "http imports domains, keys, pages and leaves",
   },
   {
+    who: /^deletions\/targets\//,
+    may: (to) => to.startsWith("deletions/targets/") || portsAndTypes.includes(to) || leaves.test(to),
+    words: "a target imports ports, types and leaves",
+  },
+  {
     who: /^deletions\//,
     may: (to) => /^(deletions|entities)\//.test(to) || leaves.test(to),
     words: "deletions may import entities",
@@ -69,11 +74,6 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     may: (to) =>
       /^(stores\/(stores|pepper|copy|tls-errors)$|config\/)/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "an engine imports ports, types and leaves",
-  },
-  {
-    who: /^downstream\//,
-    may: (to) => to.startsWith("downstream/") || portsAndTypes.includes(to) || leaves.test(to),
-    words: "a target imports ports, types and leaves",
   },
   {
     who: /^dashboard\//,
@@ -257,7 +257,7 @@ function isPortOrType({ path }: SourceFile): boolean {
   if (!domains.some((domain) => path.startsWith(`${domain}/`))) return false;
   const text = readFileSync(join(root, "src", `${path}.ts`), "utf8");
   if (/\/\*\*[^/]*\bPORT\b/.test(text)) return true;
-  return /^(entities\/(entity|identity|deleted-segments)|metrics\/(series|dimensions|stream-counts)|deletions\/deletion|keys\/api-key)$/.test(
+  return /^(entities\/(entity|identity|deleted-segments)|metrics\/(series|dimensions|stream-counts)|deletions\/(deletion|match-ledger)|keys\/api-key)$/.test(
     path,
   );
 }

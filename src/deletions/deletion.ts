@@ -1,39 +1,42 @@
 import type { EntityId } from "../entities/entity.js";
 import type { IdentityHash } from "../entities/identity.js";
 
-/** A deletion request as the ledger keeps it: event, outbox and suppression in one record. */
+/** A deletion request as stored in the ledger: event, outbox and suppression in one record. */
 export interface Deletion {
   /** 20 lower-case hex characters, `-`, epoch seconds. */
   readonly requestId: string;
   readonly table: string;
-  /** The identity that was asked for. */
+  /** The identity in the request. */
   readonly identity: IdentityHash;
   readonly acceptedAt: number;
-  /** Messages of `identity` not after this instant (Unix ms) are dropped. Only goes up. */
+  /** Messages of `hashes` with an event time not after this instant (Unix ms) are dropped. */
   readonly cutOff: number;
-  /** What is erased. Only grows. */
+  /** Profiles to erase; none when no profile had the identity. */
   readonly entities: readonly EntityId[];
-  /** Every identity known of them, each suppressed since it was added, with the cut-off of that instant. Only grows. */
+  /** Every known identity of these profiles, and the one in the request. All are suppressed. */
   readonly hashes: readonly IdentityHash[];
-  /** One of `entities`, made for this request alone: its key seals `sealedIdentities` and dies with the request. */
-  readonly sealer: EntityId;
-  /** Identities as written, for remote targets. Empty once completed. */
-  readonly sealedIdentities: Uint8Array;
+  /** For remote targets. Undefined when the request has none, and once its key is overwritten. */
+  readonly encryptedIdentities: EncryptedIdentities | undefined;
   /** Names of the downstream targets, fixed at acceptance. */
   readonly targets: readonly string[];
-  /** Stages that are done: `profile`, then target names, then `verified`, `key`. Every stage can be repeated. */
+  /** Completed stages: `profile`, then target names, then `verified`. Every stage can be repeated. */
   readonly done: readonly string[];
   /** When each target was last erased and verified, by name. */
   readonly times: Readonly<Record<string, StageTimes>>;
-  /** Failed attempts since the last progress. */
+  /** Failed attempts in a row at the current stage. */
   readonly attempts: number;
-  /** What the last attempt failed at and why, or what the request waits for, in words that name no person. */
+  /** Why the last attempt failed, or what the request waits for. Names no person. */
   readonly problem: string | undefined;
-  /** Unix ms before which it is not tried again. */
+  /** Unix ms before which no process runs it: it waits for its next try, or a runner has leased it until then. */
   readonly notBefore: number;
-  /** Goes up with each extension and repeat. */
-  readonly revision: number;
   readonly completedAt: number | undefined;
+}
+
+/** A list of identities as written, encrypted under a random key of its own. */
+export interface EncryptedIdentities {
+  /** 32 bytes, overwritten in place before the request is completed. */
+  readonly key: Uint8Array;
+  readonly bytes: Uint8Array;
 }
 
 /** Unix ms. */
@@ -42,34 +45,38 @@ export interface StageTimes {
   readonly verifiedAt?: number;
 }
 
-/** A list of identities, with the key of its own that the ledger keeps together with it. */
-export interface SealedList extends Pick<Deletion, "sealer" | "sealedIdentities"> {
-  readonly sealerKey: Uint8Array;
-}
-
 /** The first stage, before the targets: the live profile and the identities that lead to it. */
 export const PROFILE = "profile";
 
 /** Stages after the targets; a request whose stages are all done is at `complete`. */
-const LAST_STAGES = ["verified", "key"];
+export const VERIFIED = "verified";
+export const KEY = "key";
 const COMPLETE = "complete";
 
-/** Names of stages that no target can have. */
-export const ownStages: readonly string[] = [PROFILE, ...LAST_STAGES, COMPLETE];
+/** Stage names that no target can have. */
+export const ownStages: readonly string[] = [PROFILE, VERIFIED, KEY, COMPLETE];
 
-/** The stage that a request is at: what an open one waits for when an attempt has failed. */
+/** Returns the stage that comes next: for a request whose last attempt failed, the one that failed. */
 export function stageOf({
   targets,
   done,
   completedAt,
 }: Pick<Deletion, "targets" | "done"> & Partial<Pick<Deletion, "completedAt">>): string {
   if (completedAt !== undefined) return COMPLETE;
-  return [PROFILE, ...targets, ...LAST_STAGES].find((stage) => !done.includes(stage)) ?? COMPLETE;
+  return [PROFILE, ...targets, VERIFIED].find((stage) => !done.includes(stage)) ?? KEY;
 }
 
-/** The ids that downstream targets can have data under: the sealer's id has nothing but a key, and identities that led to no profile. */
-export function dataIdsOf({ entities, sealer }: Pick<Deletion, "entities" | "sealer">): EntityId[] {
-  return entities.filter((id) => id !== sealer);
+/**
+ * Returns the remote target that the next stage calls; undefined when it calls none. The verification calls all of them and counts for
+ * the last one.
+ */
+export function nextRemoteTarget(
+  deletion: Pick<Deletion, "targets" | "done">,
+  isRemote: (target: string) => boolean,
+): string | undefined {
+  const stage = stageOf(deletion);
+  if (stage === VERIFIED) return deletion.targets.findLast(isRemote);
+  return deletion.targets.includes(stage) && isRemote(stage) ? stage : undefined;
 }
 
 /** Whether it keeps failing, so that an operator should look at it. */

@@ -1,39 +1,25 @@
 import type { EntityId } from "../entities/entity.js";
 import type { Identity, IdentityHash } from "../entities/identity.js";
-import type { Deletion, SealedList } from "./deletion.js";
+import type { Deletion } from "./deletion.js";
 
-/** What a repeat, or the run of a request, changes of an open deletion. */
-export interface Extension {
-  /** Stages that need not be done again; none when absent. */
-  readonly done?: readonly string[];
-  /** The times of its stages; they stay when it is absent. */
-  readonly times?: Deletion["times"];
-  /** A later cut-off of the identity that was asked for, with the id that held it when no live profile did; undefined: no id. */
-  readonly cutOff?: { readonly at: number; readonly holder: EntityId | undefined };
-  readonly entities?: readonly EntityId[];
-  /** The key is kept with the list. */
-  readonly sealed?: SealedList;
-}
-
-/** How far a run has come. */
-export interface Progress extends Pick<Deletion, "done" | "attempts" | "notBefore"> {
-  readonly times?: Deletion["times"];
-  readonly problem?: string | undefined;
+/** What a run that did not complete its request stores of it. */
+export interface Progress extends Pick<Deletion, "done" | "times" | "attempts" | "problem" | "notBefore"> {
+  /** The remote target that the next run calls; undefined when it begins with our own stores. */
+  readonly nextTarget: string | undefined;
+  /** When `notBefore` was set, Unix ms. */
   readonly now: number;
 }
 
-/** What a completion found: `completed` by this call, or before it; or extended, so that it stays open. */
-export type Completion = "completed" | "completed before" | "extended";
-
-/** What a request was made from, and with. */
+/** What a request was planned from. */
 export interface AcceptedScope {
-  /** The live profiles that it names, with the revisions they were read at. */
+  /** The live profiles of the request, with the revisions they were read at. */
   readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
   /** Identities of the request that lead to no live profile, with the id that held each; undefined: no id. */
   readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
-  /** The key of the request's sealed list of identities, which is kept with it. */
-  readonly sealerKey: Uint8Array;
 }
+
+/** Requests by the remote target that their next run calls: those of one target, or all but those of some. */
+export type NextTarget = { readonly is: string } | { readonly isNoneOf: readonly string[] };
 
 /** Which requests are listed. */
 export type ListedState = "open" | "completed" | "all";
@@ -41,51 +27,40 @@ export type ListedState = "open" | "completed" | "all";
 /** PORT. Deletion requests: the newest truth about who is erased, and never restored from a backup. Rejects as every store does: see `ServiceErrorOf`. */
 export interface Ledger {
   /**
-   * Keeps the request with the key of its sealed list, and resolves with its number, unless a profile of its scope, or the holder of an identity, is another one by now: then undefined,
-   * with nothing kept. When it resolves with a number it survives a crash, `Suppression` answers with it, `EntityStore.load` has none of the profiles, and every commit that was planned before
-   * and concerns one of the identities is refused. The entity data notes that a request of this number was accepted: the next start refuses a ledger that does
-   * not know of it. Once `late` has aborted nothing is sent any more: then it rejects.
+   * Stores the request and resolves with its sequence number; undefined, with nothing stored, when a profile of its scope, or the holder of an identity, has changed. When
+   * it resolves with a number it survives a crash, `Suppression` answers with it, `EntityStore.load` returns none of the profiles, and every commit that was planned before
+   * and concerns one of the identities is refused. The entity data notes that a request of this number was accepted: the next start refuses a ledger
+   * without it. Once `late` has aborted nothing is sent any more: then it rejects.
    */
   accept(deletion: Deletion, scope: AcceptedScope, late?: AbortSignal): Promise<number | undefined>;
   /** Undefined when there is no such request. */
   find(requestId: string): Promise<Deletion | undefined>;
-  /** The newest open request that was asked for by this identity; undefined when there is none. */
-  openFor(identity: IdentityHash): Promise<Deletion | undefined>;
-  /** Open requests that name any of these identities, whichever identity each was asked for by; each once, in order of acceptance. */
-  openOver(identities: readonly IdentityHash[]): Promise<Deletion[]>;
+  /** Ids of open requests that name any of these identities, in order of acceptance, at most `limit`. */
+  openOver(identities: readonly IdentityHash[], limit: number): Promise<string[]>;
   /**
-   * Changes an open request, durably, and resolves with the result; undefined when it is completed, unknown, has another
-   * revision by now, or the identity is held by another id. A cut-off never goes down. The revision goes up, and all stages but `done` are to be done again, at once.
-   * `late` as in `accept`.
+   * Ids of open requests that are due at `now`, in order of acceptance, at most `limit`. A request is due when its `notBefore` is not later than
+   * `now`, or was set after `now`: the clock has been set back since.
    */
-  extend(requestId: string, revision: number, extension: Extension, late?: AbortSignal): Promise<Deletion | undefined>;
+  due(now: number, nextTarget: NextTarget, limit: number): Promise<string[]>;
+  /** Leases an open request that is due at `now` to a runner, as its `notBefore`. Undefined when it is not due, not open or unknown. */
+  lease(requestId: string, runner: string, now: number, until: number): Promise<Deletion | undefined>;
+  /** Extends this runner's lease. Does nothing when it has none. */
+  renew(requestId: string, runner: string, now: number, until: number): Promise<void>;
+  /** Ends this runner's lease and stores its progress. Does nothing when it has no lease or the request is completed. */
+  release(requestId: string, runner: string, progress: Progress): Promise<void>;
+  /** Makes requests due that wait for a later try, but none that is leased. Safe to repeat. */
+  wake(requestIds: readonly string[]): Promise<void>;
+  /** The same for every request whose next run calls this remote target. Costs little when none waits. */
+  wakeWaitingFor(target: string): Promise<void>;
+  /** Overwrites the key of the request's encrypted identities in place. Resolves and rejects as `EntityKeys.destroy` does; does nothing without a key. Safe to repeat. */
+  destroyKey(requestId: string): Promise<void>;
   /**
-   * Open requests in order of acceptance, after request id `after`; `due`, an instant, leaves out requests whose `notBefore` is
-   * later and requests that are leased to a runner. A wait or a lease that began after that instant is over: the clock has been set back since.
-   * `waiting` leaves out requests without a `notBefore`, which cost next to nothing then.
+   * Completes an open request, with the times of its stages, and removes its encrypted identities. Never goes back. True for the one call that
+   * completed it.
    */
-  open(options: { after?: string | undefined; limit: number; due?: number; waiting?: true }): Promise<Deletion[]>;
+  complete(requestId: string, at: number, times: Deletion["times"]): Promise<boolean>;
   /** How many are open; with `attempts`, how many of them have at least so many failed attempts. */
   countOpen(options?: { attempts: number }): Promise<number>;
-  /**
-   * Leases the request to `runner` until `until`, unless another runner has it at `now`. False then, and when it is not open.
-   * A lease that began after `now` is over: the clock has been set back since.
-   */
-  lease(requestId: string, runner: string, now: number, until: number): Promise<boolean>;
-  /** Ends this runner's lease; nothing happens when it has none. Safe to repeat. */
-  release(requestId: string, runner: string): Promise<void>;
-  /**
-   * Notes progress, at `now`, of an open request that still has this revision; otherwise nothing happens. Without `times` the times of its stages stay,
-   * without `problem` there is none any more.
-   */
-  note(requestId: string, revision: number, progress: Progress): Promise<void>;
-  /** Lets requests that wait for a later try run now; completed and unknown ones are left out. Safe to repeat. */
-  wake(requestIds: readonly string[]): Promise<void>;
-  /**
-   * Completes the request if its revision is still this one, with the times of its stages, and empties `sealedIdentities`. Never goes
-   * back. Safe to repeat.
-   */
-  complete(requestId: string, revision: number, at: number, times?: Deletion["times"]): Promise<Completion>;
   /**
    * Requests in the order of acceptance or, `newestFirst`, in the opposite order, after the one of id `after`, at most `limit`. None when there is no
    * such request.
@@ -127,7 +102,7 @@ export interface ErasureWatermark {
   noteForgotten(sequence: number): Promise<void>;
 }
 
-/** What a request asks a place to erase. */
+/** What a target erases for a request. */
 export interface ErasureSubject {
   readonly requestId: string;
   readonly table: string;
@@ -138,7 +113,7 @@ export interface ErasureSubject {
   readonly cutOff: number;
 }
 
-/** PORT. A place that holds data about entities besides the live profile. One of our own rejects as every store does (see `ServiceErrorOf`), a remote one with a `TargetError`. */
+/** PORT. A system that holds data about entities. One of our own rejects as every store does (see `ServiceErrorOf`), a remote one with a `TargetError`. */
 export interface DownstreamTarget {
   readonly name: string;
   /** A target of our own is tried again at most 30 s apart, a remote one at most 15 min. */
@@ -156,14 +131,11 @@ export class TargetError extends Error {
   }
 }
 
-/** PORT. A hint that a deletion can be run. May be lost, doubled or late: the ledger decides what is open, the sweeper finds it. */
+/** PORT. Hints that a request can be run now. They may be lost, doubled or late: the ledger decides what is due, and its poll finds the rest. */
 export interface WakeUp {
-  /**
-   * Calls one of the listeners now, or after `delayMs`. Many hints of one request for about the same instant become one or two; a hint for later never
-   * delays one for an earlier instant, also when it is given while the request runs. Never rejects and never waits for a store that is unreachable.
-   */
-  hint(requestId: string, delayMs?: number): void;
-  /** Calls `run` for each hint. One that rejects is not called again for it; the others go on. */
+  /** Gives the id to one listener of any process. Never rejects and never waits for a store that is unreachable. */
+  hint(requestId: string): void;
+  /** Calls `run` for each hint that reaches this process. A run that rejects is not repeated; the others continue. */
   listen(run: (requestId: string) => Promise<void>): void;
   /** Stops listening; resolves when no run is under way. Never rejects. */
   close(): Promise<void>;

@@ -1,10 +1,16 @@
+import type { EntityStore } from "../entities/ports.js";
+import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
-import { type ErasingParts, eraseEverywhere, placesOf, StageError } from "./erase-everywhere.js";
+import { eraseFrom, StageError, verifyAll } from "./erase.js";
 import { type DownstreamTarget, type ErasureWatermark, type Ledger, TargetError } from "./ports.js";
+import { erasureTargets } from "./targets/index.js";
 
-export interface ReplayParts extends ErasingParts {
+export interface ReplayDependencies {
   readonly ledger: Pick<Ledger, "since" | "settledSequence">;
+  readonly entities: Pick<EntityStore, "erase" | "holds">;
+  readonly targets: readonly DownstreamTarget[];
   readonly watermark: ErasureWatermark;
+  readonly failpoint: Failpoint;
 }
 
 /** Requests that are erased at once. Stores make few calls of them, each well below a deadline. */
@@ -12,35 +18,36 @@ const PAGE = 200;
 
 /**
  * Brings entity data that may come from a backup up to the ledger: erases every request again that was accepted since the
- * data's watermark, in the profiles and in the targets of our own, and verifies them. To be run before the first read. Safe to repeat. Rejects as a
- * store does, or when what a completed one names is not clean afterwards.
+ * data's watermark, from the profiles and our own targets, and verifies that. To be run before the first read. Safe to repeat. Rejects as a
+ * store does, or when a completed request is not clean afterwards.
  */
-export async function replayLedger(parts: ReplayParts): Promise<void> {
-  const { ledger, watermark, targets } = parts;
-  // A remote target's data is not restored with ours.
-  const own = targets.filter(({ remote }) => !remote);
-  const places = placesOf(
-    parts,
-    own.map(({ name }) => name),
-  );
+export async function replayLedger(dependencies: ReplayDependencies): Promise<void> {
+  const { ledger, watermark } = dependencies;
   let from = await watermark.read();
   for (;;) {
     const page = await ledger.since(from, PAGE);
     const last = page.at(-1);
     if (last === undefined) break;
-    await Promise.all(page.map(({ deletion }) => eraseAgain(parts, deletion, places)));
+    await Promise.all(page.map(({ deletion }) => eraseAgain(dependencies, deletion)));
     from = last.sequence;
   }
-  await advanceWatermark(parts);
+  await advanceWatermark(dependencies);
 }
 
-async function eraseAgain(parts: ReplayParts, deletion: Deletion, places: readonly DownstreamTarget[]): Promise<void> {
+async function eraseAgain({ entities, targets, failpoint }: ReplayDependencies, deletion: Deletion): Promise<void> {
+  // A remote target's data is not restored with ours.
+  const own = targets.filter(({ remote }) => !remote);
+  const all = erasureTargets(
+    entities,
+    own,
+    own.map(({ name }) => name),
+  );
   try {
-    // Stages that are done say nothing about data that was restored.
-    await eraseEverywhere(parts, { ...deletion, done: [] }, places);
+    for (const target of all) await eraseFrom(target, deletion);
+    await verifyAll(all, deletion, failpoint);
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
-    // Another process may be extending an open request now. Its run verifies what it erases, and the watermark stays before it.
+    // The run of an open request verifies it, and the watermark stays before it.
     if (deletion.completedAt === undefined && error.cause instanceof TargetError) return;
     throw error.cause;
   }
@@ -50,7 +57,10 @@ async function eraseAgain(parts: ReplayParts, deletion: Deletion, places: readon
 export async function advanceWatermark({
   ledger,
   watermark,
-}: Pick<ReplayParts, "ledger" | "watermark">): Promise<void> {
+}: {
+  readonly ledger: Pick<Ledger, "settledSequence">;
+  readonly watermark: ErasureWatermark;
+}): Promise<void> {
   const sequence = await ledger.settledSequence();
   if (sequence > (await watermark.read())) await watermark.write(sequence);
 }

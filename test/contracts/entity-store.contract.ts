@@ -33,7 +33,6 @@ export function entityStoreContract(
       { hashes, entities = [], cutOff = 1_000 }: { hashes: string[]; entities?: StoredEntity[]; cutOff?: number },
       free: AcceptedScope["free"] = new Map(),
     ): Promise<boolean> {
-      const sealer = newEntityId();
       requests += 1;
       const deletion: Deletion = {
         requestId: `${requests.toString(16).padStart(20, "0")}-1`,
@@ -41,23 +40,19 @@ export function entityStoreContract(
         identity: hashes[0] ?? "",
         acceptedAt: cutOff,
         cutOff,
-        entities: [sealer, ...entities.flatMap(({ id, mergedIds }) => [id, ...mergedIds])],
+        entities: entities.flatMap(({ id, mergedIds }) => [id, ...mergedIds]),
         hashes,
-        sealer,
-        sealedIdentities: Uint8Array.of(1),
+        encryptedIdentities: undefined,
         targets: [],
         done: [],
         times: {},
         attempts: 0,
         problem: undefined,
         notBefore: 0,
-        revision: 1,
         completedAt: undefined,
       };
       const profiles = entities.map(({ id, revision }) => ({ id, revision }));
-      return (
-        (await stores.ledger.accept(deletion, { profiles, free, sealerKey: new Uint8Array(32).fill(7) })) !== undefined
-      );
+      return (await stores.ledger.accept(deletion, { profiles, free })) !== undefined;
     }
 
     it("finds no profiles when they take more than a limit, and all of them at the limit", async () => {

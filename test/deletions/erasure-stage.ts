@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { arrivals, type Clock, systemClock } from "../../src/clock.js";
-import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
-import type { DeletionObserver } from "../../src/deletions/observe-deletions.js";
-import type { DownstreamTarget } from "../../src/deletions/ports.js";
-import { downstreamTargets } from "../../src/downstream/index.js";
+import { type DeletionService, openDeletions } from "../../src/deletions/deletion-service.js";
+import type { DeletionObserver } from "../../src/deletions/observe.js";
+import type { DownstreamTarget, Ledger } from "../../src/deletions/ports.js";
+import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import type { EntityId } from "../../src/entities/entity.js";
 import { encodeDocument } from "../../src/entities/entity-document.js";
 import { type HashIdentity, type Identity, identityHashing } from "../../src/entities/identity.js";
@@ -16,7 +16,13 @@ import { type OpenStores, openTemporaryStores, storesOf } from "../support/store
 
 /** Deletion over the embedded engine, with everything that a test wants to hold or to look at. */
 export interface ErasureStage extends OpenStores {
-  readonly erasure: Erasure;
+  readonly deletions: DeletionService;
+  /** Another worker over the same stores. */
+  readonly another: DeletionService;
+  /** Runs a request now, also one that waits for its next try. */
+  run(requestId: string): Promise<void>;
+  /** Runs what is due, once. */
+  runDue(): Promise<void>;
   readonly sealing: Sealing;
   readonly hashIdentity: HashIdentity;
   /** Later than every instant that it returned before. */
@@ -37,9 +43,20 @@ export interface StageOptions {
   readonly dir?: string;
   /** Whether what is opened of `dir` lies on the three servers; otherwise the whole run decides. */
   readonly onServers?: boolean;
-  /** See `ErasureParts`. */
+  /** See `DeletionDependencies`. */
   readonly keepMs?: number;
-  readonly sweepEveryMs?: number;
+  readonly pollMs?: number;
+}
+
+/** Runs a request now, also one that waits for its next try. */
+export async function runNow(ledger: Ledger, deletions: DeletionService, requestId: string): Promise<void> {
+  await ledger.wake([requestId]);
+  await deletions.run(requestId);
+}
+
+/** Runs what is due, once, in order of acceptance. */
+export async function runDue(ledger: Ledger, deletions: DeletionService, clock: Clock): Promise<void> {
+  for (const requestId of await ledger.due(clock(), { isNoneOf: [] }, 1_000)) await deletions.run(requestId);
 }
 
 /** For tests that count nothing. */
@@ -55,7 +72,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
   const seals = sealing(stores.entityKeys);
   const hashIdentity = identityHashing(stores.pepper);
   const now = arrivals(clock);
-  const erasure = openErasure({
+  const dependencies = {
     ...stores,
     targets: [...downstreamTargets({ ...stores, remote: [], failpoint }), ...more],
     hashIdentity,
@@ -65,12 +82,16 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     observer: options.observer ?? noObserver,
     failpoint,
     keepMs: options.keepMs,
-    sweepEveryMs: options.sweepEveryMs ?? 1_000,
-  });
+    pollMs: options.pollMs ?? 1_000,
+  };
+  const deletions = openDeletions(dependencies);
 
   return {
     ...open,
-    erasure,
+    deletions,
+    another: openDeletions(dependencies),
+    run: (requestId) => runNow(stores.ledger, deletions, requestId),
+    runDue: () => runDue(stores.ledger, deletions, clock),
     sealing: seals,
     hashIdentity,
     now,
@@ -103,7 +124,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     },
 
     async close() {
-      await erasure.stop();
+      await deletions.stop();
       await open.close();
     },
   };

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { arrivals } from "../../src/clock.js";
-import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
-import { downstreamTargets } from "../../src/downstream/index.js";
+import { openDeletions } from "../../src/deletions/deletion-service.js";
+import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import { collectMessages } from "../../src/entities/collect-messages.js";
 import { type Identity, identityHashing } from "../../src/entities/identity.js";
 import { readEntity } from "../../src/entities/read-entity.js";
@@ -12,7 +12,7 @@ import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { MOST_SEGMENTS } from "../support/entity-stage.js";
 import { type HeldCalls, portsThrough } from "../support/held-calls.js";
-import { noObserver } from "./erasure-stage.js";
+import { noObserver, runDue, runNow } from "./erasure-stage.js";
 
 /** A message as a test words it; an identity is `field:value`. */
 export interface ModelMessage {
@@ -30,7 +30,11 @@ export type Seen = { identities: string[]; attributes: Record<string, number>; s
 
 /** Writers, readers and erasers of one process over the real ports; `calls` can hold them at each call. */
 export interface Process {
-  readonly erasure: Erasure;
+  /** Runs a request now, also one that waits for its next try. */
+  run(requestId: string): Promise<void>;
+  /** Runs what is due, once. */
+  runDue(): Promise<void>;
+  replay(): Promise<void>;
   collect(message: ModelMessage): Promise<void>;
   delete(identity: string, cutOff: number): Promise<string>;
   read(identity: string): Promise<Seen>;
@@ -52,7 +56,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     newId: () => randomBytes(16).toString("hex"),
   };
   let cutOff = 0;
-  const erasure = openErasure({
+  const deletions = openDeletions({
     ...own,
     targets: downstreamTargets({
       ...own,
@@ -66,13 +70,15 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     observer: noObserver,
     failpoint: noFailpoint,
     keepMs: undefined,
-    sweepEveryMs: 1_000,
+    pollMs: 1_000,
   });
   const collect = collectMessages(profiles, MOST_SEGMENTS);
   const read = readEntity(profiles);
 
   return {
-    erasure,
+    run: (requestId) => runNow(stores.ledger, deletions, requestId),
+    runDue: () => runDue(stores.ledger, deletions, clock),
+    replay: deletions.replay,
 
     async collect({ identities, time, arrival, attribute, segment }) {
       const message = {
@@ -88,7 +94,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
 
     delete(identity, at) {
       cutOff = at;
-      return erasure.request("user", identityOf(identity));
+      return deletions.accept("user", identityOf(identity));
     },
 
     hashOf: (identity) => hashIdentity("user", identityOf(identity)),

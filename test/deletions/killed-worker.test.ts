@@ -20,14 +20,14 @@ describe("a deletion whose worker dies", function () {
     const id = await living.delete("email:a", time.now());
     // The call after the one that takes the request.
     const reached = calls.hold(1);
-    const running = dying.erasure.run(id).catch(() => {});
+    const running = dying.run(id).catch(() => {});
     await reached;
     calls.die();
     await running;
-    await living.erasure.sweep();
+    await living.runDue();
     expect((await stores.ledger.find(id))?.completedAt).to.equal(undefined);
     time.pass(LEASE_OVER);
-    await living.erasure.sweep();
+    await living.runDue();
     expect((await stores.ledger.find(id))?.completedAt).to.be.a("number");
     await close();
   });
@@ -46,7 +46,7 @@ describe("a deletion whose worker dies", function () {
 
     const dieAt = async (call: number) => {
       const reached = calls.hold(call);
-      const running = dying.erasure.run(id).catch(() => {});
+      const running = dying.run(id).catch(() => {});
       await Promise.race([reached, running]);
       calls.die();
       await running;
@@ -60,7 +60,7 @@ describe("a deletion whose worker dies", function () {
     for (let call = 5; !(await dieAt(call)); call += 1) deaths += 1;
     expect(deaths).to.be.at.least(EARLY + 5);
 
-    await living.erasure.sweep();
+    await living.runDue();
     const deletion = await stores.ledger.find(id);
     expect(deletion?.completedAt).to.be.a("number");
     const erased = deletion?.entities ?? [];

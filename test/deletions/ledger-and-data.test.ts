@@ -74,14 +74,12 @@ describe("data and a ledger that do not belong to the same time", function () {
 
   /** A service on the same data forgets what was completed more than an hour ago, a day later; another runner has `open`. */
   async function forget(requestId: string, open?: string): Promise<void> {
-    const stage = await erasureStage({ dir, keepMs: 60 * MINUTE_MS, sweepEveryMs: MINUTE_MS, clock: tomorrow() });
+    const stage = await erasureStage({ dir, keepMs: 60 * MINUTE_MS, clock: tomorrow() });
     const { ledger } = stage.stores;
     try {
       if (open !== undefined) await ledger.lease(open, "another", 0, Number.MAX_SAFE_INTEGER);
-      await until("it is forgotten", async () => {
-        await stage.erasure.sweep();
-        return (await ledger.find(requestId)) === undefined;
-      });
+      stage.deletions.start();
+      await until("it is forgotten", async () => (await ledger.find(requestId)) === undefined);
     } finally {
       await stage.close();
     }
@@ -166,7 +164,7 @@ describe("data and a ledger that do not belong to the same time", function () {
       requestId = await remove(service, "_uid/b");
     }, API_ONLY);
     const stage = await erasureStage({ dir });
-    await stage.erasure.run(requestId);
+    await stage.run(requestId);
     await stage.close();
     await forget(requestId, open);
     await use(async (service) => {

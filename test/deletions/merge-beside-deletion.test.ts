@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { arrivals, systemClock } from "../../src/clock.js";
-import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
-import { downstreamTargets } from "../../src/downstream/index.js";
+import { type DeletionService, openDeletions } from "../../src/deletions/deletion-service.js";
+import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import { collectMessages } from "../../src/entities/collect-messages.js";
 import { identityHashing } from "../../src/entities/identity.js";
 import { parseMessage } from "../../src/entities/parse-message.js";
@@ -14,12 +14,12 @@ import { MOST_SEGMENTS, messageRules, userTable } from "../support/entity-stage.
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { storesOnServers } from "../support/servers.js";
 import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
-import { noObserver } from "./erasure-stage.js";
+import { noObserver, runNow } from "./erasure-stage.js";
 
 /** One process that collects and erases. */
 interface Process {
   collect(...messages: object[]): Promise<void>;
-  erasure: Erasure;
+  deletions: DeletionService;
 }
 
 describe("a message that merges two profiles beside a DELETE of one of them", function () {
@@ -68,7 +68,7 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
         });
         await take("web", userTable, batch);
       },
-      erasure: openErasure({
+      deletions: openDeletions({
         ...common,
         targets: downstreamTargets({ ...stores, remote: [], failpoint: noFailpoint }),
         clock: systemClock,
@@ -77,20 +77,21 @@ describe("a message that merges two profiles beside a DELETE of one of them", fu
         observer: noObserver,
         failpoint: noFailpoint,
         keepMs: undefined,
-        sweepEveryMs: 1_000,
+        pollMs: 1_000,
       }),
     };
   }
 
-  const remove = ({ erasure }: Process, field: string, value: string) => erasure.request("user", { field, value });
+  const remove = ({ deletions }: Process, field: string, value: string) => deletions.accept("user", { field, value });
 
   async function isComplete(requestId: string): Promise<boolean> {
     return (await open.stores.ledger.find(requestId))?.completedAt !== undefined;
   }
 
   /** Runs what is open until nothing is: requests may wait for each other. */
-  async function runAll({ erasure }: Process, requestIds: readonly string[]): Promise<void> {
-    for (let round = 0; round < 10; round += 1) for (const id of requestIds) await erasure.run(id);
+  async function runAll({ deletions }: Process, requestIds: readonly string[]): Promise<void> {
+    for (let round = 0; round < 10; round += 1)
+      for (const id of requestIds) await runNow(open.stores.ledger, deletions, id);
     for (const id of requestIds) expect(await isComplete(id)).to.equal(true);
   }
 

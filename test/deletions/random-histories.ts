@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { dataIdsOf } from "../../src/deletions/deletion.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { ErasureModel } from "../support/erasure-model.js";
 import type { Operation, Request, SentMessage, Shown } from "../support/erasure-worlds.js";
@@ -103,8 +102,8 @@ class Life {
   async take(one: Step): Promise<void> {
     this.#time.pass(PAUSE_MS);
     if (one.kind === "held" || one.kind === "dies") await this.#slowly(one);
-    else if (one.kind === "sweep") await this.#process.erasure.sweep();
-    else if (one.kind === "restart") await this.#process.erasure.replay();
+    else if (one.kind === "sweep") await this.#process.runDue();
+    else if (one.kind === "restart") await this.#process.replay();
     else await this.#atOnce(one);
     await this.#look();
   }
@@ -116,14 +115,14 @@ class Life {
     // Of several requests over one identity each round completes the first.
     for (let round = 0; (await ledger.countOpen()) > 0 && round < 100; round += 1) {
       this.#time.pass(3_600_000);
-      await this.#process.erasure.sweep();
+      await this.#process.runDue();
     }
     expect(await ledger.countOpen()).to.equal(0);
     await this.#look();
     const hashes = this.#people.map((person) => this.#process.hashOf(person));
     for (const { deletion } of await ledger.since(0, 1_000_000)) {
       if (!hashes.includes(deletion.identity)) continue;
-      const ids = dataIdsOf(deletion);
+      const ids = deletion.entities;
       for (const port of [entities, history, memberships]) expect(await port.holds(ids)).to.equal(false);
       expect(await entityKeys.read(deletion.entities)).to.have.property("size", 0);
     }
@@ -157,7 +156,7 @@ class Life {
     else this.#calls.release();
     const finished = await running;
     this.#calls.revive();
-    if (!finished) await this.#process.erasure.replay();
+    if (!finished) await this.#process.replay();
     if (held === undefined) return;
     if (finished) return this.#model.answer(held);
     // It has taken effect by now or never will.
@@ -190,9 +189,9 @@ class Life {
   }
 
   async #runOne(which: number, process: Process): Promise<void> {
-    const open = await this.#stores.ledger.open({ limit: 100 });
+    const open = await this.#stores.ledger.list({ state: "open", newestFirst: false, limit: 100 });
     const deletion = open[which % Math.max(1, open.length)];
-    if (deletion !== undefined) await process.erasure.run(deletion.requestId);
+    if (deletion !== undefined) await process.run(deletion.requestId);
   }
 
   #messageOf({ who, ahead }: Said, at: number): SentMessage {

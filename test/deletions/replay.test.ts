@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { dataIdsOf } from "../../src/deletions/deletion.js";
 import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/identity.js";
 import { ServiceError } from "../../src/errors.js";
@@ -42,28 +41,28 @@ describe("P25: the replay of the ledger over entity data", () => {
     const expected: ErasureSubject[] = [];
     for (let index = 0; index < REQUESTS; index += 1) {
       if (index % 10 === 0) await at.profile([person(index)]);
-      const requestId = await at.erasure.request("user", person(index));
-      if (index % 2 === 0) await at.erasure.run(requestId);
+      const requestId = await at.deletions.accept("user", person(index));
+      if (index % 2 === 0) await at.run(requestId);
       const deletion = await at.stores.ledger.find(requestId);
       if (deletion === undefined) throw new Error("There is no such request");
-      const { cutOff } = deletion;
-      expected.push({ requestId, table: "user", cutOff, entities: dataIdsOf(deletion), identities: [] });
+      const { cutOff, entities } = deletion;
+      expected.push({ requestId, table: "user", cutOff, entities, identities: [] });
     }
     own.state.erased.length = 0;
     own.state.verified.length = 0;
-    await at.erasure.replay();
+    await at.deletions.replay();
     expect(byRequest(own.state.erased)).to.deep.equal(byRequest(expected));
     expect(byRequest(own.state.verified)).to.deep.equal(byRequest([...expected, ...expected]));
   }).timeout(60_000);
 
-  it("erases again what the ledger notes as done, and calls no remote target", async () => {
+  it("erases again what is completed, and calls no remote target", async () => {
     const own = place("cache", false);
     const crm = place("crm", true);
     const at = await open({ more: [own.target, crm.target] });
-    const requestId = await at.erasure.request("user", person(1));
-    await at.erasure.run(requestId);
-    expect((await at.stores.ledger.find(requestId))?.done).to.include.members(["profile", "cache", "crm"]);
-    await at.erasure.replay();
+    const requestId = await at.deletions.accept("user", person(1));
+    await at.run(requestId);
+    expect((await at.stores.ledger.find(requestId))?.completedAt).to.be.a("number");
+    await at.deletions.replay();
     expect(own.state.erased).to.have.length(2);
     expect(crm.state.erased).to.have.length(1);
   });
@@ -71,9 +70,9 @@ describe("P25: the replay of the ledger over entity data", () => {
   it("does not repeat what the data has seen", async () => {
     const own = place("cache", false);
     const at = await open({ more: [own.target] });
-    await at.erasure.run(await at.erasure.request("user", person(1)));
+    await at.run(await at.deletions.accept("user", person(1)));
     for (const calls of [2, 2]) {
-      await at.erasure.replay();
+      await at.deletions.replay();
       expect(own.state.erased).to.have.length(calls);
     }
   });
@@ -81,21 +80,21 @@ describe("P25: the replay of the ledger over entity data", () => {
   it("rejects while a place is not clean, and the data has not seen that part of the ledger", async () => {
     const own = place("cache", false);
     const at = await open({ more: [own.target] });
-    await at.erasure.run(await at.erasure.request("user", person(1)));
+    await at.run(await at.deletions.accept("user", person(1)));
     own.state.clean = false;
-    expect(await messageOf(at.erasure.replay())).to.equal("cache is not clean");
+    expect(await messageOf(at.deletions.replay())).to.equal("cache is not clean");
     expect(await at.stores.watermark.read()).to.equal(0);
     own.state.clean = true;
-    await at.erasure.replay();
+    await at.deletions.replay();
     expect(await at.stores.watermark.read()).to.equal(1);
   });
 
-  it("leaves an open request whose place is not clean to its run, for another process may be extending it", async () => {
+  it("leaves an open request whose place is not clean to its run", async () => {
     const own = place("cache", false);
     const at = await open({ more: [own.target] });
-    await at.erasure.request("user", person(1));
+    await at.deletions.accept("user", person(1));
     own.state.clean = false;
-    await at.erasure.replay();
+    await at.deletions.replay();
     expect(own.state.erased).to.have.length(1);
     expect(await at.stores.watermark.read()).to.equal(0);
   });
@@ -105,8 +104,8 @@ describe("P25: the replay of the ledger over entity data", () => {
     const at = await open({
       wrap: ({ history }) => ({ history: { ...history, holds: () => Promise.reject(unreachable) } }),
     });
-    await at.erasure.request("user", person(1));
-    expect(await at.erasure.replay().catch((error: unknown) => error)).to.equal(unreachable);
+    await at.deletions.accept("user", person(1));
+    expect(await at.deletions.replay().catch((error: unknown) => error)).to.equal(unreachable);
   });
 });
 

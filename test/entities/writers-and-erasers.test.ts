@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { type Erasure, openErasure } from "../../src/deletions/erasure.js";
-import { downstreamTargets } from "../../src/downstream/index.js";
+import { type DeletionService, openDeletions } from "../../src/deletions/deletion-service.js";
+import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
-import { noObserver } from "../deletions/erasure-stage.js";
+import { noObserver, runNow } from "../deletions/erasure-stage.js";
 import { type EntityStage, entityStage, LONG_AGO, PROFILE_PORTS } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
@@ -25,13 +25,13 @@ describe("a writer that is held up while a profile is erased", function () {
   let cases = 0;
   let stage: EntityStage;
   let calls: HeldCalls;
-  let erasure: Erasure;
+  let deletions: DeletionService;
 
   async function open(): Promise<void> {
     calls = new HeldCalls();
     stage = await entityStage((stores) => portsThrough(stores, PROFILE_PORTS, calls.around));
     const { stores } = stage;
-    erasure = openErasure({
+    deletions = openDeletions({
       ...stores,
       targets: downstreamTargets({ ...stores, remote: [], failpoint: noFailpoint }),
       hashIdentity: stage.hashIdentity,
@@ -41,14 +41,14 @@ describe("a writer that is held up while a profile is erased", function () {
       observer: noObserver,
       failpoint: noFailpoint,
       keepMs: undefined,
-      sweepEveryMs: 1_000,
+      pollMs: 1_000,
     });
     await stage.collect([{ _uid: "known", at: LONG_AGO, before: 1, segments: ["s"] }]);
     await stage.collect([{ _uid: "other", at: LONG_AGO, before: 2, segments: ["t"] }]);
   }
 
   async function close(): Promise<void> {
-    await erasure.stop();
+    await deletions.stop();
     await stage.close();
   }
 
@@ -80,13 +80,12 @@ describe("a writer that is held up while a profile is erased", function () {
           const reached = calls.hold(at).then(() => true);
           const collected = stage.collect(batch(time())).then(() => false);
           if (!(await Promise.race([reached, collected]))) break;
-          const requestId = await erasure.request("user", { field: "_uid", value: erased });
-          if (complete) await erasure.run(requestId);
+          const requestId = await deletions.accept("user", { field: "_uid", value: erased });
+          if (complete) await deletions.run(requestId);
           calls.release();
           await collected;
           length = calls.count - earlier;
-          if (complete) await erasure.sweep();
-          else await erasure.run(requestId);
+          await runNow(stage.stores.ledger, deletions, requestId);
           const profiles = await Promise.all(uids.map((value) => stage.read("_uid", value)));
           const erasedProfile = profiles[uids.indexOf(erased)];
           const known = erased === "known" || erased === "other";
@@ -100,7 +99,7 @@ describe("a writer that is held up while a profile is erased", function () {
           await close();
         }
         expect(length).to.be.greaterThan(4);
-        if (erasure !== undefined) await close().catch(() => {});
+        if (deletions !== undefined) await close().catch(() => {});
       });
     }
   }

@@ -141,7 +141,7 @@ describe("a DELETE whose caller has gone before it is accepted", () => {
       tables: shippedTables,
       identityBytes: 1024,
       failpoint: noFailpoint,
-      async requestDeletion() {
+      async acceptDeletion() {
         const gone = once(res, "close");
         caller.destroy();
         await gone;

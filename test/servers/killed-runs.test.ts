@@ -54,7 +54,7 @@ onServers(
       const requestId = await requested();
       expect(await dying.gone).to.equal("SIGKILL");
       expect(await isComplete(requestId)).to.equal(false);
-      living.erasure.start();
+      living.deletions.start();
       await until("it is complete", () => isComplete(requestId), GOES_ON_WITHIN_MS);
       expect(told).to.deep.equal([requestId]);
     });
@@ -66,7 +66,7 @@ onServers(
       await until("the target is called", () => remote.calls.length > 0);
       await dying.kill();
       expect(await isComplete(requestId)).to.equal(false);
-      living.erasure.start();
+      living.deletions.start();
       await until("it is complete", () => isComplete(requestId), GOES_ON_WITHIN_MS);
       expect(told).to.deep.equal([requestId]);
     });
@@ -85,7 +85,7 @@ onServers(
     async function requested(): Promise<string> {
       const ann = { field: "user_id", value: "ann" };
       await living.profile([ann]);
-      const requestId = await living.erasure.request("user", ann);
+      const requestId = await living.deletions.accept("user", ann);
       living.stores.wakeUp.hint(requestId);
       return requestId;
     }

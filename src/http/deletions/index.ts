@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { DeletionPreview } from "../../deletions/preview-deletion.js";
+import type { DeletionPreview } from "../../deletions/preview.js";
 import type { Identity } from "../../entities/identity.js";
 import type { Tables } from "../../entities/tables.js";
 import { found } from "../../errors.js";
@@ -23,7 +23,7 @@ export interface DeletionRouteParts extends DeletionListParts, ReceiptRouteParts
   /** `limits.identity_bytes`. */
   readonly identityBytes: number;
   /** Accepts the deletion of the entity with this identity, and returns its request id. */
-  requestDeletion(table: string, identity: Identity, late: AbortSignal): Promise<string>;
+  acceptDeletion(table: string, identity: Identity, late: AbortSignal): Promise<string>;
   /** What a deletion would remove; undefined when the identity leads to no live profile. */
   preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
   readonly failpoint: Failpoint;
@@ -50,7 +50,7 @@ const deletionAnswer = success("DeletionAnswer", DeletionRequest);
 
 /** Deletion of entities. */
 export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
-  const { ledger, tables, identityBytes, requestDeletion, hint, failpoint } = parts;
+  const { ledger, tables, identityBytes, acceptDeletion, hint, failpoint } = parts;
   return [
     route({
       method: "GET",
@@ -80,7 +80,7 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
       responses: { 200: deletionAnswer, 507: errorEnvelope },
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
-        const requestId = await requestDeletion(table.name, identity, ctx.state.deadline.signal);
+        const requestId = await acceptDeletion(table.name, identity, ctx.state.deadline.signal);
         onResponseClosed(ctx.res, () => {
           failpoint("deletion-answered");
           hint(requestId);

@@ -11,7 +11,7 @@ import { compile } from "../validation.js";
 export interface DeletionListParts {
   readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake">;
   readonly clock: Clock;
-  /** Says that a request can be run; may be lost. */
+  /** See `WakeUp`. */
   hint(requestId: string): void;
 }
 
@@ -161,7 +161,7 @@ export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: str
 
 function listed(deletion: Deletion, now: number) {
   const { requestId, acceptedAt, cutOff, completedAt, attempts, problem = null, notBefore } = deletion;
-  const waits = completedAt === undefined && (notBefore > now || attempts > 0);
+  const waits = completedAt === undefined && (attempts > 0 || problem !== null);
   return {
     request_id: requestId,
     accepted_at: timeText(acceptedAt),

@@ -15,8 +15,8 @@ const COMMAND_MS = 1_000;
 /** A worker's connection without a byte for longer is opened again, ms. An idle one gets a response every 10 s. */
 const WORKER_SILENCE_MS = 25_000;
 
-/** Opens the jobs in Redis. While Redis is unreachable hints are dropped, and the sweeper finds the deletions later. */
-export async function openBullmq({ settings, log, clock }: OpenParts): Promise<JobEngine> {
+/** Opens the jobs in Redis. While Redis is unreachable hints are dropped, and the poll of the ledger finds the requests. */
+export async function openBullmq({ settings, log }: OpenParts): Promise<JobEngine> {
   const redis = connections(settings.jobs.url);
   const producer = redis.open({
     enableOfflineQueue: false,
@@ -43,7 +43,7 @@ export async function openBullmq({ settings, log, clock }: OpenParts): Promise<J
     logged = words;
   });
   const consumer = () => redis.open({ maxRetriesPerRequest: null, socketTimeout: WORKER_SILENCE_MS });
-  const wakeUp = bullmqWakeUp({ prefix: redis.prefix, producer, consumer, clock });
+  const wakeUp = bullmqWakeUp({ prefix: redis.prefix, producer, consumer });
   await ready(producer);
 
   return {

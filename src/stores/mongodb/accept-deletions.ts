@@ -6,7 +6,6 @@ import type { EntityId } from "../../entities/entity.js";
 import { byIds, type InSession } from "./collection.js";
 import type { StoreParts } from "./connection.js";
 import { entityCollectionsOf, revisionsOf } from "./entity-document.js";
-import { addKeys } from "./entity-keys.js";
 import { isOfOneCall } from "./errors.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
 import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./marks.js";
@@ -61,22 +60,25 @@ async function acceptAll(
     await entities.updateMany(byIds(named), { $set: { erased: true }, $inc: { revision: 1 } }, { session });
   const holds = accepted.flatMap(({ deletion, scope }) =>
     [...scope.free.keys()].map((_id) => ({
-      updateOne: { filter: { _id }, update: { $set: { entity: deletion.sealer }, $inc: { asked: 1 } }, upsert: true },
+      updateOne: {
+        filter: { _id },
+        update: { $set: { entity: deletion.requestId }, $inc: { asked: 1 } },
+        upsert: true,
+      },
     })),
   );
   if (holds.length > 0) await identities.bulkWrite(holds, { session });
   const first = (await newestSequence(ledger, { session })) + 1;
   await deletionsOf(ledger).insertMany(
-    accepted.map(({ deletion }, index) => deletionDocument(deletion, first + index)),
+    accepted.map(({ deletion }, index) => deletionDocument(deletion, first + index, wrapping)),
     { session },
   );
-  await addKeys(ledger, wrapping, new Map(accepted.map((one) => [one.deletion.sealer, one.scope.sealerKey])), session);
   await raiseTo(data, ACCEPTED, first + accepted.length - 1, { session });
   for (const { late } of accepted) late?.throwIfAborted();
   return new Map(accepted.map(({ deletion }, index) => [deletion.requestId, first + index]));
 }
 
-/** Whether the scope of a request is as it was found; of several that name the same profile or identity the first one has it. */
+/** Whether the scope of a request is unchanged; of several requests with the same profile only the first one has it. */
 async function scopeCheck({ data }: StoreParts, requests: readonly Request[], session: ClientSession) {
   const { entities, identities } = entityCollectionsOf(data);
   const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
@@ -85,11 +87,10 @@ async function scopeCheck({ data }: StoreParts, requests: readonly Request[], se
   const held = hashes.length === 0 ? [] : await identities.find(byIds(hashes), { session }).toArray();
   const holders = new Map<string, EntityId | undefined>(held.map(({ _id, entity }) => [_id, entity]));
 
-  return ({ deletion, scope: { profiles, free } }: Request): boolean => {
+  return ({ scope: { profiles, free } }: Request): boolean => {
     if (!profiles.every(({ id, revision }) => revisions.get(id) === revision)) return false;
     if (![...free].every(([hash, holder]) => holders.get(hash) === holder)) return false;
     for (const { id } of profiles) revisions.delete(id);
-    for (const hash of free.keys()) holders.set(hash, deletion.sealer);
     return true;
   };
 }

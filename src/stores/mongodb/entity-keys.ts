@@ -75,11 +75,11 @@ async function stored(keys: Collection<EntityKeyDocument>, ids: readonly EntityI
   return ids.length === 0 ? [] : keys.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
 }
 
-/** What stands in place of a key that was destroyed. */
+/** Replaces a key that is destroyed. */
 export const destroyedKey = () => new Binary(new Uint8Array(WRAPPED_BYTES));
 
 /** Whether a key is there that was not destroyed. */
-export function isLiving({ key }: Pick<EntityKeyDocument, "key">): boolean {
+export function isLiving({ key }: { readonly key: Binary }): boolean {
   return key.value().some((byte) => byte !== 0);
 }
 

@@ -20,7 +20,7 @@ import {
   entityOf,
   type IdentityDocument,
 } from "./entity-document.js";
-import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./entity-keys.js";
+import { destroyedKey, type EntityKeyDocument, isLiving, type KeyWrapping, keyWrapping } from "./entity-keys.js";
 import { expiredCountsOf, type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
 import { type RequestDocument, requestOf } from "./idempotency.js";
 import { importPart, inBatches } from "./import-part.js";
@@ -131,11 +131,11 @@ export function ledgerParts(
   return {
     deletions: importPart<DeletionDocument, DeletionRecord>({
       collection: deletionsOf(db),
-      documentOf: copiedDeletion,
+      documentOf: (record) => copiedDeletion(record, wrapping),
       recordOf: (document) => ({
         id: document._id,
         sequence: document.sequence,
-        deletion: deletionOf(document),
+        deletion: deletionOf(document, wrapping),
         cutOffs: document.suppressed.map(({ hash, cutOff }) => ({ hash, cutOff })).sort(byHash),
       }),
     }),
@@ -159,10 +159,10 @@ export function ledgerParts(
 }
 
 /** A request keeps the cut-off of each of its identities. */
-function copiedDeletion({ deletion, sequence, cutOffs }: DeletionRecord): DeletionDocument {
+function copiedDeletion({ deletion, sequence, cutOffs }: DeletionRecord, wrapping: KeyWrapping): DeletionDocument {
   const known = new Map(cutOffs.map(({ hash, cutOff }) => [hash, cutOff]));
   return {
-    ...deletionDocument(deletion, sequence),
+    ...deletionDocument(deletion, sequence, wrapping),
     suppressed: deletion.hashes.map((hash) => ({ hash, cutOff: known.get(hash) ?? deletion.cutOff })),
   };
 }

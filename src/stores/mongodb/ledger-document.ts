@@ -1,19 +1,21 @@
 import { Binary, type Collection, type Db } from "mongodb";
 import type { Deletion } from "../../deletions/deletion.js";
-import type { Extension } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/entity.js";
 import type { IdentityHash } from "../../entities/identity.js";
-import { type CollectionPlan, type InSession, revisionAfter } from "./collection.js";
+import type { CollectionPlan, InSession } from "./collection.js";
+import { isLiving, type KeyWrapping } from "./entity-keys.js";
+
+/** Open requests in order of acceptance. */
+export const OPEN_INDEX = { open: 1, sequence: 1 } as const;
 
 /** Event, outbox and suppression: `suppressed.hash` and `entities` are what suppression asks for. */
 export const deletions: CollectionPlan = {
   name: "deletions",
   indexes: [
     { key: { sequence: 1 }, unique: true },
-    { key: { open: 1, sequence: 1 } },
+    { key: OPEN_INDEX },
     { key: { open: 1, notBefore: 1 } },
     { key: { open: 1, completedAt: 1 } },
-    { key: { identity: 1, open: 1, sequence: -1 } },
     { key: { "suppressed.hash": 1 } },
     { key: { entities: 1 } },
   ],
@@ -34,44 +36,48 @@ export interface DeletionDocument {
   readonly cutOff: number;
   readonly entities: readonly EntityId[];
   readonly suppressed: readonly { readonly hash: IdentityHash; readonly cutOff: number }[];
-  readonly sealer: EntityId;
-  readonly sealed: Binary;
+  /** Identities as written, encrypted under `key`, which is wrapped, and zeros once it was destroyed. Null without remote targets. */
+  readonly identities: { readonly key: Binary; readonly bytes: Binary } | null;
   readonly targets: readonly string[];
   readonly done: readonly string[];
   readonly times: Deletion["times"];
   readonly attempts: number;
   readonly problem: string | null;
+  /** Null where the next run calls no remote target. */
+  readonly nextTarget: string | null;
+  /** Unix ms: a wait, or the lease of `runner`. */
   readonly notBefore: number;
-  /** Unix ms when `notBefore` was noted, and when `runner` took the request; absent until then. */
-  readonly notedAt?: number;
-  readonly runnerSince?: number;
-  readonly revision: number;
+  /** Unix ms when `notBefore` was set; 0 until then. */
+  readonly notedAt: number;
+  /** The process that has leased the request; of a completed one, the call that completed it. */
+  readonly runner: string | null;
   readonly open: boolean;
   readonly completedAt: number | null;
-  /** Who has the request for itself; of a completed one, the call that completed it. */
-  readonly runner: string | null;
-  /** Unix ms until which `runner` has it for itself. */
-  readonly runnerUntil: number;
 }
 
-/** What is stored of a request that is new. */
-export function deletionDocument(deletion: Deletion, sequence: number): DeletionDocument {
-  const { requestId, hashes, sealedIdentities, problem, completedAt, ...rest } = deletion;
+/** Returns the document of a new request. */
+export function deletionDocument(deletion: Deletion, sequence: number, wrapping: KeyWrapping): DeletionDocument {
+  const { requestId, hashes, encryptedIdentities, problem, completedAt, ...rest } = deletion;
   return {
     _id: requestId,
     sequence,
     ...rest,
     suppressed: hashes.map((hash) => ({ hash, cutOff: deletion.cutOff })),
-    sealed: new Binary(sealedIdentities),
+    identities:
+      encryptedIdentities === undefined
+        ? null
+        : { key: new Binary(wrapping.wrap(encryptedIdentities.key)), bytes: new Binary(encryptedIdentities.bytes) },
     problem: problem ?? null,
+    nextTarget: null,
+    notedAt: 0,
+    runner: null,
     open: completedAt === undefined,
     completedAt: completedAt ?? null,
-    runner: null,
-    runnerUntil: 0,
   };
 }
 
-export function deletionOf(document: DeletionDocument): Deletion {
+export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): Deletion {
+  const { identities } = document;
   return {
     requestId: document._id,
     table: document.table,
@@ -80,37 +86,18 @@ export function deletionOf(document: DeletionDocument): Deletion {
     cutOff: document.cutOff,
     entities: document.entities,
     hashes: document.suppressed.map(({ hash }) => hash),
-    sealer: document.sealer,
-    sealedIdentities: new Uint8Array(document.sealed.value()),
+    encryptedIdentities:
+      identities !== null && isLiving(identities)
+        ? { key: wrapping.unwrap(identities.key.value()), bytes: new Uint8Array(identities.bytes.value()) }
+        : undefined,
     targets: document.targets,
     done: document.done,
     times: document.times,
     attempts: document.attempts,
     problem: document.problem ?? undefined,
     notBefore: document.notBefore,
-    revision: document.revision,
     completedAt: document.completedAt ?? undefined,
   };
-}
-
-/** What an extension changes of an open request. The cut-off moves for the identity that was asked for. */
-export function extended(kept: DeletionDocument, { cutOff: later, entities, sealed, done, times }: Extension) {
-  const cutOff = Math.max(kept.cutOff, later?.at ?? 0);
-  return {
-    cutOff,
-    entities: [...new Set([...kept.entities, ...(entities ?? [])])],
-    suppressed: kept.suppressed.map((one) =>
-      one.hash === kept.identity ? { hash: one.hash, cutOff: Math.max(one.cutOff, cutOff) } : one,
-    ),
-    sealer: sealed?.sealer ?? kept.sealer,
-    sealed: sealed === undefined ? kept.sealed : new Binary(sealed.sealedIdentities),
-    done: done ?? [],
-    times: times ?? kept.times,
-    attempts: 0,
-    problem: null,
-    notBefore: 0,
-    revision: revisionAfter(kept.revision),
-  } satisfies Partial<DeletionDocument>;
 }
 
 /** The newest cut-off of each of these identities that was ever asked to be erased. */

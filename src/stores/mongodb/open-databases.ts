@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Settings } from "../../config/settings.js";
+import { ledgerMismatch } from "../../deletions/match-ledger.js";
 import type { EntityId } from "../../entities/entity.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
@@ -76,33 +77,39 @@ async function matchLayout(data: Db): Promise<void> {
 const NAME = "ledger";
 
 /**
- * Refuses data whose ledger is gone, is another's, or is older than the data, by a deletion or by a profile: keys of profiles would
- * be missing, and who was erased since would be unknown. Data older than its ledger is what a backup brings, and is let in
- * unless the ledger has forgotten a deletion that the data has not seen. Several processes may do this at once, also with empty
- * databases: the ledger is marked before the data is. Others may be at work meanwhile: of two facts the one written last is read first.
+ * Refuses data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. Several processes may do this at once, also with empty
+ * databases: the ledger is marked before the data is. Others may write concurrently: of two facts the one written last is read first.
  */
 export async function matchLedger(ledger: Db, data: Db): Promise<void> {
   const [kept, of] = [ledger.databaseName, data.databaseName];
   const known = await textOf(data, NAME);
-  if (known !== undefined && (await textOf(ledger, NAME)) !== known) {
+  const mark = known === undefined ? await textOnce(ledger, NAME, randomId()) : await textOf(ledger, NAME);
+  const forgotten = await numberIn(ledger, FORGOTTEN);
+  const seen = await seenBy(data);
+  const mismatch = ledgerMismatch({
+    data: { mark: known, ...seen },
+    ledger: {
+      mark,
+      forgotten,
+      accepted: await newestSequence(ledger),
+      hasNewestKeys: await hasKeys(ledger, await newestEntities(data)),
+    },
+  });
+  if (mismatch === "another ledger") {
     throw new StartError(`${kept} is missing or another one's: put back the newest one that ${of} was used with`);
   }
-  const gone = await numberIn(ledger, FORGOTTEN);
-  const mark = known ?? (await textOnce(ledger, NAME, randomId()));
-  // New data: nothing in it was to be erased.
-  if (known === undefined) await mongoErasureWatermark(data).noteForgotten(gone);
-  if ((await textOnce(data, NAME, mark)) !== mark) {
-    throw new StartError(`${of} was just begun with another ledger than ${kept}: start again`);
-  }
-  const { erased, accepted, forgotten } = await seenBy(data);
-  const isOlder = Math.max(erased, accepted) > (await newestSequence(ledger));
-  if (isOlder || !(await hasKeys(ledger, await newestEntities(data)))) {
+  if (mismatch === "older ledger") {
     throw new StartError(`${kept} is older than ${of}: put back the newest one`);
   }
-  if (gone > Math.max(erased, forgotten)) {
+  if (mismatch === "data older than forgotten requests") {
     throw new StartError(
       `${of} is older than deletions that ${kept} has forgotten (deletions.keep): put back a newer one`,
     );
+  }
+  if (known !== undefined || mark === undefined) return;
+  await mongoErasureWatermark(data).noteForgotten(forgotten);
+  if ((await textOnce(data, NAME, mark)) !== mark) {
+    throw new StartError(`${of} was just begun with another ledger than ${kept}: start again`);
   }
 }
 

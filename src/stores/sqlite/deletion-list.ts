@@ -1,6 +1,6 @@
 import type { Ledger } from "../../deletions/ports.js";
 import type { Database } from "./connection.js";
-import { type DeletionRow, deletionOf } from "./deletion-row.js";
+import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
 
 /** Lists the requests of `ledger.db`; without an index for the completed ones, as nearly all are. */
 export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
@@ -25,9 +25,9 @@ export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
 function statementsFor(db: Database, state: string) {
   const sequence = "(SELECT sequence FROM deletion WHERE request_id = :after)";
   return {
-    newestFirst: db.prepare(`SELECT * FROM deletion WHERE ${state}
+    newestFirst: db.prepare(`SELECT * FROM ${deletionRows} WHERE ${state}
       AND sequence < iif(:after IS NULL, 9e15, coalesce(${sequence}, 0)) ORDER BY sequence DESC LIMIT :limit`),
-    oldestFirst: db.prepare(`SELECT * FROM deletion WHERE ${state}
+    oldestFirst: db.prepare(`SELECT * FROM ${deletionRows} WHERE ${state}
       AND sequence > iif(:after IS NULL, 0, coalesce(${sequence}, 9e15)) ORDER BY sequence LIMIT :limit`),
     count: db.prepare(`SELECT count(*) AS count FROM deletion WHERE ${state}`),
   };

@@ -1,6 +1,6 @@
 import type { Deletion } from "../../deletions/deletion.js";
 
-/** A row of `deletion`. */
+/** A row of `deletionRows`. */
 export interface DeletionRow {
   sequence: number;
   request_id: string;
@@ -10,17 +10,21 @@ export interface DeletionRow {
   cut_off: number;
   entities: string;
   hashes: string;
-  sealer: string;
-  sealed: Uint8Array;
+  identities: Uint8Array;
+  /** Null without a list of identities. */
+  identities_key: Uint8Array | null;
   targets: string;
   done: string;
-  attempts: number;
-  not_before: number;
-  revision: number;
-  completed_at: number | null;
   times: string;
+  attempts: number;
   problem: string | null;
+  not_before: number;
+  completed_at: number | null;
 }
+
+/** Requests, each with the key of its identities. */
+export const deletionRows =
+  "(SELECT deletion.*, deletion_key.key AS identities_key FROM deletion LEFT JOIN deletion_key USING (sequence))";
 
 export function deletionOf(row: DeletionRow): Deletion {
   return {
@@ -31,15 +35,15 @@ export function deletionOf(row: DeletionRow): Deletion {
     cutOff: row.cut_off,
     entities: JSON.parse(row.entities) as string[],
     hashes: JSON.parse(row.hashes) as string[],
-    sealer: row.sealer,
-    sealedIdentities: row.sealed,
+    encryptedIdentities: row.identities_key?.some((byte) => byte !== 0)
+      ? { key: row.identities_key, bytes: row.identities }
+      : undefined,
     targets: JSON.parse(row.targets) as string[],
     done: JSON.parse(row.done) as string[],
     times: JSON.parse(row.times) as Deletion["times"],
     attempts: row.attempts,
     problem: row.problem ?? undefined,
     notBefore: row.not_before,
-    revision: row.revision,
     completedAt: row.completed_at ?? undefined,
   };
 }

@@ -20,11 +20,18 @@ export function addKeys(db: Database): (keys: ReadonlyMap<EntityId, Uint8Array>)
   };
 }
 
-/** What SQLite says of a checkpoint: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint */
+/** Result of a checkpoint: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint */
 interface Checkpoint {
   readonly busy: number;
   readonly log: number;
   readonly checkpointed: number;
+}
+
+/** Removes what was overwritten from the journal. Throws when another process still reads it. */
+export function emptyJournal(db: Database): void {
+  const checkpoint = () => db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  const { busy, log, checkpointed } = withoutWaiting(db, checkpoint) as Checkpoint;
+  if (busy !== 0 || log !== checkpointed) throw new Error("The journal of the ledger could not be emptied yet");
 }
 
 /** Keys of entities in `ledger.db`. */
@@ -34,7 +41,6 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
   const overwritten = db.prepare(`SELECT entity FROM entity_key
     WHERE entity IN (SELECT value FROM json_each(?)) AND key = zeroblob(32)`);
   const overwrite = db.prepare("UPDATE entity_key SET key = zeroblob(32) WHERE entity = ?");
-  const checkpoint = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
 
   const keysOf = (ids: readonly string[]) => read.all(JSON.stringify(ids)) as { entity: string; key: Uint8Array }[];
 
@@ -48,8 +54,7 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
         for (const id of ids) overwrite.run(id);
       });
       failpoint("keys-overwritten");
-      const { busy, log, checkpointed } = withoutWaiting(db, () => checkpoint.get()) as Checkpoint;
-      if (busy !== 0 || log !== checkpointed) throw new Error("The journal of the ledger could not be emptied yet");
+      emptyJournal(db);
       if (keysOf(ids).length > 0) throw new Error("A key was not overwritten");
     }),
 

@@ -13,7 +13,7 @@ import {
 } from "../copy.js";
 import { type ExperienceRow, experienceOf } from "./catalogue-store.js";
 import type { Database } from "./connection.js";
-import { type DeletionRow, deletionOf } from "./deletion-row.js";
+import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
 import { sqliteEntityStore } from "./entity-store.js";
 import { keyOf } from "./key-store.js";
 
@@ -73,7 +73,7 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
 
   return {
     deletions: exportTable<DeletionRecord>(db, {
-      from: "deletion",
+      from: deletionRows,
       records: (rows: DeletionRow[]) =>
         rows.map((row) => ({
           id: row.request_id,

@@ -1,3 +1,4 @@
+import { ledgerMismatch } from "../../deletions/match-ledger.js";
 import type { ErasureWatermark } from "../../deletions/ports.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../names.js";
@@ -7,33 +8,31 @@ import type { Database } from "./connection.js";
 export const ledgerMarkSchema =
   "CREATE TABLE IF NOT EXISTS ledger_mark (one INTEGER PRIMARY KEY CHECK (one = 1), mark TEXT NOT NULL)";
 
-/**
- * Refuses data whose ledger is gone, is another's, or is older than the data, by a deletion or by a profile: keys of profiles would
- * be missing, and who was erased since would be unknown. Data older than its ledger is what a backup brings, and is let in
- * unless the ledger has forgotten a deletion that the data has not seen.
- */
+/** Refuses data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. */
 export function matchLedger(ledger: Database, entities: Database, dir: string): void {
   const mark = markOf(ledger) ?? makeMark(ledger);
   const known = markOf(entities);
-  if (known !== undefined && known !== mark) {
+  const forgotten = forgottenBy(ledger);
+  const mismatch = ledgerMismatch({
+    ledger: { mark, accepted: acceptedBy(ledger), forgotten, hasNewestKeys: hasKeys(ledger, newestEntities(entities)) },
+    data: { mark: known, ...seenBy(entities) },
+  });
+  if (mismatch === "another ledger") {
     throw new StartError(
       `ledger.db in ${dir} is missing or another one's: put back the newest one that entities.db was used with`,
     );
   }
-  if (known === undefined) {
-    // New data: nothing in it was to be erased.
-    sqliteErasureWatermark(entities).noteForgotten(forgottenBy(ledger));
-    keepMark(entities, mark);
-  }
-  const { erased, accepted, forgotten } = seenBy(entities);
-  if (Math.max(erased, accepted) > acceptedBy(ledger) || !hasKeys(ledger, newestEntities(entities))) {
+  if (mismatch === "older ledger") {
     throw new StartError(`ledger.db in ${dir} is older than entities.db: put back the newest one`);
   }
-  if (forgottenBy(ledger) > Math.max(erased, forgotten)) {
+  if (mismatch === "data older than forgotten requests") {
     throw new StartError(
       `entities.db in ${dir} is older than deletions that ledger.db has forgotten (deletions.keep): put back a newer one`,
     );
   }
+  if (known !== undefined) return;
+  noteSeen(entities)(0, forgotten);
+  keepMark(entities, mark);
 }
 
 function markOf(db: Database): string | undefined {

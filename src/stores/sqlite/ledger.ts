@@ -3,22 +3,26 @@ import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
 import { deletionList } from "./deletion-list.js";
-import { type DeletionRow, deletionOf } from "./deletion-row.js";
-import { addKeys } from "./entity-keys.js";
+import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
+import { emptyJournal } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
 
-/** `forgotten_deletion` holds the number of the newest request that was ever removed after `deletions.keep`. */
+/**
+ * `not_before` is a wait, or the lease of `runner`; `noted_at` is when it was set. `next_target` is empty where the next run calls no remote
+ * target. `deletion_key` has rows of one size that are only ever appended, and overwritten in place, as `entity_key` has, and for the same reason.
+ * `forgotten_deletion` has the number of the newest request that was ever removed after `deletions.keep`.
+ */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, table_name TEXT NOT NULL, identity TEXT NOT NULL,
-    accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, sealer TEXT NOT NULL, sealed BLOB NOT NULL,
-    targets TEXT NOT NULL, done TEXT NOT NULL, attempts INTEGER NOT NULL, not_before REAL NOT NULL, revision INTEGER NOT NULL,
-    completed_at REAL, runner TEXT, runner_until REAL NOT NULL DEFAULT 0,
-    noted_at REAL NOT NULL DEFAULT 0, runner_since REAL NOT NULL DEFAULT 0, times TEXT NOT NULL DEFAULT '{}', problem TEXT
+    accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, identities BLOB NOT NULL,
+    targets TEXT NOT NULL, done TEXT NOT NULL, times TEXT NOT NULL, attempts INTEGER NOT NULL, problem TEXT,
+    next_target TEXT NOT NULL DEFAULT '', not_before REAL NOT NULL, noted_at REAL NOT NULL DEFAULT 0, runner TEXT, completed_at REAL
   );
-  CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence) WHERE completed_at IS NULL;
-  CREATE INDEX IF NOT EXISTS deletion_open_identity ON deletion (identity, sequence) WHERE completed_at IS NULL;
+  CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, next_target, not_before, noted_at) WHERE completed_at IS NULL;
+  CREATE INDEX IF NOT EXISTS deletion_waiting ON deletion (next_target) WHERE completed_at IS NULL AND not_before > 0;
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS deletion_key (sequence INTEGER PRIMARY KEY, key BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS receipt_key (one INTEGER PRIMARY KEY CHECK (one = 1), wrapped TEXT NOT NULL);`;
 
@@ -29,18 +33,12 @@ const AT_ONCE = 100;
 export function sqliteLedger(db: Database, entities: Database): Ledger {
   const sql = statements(db);
   const isAsFound = scopeCheck(entities);
-  const addKeysOf = addKeys(db);
   const noteInData = noteSeen(entities);
   sql.releaseAll.run();
 
-  function deletionIn(row: unknown): Deletion | undefined {
-    return row === undefined ? undefined : deletionOf(row as DeletionRow);
-  }
-
-  /** Writes what a request suppresses. Idempotent; a stored cut-off never goes down. */
-  function suppress(sequence: number, deletion: Pick<Deletion, "entities" | "hashes" | "cutOff">): void {
-    for (const entity of deletion.entities) sql.addEntity.run(entity, sequence);
-    for (const hash of deletion.hashes) sql.addIdentity.run(hash, sequence, deletion.cutOff);
+  function find(requestId: string): Deletion | undefined {
+    const row = sql.find.get(requestId);
+    return row === undefined ? undefined : deletionOf(row as unknown as DeletionRow);
   }
 
   interface Request {
@@ -48,33 +46,34 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     readonly scope: AcceptedScope;
   }
 
-  /** Keeps the request, within a transaction of the caller; undefined when its scope is another one by now. */
-  function accept({ deletion, scope: { profiles, free, sealerKey } }: Request): number | undefined {
+  /** Stores the request, within a transaction of the caller; undefined when its scope has changed. */
+  function accept({ deletion, scope: { profiles, free } }: Request): number | undefined {
     if (!isAsFound(profiles, free) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
-    addKeysOf(new Map([[deletion.sealer, sealerKey]]));
-    const { lastInsertRowid } = sql.insert.run(
-      deletion.requestId,
-      deletion.table,
-      deletion.identity,
-      deletion.acceptedAt,
-      deletion.cutOff,
-      JSON.stringify(deletion.entities),
-      JSON.stringify(deletion.hashes),
-      deletion.sealer,
-      deletion.sealedIdentities,
-      JSON.stringify(deletion.targets),
-      JSON.stringify(deletion.done),
-      deletion.attempts,
-      deletion.notBefore,
-      deletion.revision,
-    );
+    const { encryptedIdentities, cutOff } = deletion;
+    const { lastInsertRowid } = sql.insert.run({
+      requestId: deletion.requestId,
+      table: deletion.table,
+      identity: deletion.identity,
+      acceptedAt: deletion.acceptedAt,
+      cutOff,
+      entities: JSON.stringify(deletion.entities),
+      hashes: JSON.stringify(deletion.hashes),
+      identities: encryptedIdentities?.bytes ?? new Uint8Array(),
+      targets: JSON.stringify(deletion.targets),
+      done: JSON.stringify(deletion.done),
+      times: JSON.stringify(deletion.times),
+      attempts: deletion.attempts,
+      notBefore: deletion.notBefore,
+    });
     const sequence = Number(lastInsertRowid);
-    suppress(sequence, deletion);
+    if (encryptedIdentities !== undefined) sql.addKey.run(sequence, encryptedIdentities.key);
+    for (const entity of deletion.entities) sql.addEntity.run(entity, sequence);
+    for (const hash of deletion.hashes) sql.addIdentity.run(hash, sequence, cutOff);
     return sequence;
   }
 
-  /** The numbers of the requests that were kept. */
+  /** Returns the numbers of the requests that were stored. */
   const acceptAll = sharingCommits((requests: readonly Request[]) => {
     const sequences = new Map<Request, number>();
     inTransaction(db, () => {
@@ -87,12 +86,17 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     return sequences;
   });
 
-  /** The completions that were kept: none of a request that was extended, or completed before. */
-  const completeAll = sharingCommits((all: readonly (readonly [number, string | null, string, number])[]) =>
-    inTransaction(db, () => new Set(all.filter((one) => Number(sql.complete.run(...one).changes) > 0))),
+  type Completion = readonly [requestId: string, at: number, times: string];
+
+  /** Returns the completions of requests that were open. */
+  const completeAll = sharingCommits((all: readonly Completion[]) =>
+    inTransaction(
+      db,
+      () => new Set(all.filter(([requestId, at, times]) => sql.complete.run({ requestId, at, times }).changes > 0)),
+    ),
   );
 
-  /** Removes completed requests with what they suppress; how many. */
+  /** Removes completed requests with what they suppress; returns how many. */
   function forgetSome(before: number, newest: number): number {
     const rows = sql.expired.all(before, newest) as { sequence: number }[];
     const gone = JSON.stringify(rows.map(({ sequence }) => sequence));
@@ -111,75 +115,53 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       return (await acceptAll([request])).get(request);
     },
 
-    find: async (requestId) => deletionIn(sql.find.get(requestId)),
+    find: async (requestId) => find(requestId),
 
-    openFor: async (identity) => deletionIn(sql.openFor.get(identity)),
-
-    openOver: async (identities) =>
-      (sql.openOver.all(JSON.stringify(identities)) as unknown as DeletionRow[]).map(deletionOf),
-
-    async extend(requestId, revision, extension, late) {
-      late?.throwIfAborted();
-      return inTransaction(db, () => {
-        const row = sql.find.get(requestId) as DeletionRow | undefined;
-        if (row === undefined || row.completed_at !== null || row.revision !== revision) return undefined;
-        const kept = deletionOf(row);
-        const later = extension.cutOff;
-        if (later !== undefined && !isAsFound([], new Map([[kept.identity, later.holder]]))) return undefined;
-        const cutOff = Math.max(kept.cutOff, later?.at ?? 0);
-        const entities = [...new Set([...kept.entities, ...(extension.entities ?? [])])];
-        const sealed = extension.sealed ?? kept;
-        if (extension.sealed !== undefined) {
-          addKeysOf(new Map([[extension.sealed.sealer, extension.sealed.sealerKey]]));
-        }
-        sql.extend.run(
-          cutOff,
-          JSON.stringify(entities),
-          sealed.sealer,
-          sealed.sealedIdentities,
-          JSON.stringify(extension.done ?? []),
-          JSON.stringify(extension.times ?? kept.times),
-          row.sequence,
-        );
-        suppress(row.sequence, { entities, hashes: [kept.identity], cutOff });
-        return deletionIn(sql.find.get(requestId));
-      });
+    async openOver(identities, limit) {
+      const rows = sql.openOver.all(JSON.stringify(identities), limit) as { request_id: string }[];
+      return rows.map(({ request_id }) => request_id);
     },
 
-    async open({ after = "", limit, due = null, waiting }) {
-      const rows = waiting ? sql.waiting.all({ after, due, limit }) : sql.open.all({ after, due, limit });
-      return (rows as unknown as DeletionRow[]).map(deletionOf);
+    async due(now, nextTarget, limit) {
+      const isOne = "is" in nextTarget;
+      const targets = JSON.stringify(isOne ? [nextTarget.is] : nextTarget.isNoneOf);
+      const rows = (isOne ? sql.dueAt : sql.dueElsewhere).all({ now, targets, limit });
+      return (rows as { request_id: string }[]).map(({ request_id }) => request_id);
+    },
+
+    async lease(requestId, runner, now, until) {
+      const { changes } = withoutSync(db, () => sql.lease.run({ requestId, runner, now, until }));
+      return changes > 0 ? find(requestId) : undefined;
+    },
+
+    async renew(requestId, runner, now, until) {
+      withoutSync(db, () => sql.renew.run({ requestId, runner, now, until }));
+    },
+
+    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = "", notBefore, now }) {
+      const progress = { done: JSON.stringify(done), times: JSON.stringify(times), attempts, problem, nextTarget };
+      withoutSync(db, () => sql.release.run({ requestId, runner, ...progress, notBefore, now }));
+    },
+
+    async wake(requestIds) {
+      sql.wake.run(JSON.stringify(requestIds));
+    },
+
+    async wakeWaitingFor(target) {
+      sql.wakeWaitingFor.run(target);
+    },
+
+    async destroyKey(requestId) {
+      if (sql.overwriteKey.run(requestId).changes > 0) emptyJournal(db);
+    },
+
+    async complete(requestId, at, times) {
+      const completion = [requestId, at, JSON.stringify(times)] as const;
+      return (await completeAll([completion])).has(completion);
     },
 
     async countOpen(options) {
       return (sql.countOpen.get(options?.attempts ?? 0) as { count: number }).count;
-    },
-
-    async lease(requestId, runner, now, until) {
-      return withoutSync(db, () => Number(sql.lease.run({ requestId, runner, now, until }).changes) > 0);
-    },
-
-    async release(requestId, runner) {
-      withoutSync(db, () => sql.release.run(requestId, runner));
-    },
-
-    async note(requestId, revision, { done, times, attempts, problem = null, notBefore, now }) {
-      const timesText = times === undefined ? null : JSON.stringify(times);
-      withoutSync(db, () =>
-        sql.note.run(JSON.stringify(done), timesText, attempts, problem, notBefore, now, requestId, revision),
-      );
-    },
-
-    async wake(requestIds) {
-      inTransaction(db, () => {
-        for (const id of requestIds) sql.wake.run(id);
-      });
-    },
-
-    async complete(requestId, revision, at, times) {
-      const completion = [at, times === undefined ? null : JSON.stringify(times), requestId, revision] as const;
-      if ((await completeAll([completion])).has(completion)) return "completed";
-      return deletionIn(sql.find.get(requestId))?.completedAt === undefined ? "extended" : "completed before";
     },
 
     ...deletionList(db),
@@ -222,51 +204,54 @@ function scopeCheck(entities: Database) {
     [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
 }
 
-/** Open requests after one of an id, those that are due at an instant unless it is null. */
-const openAnd = (condition: string) => `SELECT * FROM deletion WHERE completed_at IS NULL AND ${condition}
-  AND sequence > coalesce((SELECT sequence FROM deletion WHERE request_id = :after), 0)
-  AND (:due IS NULL OR ((not_before <= :due OR noted_at > :due) AND (runner_until <= :due OR runner_since > :due)))
-  ORDER BY sequence LIMIT :limit`;
+/** At or before `now`, or set when the clock, which was set back since, was ahead of it. */
+const isDue = "(not_before <= :now OR noted_at > :now)";
 
 function statements(db: Database) {
   const gone = "sequence IN (SELECT value FROM json_each(?))";
+  const dueWhere = (next: string) =>
+    db.prepare(
+      `SELECT request_id FROM deletion WHERE completed_at IS NULL AND ${isDue} AND ${next} ORDER BY sequence LIMIT :limit`,
+    );
   return {
     insert:
-      db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, sealer, sealed,
-      targets, done, attempts, not_before, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, identities,
+      targets, done, times, attempts, not_before) VALUES (:requestId, :table, :identity, :acceptedAt, :cutOff, :entities, :hashes, :identities,
+      :targets, :done, :times, :attempts, :notBefore)`),
+    addKey: db.prepare("INSERT INTO deletion_key (sequence, key) VALUES (?, ?)"),
+    overwriteKey: db.prepare(`UPDATE deletion_key SET key = zeroblob(32)
+      WHERE sequence = (SELECT sequence FROM deletion WHERE request_id = ?)`),
     anyErased: db.prepare("SELECT 1 FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1"),
     addEntity: db.prepare("INSERT OR IGNORE INTO erased_entity (entity, sequence) VALUES (?, ?)"),
-    addIdentity: db.prepare(`INSERT INTO erased_identity (hash, sequence, cut_off) VALUES (?, ?, ?)
-      ON CONFLICT DO UPDATE SET cut_off = max(cut_off, excluded.cut_off)`),
-    find: db.prepare("SELECT * FROM deletion WHERE request_id = ?"),
-    openFor: db.prepare(
-      "SELECT * FROM deletion WHERE identity = ? AND completed_at IS NULL ORDER BY sequence DESC LIMIT 1",
-    ),
-    openOver: db.prepare(`SELECT * FROM deletion WHERE completed_at IS NULL AND sequence IN
-      (SELECT sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence`),
-    extend: db.prepare(`UPDATE deletion SET cut_off = ?, entities = ?, sealer = ?, sealed = ?,
-      revision = revision + 1, done = ?, times = ?, problem = NULL, attempts = 0, not_before = 0 WHERE sequence = ?`),
-    open: db.prepare(openAnd("true")),
-    waiting: db.prepare(openAnd("not_before > 0")),
-    countOpen: db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at IS NULL AND attempts >= ?"),
-    lease: db.prepare(`UPDATE deletion SET runner = :runner, runner_since = :now, runner_until = :until
-      WHERE request_id = :requestId AND completed_at IS NULL
-      AND (runner = :runner OR runner_until <= :now OR runner_since > :now)`),
-    release: db.prepare("UPDATE deletion SET runner = NULL, runner_until = 0 WHERE request_id = ? AND runner = ?"),
+    addIdentity: db.prepare("INSERT OR IGNORE INTO erased_identity (hash, sequence, cut_off) VALUES (?, ?, ?)"),
+    find: db.prepare(`SELECT * FROM ${deletionRows} WHERE request_id = ?`),
+    openOver: db.prepare(`SELECT request_id FROM deletion WHERE completed_at IS NULL AND sequence IN
+      (SELECT sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence LIMIT ?`),
+    dueAt: dueWhere("next_target IN (SELECT value FROM json_each(:targets))"),
+    dueElsewhere: dueWhere("next_target NOT IN (SELECT value FROM json_each(:targets))"),
+    lease: db.prepare(`UPDATE deletion SET runner = :runner, not_before = :until, noted_at = :now
+      WHERE request_id = :requestId AND completed_at IS NULL AND ${isDue}`),
+    renew: db.prepare(`UPDATE deletion SET not_before = :until, noted_at = :now
+      WHERE request_id = :requestId AND runner = :runner AND completed_at IS NULL`),
+    release: db.prepare(`UPDATE deletion SET done = :done, times = :times, attempts = :attempts, problem = :problem,
+      next_target = :nextTarget, not_before = :notBefore, noted_at = :now, runner = NULL
+      WHERE request_id = :requestId AND runner = :runner AND completed_at IS NULL`),
     releaseAll: db.prepare(
-      "UPDATE deletion SET runner = NULL, runner_until = 0 WHERE completed_at IS NULL AND runner IS NOT NULL",
+      "UPDATE deletion SET not_before = 0, runner = NULL WHERE completed_at IS NULL AND runner IS NOT NULL",
     ),
-    note: db.prepare(`UPDATE deletion SET done = ?, times = coalesce(?, times), attempts = ?, problem = ?, not_before = ?, noted_at = ?
-      WHERE request_id = ? AND revision = ? AND completed_at IS NULL`),
-    wake: db.prepare("UPDATE deletion SET not_before = 0 WHERE request_id = ? AND completed_at IS NULL"),
+    wake: db.prepare(`UPDATE deletion SET not_before = 0
+      WHERE request_id IN (SELECT value FROM json_each(?)) AND completed_at IS NULL AND runner IS NULL`),
+    wakeWaitingFor: db.prepare(`UPDATE deletion SET not_before = 0
+      WHERE next_target = ? AND completed_at IS NULL AND not_before > 0 AND runner IS NULL`),
     complete:
-      db.prepare(`UPDATE deletion SET completed_at = ?, times = coalesce(?, times), problem = NULL, sealed = x'', runner = NULL, runner_until = 0
-      WHERE request_id = ? AND revision = ? AND completed_at IS NULL`),
+      db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'', runner = NULL
+      WHERE request_id = :requestId AND completed_at IS NULL`),
+    countOpen: db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at IS NULL AND attempts >= ?"),
     addReceiptKey: db.prepare("INSERT OR IGNORE INTO receipt_key (one, wrapped) VALUES (1, ?)"),
     receiptKey: db.prepare("SELECT wrapped FROM receipt_key"),
     settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
       (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
-    since: db.prepare("SELECT * FROM deletion WHERE sequence > ? ORDER BY sequence LIMIT ?"),
+    since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
     expired: db.prepare(`SELECT sequence FROM deletion WHERE completed_at < ? AND sequence <= ? LIMIT ${AT_ONCE}`),
     // By their keys, which the requests have: there is no index of sequences.
     expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN

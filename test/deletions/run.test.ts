@@ -1,7 +1,6 @@
-import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
-import { LEASE_MS } from "../../src/deletions/run-deletion.js";
+import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import type { Identity } from "../../src/entities/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { noScope } from "../contracts/ledger.contract.js";
@@ -65,12 +64,12 @@ describe("running a deletion", () => {
       observer: { ...noObserver, completed: () => (completed += 1) },
     });
     await at.profile([ann]);
-    const id = await at.erasure.request("user", ann);
+    const id = await at.deletions.accept("user", ann);
     const reached = calls.hold(0, "complete");
-    const first = at.erasure.run(id);
+    const first = at.run(id);
     await reached;
     time += LEASE_MS + 1;
-    await at.erasure.run(id);
+    await at.another.run(id);
     calls.release();
     await first;
     expect((await kept(at, id)).completedAt).to.be.a("number");
@@ -79,22 +78,24 @@ describe("running a deletion", () => {
 
   it("leaves nothing of an identity that led to no profile", async () => {
     const at = await open();
-    const id = await at.erasure.request("user", ann);
-    await at.erasure.run(id);
+    const id = await at.deletions.accept("user", ann);
+    await at.run(id);
     const { completedAt, entities } = await kept(at, id);
     expect(completedAt).to.equal(time);
-    expect(entities).to.have.length(1);
-    await expectGone(at, entities);
+    expect(entities).to.deep.equal([]);
+    await expectGone(at, [id]);
+    expect((await at.stores.entities.find([at.hashIdentity("user", ann)])).owners).to.deep.equal(new Map());
   });
 
   it("leaves nothing of the entity in any store, nor its key, nor the list of identities", async () => {
-    const at = await open();
+    const at = await open({ more: [place("crm").target] });
     const entity = await at.profile([ann, annsId]);
-    const id = await at.erasure.request("user", ann);
-    await at.erasure.run(id);
+    const id = await at.deletions.accept("user", ann);
+    expect((await kept(at, id)).encryptedIdentities).to.not.equal(undefined);
+    await at.run(id);
     const deletion = await kept(at, id);
     expect(deletion.completedAt).to.equal(time);
-    expect(deletion.sealedIdentities).to.have.length(0);
+    expect(deletion.encryptedIdentities).to.equal(undefined);
     await expectGone(at, deletion.entities);
     expect((await at.stores.entities.find([at.hashIdentity("user", ann)])).owners).to.deep.equal(new Map());
     expect(await at.stores.entities.load([entity])).to.deep.equal(new Map());
@@ -104,8 +105,8 @@ describe("running a deletion", () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
     await at.profile([ann, annsId]);
-    const id = await at.erasure.request("user", annsId);
-    await at.erasure.run(id);
+    const id = await at.deletions.accept("user", annsId);
+    await at.run(id);
     expect(crm.erased).to.have.length(1);
     expect(crm.erased[0]).to.deep.include({ requestId: id, table: "user" });
     expect(crm.erased[0]?.identities).to.have.deep.members([ann, annsId]);
@@ -114,21 +115,21 @@ describe("running a deletion", () => {
   it("does nothing for a request that is complete, unknown, or run by another", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
-    await at.erasure.run("unknown-1");
-    const id = await at.erasure.request("user", ann);
+    await at.run("unknown-1");
+    const id = await at.deletions.accept("user", ann);
     await at.stores.ledger.lease(id, "another", time, time + 1000);
-    await at.erasure.run(id);
+    await at.run(id);
     expect(crm.erased).to.have.length(0);
-    await at.stores.ledger.release(id, "another");
-    await at.erasure.run(id);
-    await at.erasure.run(id);
+    time += 1000;
+    await at.run(id);
+    await at.run(id);
     expect(crm.erased).to.have.length(1);
   });
 
   it("keeps its request for itself for as long as a target takes, whatever another process tries meanwhile", async () => {
     let answer = () => {};
     let calls = 0;
-    let leases = 0;
+    let renewals = 0;
     const slow: DownstreamTarget = {
       name: "slow",
       remote: true,
@@ -145,73 +146,41 @@ describe("running a deletion", () => {
       wrap: ({ ledger }) => ({
         ledger: {
           ...ledger,
-          async lease(...args) {
-            const leased = await ledger.lease(...args);
-            leases += 1;
-            return leased;
+          async renew(...args) {
+            await ledger.renew(...args);
+            renewals += 1;
           },
         },
       }),
     });
-    const id = await at.erasure.request("user", ann);
-    const first = at.erasure.run(id);
+    const id = await at.deletions.accept("user", ann);
+    const first = at.run(id);
     await until("the target is called", () => calls === 1);
-    for (let renewals = 1; renewals <= 2; renewals += 1) {
+    for (let turn = 1; turn <= 2; turn += 1) {
       time += 5000;
-      const before = leases;
-      await until("the request is kept for longer", () => leases > before);
+      const before = renewals;
+      await until("the request is kept for longer", () => renewals > before);
     }
-    await at.erasure.run(id);
+    await at.another.run(id);
     expect(calls).to.equal(1);
     answer();
     await first;
     expect((await kept(at, id)).completedAt).to.equal(time);
   });
 
-  it("gives its request back though a renewal of its lease takes longer than the next one", async () => {
-    let fail = () => {};
-    const slow: DownstreamTarget = {
-      name: "slow",
-      remote: true,
-      erase: () =>
-        new Promise((_, reject) => {
-          fail = () => reject(new Error("unreachable"));
-        }),
-      verify: async () => true,
-    };
-    const calls = new HeldCalls();
-    const at = await open({
-      more: [slow],
-      wrap: ({ ledger }) => ({ ledger: portThrough(ledger, calls.around) }),
-    });
-    const id = await at.erasure.request("user", ann);
-    const held = calls.hold(1, "lease");
-    const run = at.erasure.run(id);
-    await held;
-    const before = calls.count;
-    await until("another renewal", () => calls.count > before);
-    fail();
-    await until("the failure is noted", async () => (await kept(at, id)).attempts === 1);
-    // A run that does not wait for the renewal ends now.
-    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
-    calls.release();
-    await run;
-    expect(await at.stores.ledger.lease(id, "another", time, time + 1000)).to.equal(true);
-  });
-
   it("is begun soon when the clock is set back while another process has the request, or while it waits", async () => {
     const crm = place("crm");
     crm.unreachable = true;
     const at = await open({ more: [crm.target] });
-    const waiting = await at.erasure.request("user", ann);
-    await at.erasure.run(waiting);
-    const held = await at.erasure.request("user", { field: "user_id", value: "bob" });
+    const waiting = await at.deletions.accept("user", ann);
+    await at.run(waiting);
+    const held = await at.deletions.accept("user", { field: "user_id", value: "bob" });
     await at.stores.ledger.lease(held, "another", time, time + 8000);
     crm.unreachable = false;
-    await at.erasure.sweep();
+    await at.runDue();
     expect(await at.stores.ledger.countOpen()).to.equal(2);
     time -= 7_200_000;
-    await at.erasure.sweep();
+    await at.runDue();
     expect(await at.stores.ledger.countOpen()).to.equal(0);
   });
 
@@ -223,10 +192,10 @@ describe("running a deletion", () => {
       const crm = place("crm", remote);
       crm.unreachable = true;
       const at = await open({ more: [crm.target] });
-      const id = await at.erasure.request("user", ann);
+      const id = await at.deletions.accept("user", ann);
       let last = 0;
       for (let attempt = 1; attempt <= 14; attempt += 1) {
-        await at.erasure.run(id);
+        await at.run(id);
         const { attempts, notBefore, done } = await kept(at, id);
         expect(attempts).to.equal(attempt);
         expect(done).to.deep.equal(["profile", ...ownTargets]);
@@ -236,7 +205,7 @@ describe("running a deletion", () => {
       expect(last).to.equal(longest);
       expect(await at.stores.ledger.countOpen({ attempts: 3 })).to.equal(1);
       crm.unreachable = false;
-      await at.erasure.run(id);
+      await at.run(id);
       expect((await kept(at, id)).completedAt).to.equal(time);
       await at.close();
       stage = undefined;
@@ -247,12 +216,12 @@ describe("running a deletion", () => {
     const crm = place("crm");
     crm.clean = false;
     const at = await open({ more: [crm.target] });
-    const id = await at.erasure.request("user", ann);
-    for (let attempt = 1; attempt <= 3; attempt += 1) await at.erasure.run(id);
+    const id = await at.deletions.accept("user", ann);
+    for (let attempt = 1; attempt <= 3; attempt += 1) await at.run(id);
     expect(await kept(at, id)).to.deep.include({ completedAt: undefined, attempts: 3 });
     expect(crm.erased).to.have.length(3);
     crm.clean = true;
-    await at.erasure.run(id);
+    await at.run(id);
     expect((await kept(at, id)).completedAt).to.equal(time);
   });
 
@@ -264,9 +233,9 @@ describe("running a deletion", () => {
       return looks % 2 === 1;
     };
     const at = await open({ more: [{ ...crm.target, verify }] });
-    const id = await at.erasure.request("user", ann);
+    const id = await at.deletions.accept("user", ann);
     for (let attempt = 1; attempt <= 3; attempt += 1) {
-      await at.erasure.run(id);
+      await at.run(id);
       expect(await kept(at, id)).to.deep.include({ attempts: attempt, problem: "crm is not clean any more" });
     }
     expect(crm.erased).to.have.length(3);
@@ -278,30 +247,52 @@ describe("running a deletion", () => {
     crm.unreachable = true;
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1) {
-      ids.push(await at.erasure.request("user", { field: "user_id", value: `person-${index}` }));
+      ids.push(await at.deletions.accept("user", { field: "user_id", value: `person-${index}` }));
     }
-    for (const id of ids) for (let attempt = 0; attempt < 12; attempt += 1) await at.erasure.run(id);
+    for (const id of ids) for (let attempt = 0; attempt < 12; attempt += 1) await at.run(id);
     crm.unreachable = false;
-    await at.erasure.sweep();
+    await at.runDue();
     expect(await at.stores.ledger.countOpen()).to.equal(5);
-    await at.erasure.run(ids[3] as string);
-    await at.erasure.sweep();
+    await at.run(ids[3] as string);
+    await at.runDue();
     expect(await at.stores.ledger.countOpen()).to.equal(0);
   });
 
   it("keeps a request for a target that is not configured any more open", async () => {
     const at = await open();
-    const id = await at.erasure.request("user", ann);
-    const { requestId, revision: _, ...rest } = await kept(at, id);
-    await at.stores.ledger.accept(
-      { ...rest, requestId: `x${requestId.slice(1)}`, sealer: `x${rest.sealer}`, revision: 1, targets: ["gone"] },
-      noScope,
-    );
-    await at.erasure.run(`x${requestId.slice(1)}`);
-    expect(await kept(at, `x${requestId.slice(1)}`)).to.deep.include({ attempts: 1, completedAt: undefined });
+    const id = await at.deletions.accept("user", ann);
+    const requestId = `x${id.slice(1)}`;
+    await at.stores.ledger.accept({ ...(await kept(at, id)), requestId, targets: ["gone"] }, noScope);
+    await at.stores.ledger.complete(id, time, {});
+    await at.run(requestId);
+    expect(await kept(at, requestId)).to.deep.include({ attempts: 1, completedAt: undefined });
   });
 
-  it("runs again when a second DELETE comes between the last verification and completion", async () => {
+  it("completes requests over the same identities in order of acceptance, each with its own cut-off for remote targets", async () => {
+    const crm = place("crm");
+    const at = await open({ more: [crm.target] });
+    await at.profile([ann, annsId]);
+    const first = await at.deletions.accept("user", ann);
+    time += 1000;
+    const second = await at.deletions.accept("user", annsId);
+    await at.run(second);
+    expect(await kept(at, second)).to.deep.include({
+      completedAt: undefined,
+      attempts: 0,
+      problem: "an earlier request is open",
+    });
+    crm.clean = false;
+    await at.run(first);
+    await at.run(second);
+    expect((await kept(at, second)).completedAt).to.equal(undefined);
+    crm.clean = true;
+    for (const id of [first, second]) await at.run(id);
+    for (const id of [first, second]) expect((await kept(at, id)).completedAt).to.equal(time);
+    const sent = crm.erased.filter(({ requestId }) => requestId === second);
+    expect(sent[0]).to.deep.include({ identities: [annsId], cutOff: (await kept(at, second)).cutOff });
+  });
+
+  it("accepts a DELETE between the last verification of another and its completion as a request of its own", async () => {
     let again: (() => Promise<void>) | undefined;
     const crm = place("crm");
     const at = await open({
@@ -319,19 +310,18 @@ describe("running a deletion", () => {
       }),
     });
     const entity = await at.profile([ann]);
-    const id = await at.erasure.request("user", ann);
-    const { cutOff } = await kept(at, id);
+    const first = await at.deletions.accept("user", ann);
+    let second = "";
     again = async () => {
       time += 1000;
-      expect(await at.erasure.request("user", ann)).to.equal(id);
+      second = await at.deletions.accept("user", ann);
     };
-    await at.erasure.run(id);
-    const deletion = await kept(at, id);
-    expect(deletion.completedAt).to.equal(time);
-    expect(deletion.cutOff).to.be.greaterThan(cutOff);
-    expect(deletion.entities).to.include(entity);
-    await expectGone(at, deletion.entities);
-    expect(crm.erased.at(-1)).to.deep.include({ identities: [ann], cutOff: deletion.cutOff });
+    await at.run(first);
+    expect(await kept(at, first)).to.deep.include({ completedAt: time, entities: [entity] });
+    await at.run(second);
+    const { cutOff, completedAt } = await kept(at, second);
+    expect(completedAt).to.equal(time);
+    expect(crm.erased.at(-1)).to.deep.include({ requestId: second, identities: [ann], cutOff });
   });
 
   const doubles = amount(200, 20);
@@ -347,15 +337,17 @@ describe("running a deletion", () => {
         onTaken();
         if (taken % 2 === 0) onBothTaken();
       },
-      // Neither begins before both have leased the request.
-      wrap: ({ ledger }) => ({ ledger: { ...ledger, find: (id) => bothTaken.then(() => ledger.find(id)) } }),
+      // Neither erases before both have leased the request.
+      wrap: ({ entities }) => ({
+        entities: { ...entities, erase: (ids) => bothTaken.then(() => entities.erase(ids)) },
+      }),
     });
     const { ledger } = at.stores;
     let runs = 0;
     for (let index = 0; index < doubles; index += 1) {
       const person = { field: "user_id", value: `person-${index}` };
       const entity = await at.profile([person]);
-      const id = await at.erasure.request("user", person);
+      const id = await at.deletions.accept("user", person);
       // A lease that is over at once lets the second in beside the first.
       const begun = new Promise<void>((resolve) => {
         onTaken = resolve;
@@ -363,10 +355,10 @@ describe("running a deletion", () => {
       bothTaken = new Promise((resolve) => {
         onBothTaken = resolve;
       });
-      const first = at.erasure.run(id);
+      const first = at.run(id);
       await begun;
       time += 30_001;
-      await Promise.all([first, at.erasure.run(id)]);
+      await Promise.all([first, at.another.run(id)]);
       runs += 2;
       const deletion = await kept(at, id);
       expect(deletion.completedAt).to.be.a("number");

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { downstreamTargets } from "../../src/downstream/index.js";
-import { remoteTarget } from "../../src/downstream/remote-target.js";
-import { storeTarget } from "../../src/downstream/store-target.js";
+import { downstreamTargets } from "../../src/deletions/targets/index.js";
+import { ownStore } from "../../src/deletions/targets/own-store.js";
+import { remoteTarget } from "../../src/deletions/targets/remote.js";
 import { StartError } from "../../src/errors.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { downstreamTargetContract, ownTargets, subjectOf } from "../contracts/downstream-target.contract.js";
@@ -14,7 +14,7 @@ import { until } from "../support/until.js";
 downstreamTargetContract("membership index", async () => {
   const { stores, close } = await openTemporaryStores();
   return {
-    target: storeTarget("membership-index", stores.memberships, noFailpoint),
+    target: ownStore("membership-index", stores.memberships, noFailpoint),
     async put({ entity }) {
       await keep(stores.entities, freshEntity([], { id: entity }), { said: [{ add: ["buyers"] }] });
     },
@@ -25,7 +25,7 @@ downstreamTargetContract("membership index", async () => {
 downstreamTargetContract("history archive", async () => {
   const { stores, close } = await openTemporaryStores();
   return {
-    target: storeTarget("history-archive", stores.history, noFailpoint),
+    target: ownStore("history-archive", stores.history, noFailpoint),
     async put({ entity }) {
       await keep(stores.entities, freshEntity([], { id: entity }), { messages: [messageFor(entity)] });
     },

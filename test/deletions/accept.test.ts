@@ -24,7 +24,7 @@ describe("a deletion request", () => {
     stage = undefined as unknown as ErasureStage;
   });
 
-  const request = (identity: Identity) => stage.erasure.request("user", identity);
+  const request = (identity: Identity) => stage.deletions.accept("user", identity);
   const hash = (identity: Identity) => stage.hashIdentity("user", identity);
   const kept = async (requestId: string) => {
     const deletion = await stage.stores.ledger.find(requestId);
@@ -50,7 +50,7 @@ describe("a deletion request", () => {
   it("names the entity, every identity known of it, and the targets of its time", async () => {
     const entity = await stage.profile([ann, annsId]);
     const deletion = await kept(await request(ann));
-    expect(deletion.entities).to.deep.equal([deletion.sealer, entity]);
+    expect(deletion.entities).to.deep.equal([entity]);
     expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
     expect(deletion.targets).to.deep.equal(ownTargets);
     expect([...(await stage.stores.suppression.cutOffs([hash(annsId)])).values()]).to.deep.equal([deletion.cutOff]);
@@ -64,24 +64,41 @@ describe("a deletion request", () => {
   it("is kept for an identity that no profile has", async () => {
     const deletion = await kept(await request(ben));
     expect(deletion.hashes).to.deep.equal([hash(ben)]);
-    expect(deletion.entities).to.deep.equal([deletion.sealer]);
-    await stage.erasure.run(deletion.requestId);
+    expect(deletion.entities).to.deep.equal([]);
+    await stage.run(deletion.requestId);
     expect((await kept(deletion.requestId)).completedAt).to.be.a("number");
   });
 
-  it("is the same one when it is repeated while open, with the cut-off moved to now", async () => {
-    await stage.profile([ann]);
+  it("has an id and a cut-off of its own when it repeats one that is open, which it leaves as it was", async () => {
+    const entity = await stage.profile([ann, annsId]);
     const first = await request(ann);
-    const { cutOff } = await kept(first);
-    expect(await request(ann)).to.equal(first);
-    expect((await kept(first)).cutOff).to.be.greaterThan(cutOff);
+    const before = await kept(first);
+    const again = await kept(await request(ann));
+    expect(again.requestId).to.not.equal(first);
+    expect(again.cutOff).to.be.greaterThan(before.cutOff);
+    expect(await kept(first)).to.deep.equal(before);
+    expect(before.entities).to.deep.equal([entity]);
+    const cutOffs = await stage.stores.suppression.cutOffs([hash(ann), hash(annsId)]);
+    expect(cutOffs).to.deep.equal(
+      new Map([
+        [hash(ann), again.cutOff],
+        [hash(annsId), before.cutOff],
+      ]),
+    );
   });
 
-  it("is one when many ask for the same identity at once", async () => {
-    await stage.profile([ann]);
-    const ids = await Promise.all(Array.from({ length: 20 }, () => request(ann)));
-    expect(new Set(ids).size).to.equal(1);
-  });
+  for (const { who, identity } of [
+    { who: "a profile", identity: ann },
+    { who: "no profile", identity: ben },
+  ]) {
+    it(`is one of its own for each of many at once over the same identity, which leads to ${who}`, async () => {
+      await stage.profile([ann]);
+      const ids = await Promise.all(Array.from({ length: 20 }, () => request(identity)));
+      expect(new Set(ids).size).to.equal(20);
+      const accepted = (await stage.stores.ledger.since(0, 100)).map(({ deletion }) => deletion.requestId);
+      expect(accepted).to.have.members(ids);
+    });
+  }
 
   it("is another one for another identity of the same entity, which is complete only after the first", async () => {
     const entity = await stage.profile([ann, annsId]);
@@ -90,13 +107,13 @@ describe("a deletion request", () => {
     const accepted = (await stage.stores.ledger.since(0, 10)).map(({ deletion }) => deletion.requestId);
     expect(accepted).to.have.members(asked);
     const [first, second] = accepted as [string, string];
-    await stage.erasure.run(second);
+    await stage.run(second);
     expect((await kept(second)).completedAt).to.equal(undefined);
-    await stage.erasure.run(first);
+    await stage.run(first);
     expect((await kept(first)).completedAt).to.be.a("number");
     expect(await stage.stores.entities.holds([entity])).to.equal(false);
     expect(await stage.stores.history.holds([entity])).to.equal(false);
-    await stage.erasure.sweep();
+    await stage.run(second);
     expect((await kept(second)).completedAt).to.be.a("number");
   });
 
@@ -117,7 +134,7 @@ describe("a deletion request", () => {
     await stage.stores.entities.erase((await kept(first)).entities);
     const returned = await stage.profile([annsId]);
     const again = await request(ann);
-    for (const id of new Set([first, again])) await stage.erasure.run(id);
+    for (const id of [first, again]) await stage.run(id);
     const { bindings } = await live(returned);
     const cutOffs = await stage.stores.suppression.cutOffs(bindings.map((binding) => binding.hash));
     for (const binding of bindings) expect(cutOffs.get(binding.hash)).to.be.lessThan(binding.since);
@@ -162,7 +179,7 @@ describe("a deletion request", () => {
   it("names the entity that its own was merged into while it was being accepted", async () => {
     let root = "";
     await open({
-      wrap: beforeAccept(async ({ entities: [, id] }) => {
+      wrap: beforeAccept(async ({ entities: [id] }) => {
         const [entity, into] = [await live(id as string), await live(root)];
         const merged = { ...into, bindings: [...into.bindings, ...entity.bindings], mergedIds: [entity.id] };
         const change = changeOf(merged, [], [{ id: entity.id, revision: entity.revision }]);
@@ -174,7 +191,7 @@ describe("a deletion request", () => {
     const id = await request(ann);
     expect((await kept(id)).entities).to.include.members([entity, root]);
     expect((await kept(id)).hashes).to.have.members([hash(ann), hash(ben)]);
-    await stage.erasure.run(id);
+    await stage.run(id);
     expect(await stage.stores.entities.holds([entity, root])).to.equal(false);
   });
 

@@ -1,7 +1,7 @@
-import { withTimeLimit } from "../async/time-limit.js";
-import { type DownstreamTarget, type ErasureSubject, TargetError } from "../deletions/ports.js";
-import { StartError } from "../errors.js";
-import type { Failpoint } from "../failpoint.js";
+import { withTimeLimit } from "../../async/time-limit.js";
+import { StartError } from "../../errors.js";
+import type { Failpoint } from "../../failpoint.js";
+import { type DownstreamTarget, type ErasureSubject, TargetError } from "../ports.js";
 
 /** Another system that holds data about entities, and erases when it is called over HTTP. */
 export interface RemoteTarget {

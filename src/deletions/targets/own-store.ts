@@ -1,6 +1,6 @@
-import type { DownstreamTarget } from "../deletions/ports.js";
-import type { EntityId } from "../entities/entity.js";
-import type { Failpoint } from "../failpoint.js";
+import type { EntityId } from "../../entities/entity.js";
+import type { Failpoint } from "../../failpoint.js";
+import type { DownstreamTarget } from "../ports.js";
 
 /** A store of our own that keeps data under the ids of entities. */
 export interface ErasableStore {
@@ -10,8 +10,8 @@ export interface ErasableStore {
   holds(ids: readonly EntityId[]): Promise<boolean>;
 }
 
-/** A target over such a store. The first entity is erased apart, so that `target-half-erased` lies between two of them. */
-export function storeTarget(name: string, store: ErasableStore, failpoint: Failpoint): DownstreamTarget {
+/** A target over such a store. Erases the first entity in a call of its own, so that a failpoint lies between two calls. */
+export function ownStore(name: string, store: ErasableStore, failpoint: Failpoint): DownstreamTarget {
   return {
     name,
     remote: false,

@@ -2,9 +2,9 @@ import { idsOf } from "../entities/entity.js";
 import type { Identity } from "../entities/identity.js";
 import { segmentsIn } from "../entities/memberships.js";
 import type { History } from "../entities/ports.js";
-import { expandScope, type ScopeParts } from "./erasure-scope.js";
+import { expandScope, type ScopeDependencies } from "./scope.js";
 
-export interface PreviewParts extends ScopeParts {
+export interface PreviewDependencies extends ScopeDependencies {
   readonly history: Pick<History, "countByStream">;
   readonly targets: readonly { readonly name: string }[];
 }
@@ -24,20 +24,20 @@ export interface DeletionPreview {
 
 /** What a deletion by this identity would remove now (Unix ms); undefined when it leads to no live profile. Changes nothing. */
 export async function previewDeletion(
-  parts: PreviewParts,
+  dependencies: PreviewDependencies,
   table: string,
   identity: Identity,
   now: number,
 ): Promise<DeletionPreview | undefined> {
-  const scope = await expandScope(parts, parts.hashIdentity(table, identity), now);
+  const scope = await expandScope(dependencies, dependencies.hashIdentity(table, identity), now);
   if (scope.profiles.length === 0) return undefined;
   const identities = new Map<string, number>();
   for (const { field } of scope.identities) identities.set(field, (identities.get(field) ?? 0) + 1);
   return {
     profiles: scope.profiles.length,
     identities,
-    messages: await parts.history.countByStream(scope.profiles.flatMap(idsOf)),
+    messages: await dependencies.history.countByStream(scope.profiles.flatMap(idsOf)),
     segments: new Set(scope.profiles.flatMap(({ memberships }) => segmentsIn(memberships))).size,
-    targets: parts.targets.map(({ name }) => name),
+    targets: dependencies.targets.map(({ name }) => name),
   };
 }

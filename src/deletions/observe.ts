@@ -14,7 +14,7 @@ export interface DeletionObserver {
 /** Counts what happens to deletions, for `/metrics`. */
 export function observeDeletions(
   meters: Meters,
-  ledger: Pick<Ledger, "countOpen" | "open">,
+  ledger: Pick<Ledger, "countOpen" | "list">,
   clock: Clock,
 ): DeletionObserver {
   meters.gauge("deletions_open", "Deletion requests that are not complete.", () => ledger.countOpen());
@@ -25,7 +25,7 @@ export function observeDeletions(
     "deletions_oldest_open_seconds",
     "Age of the oldest deletion request that is not complete; 0 without one.",
     async () => {
-      const [oldest] = await ledger.open({ limit: 1 });
+      const [oldest] = await ledger.list({ state: "open", newestFirst: false, limit: 1 });
       return oldest === undefined ? 0 : Math.max(0, clock() - oldest.acceptedAt) / 1000;
     },
   );

@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { againstWriters } from "../entities/against-writers.js";
+import { idsOf } from "../entities/entity.js";
+import type { Identity } from "../entities/identity.js";
+import type { History } from "../entities/ports.js";
+import type { Failpoint } from "../failpoint.js";
+import { encryptIdentities } from "./identity-list.js";
+import type { DownstreamTarget, Ledger } from "./ports.js";
+import { expandScope, type ScopeDependencies } from "./scope.js";
+
+export interface AcceptDependencies extends ScopeDependencies {
+  readonly ledger: Pick<Ledger, "accept">;
+  readonly history: Pick<History, "newestArrival">;
+  /** The targets of a request that is accepted now. */
+  readonly targets: readonly DownstreamTarget[];
+  readonly failpoint: Failpoint;
+}
+
+/**
+ * Accepts a request to delete the profile that has this identity, and resolves with its request id. When it resolves, the request survives
+ * a crash, no read returns the profile by any of its identities, and no write that is not newer than `now` (Unix ms,
+ * later than every arrival so far by the clock of this process), or than any message of the profile, brings it back. An identity that leads
+ * to no profile is accepted in the same way. Rejects with `unavailable` when writers keep changing the profile. Once `late` has aborted,
+ * nothing is sent to the ledger; what was sent before may still be accepted.
+ */
+export async function acceptDeletion(
+  dependencies: AcceptDependencies,
+  table: string,
+  identity: Identity,
+  now: number,
+  late?: AbortSignal,
+): Promise<string> {
+  const hash = dependencies.hashIdentity(table, identity);
+  const { ledger, history, targets, failpoint } = dependencies;
+  return againstWriters(async () => {
+    const { profiles, hashes, identities, free } = await expandScope(dependencies, hash, now);
+    const entities = [...new Set(profiles.flatMap(idsOf))];
+    // A process whose clock is ahead may have collected a message of the profile.
+    const cutOff = Math.max(now, (await history.newestArrival(entities)) ?? now);
+    const requestId = `${randomBytes(10).toString("hex")}-${Math.floor(now / 1000)}`;
+    late?.throwIfAborted();
+    failpoint("deletion-planned");
+    const sequence = await ledger.accept(
+      {
+        requestId,
+        table,
+        identity: hash,
+        acceptedAt: now,
+        cutOff,
+        entities,
+        hashes,
+        encryptedIdentities: targets.some(({ remote }) => remote)
+          ? encryptIdentities(requestId, [identity, ...identities])
+          : undefined,
+        targets: targets.map(({ name }) => name),
+        done: [],
+        times: {},
+        attempts: 0,
+        problem: undefined,
+        notBefore: 0,
+        completedAt: undefined,
+      },
+      { profiles: profiles.map(({ id, revision }) => ({ id, revision })), free },
+      late,
+    );
+    failpoint("deletion-accepted");
+    return sequence === undefined ? undefined : requestId;
+  }, late);
+}

@@ -1,0 +1,80 @@
+import type { Background } from "../async/retry.js";
+import type { Clock } from "../clock.js";
+import type { HashIdentity, Identity } from "../entities/identity.js";
+import type { EntityKeys, EntityStore, History } from "../entities/ports.js";
+import type { Failpoint } from "../failpoint.js";
+import type { Log } from "../log.js";
+import { acceptDeletion } from "./accept.js";
+import { maintainLedger } from "./maintain-ledger.js";
+import type { DeletionObserver } from "./observe.js";
+import type { DownstreamTarget, ErasureWatermark, Ledger, WakeUp } from "./ports.js";
+import { type DeletionPreview, previewDeletion } from "./preview.js";
+import { replayLedger } from "./replay.js";
+import { runDeletion } from "./run.js";
+import { scheduler } from "./scheduler.js";
+
+export interface DeletionDependencies {
+  readonly ledger: Ledger;
+  readonly entities: EntityStore;
+  readonly entityKeys: EntityKeys;
+  readonly watermark: ErasureWatermark;
+  readonly history: Pick<History, "countByStream" | "newestArrival">;
+  readonly wakeUp: WakeUp;
+  /** In the order in which a request passes them. */
+  readonly targets: readonly DownstreamTarget[];
+  readonly hashIdentity: HashIdentity;
+  readonly clock: Clock;
+  /** Later than every arrival so far in this process, by the clock that processes share. Unix ms. */
+  now(): Promise<number>;
+  readonly log: Log;
+  readonly observer: DeletionObserver;
+  readonly failpoint: Failpoint;
+  /** Requests completed this many ms ago are forgotten; undefined: never. */
+  readonly keepMs: number | undefined;
+  /** From one poll of the ledger for due requests to the next, ms. */
+  readonly pollMs: number;
+}
+
+/** Deletions, over the ports. */
+export interface DeletionService {
+  /** See `acceptDeletion`. */
+  accept(table: string, identity: Identity, late?: AbortSignal): Promise<string>;
+  /** See `previewDeletion`. */
+  preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
+  /** See `Scheduler`. */
+  run(requestId: string): Promise<void>;
+  /** See `replayLedger`: before the first read. */
+  replay(): Promise<void>;
+  /** Runs what is due from now on, and at each hint. */
+  start(): void;
+  /** Resolves when no run is under way. */
+  stop(): Promise<void>;
+}
+
+export function openDeletions(dependencies: DeletionDependencies): DeletionService {
+  const { wakeUp, targets } = dependencies;
+  const runs = scheduler({
+    ...dependencies,
+    remoteTargets: targets.filter(({ remote }) => remote).map(({ name }) => name),
+    run: (leased) => runDeletion(dependencies, leased),
+  });
+  let maintenance: Background | undefined;
+
+  return {
+    async accept(table, identity, late) {
+      const now = await dependencies.now();
+      return acceptDeletion(dependencies, table, identity, now, late);
+    },
+    preview: async (table, identity) => previewDeletion(dependencies, table, identity, await dependencies.now()),
+    run: runs.run,
+    replay: () => replayLedger(dependencies),
+    start() {
+      wakeUp.listen(runs.run);
+      runs.start();
+      maintenance = maintainLedger(dependencies);
+    },
+    async stop() {
+      await Promise.all([wakeUp.close(), runs.stop(), maintenance?.stop()]);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { randomBytes } from "node:crypto";
+import { type Identity, identityKey } from "../entities/identity.js";
+import { decrypt, encrypt } from "../entities/sealed.js";
+import type { Deletion, EncryptedIdentities } from "./deletion.js";
+
+const KEY_BYTES = 32;
+
+/** Encrypts the identities that a request sends to its remote targets, each once, under a new key. */
+export function encryptIdentities(requestId: string, identities: readonly Identity[]): EncryptedIdentities {
+  const key = randomBytes(KEY_BYTES);
+  const plain = Buffer.from(JSON.stringify(eachOnce(identities).map(({ field, value }) => [field, value])));
+  return { key, bytes: encrypt(key, plain, undefined, requestId) };
+}
+
+/** Returns the identities of a request for its remote targets; none once their key is overwritten. */
+export function decryptIdentities({
+  requestId,
+  encryptedIdentities,
+}: Pick<Deletion, "requestId" | "encryptedIdentities">): Identity[] {
+  if (encryptedIdentities === undefined) return [];
+  const plain = decrypt(encryptedIdentities.key, encryptedIdentities.bytes, requestId);
+  return (JSON.parse(plain.toString()) as [string, string][]).map(([field, value]) => ({ field, value }));
+}
+
+export function eachOnce(identities: readonly Identity[]): Identity[] {
+  return [...new Map(identities.map((identity) => [identityKey(identity), identity])).values()];
+}

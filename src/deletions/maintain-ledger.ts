@@ -1,0 +1,32 @@
+import { type Background, inBackground } from "../async/retry.js";
+import type { Clock } from "../clock.js";
+import type { Log } from "../log.js";
+import type { ErasureWatermark, Ledger } from "./ports.js";
+import { advanceWatermark } from "./replay.js";
+
+export interface MaintenanceDependencies {
+  readonly ledger: Pick<Ledger, "settledSequence" | "expire">;
+  readonly watermark: ErasureWatermark;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Requests completed this many ms ago are forgotten; undefined: never. */
+  readonly keepMs: number | undefined;
+}
+
+const EVERY_MS = 10_000;
+
+/** Keeps the data's watermark close to the ledger, so that a start has little to erase again, and forgets requests past `keepMs`. */
+export function maintainLedger(dependencies: MaintenanceDependencies): Background {
+  const { ledger, watermark, clock, log, keepMs } = dependencies;
+  const maintain = async () => {
+    await advanceWatermark(dependencies);
+    if (keepMs !== undefined) await ledger.expire(clock() - keepMs, watermark.noteForgotten);
+  };
+  return inBackground(
+    async () => {
+      await maintain().catch((error: unknown) => log.warn({ err: error }, "maintaining the ledger failed"));
+      return EVERY_MS;
+    },
+    { ref: false },
+  );
+}

@@ -1,0 +1,126 @@
+import type { Clock } from "../clock.js";
+import type { EntityKeys, EntityStore } from "../entities/ports.js";
+import type { Failpoint } from "../failpoint.js";
+import type { Log } from "../log.js";
+import { type Deletion, isStuck, KEY, nextRemoteTarget, PROFILE, stageOf, VERIFIED } from "./deletion.js";
+import { eraseFrom, inStage, StageError, verifyAll } from "./erase.js";
+import type { DeletionObserver } from "./observe.js";
+import { type DownstreamTarget, type Ledger, TargetError, type WakeUp } from "./ports.js";
+import { retryDelay, WAIT_FOR_EARLIER_MS } from "./retry-schedule.js";
+import { erasureTargets } from "./targets/index.js";
+
+export interface RunDependencies {
+  readonly ledger: Ledger;
+  readonly entities: Pick<EntityStore, "erase" | "holds">;
+  readonly entityKeys: Pick<EntityKeys, "destroy">;
+  readonly targets: readonly DownstreamTarget[];
+  readonly wakeUp: Pick<WakeUp, "hint">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observer: DeletionObserver;
+  readonly failpoint: Failpoint;
+}
+
+/** A request that no other runner has, until this one releases or completes it. */
+export interface LeasedDeletion {
+  readonly deletion: Deletion;
+  readonly runner: string;
+  /** The remote target that the run may call; undefined: none, our own stores alone. */
+  readonly target: string | undefined;
+}
+
+/** Requests over the same identities that a completion wakes at most; those behind them follow, or come up by themselves. */
+const MAX_WOKEN = 8;
+
+/**
+ * Runs a leased request stage by stage: the live profile, each target, all of them verified once more, the keys, completion. Every stage
+ * can be repeated, so a run may die anywhere, and two may run at once. A failed stage is stored with the time of its next try. Resolves
+ * with the remote target at which the request continues in another run; undefined when it is completed or waits.
+ */
+export async function runDeletion(dependencies: RunDependencies, leased: LeasedDeletion): Promise<string | undefined> {
+  const { ledger, clock, failpoint } = dependencies;
+  const { requestId, hashes } = leased.deletion;
+  const targets = erasureTargets(dependencies.entities, dependencies.targets, leased.deletion.targets);
+  const isRemote = (name: string) => targets.some((target) => target.remote && target.name === name);
+  const failedStage = leased.deletion.attempts > 0 ? stageOf(leased.deletion) : undefined;
+  let deletion = leased.deletion;
+  let later: string[] = [];
+
+  const release = (progress: Deletion, waitMs: number) => {
+    const now = clock();
+    const nextTarget = nextRemoteTarget(progress, isRemote);
+    return ledger.release(requestId, leased.runner, { ...progress, nextTarget, now, notBefore: now + waitMs });
+  };
+
+  try {
+    failpoint("deletion-begun");
+    for (let stage = stageOf(deletion); stage !== KEY; stage = stageOf(deletion)) {
+      const nextTarget = nextRemoteTarget(deletion, isRemote);
+      if (nextTarget !== undefined && nextTarget !== leased.target) {
+        await release(deletion, 0);
+        return nextTarget;
+      }
+      if (stage === VERIFIED) {
+        await verifyAll(targets, deletion, failpoint);
+        deletion = { ...deletion, times: verifiedNow(deletion, targets, clock()) };
+        const open = await inStage(VERIFIED, () => ledger.openOver(hashes, 1 + MAX_WOKEN));
+        if (open.length > 0 && open[0] !== requestId) {
+          await release({ ...deletion, problem: "an earlier request is open" }, WAIT_FOR_EARLIER_MS);
+          // It may have been completed before this request waited for it.
+          const [first] = await ledger.openOver(hashes, 1);
+          if (first === requestId) await runSoon(dependencies, [requestId]);
+          return undefined;
+        }
+        later = open.slice(1);
+      } else {
+        await eraseFrom(targets.find(({ name }) => name === stage) as DownstreamTarget, deletion);
+        if (stage === PROFILE) failpoint("profile-erased");
+        if (stage === failedStage && isRemote(stage)) await ledger.wakeWaitingFor(stage);
+        deletion = { ...deletion, times: { ...deletion.times, [stage]: { erasedAt: clock() } } };
+      }
+      deletion = { ...deletion, done: [...deletion.done, stage], attempts: 0, problem: undefined };
+      failpoint("target-clean");
+    }
+    await complete(dependencies, deletion);
+    await runSoon(dependencies, later);
+  } catch (error) {
+    if (!(error instanceof StageError)) throw error;
+    const { stage, cause } = error;
+    const attempts = 1 + (stage === failedStage ? leased.deletion.attempts : 0);
+    const problem = cause instanceof TargetError ? cause.message : `${stage} failed`;
+    const done = deletion.done.filter((other) => other !== stage);
+    await release({ ...deletion, done, attempts, problem }, retryDelay(attempts, isRemote(stage)));
+    dependencies.observer.failed(stage);
+    const fields = { request: requestId, stage, attempts, stuck: isStuck({ attempts }) };
+    dependencies.log.warn(fields, "a deletion failed; retrying later");
+  }
+  return undefined;
+}
+
+function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], now: number): Deletion["times"] {
+  return { ...times, ...Object.fromEntries(targets.map(({ name }) => [name, { ...times[name], verifiedAt: now }])) };
+}
+
+/** Destroys the keys of a request whose targets are all verified, and completes it. */
+async function complete(
+  { ledger, entityKeys, clock, observer, log, failpoint }: RunDependencies,
+  { requestId, entities, acceptedAt, times }: Deletion,
+): Promise<void> {
+  failpoint("keys-untouched");
+  await inStage(KEY, async () => {
+    await ledger.destroyKey(requestId);
+    await entityKeys.destroy(entities);
+  });
+  failpoint("keys-checkpointed");
+  const at = clock();
+  if (!(await ledger.complete(requestId, at, times))) return;
+  observer.completed(at - acceptedAt);
+  log.info({ request: requestId }, "a deletion is complete");
+}
+
+/** Makes requests due, and hints at them. */
+async function runSoon({ ledger, wakeUp }: RunDependencies, requestIds: readonly string[]): Promise<void> {
+  if (requestIds.length === 0) return;
+  await ledger.wake(requestIds);
+  for (const requestId of requestIds) wakeUp.hint(requestId);
+}

@@ -1,0 +1,82 @@
+import type { EntityId, StoredEntity } from "../entities/entity.js";
+import { decodeDocument } from "../entities/entity-document.js";
+import type { HashIdentity, Identity, IdentityHash } from "../entities/identity.js";
+import type { EntityKeys, EntityStore } from "../entities/ports.js";
+import { sealing } from "../entities/sealed.js";
+import { eachOnce } from "./identity-list.js";
+
+export interface ScopeDependencies {
+  readonly entities: Pick<EntityStore, "find">;
+  readonly entityKeys: Pick<EntityKeys, "read">;
+  readonly hashIdentity: HashIdentity;
+}
+
+/** The profiles and identities that a request covers, as found. */
+export interface ErasureScope {
+  readonly profiles: readonly StoredEntity[];
+  /** Every identity of the profiles, and the one in the request. */
+  readonly hashes: readonly IdentityHash[];
+  /** The identities of the profiles as written, each once. */
+  readonly identities: readonly Identity[];
+  /** The `hashes` that lead to no live profile, each with its holder: an id that is being erased, or undefined. */
+  readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
+}
+
+/**
+ * Follows an identity to the live profile that it leads to, that profile's identities, and from these to every other profile that has held one
+ * of them since `now` (Unix ms) or longer.
+ */
+export async function expandScope(
+  dependencies: ScopeDependencies,
+  hash: IdentityHash,
+  now: number,
+): Promise<ErasureScope> {
+  const hashes = new Set([hash]);
+  const profiles = new Map<EntityId, StoredEntity>();
+  const free = new Map<IdentityHash, EntityId | undefined>();
+  const identities: Identity[] = [];
+  let next = [hash];
+  while (next.length > 0) {
+    const { owners, profiles: live } = await dependencies.entities.find(next);
+    const found: StoredEntity[] = [];
+    for (const one of next) {
+      const owner = owners.get(one);
+      const profile = owner === undefined ? undefined : live.get(owner);
+      if (profile === undefined) {
+        if (owner === undefined || !profiles.has(owner)) free.set(one, owner);
+      } else if (!profiles.has(profile.id) && (one === hash || isSince(profile, one, now))) {
+        profiles.set(profile.id, profile);
+        found.push(profile);
+      }
+    }
+    const known = await identitiesOf(dependencies, found);
+    identities.push(...known.identities);
+    next = known.hashes.filter((one) => !hashes.has(one));
+    for (const one of next) hashes.add(one);
+  }
+  return { profiles: [...profiles.values()], hashes: [...hashes], identities: eachOnce(identities), free };
+}
+
+function isSince({ bindings }: StoredEntity, hash: IdentityHash, now: number): boolean {
+  return bindings.some((binding) => binding.hash === hash && binding.since <= now);
+}
+
+/**
+ * Returns every identity of the profiles: those that lead to them, and those written in them, which may lead to a newer profile by now.
+ * A profile whose key is destroyed has none of the latter.
+ */
+async function identitiesOf(
+  { entityKeys, hashIdentity }: ScopeDependencies,
+  profiles: readonly StoredEntity[],
+): Promise<{ hashes: IdentityHash[]; identities: Identity[] }> {
+  const documents = await sealing(entityKeys).open(profiles.map(({ id, sealed }) => ({ entity: id, sealed })));
+  const written = profiles.flatMap(({ table }, index) => {
+    const bytes = documents[index];
+    return bytes === undefined ? [] : decodeDocument(bytes).identities.map((identity) => ({ table, identity }));
+  });
+  const hashes = new Set([
+    ...profiles.flatMap(({ bindings }) => bindings.map(({ hash }) => hash)),
+    ...written.map(({ table, identity }) => hashIdentity(table, identity)),
+  ]);
+  return { hashes: [...hashes], identities: written.map(({ identity }) => identity) };
+}

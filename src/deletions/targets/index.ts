@@ -1,0 +1,59 @@
+import type { EntityStore, History, MembershipIndex } from "../../entities/ports.js";
+import { StartError } from "../../errors.js";
+import type { Failpoint } from "../../failpoint.js";
+import { ownStages } from "../deletion.js";
+import { type DownstreamTarget, TargetError } from "../ports.js";
+import { liveProfile } from "./live-profile.js";
+import { ownStore } from "./own-store.js";
+import { type RemoteTarget, remoteTarget } from "./remote.js";
+
+export interface TargetDependencies {
+  readonly memberships: MembershipIndex;
+  readonly history: History;
+  /** `deletions.targets` of the settings. */
+  readonly remote: readonly RemoteTarget[];
+  readonly failpoint: Failpoint;
+  /** Ends calls to remote targets, so that a stop need not wait for them. */
+  readonly stopping?: AbortSignal;
+}
+
+/**
+ * Returns every target that a request passes after the live profile, in order. Throws a `StartError` when two have the same name, or one
+ * has the name of a stage: of two such targets the second would count as done with the first.
+ */
+export function downstreamTargets({
+  memberships,
+  history,
+  remote,
+  failpoint,
+  stopping,
+}: TargetDependencies): DownstreamTarget[] {
+  const targets = [
+    ownStore("membership-index", memberships, failpoint),
+    ownStore("history-archive", history, failpoint),
+  ];
+  const reserved = new Set([...ownStages, ...targets.map(({ name }) => name)]);
+  for (const target of remote) {
+    const { name } = target;
+    if (reserved.has(name)) throw new StartError(`deletions.targets is wrong: ${name} is a name that the service uses`);
+    if (targets.some((other) => other.name === name))
+      throw new StartError(`deletions.targets is wrong: two targets have the name ${name}`);
+    targets.push(remoteTarget(target, failpoint, stopping));
+  }
+  return targets;
+}
+
+/** Returns the live profile, then the targets of these names. One that is not configured any more always fails. */
+export function erasureTargets(
+  entities: Pick<EntityStore, "erase" | "holds">,
+  configured: readonly DownstreamTarget[],
+  names: readonly string[],
+): DownstreamTarget[] {
+  const named = names.map((name) => configured.find((target) => target.name === name) ?? missing(name));
+  return [liveProfile(entities), ...named];
+}
+
+function missing(name: string): DownstreamTarget {
+  const fail = () => Promise.reject(new TargetError(name, "is not configured any more"));
+  return { name, remote: false, erase: fail, verify: fail };
+}

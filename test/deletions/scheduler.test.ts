@@ -1,0 +1,230 @@
+import { expect } from "chai";
+import type { DownstreamTarget } from "../../src/deletions/ports.js";
+import { advanceWatermark } from "../../src/deletions/replay.js";
+import type { Identity } from "../../src/entities/identity.js";
+import type { Log } from "../../src/log.js";
+import { noScope } from "../contracts/ledger.contract.js";
+import { amount } from "../support/servers.js";
+import { until } from "../support/until.js";
+import { type ErasureStage, erasureStage } from "./erasure-stage.js";
+
+const person = (index: number): Identity => ({ field: "user_id", value: `person-${index}` });
+
+/** No test waits for a second poll. */
+const NEVER_MS = 3_600_000;
+
+describe("the scheduler of deletions", function () {
+  this.timeout(60_000);
+  let stage: ErasureStage;
+  afterEach(() => stage.close());
+
+  const accept = (index: number) => stage.deletions.accept("user", person(index));
+  const isComplete = async (requestId: string) =>
+    (await stage.stores.ledger.find(requestId))?.completedAt !== undefined;
+  const completed = (requestId: string) => until("it is complete", () => isComplete(requestId), 30_000);
+
+  it("runs every due request in one poll after another, without a hint and without a pause", async () => {
+    stage = await erasureStage({ pollMs: NEVER_MS });
+    for (let index = 0; index < amount(250, 100); index += 1) await accept(index);
+    stage.deletions.start();
+    await until("all are complete", async () => (await stage.stores.ledger.countOpen()) === 0, 30_000);
+  });
+
+  it("runs a request at once for a hint, and one whose hint was lost at the next poll", async () => {
+    stage = await erasureStage({ pollMs: 500 });
+    stage.deletions.start();
+    const [lost, hinted] = [await accept(1), await accept(2)];
+    stage.stores.wakeUp.hint(hinted);
+    for (const requestId of [hinted, lost]) await completed(requestId);
+  });
+
+  it("logs the error, with the request id, when a run cannot even begin, and runs the request later", async () => {
+    const warned: { err?: unknown; request?: string }[] = [];
+    const note = (fields: object) => void warned.push(fields);
+    let isReadOnly = true;
+    stage = await erasureStage({
+      pollMs: 100,
+      log: { debug: () => {}, info: () => {}, warn: note, error: note } as unknown as Log,
+      wrap: ({ ledger }) => ({
+        ledger: {
+          ...ledger,
+          async lease(...args) {
+            if (isReadOnly) throw new Error("The ledger is read-only");
+            return ledger.lease(...args);
+          },
+        },
+      }),
+    });
+    const requestId = await accept(1);
+    stage.deletions.start();
+    await until("the error is logged", () => warned.length > 0);
+    expect(warned[0]?.request).to.equal(requestId);
+    expect(String(warned[0]?.err)).to.include("The ledger is read-only");
+    isReadOnly = false;
+    await completed(requestId);
+  });
+
+  it("runs a request of a runner that has died once its lease has ended", async () => {
+    stage = await erasureStage({ pollMs: 100 });
+    const requestId = await accept(1);
+    const now = Date.now();
+    await stage.stores.ledger.lease(requestId, "a runner that has died", now, now + 500);
+    stage.deletions.start();
+    await completed(requestId);
+    expect(Date.now()).to.be.at.least(now + 500);
+  });
+
+  it("tries a request again until a target that fails has erased it", async () => {
+    const crm = remotePlace("crm");
+    crm.failures = 2;
+    stage = await erasureStage({ more: [crm.target], pollMs: 100 });
+    const requestId = await accept(1);
+    stage.deletions.start();
+    await completed(requestId);
+    expect(crm.calls).to.deep.equal([requestId, requestId, requestId]);
+  });
+
+  it("does not run a request for a hint while the request waits for its next try", async () => {
+    const crm = remotePlace("crm");
+    crm.failures = Number.POSITIVE_INFINITY;
+    let leases = 0;
+    stage = await erasureStage({
+      more: [crm.target],
+      pollMs: NEVER_MS,
+      wrap: ({ ledger }) => ({
+        ledger: {
+          ...ledger,
+          async lease(...args) {
+            leases += 1;
+            return ledger.lease(...args);
+          },
+        },
+      }),
+    });
+    stage.deletions.start();
+    const requestId = await accept(1);
+    for (let attempt = 0; attempt < 12; attempt += 1) await stage.run(requestId);
+    const before = leases;
+    await until("three hints were heard", () => {
+      stage.stores.wakeUp.hint(requestId);
+      return leases >= before + 3;
+    });
+    expect(crm.calls).to.have.length(12);
+    expect((await stage.stores.ledger.find(requestId))?.attempts).to.equal(12);
+  });
+
+  it("runs requests over the same identity one soon after the other, in order of acceptance", async () => {
+    stage = await erasureStage({ pollMs: NEVER_MS });
+    const ids: string[] = [];
+    for (let index = 0; index < 20; index += 1) ids.push(await accept(1));
+    // What a poll begins at once may wait for each other; each completion wakes the next ones.
+    stage.deletions.start();
+    for (const id of ids) await completed(id);
+    const times = await Promise.all(ids.map(async (id) => (await stage.stores.ledger.find(id))?.completedAt ?? 0));
+    expect(times).to.deep.equal([...times].sort((a, b) => a - b));
+  });
+
+  it("lets the watermark of the data end before the first open request", async () => {
+    stage = await erasureStage();
+    const { ledger, watermark } = stage.stores;
+    const ids = [await accept(0), await accept(1), await accept(2)];
+    for (const index of [0, 2]) await stage.run(ids[index] as string);
+    await advanceWatermark({ ledger, watermark });
+    expect(await watermark.read()).to.equal(1);
+    await stage.run(ids[1] as string);
+    await advanceWatermark({ ledger, watermark });
+    expect(await watermark.read()).to.equal(3);
+  });
+
+  describe("while a remote target accepts calls and never answers them", () => {
+    let crm: ReturnType<typeof remotePlace>;
+    let erp: ReturnType<typeof remotePlace>;
+
+    beforeEach(async () => {
+      [crm, erp] = [remotePlace("crm"), remotePlace("erp")];
+      stage = await erasureStage({ more: [crm.target, erp.target], pollMs: 200 });
+    });
+    afterEach(() => {
+      for (const place of [crm, erp]) place.answer();
+    });
+
+    for (const { words, targets } of [
+      { words: "this target has no part in", targets: ["membership-index", "history-archive"] },
+      { words: "another remote target has a part in", targets: ["membership-index", "history-archive", "erp"] },
+    ]) {
+      it(`completes a request that ${words}`, async () => {
+        crm.hang();
+        for (let index = 0; index < MANY; index += 1) await accept(index);
+        stage.deletions.start();
+        await until("the target is called", () => crm.calls.length > 0);
+        await completed(await acceptFor(targets));
+        expect(await stage.stores.ledger.countOpen()).to.equal(MANY);
+      });
+    }
+
+    it("takes every other request as far as that target, with at most 8 calls to it under way", async () => {
+      erp.hang();
+      const profiles: string[] = [];
+      for (let index = 0; index < MANY; index += 1) {
+        profiles.push(await stage.profile([person(index)]));
+        await accept(index);
+      }
+      stage.deletions.start();
+      await until("the other target has erased all", () => crm.calls.length === MANY, 30_000);
+      await until("the hanging one is called", () => erp.calls.length === 8);
+      const { entities, memberships, history } = stage.stores;
+      for (const port of [entities, memberships, history]) expect(await port.holds(profiles)).to.equal(false);
+      expect(erp.calls.length).to.equal(8);
+      erp.answer();
+      await until("all are complete", async () => (await stage.stores.ledger.countOpen()) === 0, 30_000);
+    });
+
+    /** A request as it was accepted when only these targets were configured. */
+    async function acceptFor(targets: readonly string[]): Promise<string> {
+      const { ledger } = stage.stores;
+      const accepted = await stage.deletions.accept("user", { field: "user_id", value: "another" });
+      const deletion = await ledger.find(accepted);
+      if (deletion === undefined) throw new Error("There is no such request");
+      await ledger.complete(accepted, 1, {});
+      const requestId = `x${accepted.slice(1)}`;
+      await ledger.accept({ ...deletion, requestId, encryptedIdentities: undefined, targets }, noScope);
+      return requestId;
+    }
+  });
+});
+
+/** More requests than runs are under way at once. */
+const MANY = 30;
+
+/** A remote target that a test can let fail or hang; `calls` are the request ids of `erase`. */
+function remotePlace(name: string) {
+  const calls: string[] = [];
+  let goOn: (() => void) | undefined;
+  let answer: Promise<void> = Promise.resolve();
+  const place = {
+    target: {
+      name,
+      remote: true,
+      async erase({ requestId }) {
+        calls.push(requestId);
+        await answer;
+        place.failures -= 1;
+        if (place.failures >= 0) throw new Error("The target is unreachable");
+      },
+      verify: async () => true,
+    } satisfies DownstreamTarget as DownstreamTarget,
+    calls,
+    failures: 0,
+    hang() {
+      answer = new Promise((resolve) => {
+        goOn = resolve;
+      });
+    },
+    /** It answers again, also the calls under way. */
+    answer() {
+      goOn?.();
+      answer = Promise.resolve();
+    },
+  };
+  return place;
+}
