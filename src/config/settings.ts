@@ -14,7 +14,7 @@ import {
   settingTree,
 } from "./schema.js";
 
-/** What a process does: answer requests; record, erase and sweep. */
+/** What a process does: answer requests; record and erase. */
 export const roles = ["api", "worker"] as const;
 
 export type Role = (typeof roles)[number];

@@ -45,15 +45,21 @@ interface Lane {
   readonly due: NextTarget;
   /** By request id. */
   readonly runs: Map<string, Promise<string | undefined>>;
+  /** Whether the last run could not be begun or stored: the ledger is read-only or unreachable. */
+  isFailing: boolean;
 }
 
 export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   const { ledger, clock, log, failpoint, remoteTargets, pollMs, run } = dependencies;
   const runner = randomUUID();
-  const ownStores: Lane = { target: undefined, due: { isNoneOf: remoteTargets }, runs: new Map() };
-  const remote = new Map<string, Lane>(
-    remoteTargets.map((target) => [target, { target, due: { is: target }, runs: new Map() }]),
-  );
+  const lane = (target: string | undefined, due: NextTarget): Lane => ({
+    target,
+    due,
+    runs: new Map(),
+    isFailing: false,
+  });
+  const ownStores = lane(undefined, { isNoneOf: remoteTargets });
+  const remote = new Map(remoteTargets.map((target) => [target, lane(target, { is: target })]));
   const polls: Background[] = [];
   const underWay = new Set<Promise<void>>();
   let isStopped = false;
@@ -63,7 +69,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     const following = (async () => {
       for (let lane: Lane | undefined = first; lane !== undefined && !isStopped; ) {
         if (lane.runs.size >= AT_ONCE || lane.runs.has(requestId)) return;
-        const running = leaseAndRun(requestId, lane.target);
+        const running = leaseAndRun(requestId, lane);
         lane.runs.set(requestId, running);
         const next: string | undefined = await running;
         lane.runs.delete(requestId);
@@ -75,7 +81,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   }
 
   /** What fails before the run could store it is tried again when the lease has ended. */
-  async function leaseAndRun(requestId: string, target: string | undefined): Promise<string | undefined> {
+  async function leaseAndRun(requestId: string, lane: Lane): Promise<string | undefined> {
     let renewal: NodeJS.Timeout | undefined;
     try {
       const now = clock();
@@ -84,8 +90,11 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
       failpoint("deletion-leased");
       const renew = () => ledger.renew(requestId, runner, clock(), clock() + LEASE_MS).catch(() => {});
       renewal = setInterval(renew, RENEW_MS).unref();
-      return await run({ deletion, runner, target });
+      const next = await run({ deletion, runner, target: lane.target });
+      lane.isFailing = false;
+      return next;
     } catch (error) {
+      lane.isFailing = true;
       log.warn({ err: error, request: requestId }, "a deletion could not be run");
       return undefined;
     } finally {
@@ -101,7 +110,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
       const page = (await ledger.due(clock(), lane.due, PAGE)).filter((requestId) => !runs.has(requestId));
       const free = AT_ONCE - runs.size;
       for (const requestId of fromAnywhere(page).slice(0, free)) void follow(requestId, lane);
-      return page.length > free ? 0 : pollMs;
+      return page.length > free && !lane.isFailing ? 0 : pollMs;
     } catch (error) {
       log.warn({ err: error }, "looking for due deletions failed");
       return pollMs;

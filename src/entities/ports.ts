@@ -77,8 +77,8 @@ export interface EntityStore {
 }
 
 /**
- * PORT. One AES-256 key an entity: 32 random bytes in a record of one size. It is added by `EntityStore.commit` with the profile, or by the ledger with
- * the list of identities, that is sealed under it. Only `sealed` reads them. Rejects as every store does: see `ServiceErrorOf`.
+ * PORT. One AES-256 key an entity: 32 random bytes in a record of one size. `EntityStore.commit` adds it with the profile that is sealed under it. Only
+ * `sealed` reads them. Rejects as every store does: see `ServiceErrorOf`.
  */
 export interface EntityKeys {
   /** The key of each id, 32 bytes; absent where there is none, or it was destroyed. Rejects when one was wrapped under another pepper, where keys are kept wrapped. */

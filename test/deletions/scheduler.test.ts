@@ -114,10 +114,10 @@ describe("the scheduler of deletions", function () {
   });
 
   it("runs requests over the same identity one soon after the other, in order of acceptance", async () => {
-    stage = await erasureStage({ pollMs: NEVER_MS });
+    stage = await erasureStage({ pollMs: 1_000 });
     const ids: string[] = [];
     for (let index = 0; index < 20; index += 1) ids.push(await accept(1));
-    // What a poll begins at once may wait for each other; each completion wakes the next ones.
+    // Those that a poll begins at once wait for each other, 10 s if no completion wakes them.
     stage.deletions.start();
     for (const id of ids) await completed(id);
     const times = await Promise.all(ids.map(async (id) => (await stage.stores.ledger.find(id))?.completedAt ?? 0));

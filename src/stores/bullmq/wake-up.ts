@@ -1,4 +1,4 @@
-import { Queue, Worker } from "bullmq";
+import { type Job, Queue, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { WakeUp } from "../../deletions/ports.js";
@@ -23,8 +23,8 @@ export interface WakeUpDependencies {
 }
 
 /**
- * Hints as jobs that carry the id of the request alone. A hint is lost while Redis is unreachable, while Redis still has a job of
- * this id, and with the process that took its job: the ledger decides what is due, and its poll finds the request.
+ * Hints as jobs that carry the id of the request alone. A hint is lost while Redis is unreachable, and with the process that took its
+ * job: the ledger decides what is due, and its poll finds the request.
  */
 export function bullmqWakeUp({ prefix, producer, consumer }: WakeUpDependencies): WakeUp {
   const queue = jobQueue(prefix, producer);
@@ -34,13 +34,13 @@ export function bullmqWakeUp({ prefix, producer, consumer }: WakeUpDependencies)
   return {
     hint(requestId) {
       queue()
-        ?.add("deletion", {}, { jobId: requestId })
+        ?.add("deletion", { requestId })
         .catch(() => {});
     },
 
     listen(run) {
-      const work = async ({ id = "" }: { id?: string | undefined }) => {
-        const underWay = run(id).catch(() => {});
+      const work = async ({ data: { requestId } }: Job<{ requestId: string }>) => {
+        const underWay = run(requestId).catch(() => {});
         running.add(underWay);
         await underWay;
         running.delete(underWay);

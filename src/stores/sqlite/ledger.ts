@@ -9,7 +9,7 @@ import { noteSeen } from "./ledger-match.js";
 
 /**
  * `not_before` is a wait, or the lease of `runner`; `noted_at` is when it was set. `next_target` is empty where the next run calls no remote
- * target. `deletion_key` has rows of one size that are only ever appended, and overwritten in place, as `entity_key` has, and for the same reason.
+ * target. `deletion_key` has rows of one size that are only ever appended, and overwritten in place, as `entity_key` has, and for the same reason; no row is removed.
  * `forgotten_deletion` has the number of the newest request that was ever removed after `deletions.keep`.
  */
 export const ledgerSchema = `
