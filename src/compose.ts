@@ -172,7 +172,7 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
   const budget = bodies.parsing;
   const store = summingStore(stores.series);
   const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
-  const read = readPlans({ store, slots, budget });
+  const read = readPlans({ store, slots, epochs, bytes: cache.answers_bytes, budget });
   const orders = listOrders(stores.sharedOrders);
   const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
 
@@ -206,7 +206,7 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
         bodies,
         clock,
         count,
-        answerBytes: cache.answers_bytes,
+        answerBytes: 0.75 * cache.answers_bytes,
       }),
     ],
     close: () => shared?.close(),

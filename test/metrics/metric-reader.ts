@@ -68,7 +68,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   const budget = new YieldBudget();
   const summing = summingStore(store);
   const slots = new SlotCache({ store: summing, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
-  const read = readPlans({ store: summing, slots, budget });
+  const read = readPlans({ store: summing, slots, epochs, bytes: cache.answers_bytes, budget });
   const record = writePoints({ store, epochs });
   return {
     stores,

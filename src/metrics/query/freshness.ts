@@ -16,20 +16,23 @@ export interface Freshness {
 const SAVE_WAIT_MS = 60_000;
 const POLL_AGAIN_MS = 5_000;
 
-/** The freshness of values that were made as of `now` of these columns, one for each part; slots are kept for `keep` ms. */
-export function freshness(
+/** The freshness of a plan's values as of `now`; slots are kept for `keep` ms. */
+export function freshness(plan: SeriesPlan, isSaved: boolean, now: number, keep: number | undefined): Freshness {
+  const schedule = saveSchedule(plan, isSaved, now);
+  const expiresAt = keep === undefined ? Number.POSITIVE_INFINITY : plan.readFrom + keep;
+  return { ...schedule, freshUntil: Math.min(schedule.freshUntil, windowUntil(plan), expiresAt) };
+}
+
+/** Whether the newest slot that is due is saved in every column. The series of a sum are saved one after the other: never. */
+export function isSaved(
   plan: SeriesPlan,
   columns: readonly Pick<SlotColumn, "from" | "values">[],
   now: number,
-  keep: number | undefined,
-): Freshness {
+): boolean {
   const { dimension } = plan.request;
   const due = newestDue(dimension, now);
-  // The series of a sum are saved one after the other.
-  const isSaved = !plan.parts.some(isSum) && columns.every((column) => hasSlot(plan, column, due));
-  const schedule = saveSchedule(plan, due, isSaved, now);
-  const expiresAt = keep === undefined ? Number.POSITIVE_INFINITY : plan.readFrom + keep;
-  return { ...schedule, freshUntil: Math.min(schedule.freshUntil, windowUntil(plan), expiresAt) };
+  if (due < plan.readFrom || due >= plan.to || plan.parts.some(isSum)) return false;
+  return columns.every(({ from, values }) => !Number.isNaN(values[(due - from) / dimension.slotMs] ?? Number.NaN));
 }
 
 /** Whether what was made at `since` and is fresh until `freshUntil` is fresh at `now`. A clock that was set back ends it, too. */
@@ -38,19 +41,15 @@ export function isFresh({ since, freshUntil }: { since: number; freshUntil: numb
 }
 
 /** Start of the newest slot that is due: a count is due when its slot has ended, a size when its slot begins. */
-function newestDue(dimension: Dimension, now: number): number {
+export function newestDue(dimension: Dimension, now: number): number {
   const open = slotStart(dimension, now);
   return dimension.due === "end" ? open - dimension.slotMs : open;
 }
 
-function hasSlot(plan: SeriesPlan, { from, values }: Pick<SlotColumn, "from" | "values">, slot: number): boolean {
-  if (slot < plan.readFrom || slot >= plan.to) return false;
-  return !Number.isNaN(values[(slot - from) / plan.request.dimension.slotMs] ?? Number.NaN);
-}
-
 /** The recorder saves a count within a minute after its slot; it saves a size at any time of its slot, as early as possible. */
-function saveSchedule(plan: SeriesPlan, due: number, isSaved: boolean, now: number): Freshness {
+function saveSchedule(plan: SeriesPlan, isSaved: boolean, now: number): Freshness {
   const { dimension, window } = plan.request;
+  const due = newestDue(dimension, now);
   const open = slotStart(dimension, now);
   const next = open + dimension.slotMs;
   const waited = now - open >= SAVE_WAIT_MS;

@@ -1,10 +1,10 @@
 import type { YieldBudget } from "../../async/yielding.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { CachedSlots, SlotCache } from "../cache/chunks.js";
-import { joinTokens, type ReadToken } from "../cache/epochs.js";
+import { type Epochs, joinTokens, type Kept, type ReadToken, TokenCache } from "../cache/epochs.js";
 import type { SeriesStore } from "../ports.js";
 import { bucketValues } from "./aggregate.js";
-import { type Freshness, freshness } from "./freshness.js";
+import { type Freshness, freshness, isSaved, newestDue } from "./freshness.js";
 import { pointsJson } from "./json.js";
 import { type SeriesPlan, windowsOf } from "./plan.js";
 import { answerBytes, readParts, slotBytes } from "./read-memory.js";
@@ -12,6 +12,9 @@ import { answerBytes, readParts, slotBytes } from "./read-memory.js";
 export interface ReadPlansDependencies {
   readonly store: Pick<SeriesStore, "mayHold">;
   readonly slots: SlotCache;
+  readonly epochs: Epochs;
+  /** Maximum memory of the cached JSON. */
+  readonly bytes: number;
   /** The parts of long reads take turns in it. */
   readonly budget: YieldBudget;
 }
@@ -42,10 +45,41 @@ export type ReadPlans = (
 /** How long values are made before the network is served, ms. */
 const PAUSE_MS = 5;
 
-export function readPlans({ store, slots, budget }: ReadPlansDependencies): ReadPlans {
+/** The values of a plan. */
+interface Values {
+  readonly json: Buffer;
+  /** Whether the newest slot that is due is saved. */
+  readonly isSaved: boolean;
+}
+
+/** Memory of a cache entry besides its JSON and its key, roughly, bytes. */
+const ENTRY_BYTES = 1_000;
+
+export function readPlans({ store, slots, epochs, bytes, budget }: ReadPlansDependencies): ReadPlans {
+  // A write changes few series of a dashboard: the others are joined again as they were.
+  const cache = new TokenCache<Values>(
+    epochs,
+    bytes,
+    ({ json }, key) => json.byteLength + 2 * key.length + ENTRY_BYTES,
+  );
+
   return async (plans, now, keep, reading) => {
+    const keys = plans.map((plan) => keyOf(plan, now));
+    const cached = keys.map((key) => cache.get(key));
+    const missing = plans.filter((_, i) => cached[i] === undefined);
+    const made = missing.length === 0 ? [].values() : (await read(missing, now, reading)).values();
+    return plans.map((plan, i) => {
+      const hit = cached[i];
+      const { value, token, isCached } = hit === undefined ? (made.next().value as Made) : { ...hit, isCached: true };
+      if (hit === undefined) cache.keep(keys[i] as string, { value, token });
+      return { plan, json: value.json, token, isCached, ...freshness(plan, value.isSaved, now, keep) };
+    });
+  };
+
+  /** One part after another. */
+  async function read(plans: readonly SeriesPlan[], now: number, reading: Reservation): Promise<Made[]> {
     reading.reserve(answerBytes(plans, mayHold));
-    const fetched: FetchedSeries[] = [];
+    const made: Made[] = [];
     for (const part of readParts(plans)) {
       if (!part.isSmall) await budget.next();
       reading.refuseIfOver();
@@ -55,8 +89,13 @@ export function readPlans({ store, slots, budget }: ReadPlansDependencies): Read
         const read = (await slots.read(part.plans.flatMap(windowsOf))).values();
         const pause = budget.pauses(PAUSE_MS);
         for (const plan of part.plans) {
-          const parts = plan.parts.map(() => read.next().value as CachedSlots);
-          fetched.push(fetchedOf(plan, parts, now, keep));
+          made.push(
+            makeValues(
+              plan,
+              plan.parts.map(() => read.next().value as CachedSlots),
+              now,
+            ),
+          );
           await pause();
         }
       } finally {
@@ -64,26 +103,32 @@ export function readPlans({ store, slots, budget }: ReadPlansDependencies): Read
       }
       reading.progressed();
     }
-    return fetched;
-  };
+    return made;
+  }
 
   function mayHold({ parts }: SeriesPlan): boolean {
     return parts.some((part) => store.mayHold(part));
   }
 }
 
-function fetchedOf(
-  plan: SeriesPlan,
-  parts: readonly CachedSlots[],
-  now: number,
-  keep: number | undefined,
-): FetchedSeries {
+/** Values that were made for this call. */
+interface Made extends Kept<Values> {
+  readonly isCached: boolean;
+}
+
+function makeValues(plan: SeriesPlan, parts: readonly CachedSlots[], now: number): Made {
   const columns = parts.map((part) => part.column());
+  const json = pointsJson(bucketValues(plan, columns), plan.buckets, plan.lead);
   return {
-    plan,
-    json: pointsJson(bucketValues(plan, columns), plan.buckets, plan.lead),
-    isCached: !parts.some(({ read }) => read),
+    value: { json, isSaved: isSaved(plan, columns, now) },
     token: joinTokens(parts.map(({ token }) => token)),
-    ...freshness(plan, columns, now, keep),
+    isCached: !parts.some(({ read }) => read),
   };
+}
+
+/** Two plans of one key have the same values, and the same slot is due. */
+function keyOf({ request, buckets, lead, filled, readFrom, from, to }: SeriesPlan, now: number): string {
+  const { dimension, id, type, aggregation, grid } = request;
+  const due = newestDue(dimension, now);
+  return `${dimension.name}\0${id}\0${type}\0${aggregation} ${grid.step} ${buckets.start} ${lead} ${filled} ${readFrom} ${from} ${to} ${due}`;
 }
