@@ -9,7 +9,10 @@ export interface WritePointsParts {
   readonly failpoint?: Failpoint;
 }
 
-/** Stores slots: once it resolves, all of them survive a crash and every read returns them. Safe to repeat. Rejects as the store does. */
+/**
+ * Stores slots: once it resolves, all of them survive a crash and every read returns them. Safe to repeat. Rejects as
+ * the store does.
+ */
 export type WritePoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
 
 export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePointsParts): WritePoints {
@@ -34,8 +37,9 @@ export interface ExpirePointsParts {
 }
 
 /**
- * Has the store forget slots that start before an instant (Unix ms). What was read before is no longer valid: a clock that is set back would
- * have responses reach into it. Which entries hold such slots is not known, so all of them end; that is once an hour.
+ * Has the store forget slots that start before an instant (Unix ms). What was read before is no longer valid: a clock
+ * that is set back would have responses reach into it. Which entries hold such slots is not known, so all of them end;
+ * that is once an hour.
  */
 export function expirePoints({ store, epochs }: ExpirePointsParts): SeriesStore["expire"] {
   return async (before) => {

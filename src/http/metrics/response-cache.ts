@@ -59,7 +59,10 @@ interface FetchedResponse extends MetricResponse {
 /** Maximum bytes of values of a cached response. */
 const MAX_VALUES_BYTES = 1_048_576;
 
-/** Memory of a series in a response besides its values, with its plan, in bytes; that of the compressed body as a part of the plain one. */
+/**
+ * Memory of a series in a response besides its values, with its plan, in bytes; that of the compressed body as a part
+ * of the plain one.
+ */
 const SERIES_BYTES = 1_300;
 const GZIP_PART = 0.25;
 
@@ -90,8 +93,9 @@ export class ResponseCache {
   }
 
   /**
-   * The response of a fetch of these items. A fetch in progress of the same request is shared: one that began earlier may lack
-   * a write that was acknowledged before this call, and counts only if its response is still fresh. Rejects as the fetch does.
+   * The response of a fetch of these items. A fetch in progress of the same request is shared: one that began earlier
+   * may lack a write that was acknowledged before this call, and counts only if its response is still fresh. Rejects as
+   * the fetch does.
    */
   async fetch(request: CacheableRequest, items: readonly AskedItem[], reading: Reservation): Promise<MetricResponse> {
     const before = this.#begun;
@@ -157,7 +161,10 @@ export class ResponseCache {
   }
 }
 
-/** Undefined for a fetch that ended because its own caller has gone: requests that share it fetch again. Throws every other error. */
+/**
+ * Undefined for a fetch that ended because its own caller has gone: requests that share it fetch again. Throws every
+ * other error.
+ */
 function unlessGone(error: unknown): undefined {
   if (error instanceof ServiceError && error.kind === "timed-out") return undefined;
   throw error;

@@ -5,26 +5,28 @@ import type { SeriesStore, SeriesWindow } from "../ports.js";
 import type { SlotColumn } from "../series.js";
 import { type Chunk, chunksOf, type Epochs, joinTokens, type Kept, type ReadToken, TokenCache } from "./epochs.js";
 
-/** The slots of a window. */
+/** The slots of a window, from memory or from the store. */
 export interface CachedSlots {
-  /** Whether a store was asked for them, for this read or for one that was under way when it began. */
+  /** Whether the store was read for them, by this call or by one in progress that it joined. */
   readonly read: boolean;
-  /** The token of all its chunks, from before they were read. */
+  /** The token of all its chunks, taken before they were read. */
   readonly token: ReadToken;
-  /** A column of its own, in which all saved slots of the window lie; NaN where nothing is saved. */
+  /**
+   * Copies the slots to a column; NaN where nothing is saved. Chunks without a saved slot at either end are left out.
+   */
   column(): Pick<SlotColumn, "from" | "values">;
 }
 
-/** A read of the store that is under way. */
+/** A read of the store in progress. */
 type Load = Promise<Map<string, Float64Array>>;
 
-/** What is used of a store. */
+/** The methods of a store that are used. */
 type SlotStore = Pick<SeriesStore, "chunkSlots" | "read" | "mayHold">;
 
-/** Chunks kept before others get their turn. */
+/** Chunks that are cached before other requests run. */
 const KEPT_AT_ONCE = 5_000;
 
-/** What an entry takes besides its slots, roughly, bytes. */
+/** Memory of an entry besides its slots, roughly, bytes. */
 const ENTRY_BYTES = 300;
 
 export interface SlotCacheDependencies {
@@ -38,8 +40,8 @@ export interface SlotCacheDependencies {
 }
 
 /**
- * Chunks of slots that were read lately, at most `bytes` of them. Exact under writes: see `Epochs`. Readers of one
- * chunk at one time share one read of the store; a read that fails is forgotten.
+ * Chunks of slots in memory, exact under writes: see `Epochs`. Concurrent readers of one chunk share one read of the
+ * store; a failure is not cached.
  */
 export class SlotCache {
   readonly #store: SlotStore;
@@ -48,7 +50,7 @@ export class SlotCache {
   readonly #deadlineMs: number;
   readonly #chunks: TokenCache<Float64Array>;
   readonly #loads = new Map<string, Kept<Load>>();
-  /** Stands for every chunk without a saved slot. */
+  /** The one chunk without a saved slot. */
   readonly #empty: Float64Array;
 
   constructor({ store, epochs, bytes, budget, deadlineMs }: SlotCacheDependencies) {
@@ -65,8 +67,8 @@ export class SlotCache {
   }
 
   /**
-   * The slots of each window, in the order asked, by at most one read of the store; a series that does not exist is not read. Rejects
-   * rather than hand out a part.
+   * Reads the slots of each window, in order, by at most one read of the store; a series that does not exist is not
+   * read. Rejects rather than return a part.
    */
   async read(windows: readonly SeriesWindow[]): Promise<CachedSlots[]> {
     const wanted = windows.map((window) => ({
@@ -101,7 +103,10 @@ export class SlotCache {
     }));
   }
 
-  /** Starts to read these chunks; others may join until one of them is written. Keeps what is still true at the end. */
+  /**
+   * Starts to read these chunks; other calls may join until one of them is written. Caches those that are current at
+   * the end.
+   */
   #load(chunks: readonly Chunk[]): Map<string, Kept<Load>> {
     const tokens = chunks.map((chunk) => this.#epochs.token(chunk));
     const value = this.#finish(chunks, tokens, () => value);
@@ -125,13 +130,16 @@ export class SlotCache {
     }
   }
 
-  /** A copy that holds on to nothing else. */
+  /** A copy that does not retain the column that it was read in. */
   #compact(slots: Float64Array): Float64Array {
     return isEmpty(slots) ? this.#empty : slots.slice();
   }
 }
 
-/** Resolves as `work` does within `ms`. Rejects with a `ServiceError`: its own, or `unavailable` for any other error and after `ms`. */
+/**
+ * Resolves as `work` does within `ms`. Rejects with a `ServiceError`: its own, or `unavailable` for any other error and
+ * after `ms`.
+ */
 async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
   try {
     return await withTimeLimit(ms, [], work);
@@ -147,8 +155,8 @@ function isEmpty(slots: Float64Array): boolean {
 }
 
 /**
- * The slots of each chunk by its key, read from the store at once; neighbours are asked for as one window. Rejects when the
- * store hands out anything but whole windows.
+ * Reads the slots of each chunk, by key, in one read of the store; neighbours are one window. Rejects when the store
+ * returns anything but whole windows.
  */
 async function readChunks(store: SlotStore, chunks: readonly Chunk[]): Promise<Map<string, Float64Array>> {
   const { chunkSlots } = store;
@@ -164,7 +172,9 @@ async function readChunks(store: SlotStore, chunks: readonly Chunk[]): Promise<M
   return slots;
 }
 
-/** The slots of a window, copied out of those of its chunks. Chunks that are `empty` at either end of it are left out. */
+/**
+ * The slots of a window, copied out of those of its chunks. Chunks that are `empty` at either end of it are left out.
+ */
 function joinChunks(
   { series, from, to }: SeriesWindow,
   chunks: readonly Chunk[],

@@ -3,19 +3,21 @@ import type { SeriesWindow } from "../ports.js";
 import { type Series, seriesHash, seriesKey, sumOver } from "../series.js";
 import type { SharedInvalidation } from "./shared-invalidation.js";
 
-/** Slots of one series that are read from the store, and kept in memory, together. */
+/** Slots of one series that are read from the store and cached together. */
 export interface Chunk {
-  /** A name that no other chunk has. */
+  /** Unique among chunks. */
   readonly key: string;
   readonly series: Series;
   readonly seriesKey: string;
-  /** A number by which series are spread over epochs. */
+  /** Spreads series over epochs. */
   readonly seriesHash: number;
   /** Chunks are counted from 1970. */
   readonly index: number;
 }
 
-/** The epochs of some chunks before they were read from the store. The read is current as long as they are unchanged. */
+/**
+ * The epochs of some chunks before they were read from the store. The read is current as long as they are unchanged.
+ */
 export interface ReadToken {
   readonly at: readonly number[];
   readonly epochs: readonly number[];
@@ -24,11 +26,11 @@ export interface ReadToken {
 }
 
 /**
- * Chunks share epochs, by their place in time and by series. Two chunks of one series share an epoch when they lie a multiple of this many slots
- * apart: a write to one of them makes the other be read again, too.
+ * Chunks share epochs, by their place in time and by series. Two chunks of one series share an epoch when they lie a
+ * multiple of this many slots apart: a write to one of them makes the other be read again, too.
  */
 const SPAN_SLOTS = 16 * 168;
-/** How many epochs there are where this process has them alone, and where all processes share them. */
+/** Number of epochs where this process is alone, and where processes share them. */
 const OWN_EPOCHS = 65_536;
 const SHARED_EPOCHS = 4_096;
 
@@ -50,14 +52,17 @@ export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
 }
 
 /**
- * Numbers that are raised once by each write: after it, and before its answer. One rule holds for everything that is cached:
- * an entry is valid while the epochs of its chunks are those that it was read under; where several processes write, for 10 s
- * at most. Chunks of one epoch invalidate each other, which costs a read.
+ * Numbers that are raised once by each write: after it, and before its answer. One rule holds for everything that is
+ * cached: an entry is valid while the epochs of its chunks are those that it was read under; where several processes
+ * write, for 10 s at most. Chunks of one epoch invalidate each other, which costs a read.
  */
 export class Epochs {
   readonly #chunkSlots: number;
   readonly #shared: SharedInvalidation | undefined;
-  /** How many consecutive chunks of one series have different epochs, and over how many epochs series are spread at each of them. */
+  /**
+   * How many consecutive chunks of one series have different epochs, and over how many epochs series are spread at each
+   * of them.
+   */
   readonly #phases: number;
   readonly #names: number;
   readonly #epochs: Float64Array;
@@ -87,9 +92,9 @@ export class Epochs {
   }
 
   /**
-   * To be called when these windows were written, or may have been. Once it resolves no earlier entry is valid, also of the
-   * sums over these series: in this process from then on, in others within a second. Rejects when the write cannot be
-   * announced to the other processes.
+   * To be called when these windows were written, or may have been. Once it resolves no earlier entry is valid, also of
+   * the sums over these series: in this process from then on, in others within a second. Rejects when the write cannot
+   * be announced to the other processes.
    */
   async written(windows: readonly SeriesWindow[]): Promise<void> {
     const at = [...this.#indexes(windows)];
@@ -129,18 +134,18 @@ export class Epochs {
   }
 }
 
-/** What was made of saved slots, under this token. */
+/** A value that was made of slots read under this token. */
 export interface Kept<T> {
   readonly value: T;
   readonly token: ReadToken;
 }
 
-/** What was made lately, by key. An entry is valid while its token is current, and there is no other rule. */
+/** Values by key. An entry is valid while its token is current, and there is no other rule. */
 export class TokenCache<T> {
   readonly #epochs: Epochs;
   readonly #kept: LRUCache<string, Kept<T>>;
 
-  /** At most `bytes`, by what `sizeOf` says of an entry. */
+  /** Holds at most `bytes`, by `sizeOf` an entry. */
   constructor(epochs: Epochs, bytes: number, sizeOf: (value: T, key: string) => number) {
     this.#epochs = epochs;
     this.#kept = new LRUCache<string, Kept<T>>({
@@ -155,7 +160,7 @@ export class TokenCache<T> {
     return kept !== undefined && this.#epochs.isCurrent(kept.token) ? kept : undefined;
   }
 
-  /** Keeps an entry, unless it is out of date already. */
+  /** Caches an entry, unless it is out of date already. */
   keep(key: string, kept: Kept<T>): void {
     if (this.#epochs.isCurrent(kept.token)) this.#kept.set(key, kept);
   }

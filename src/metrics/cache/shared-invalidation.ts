@@ -10,7 +10,10 @@ const READ_LIMIT_MS = 1_000;
 /** The counts are relied on for this long after the start of the last read that succeeded, ms. */
 const RELIED_ON_MS = 900;
 
-/** Maximum age of a cached entry, ms: it bounds how long a write is hidden whose process was killed before it announced it. */
+/**
+ * Maximum age of a cached entry, ms: it bounds how long a write is hidden whose process was killed before it announced
+ * it.
+ */
 const MAX_AGE_MS = 10_000;
 
 /** Most epochs of writes that are announced together. */
@@ -32,9 +35,9 @@ export function sharedInvalidation(
 }
 
 /**
- * Announces writes to the other processes over the same stores, and receives theirs. A writer increments the shared counts
- * after its write and before its answer, and every process polls them, so that it either has received every write that was
- * answered a second ago, or knows that its counts are out of date.
+ * Announces writes to the other processes over the same stores, and receives theirs. A writer increments the shared
+ * counts after its write and before its answer, and every process polls them, so that it either has received every
+ * write that was answered a second ago, or knows that its counts are out of date.
  */
 export class SharedInvalidation {
   readonly #shared: SharedEpochs;

@@ -2,7 +2,10 @@ import type { Aggregation } from "../dimensions.js";
 import type { SlotColumn } from "../series.js";
 import { type Buckets, type SeriesPlan, SMOOTH_LEAD } from "./plan.js";
 
-/** A value for each bucket of a plan, made of a column of saved slots for each part; NaN where there is none. Uses up the columns. */
+/**
+ * A value for each bucket of a plan, made of a column of saved slots for each part; NaN where there is none. Uses up
+ * the columns.
+ */
 export function bucketValues(plan: SeriesPlan, columns: readonly Pick<SlotColumn, "from" | "values">[]): Float64Array {
   const { request, from, buckets, lead, filled } = plan;
   const { slotMs } = request.dimension;
@@ -20,8 +23,9 @@ export function bucketValues(plan: SeriesPlan, columns: readonly Pick<SlotColumn
 }
 
 /**
- * One value for each bucket from the slots that start in it; NaN for a bucket without a saved slot. `from` is the start of
- * the first slot; slots outside of the buckets do not count. A sum that leaves the range of a double stays at its end.
+ * One value for each bucket from the slots that start in it; NaN for a bucket without a saved slot. `from` is the start
+ * of the first slot; slots outside of the buckets do not count. A sum that leaves the range of a double stays at its
+ * end.
  */
 export function aggregate(
   slots: Float64Array,
@@ -61,8 +65,8 @@ export function fillEmpty(values: Float64Array, count: number): void {
 }
 
 /**
- * Numerator divided by denominator, bucket by bucket. NaN where the denominator is absent (NaN) or 0; an absent numerator
- * counts as 0.
+ * Numerator divided by denominator, bucket by bucket. NaN where the denominator is absent (NaN) or 0; an absent
+ * numerator counts as 0.
  */
 export function ratio(numerators: Float64Array, denominators: Float64Array): Float64Array {
   return denominators.map((denominator, i) => ratioOf(numerators[i] as number, denominator));

@@ -52,8 +52,9 @@ export interface FetchedBatch {
 }
 
 /**
- * Fetches the series of a batch as of `now` (Unix ms), in order. A bad item comes back in its place, and an item that requests
- * every segment as one series for each. Throws when every item is bad, the response would be too large, or a store fails.
+ * Fetches the series of a batch as of `now` (Unix ms), in order. A bad item comes back in its place, and an item that
+ * requests every segment as one series for each. Throws when every item is bad, the response would be too large, or a
+ * store fails.
  */
 export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Reservation) => Promise<FetchedBatch>;
 

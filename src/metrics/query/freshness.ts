@@ -23,7 +23,10 @@ export function freshness(plan: SeriesPlan, isSaved: boolean, now: number, keep:
   return { ...schedule, freshUntil: Math.min(schedule.freshUntil, windowUntil(plan), expiresAt) };
 }
 
-/** Whether the newest slot that is due is saved in every column. The series of a sum are saved one after the other: never. */
+/**
+ * Whether the newest slot that is due is saved in every column. The series of a sum are saved one after the other:
+ * never.
+ */
 export function isSaved(
   plan: SeriesPlan,
   columns: readonly Pick<SlotColumn, "from" | "values">[],
@@ -35,7 +38,10 @@ export function isSaved(
   return columns.every(({ from, values }) => !Number.isNaN(values[(due - from) / dimension.slotMs] ?? Number.NaN));
 }
 
-/** Whether what was made at `since` and is fresh until `freshUntil` is fresh at `now`. A clock that was set back ends it, too. */
+/**
+ * Whether what was made at `since` and is fresh until `freshUntil` is fresh at `now`. A clock that was set back ends
+ * it, too.
+ */
 export function isFresh({ since, freshUntil }: { since: number; freshUntil: number }, now: number): boolean {
   return since <= now && now < freshUntil;
 }
@@ -46,7 +52,10 @@ export function newestDue(dimension: Dimension, now: number): number {
   return dimension.due === "end" ? open - dimension.slotMs : open;
 }
 
-/** The recorder saves a count within a minute after its slot; it saves a size at any time of its slot, as early as possible. */
+/**
+ * The recorder saves a count within a minute after its slot; it saves a size at any time of its slot, as early as
+ * possible.
+ */
 function saveSchedule(plan: SeriesPlan, isSaved: boolean, now: number): Freshness {
   const { dimension, window } = plan.request;
   const due = newestDue(dimension, now);
@@ -63,8 +72,9 @@ function saveSchedule(plan: SeriesPlan, isSaved: boolean, now: number): Freshnes
 }
 
 /**
- * Until when the same request has the same slots and buckets. A window that is counted back from now changes when now reaches
- * its next slot or bucket; a fixed one changes while it has empty rows to come. Any other may change at every instant.
+ * Until when the same request has the same slots and buckets. A window that is counted back from now changes when now
+ * reaches its next slot or bucket; a fixed one changes while it has empty rows to come. Any other may change at every
+ * instant.
  */
 function windowUntil({ request: { window, grid, fillEmpty }, buckets, filled, to }: SeriesPlan): number {
   if (window.isFixed) return fillEmpty && filled < buckets.count ? 0 : Number.POSITIVE_INFINITY;

@@ -14,7 +14,10 @@ export function pointsJson(values: Float64Array, buckets: Buckets, lead: number)
 
 let lastEnds: { readonly of: Buckets; readonly ends: readonly string[] } | undefined;
 
-/** The text after the value of each bucket. Kept for the next series: those of one response mostly have the same buckets. */
+/**
+ * The text after the value of each bucket. Kept for the next series: those of one response mostly have the same
+ * buckets.
+ */
 function pointEnds(buckets: Buckets): readonly string[] {
   const { start, step, count } = buckets;
   if (lastEnds?.of.start === start && lastEnds.of.step === step && lastEnds.of.count === count) return lastEnds.ends;

@@ -22,12 +22,13 @@ export interface SeriesOf {
 }
 
 /**
- * The newest saved value of each series as of `now` (Unix ms), in the order of the ids, and with `rangeMs` the value saved that long before it. A series
- * without a value in the last 4 weeks has none. The store is read for what is not in memory alone, many series at once.
+ * The newest saved value of each series as of `now` (Unix ms), in the order of the ids, and with `rangeMs` the value
+ * saved that long before it. A series without a value in the last 4 weeks has none. The store is read for what is not
+ * in memory alone, many series at once.
  */
 export type NewestValues = (series: SeriesOf, now: number, rangeMs?: number) => Promise<readonly Trend[]>;
 
-/** Slots in which the newest value mostly is, and the length of time in which it is searched otherwise, ms. */
+/** Slots that mostly contain the newest value, and the time in which it is searched otherwise, ms. */
 const LATEST_SLOTS = 12;
 const SEARCHED_MS = 28 * 86_400_000;
 
@@ -37,7 +38,7 @@ const AT_ONCE = 1_000;
 /** A slot of a column, and of the copy that is read from it, bytes. */
 const SLOT_BYTES = 16;
 
-/** Memory for trends that are valid until one of their slots is written, bytes, and what each of them takes, roughly. */
+/** Memory for cached trends, and of each of them, roughly, bytes. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 const TREND_BYTES = 400;
 
@@ -47,7 +48,10 @@ export interface NewestValuesParts {
   readonly memory: MemoryBudget;
 }
 
-/** A value, the slot that it is saved in, and the token of all slots that were read for it; `value` is NaN where none is saved. */
+/**
+ * A value, the slot that it is saved in, and the token of all slots that were read for it; `value` is NaN where none is
+ * saved.
+ */
 interface Found extends Kept<number> {
   readonly slot: number;
 }

@@ -23,8 +23,8 @@ export interface SeriesPlan {
   /** How many stored series each part is the sum of; 1 for a stored one. */
   readonly summed: number;
   /**
-   * The values are made of the slots [readFrom, start of the first bucket) and [from, to): Unix ms, slot boundaries. None of
-   * them has expired.
+   * The values are made of the slots [readFrom, start of the first bucket) and [from, to): Unix ms, slot boundaries.
+   * None of them has expired.
    */
   readonly readFrom: number;
   readonly from: number;
@@ -36,7 +36,9 @@ export interface SeriesPlan {
   readonly filled: number;
 }
 
-/** Plans a request as of `now` (Unix ms), of slots that are kept for `keep` ms after their start (undefined: for ever). */
+/**
+ * Plans a request as of `now` (Unix ms), of slots that are kept for `keep` ms after their start (undefined: for ever).
+ */
 export function seriesPlan(request: SeriesRequest, now: number, keep?: number): SeriesPlan {
   const { dimension, grid, window } = request;
   const { slotMs } = dimension;
@@ -70,8 +72,8 @@ export function costOf(plan: SeriesPlan): { slots: number; values: number } {
 }
 
 /**
- * How many of these buckets, from the first, can hold something by now: they have started, and the slot that holds their
- * start is due.
+ * How many of these buckets, from the first, can hold something by now: they have started, and the slot that holds
+ * their start is due.
  */
 function fillable(dimension: Dimension, { start, step, count }: Buckets, now: number): number {
   const wait = dimension.due === "end" ? dimension.slotMs : 0;

@@ -31,9 +31,9 @@ export interface FetchedSeries extends Freshness {
 }
 
 /**
- * Reads the values of each plan as of `now` (Unix ms), in order, by one read of the store unless the plans are large; slots are
- * kept for `keep` ms. Takes the memory for it from the reservation, and stops when that has ended. Rejects rather than return
- * a part.
+ * Reads the values of each plan as of `now` (Unix ms), in order, by one read of the store unless the plans are large;
+ * slots are kept for `keep` ms. Takes the memory for it from the reservation, and stops when that has ended. Rejects
+ * rather than return a part.
  */
 export type ReadPlans = (
   plans: readonly SeriesPlan[],

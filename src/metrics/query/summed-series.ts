@@ -2,9 +2,9 @@ import type { Dimension } from "../dimensions.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import { isSum } from "../series.js";
 
-/** A store of which sums over all series of a dimension can be read like any series. */
+/** A store in which the sum over all series of a dimension is read like a series. */
 export interface SummingStore extends Pick<SeriesStore, "chunkSlots" | "read" | "mayHold"> {
-  /** How many series a sum is made of, as it was last read: the store is read for it once. */
+  /** Number of series in a sum when it was last read; the store is read for it once. */
   summed(dimension: Dimension): Promise<number>;
 }
 

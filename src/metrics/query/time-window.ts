@@ -16,16 +16,18 @@ export interface TimeWindow {
   readonly range: string;
   /** Whether both ends were given as absolute instants. */
   readonly isFixed: boolean;
-  /** Length of a window that is counted back from now and ends now, ms, before its start was moved to a bucket boundary. */
+  /**
+   * Length of a window that is counted back from now and ends now, ms, before its start was moved to a bucket boundary.
+   */
   readonly backMs?: number | undefined;
 }
 
 const DEFAULT_RANGE: Duration = { text: "2d", unit: "d", ms: 2 * 86_400_000 };
 
 /**
- * The requested window. Without an end it ends now; without a start it is 2 days long. A relative start is moved down to a
- * bucket boundary, so that the first bucket is whole; an absolute instant is exact. Throws when the fields contradict each
- * other.
+ * The requested window. Without an end it ends now; without a start it is 2 days long. A relative start is moved down
+ * to a bucket boundary, so that the first bucket is whole; an absolute instant is exact. Throws when the fields
+ * contradict each other.
  */
 export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): TimeWindow {
   if (asked.range !== undefined) {

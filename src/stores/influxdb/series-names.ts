@@ -15,9 +15,9 @@ const MAX_AGE_MS = 10_000;
 const MAX_CALLS = 10_000;
 
 /**
- * Ids of series by dimension, sorted in memory: the server lists all values of a tag or none, in a second for 200,000 in 40
- * weeks, so a page is cut from a list that is kept for 10 s. A series that this process adds drops the list. `time` never goes
- * back, ms.
+ * Ids of series by dimension, sorted in memory: the server lists all values of a tag or none, in a second for 200,000
+ * in 40 weeks, so a page is cut from a list that is kept for 10 s. A series that this process adds drops the list.
+ * `time` never goes back, ms.
  */
 export class SeriesNames {
   readonly #load: LoadIds;

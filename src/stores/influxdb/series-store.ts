@@ -109,7 +109,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   async function sendTogether(writes: readonly Write[]): Promise<void> {
     const columns = writes.flatMap((write) => write.columns);
     const texts = writes.length > 1 ? [writes.flatMap((write) => write.texts).join("")] : (writes[0] as Write).texts;
-    // After it no line is kept any more: the processes that were told of a write rely on that.
+    // The deadline of the write that has waited longest.
     const restMs = Math.min(...writes.map(({ since }) => since)) + deadlineMs - performance.now();
     // An attempt without a response leaves time for another: its connection may have died silently.
     const limits = { deadlineMs: restMs, attemptMs: restMs / 2, signals: [closing] };
