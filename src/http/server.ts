@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Settings } from "../config/settings.js";
 import type { ServiceErrorOf } from "../errors.js";
@@ -10,7 +10,7 @@ import { authenticator } from "./authenticate.js";
 import type { BodyParts } from "./body.js";
 import { answerClientErrors } from "./client-errors.js";
 import { answerHalfClosed, type Connections, deferContinue, followConnections } from "./connections.js";
-import { RequestLimits } from "./limits.js";
+import { RequestLimits, shedLoad } from "./limits.js";
 import type { Route } from "./route.js";
 import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-peers.js";
 
@@ -56,10 +56,17 @@ export function openServer({ routes, settings, bodies, verify, log, meters, serv
     trustProxy: http.trust_proxy,
     keyInQuery: http.key_in_query,
   });
+  const codedPaths = routes.filter(({ errorCode }) => errorCode !== undefined).map(({ path }) => path);
   let stopping = false;
   const running = { requestLimits, authenticate, bodies };
   const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });
-  const answer = app.callback();
+  // The application adds headers for browsers of other sites, `Connection: close`, and the codes of a protocol.
+  const isPlain = ({ method, url = "", headers }: IncomingMessage) =>
+    !stopping &&
+    method !== "OPTIONS" &&
+    headers.origin === undefined &&
+    !codedPaths.some((path) => url.startsWith(path));
+  const answer = shedLoad(requestLimits, { meters, isPlain }, app.callback());
   const server = createServer({
     maxHeaderSize: limits.header_bytes,
     requireHostHeader: false,
