@@ -14,7 +14,10 @@ export interface Reservation {
   progressed(): void;
 }
 
-/** A body or response up to this size is neither counted nor refused, bytes: the number of requests in flight bounds these. */
+/**
+ * A body or response up to this size is neither counted nor refused, bytes: the number of requests in flight bounds
+ * these.
+ */
 export const UNCOUNTED_BYTES = 65_536;
 
 /** The memory that reads, bodies and responses that are not sent yet may take, all of them together, by estimate. */
@@ -32,7 +35,10 @@ export class MemoryBudget {
     return this.#reserved;
   }
 
-  /** Makes the reservation of one request. `whenOver` calls back once, when the response is sent or the caller has disconnected. */
+  /**
+   * Makes the reservation of one request. `whenOver` calls back once, when the response is sent or the caller has
+   * disconnected.
+   */
   open(whenOver: (then: () => void) => void, progressed: () => void = () => {}): Reservation {
     let own = 0;
     // Undefined until something is reserved: most responses come from memory and reserve nothing.

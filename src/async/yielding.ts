@@ -2,9 +2,10 @@
 const DEFERRED_MS = 10;
 
 /**
- * Shares the rounds of the event loop between all requests: long work runs one part in a round, so the process serves the network
- * between any two parts, however many requests have work left. The event loop accepts one connection in a round, so rounds pass without
- * work while connections arrive; otherwise each of many new connections would wait for a part.
+ * Shares the rounds of the event loop between all requests: long work runs one part in a round, so the process serves
+ * the network between any two parts, however many requests have work left. The event loop accepts one connection in a
+ * round, so rounds pass without work while connections arrive; otherwise each of many new connections would wait for a
+ * part.
  */
 export class YieldBudget {
   readonly #waiting: (() => void)[] = [];
@@ -15,7 +16,9 @@ export class YieldBudget {
   #deferredSince: number | undefined;
   #isServing = false;
 
-  /** Resolves when the next part of a piece of work may be done, in the order of the calls. A part takes 20 ms at most. */
+  /**
+   * Resolves when the next part of a piece of work may be done, in the order of the calls. A part takes 20 ms at most.
+   */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -24,8 +27,9 @@ export class YieldBudget {
   }
 
   /**
-   * Pauses in one part, awaited between two of its steps: whenever `ms` have passed since the last, the network is served, and then the part goes on
-   * before all that are not begun, in the order of the pauses. What is begun and not finished takes memory.
+   * Pauses in one part, awaited between two of its steps: whenever `ms` have passed since the last, the network is
+   * served, and then the part goes on before all that are not begun, in the order of the pauses. What is begun and not
+   * finished takes memory.
    */
   pauses(ms: number): () => Promise<void> | undefined {
     let since = performance.now();
@@ -75,8 +79,8 @@ export class YieldBudget {
 }
 
 /**
- * Splits long work into parts: awaited between two steps, it lets other requests run whenever `ms` have passed since they last
- * could. Each piece of work has a pacer of its own.
+ * Splits long work into parts: awaited between two steps, it lets other requests run whenever `ms` have passed since
+ * they last could. Each piece of work has a pacer of its own.
  */
 export function pacer(ms = 20): () => Promise<void> | undefined {
   let since = performance.now();

@@ -43,7 +43,10 @@ export function createApp(parts: AppParts): App {
   return app;
 }
 
-/** Gives every request a response, with a request id; an error becomes its envelope. Each response is logged and counted. */
+/**
+ * Gives every request a response, with a request id; an error becomes its envelope. Each response is logged and
+ * counted.
+ */
 function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
   return async (ctx, next) => {
     const context = ctx as unknown as ApiContext;
@@ -84,7 +87,10 @@ function answerError(ctx: ApiContext, error: unknown, { log, routes, serviceErro
   ctx.body = body;
 }
 
-/** Whether the service refuses a request for its load. `/metrics` counts these refusals: a line for each would make overload worse. */
+/**
+ * Whether the service refuses a request for its load. `/metrics` counts these refusals: a line for each would make
+ * overload worse.
+ */
 function isOverload(error: unknown): boolean {
   return error instanceof ServiceError && error.retryAfter !== undefined && error.cause === undefined;
 }
@@ -92,7 +98,9 @@ function isOverload(error: unknown): boolean {
 /** Codes of the errors of a response whose caller closed the connection. */
 const CALLER_GONE: readonly unknown[] = [...BROKEN_OFF, "EPIPE"];
 
-/** An error that comes when Koa is already sending: the error answer if nothing is out yet, else the connection ends. */
+/**
+ * An error that comes when Koa is already sending: the error answer if nothing is out yet, else the connection ends.
+ */
 function answerLateError(ctx: ApiContext, error: Error, parts: AppParts): void {
   if (ctx.headerSent || !ctx.writable) {
     const isGone = "code" in error && CALLER_GONE.includes(error.code);
@@ -120,7 +128,9 @@ function noteAnswer(
   );
 }
 
-/** What a log may say of an unexpected error: its request, kind and place. Its message could quote what a caller sent. */
+/**
+ * What a log may say of an unexpected error: its request, kind and place. Its message could quote what a caller sent.
+ */
 function describeError({ state: { requestId, route } }: ApiContext, error: unknown, status: number): object {
   const request = { requestId, route: route?.path, status };
   if (!(error instanceof Error)) return { ...request, name: typeof error, at: [] };

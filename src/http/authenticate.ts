@@ -18,8 +18,8 @@ export interface AuthenticateParts {
 }
 
 /**
- * Lets a request through to a route, or throws: 401 without a valid key, 403 with one that has none of the scopes. `queryKey` is the key
- * of the query.
+ * Lets a request through to a route, or throws: 401 without a valid key, 403 with one that has none of the scopes.
+ * `queryKey` is the key of the query.
  */
 export type Authenticate = (
   ctx: ApiContext,
@@ -50,7 +50,10 @@ export function authenticator({ verify, wrongKeysPerMinute, trustProxy, keyInQue
   };
 }
 
-/** The key of the `Authorization` header: alone, or after `Bearer` or `Token`. Undefined when there is none, as behind a scheme alone. */
+/**
+ * The key of the `Authorization` header: alone, or after `Bearer` or `Token`. Undefined when there is none, as behind a
+ * scheme alone.
+ */
 function headerKey({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
   const header = headers.authorization;
   if (header === undefined) return undefined;
@@ -74,8 +77,8 @@ function lacksScope(scopes: readonly Scope[]): ServiceError {
 }
 
 /**
- * The address by which a caller is counted, in its one spelling: that of the connection, or, behind a trusted proxy, the right-most one of
- * X-Forwarded-For. An entry that is no address counts as absent.
+ * The address by which a caller is counted, in its one spelling: that of the connection, or, behind a trusted proxy,
+ * the right-most one of X-Forwarded-For. An entry that is no address counts as absent.
  */
 function callerAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? String(headers["x-forwarded-for"] ?? "") : "";

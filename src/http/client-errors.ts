@@ -79,8 +79,8 @@ function answerRaw(socket: Duplex, error: ServiceError, extra: Record<string, st
 const replaced = new WeakSet<ServerResponse>();
 
 /**
- * Answers a request in the place of its handler, if there is no response yet, and closes the connection once the response
- * is sent; that ends the wait for a body. A second call for the same response does nothing.
+ * Answers a request in the place of its handler, if there is no response yet, and closes the connection once the
+ * response is sent; that ends the wait for a body. A second call for the same response does nothing.
  */
 export function answerInstead(res: ServerResponse, error: ServiceError): void {
   if (replaced.has(res)) return;

@@ -56,8 +56,9 @@ export function followConnections(server: Server): Connections {
 const PROBE_MS = 100;
 
 /**
- * Answers callers that close their side of the connection after a request. One that has closed both sides looks the same until
- * something is written, so interim responses are sent while such a caller waits: a closed connection is reset in response to the first.
+ * Answers callers that close their side of the connection after a request. One that has closed both sides looks the
+ * same until something is written, so interim responses are sent while such a caller waits: a closed connection is
+ * reset in response to the first.
  */
 export function answerHalfClosed(server: Server, connections: Connections): void {
   // Node's types and documentation leave it out.

@@ -27,8 +27,8 @@ export interface ErrorResponse {
 }
 
 /**
- * Returns the error envelope, with its status and headers. It contains nothing of an error that is not a `ServiceError`. `errorCode`
- * returns the name that the protocol of a route has for a kind of error, where it has one.
+ * Returns the error envelope, with its status and headers. It contains nothing of an error that is not a
+ * `ServiceError`. `errorCode` returns the name that the protocol of a route has for a kind of error, where it has one.
  */
 export function errorResponse(error: unknown, errorCode?: (kind: ErrorKind) => string): ErrorResponse {
   const known =

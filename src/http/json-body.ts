@@ -21,8 +21,8 @@ import {
 import type { ApiContext } from "./route.js";
 
 /**
- * Middleware that reads a small body of JSON into `ctx.request.body`: UTF-8, plain or gzip, of at most `body_bytes` after inflation,
- * nested at most `nesting` deep.
+ * Middleware that reads a small body of JSON into `ctx.request.body`: UTF-8, plain or gzip, of at most `body_bytes`
+ * after inflation, nested at most `nesting` deep.
  */
 export function jsonBody(
   { body_bytes, nesting }: Pick<Limits, "body_bytes" | "nesting">,
@@ -62,7 +62,9 @@ export function jsonBody(
   };
 }
 
-/** Refuses a body that is not JSON, plain or gzip, and writes its headers in the one spelling that the parser accepts. */
+/**
+ * Refuses a body that is not JSON, plain or gzip, and writes its headers in the one spelling that the parser accepts.
+ */
 function writeHeadersPlainly(ctx: ApiContext): void {
   refuseUnlessJson(ctx);
   const { headers } = ctx.req;

@@ -8,16 +8,24 @@ import type { Meters } from "../meters.js";
 import { onResponseClosed } from "./connections.js";
 import { wholeErrorResponse } from "./errors.js";
 
-/** Requests that may work at once while the processor is busy: so many share commits, reads and round trips, and more gain nothing. */
+/**
+ * Requests that may work at once while the processor is busy: so many share commits, reads and round trips, and more
+ * gain nothing.
+ */
 const WORKING = 64;
 
-/** How long the first waiting request may have waited before new ones are refused, ms: they would come back sooner than be served. */
+/**
+ * How long the first waiting request may have waited before new ones are refused, ms: they would come back sooner than
+ * be served.
+ */
 const MAX_WAIT_MS = 1000;
 
 /** Time of a round of the event loop in which requests begin, ms; then the network is served. */
 const ROUND_MS = 10;
 
-/** A round that took less found nothing to do, ms: the requests that work wait for a store, and not for the processor. */
+/**
+ * A round that took less found nothing to do, ms: the requests that work wait for a store, and not for the processor.
+ */
 const IDLE_ROUND_MS = 1;
 
 /** When no request has ended for so long, ms, one more begins: those that work may all be waiting for slow senders. */
@@ -37,8 +45,9 @@ interface Waiting {
 }
 
 /**
- * Decides which requests are served, and when: those in flight, those of one key, and the order in which they begin. A request is in
- * flight until its response is sent or its caller has disconnected. The memory that requests take is bounded by `MemoryBudget`.
+ * Decides which requests are served, and when: those in flight, those of one key, and the order in which they begin. A
+ * request is in flight until its response is sent or its caller has disconnected. The memory that requests take is
+ * bounded by `MemoryBudget`.
  */
 export class RequestLimits {
   readonly #limits: Pick<Limits, "requests" | "requests_per_key">;
@@ -73,8 +82,9 @@ export class RequestLimits {
   }
 
   /**
-   * Whether a request more is refused: there are too many, or as many wait as may work, and the first of them has waited too long (fewer
-   * begin in one round after a stall of the process). Work whose deadline has passed counts until it has ended.
+   * Whether a request more is refused: there are too many, or as many wait as may work, and the first of them has
+   * waited too long (fewer begin in one round after a stall of the process). Work whose deadline has passed counts
+   * until it has ended.
    */
   get isFull(): boolean {
     const [first] = this.#queue;
@@ -109,8 +119,8 @@ export class RequestLimits {
   }
 
   /**
-   * Runs the work of a request in the order of arrival: `WORKING` requests at once, and more while the processor is idle. Rejects with
-   * `timed-out` when the caller disconnects before.
+   * Runs the work of a request in the order of arrival: `WORKING` requests at once, and more while the processor is
+   * idle. Rejects with `timed-out` when the caller disconnects before.
    */
   async run(res: ServerResponse, work: () => Promise<void>): Promise<void> {
     const mayBegin = this.#queue.length === 0 && this.#working < WORKING && this.#hasTime();
@@ -178,8 +188,9 @@ function tooManyRequests(): ServiceError {
 }
 
 /**
- * Refuses limited requests before the application while the service is full. That costs a third of the time of a refusal by the
- * application, which remains for the requests that are served. `isPlain` tells which requests get no other response from there.
+ * Refuses limited requests before the application while the service is full. That costs a third of the time of a
+ * refusal by the application, which remains for the requests that are served. `isPlain` tells which requests get no
+ * other response from there.
  */
 export function shedLoad(
   limits: Pick<RequestLimits, "isFull">,

@@ -6,16 +6,20 @@ import { parameterCheck } from "./validation.js";
 
 /** A query that was read and checked. */
 export interface Query {
-  /** The parameters that the route knows, in the types of their schemas: those that are given, and those that have a default. */
+  /**
+   * The parameters that the route knows, in the types of their schemas: those that are given, and those that have a
+   * default.
+   */
   readonly values: Readonly<Record<string, unknown>>;
   /** The API key, which `key` may carry on every route. */
   readonly key: string | undefined;
 }
 
 /**
- * Reads the query of a route. Refuses more than `most` parameters, a parameter that is given twice, a value that breaks its schema or
- * is not percent-encoded UTF-8, and, unless the route ignores them, unknown parameters: a typing error would otherwise be answered with
- * the default. As in forms, `+` is a blank. A GET without query parameters ignores unknown ones.
+ * Reads the query of a route. Refuses more than `most` parameters, a parameter that is given twice, a value that breaks
+ * its schema or is not percent-encoded UTF-8, and, unless the route ignores them, unknown parameters: a typing error
+ * would otherwise be answered with the default. As in forms, `+` is a blank. A GET without query parameters ignores
+ * unknown ones.
  */
 export function queryReader(
   { method, query = {}, unknownQuery }: Pick<Route, "method" | "query" | "unknownQuery">,

@@ -6,8 +6,9 @@ import type { ApiContext, ApiState, Route } from "./route.js";
 type Answer = (ctx: ApiContext) => Promise<void> | void;
 
 /**
- * Passes a request to the route of its path and method, and fills `ctx.params`. Case and a trailing slash count, and a name always
- * goes before a parameter, whatever the method: `/api/entity/deletestatus/…`, however it is escaped, is never a table called so.
+ * Passes a request to the route of its path and method, and fills `ctx.params`. Case and a trailing slash count, and a
+ * name always goes before a parameter, whatever the method: `/api/entity/deletestatus/…`, however it is escaped, is
+ * never a table called so.
  */
 export function routerOf(
   routes: readonly Route[],
@@ -45,7 +46,10 @@ function notFound(): never {
   throw new ServiceError("not-found", "Not Found");
 }
 
-/** Every path below a name that is in the place of another route's parameter, so that the name is never taken for its value. */
+/**
+ * Every path below a name that is in the place of another route's parameter, so that the name is never taken for its
+ * value.
+ */
 function reservedPaths(routes: readonly Route[]): Set<string> {
   const reserved = new Set<string>();
   for (const { path } of routes) {

@@ -20,9 +20,9 @@ export interface RunDependencies {
 type Run = (ctx: ApiContext) => Promise<void>;
 
 /**
- * Runs the requests of a route: checks the query and the key, waits for its turn, and only then reads the body and calls the handler.
- * A request has one deadline for all of it. Routes that are not limited run at once: `/health`, `/ready` and `/metrics` respond under
- * any load.
+ * Runs the requests of a route: checks the query and the key, waits for its turn, and only then reads the body and
+ * calls the handler. A request has one deadline for all of it. Routes that are not limited run at once: `/health`,
+ * `/ready` and `/metrics` respond under any load.
  */
 export function runRoute(route: Route, { requestLimits, authenticate, bodies }: RunDependencies, limits: Limits): Run {
   const readQuery = queryReader(route, limits.query_parameters);
@@ -70,7 +70,10 @@ function tookTooLong(cause: Error): ServiceError {
   return new ServiceError("unavailable", "A store took too long; try again", { retryAfter: 1, cause });
 }
 
-/** Answers 200 with the success envelope `{ status, message, data[, meta] }`; a handler that returns nothing has answered itself. */
+/**
+ * Answers 200 with the success envelope `{ status, message, data[, meta] }`; a handler that returns nothing has
+ * answered itself.
+ */
 function succeed(ctx: ApiContext, reply: Reply | undefined): void {
   if (reply === undefined) return;
   const { data, meta, message = "success" } = reply;
@@ -79,7 +82,10 @@ function succeed(ctx: ApiContext, reply: Reply | undefined): void {
   ctx.body = { status: 200, message, data, ...(meta === undefined ? {} : { meta }) };
 }
 
-/** Bytes of the response, which is made text if it is an object. Undefined for a stream, which is read no faster than its caller takes it. */
+/**
+ * Bytes of the response, which is made text if it is an object. Undefined for a stream, which is read no faster than
+ * its caller takes it.
+ */
 function responseBytes(ctx: ApiContext): number | undefined {
   const { body } = ctx;
   if (body === null || body === undefined || ctx.method === "HEAD") return 0;

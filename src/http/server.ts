@@ -35,14 +35,16 @@ export interface ApiServer {
 }
 
 /**
- * How long a connection without a request stays open, ms: longer than clients and proxies keep theirs (nginx 60 s, Caddy 2 minutes),
- * so that they close it. If the service closed it, a request that is on its way at that time would be lost.
+ * How long a connection without a request stays open, ms: longer than clients and proxies keep theirs (nginx 60 s,
+ * Caddy 2 minutes), so that they close it. If the service closed it, a request that is on its way at that time would be
+ * lost.
  */
 const IDLE_MS = 150_000;
 
 /**
- * Connections that may wait to be accepted, as far as the system lets them (`net.core.somaxconn`). Where there is no room the system drops the
- * caller's packet, and the caller tries again after 1, 3 and 7 s: a refusal would come seconds late.
+ * Connections that may wait to be accepted, as far as the system lets them (`net.core.somaxconn`). Where there is no
+ * room the system drops the caller's packet, and the caller tries again after 1, 3 and 7 s: a refusal would come
+ * seconds late.
  */
 const BACKLOG = 4096;
 
@@ -112,12 +114,14 @@ const CHECK_MS = 50;
 
 /**
  * Stops a server without dropping a request: no new connections, connections close when their answers are out or when
- * nothing comes any more, and after `drainMs` whatever happens. The application should say `Connection: close` meanwhile.
+ * nothing comes any more, and after `drainMs` whatever happens. The application should say `Connection: close`
+ * meanwhile.
  */
 async function stopGracefully(server: Server, connections: Connections, drainMs: number): Promise<void> {
   const end = performance.now() + drainMs;
   if (!server.listening) return;
-  // The close of net.Server: that of http.Server would also cut idle connections at once, with what is on its way to us.
+  // The close of net.Server: that of http.Server would also cut idle connections at once, with what is on its way to
+  // us.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   // Checks are counted, not time: bytes that come while the process stands still are seen after it only.
   const quiet = new Map<Socket, { bytes: number; checks: number }>();

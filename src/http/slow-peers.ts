@@ -13,7 +13,10 @@ const PROGRESS_BYTES = 256;
 /** How long the rest of a body may take whose response is sent already, ms. */
 const LATE_BODY_MS = 5000;
 
-/** Options of a server whose request heads must be whole within `ms`. `closeSlowSenders` bounds the bodies, by their progress. */
+/**
+ * Options of a server whose request heads must be whole within `ms`. `closeSlowSenders` bounds the bodies, by their
+ * progress.
+ */
 export function headOptions(ms: number): {
   headersTimeout: number;
   requestTimeout: 0;
@@ -24,8 +27,8 @@ export function headOptions(ms: number): {
 }
 
 /**
- * Closes connections whose sender makes no progress, `ms` after the last progress at the latest. Time counts only while the service
- * waits for bytes: not while bytes that have arrived wait for the service.
+ * Closes connections whose sender makes no progress, `ms` after the last progress at the latest. Time counts only while
+ * the service waits for bytes: not while bytes that have arrived wait for the service.
  */
 export function closeSlowSenders(server: Server, connections: Connections, ms: number): void {
   checkEvery(server, ms / CHECKS, () => {
@@ -57,8 +60,8 @@ interface Unread {
 }
 
 /**
- * Closes connections whose reader has taken nothing of a waiting response for `ms`. Checks are counted, not time: a process that
- * stalls closes nothing.
+ * Closes connections whose reader has taken nothing of a waiting response for `ms`. Checks are counted, not time: a
+ * process that stalls closes nothing.
  */
 export function closeSlowReaders(server: Server, connections: Connections, ms: number): void {
   const seen = new WeakMap<Socket, Unread>();
@@ -77,8 +80,8 @@ export function closeSlowReaders(server: Server, connections: Connections, ms: n
 }
 
 /**
- * What is left, as a text that changes with any progress. `writableLength` goes down when a whole chunk is out; a response
- * is often one chunk, so the queue of the handle counts too, as it does for Node's own timeouts.
+ * What is left, as a text that changes with any progress. `writableLength` goes down when a whole chunk is out; a
+ * response is often one chunk, so the queue of the handle counts too, as it does for Node's own timeouts.
  */
 function unreadBytes(socket: Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }): string {
   return `${socket.writableLength} ${socket._handle?.writeQueueSize}`;
