@@ -1,4 +1,4 @@
-/** What went wrong, as a kind; `http/errors` alone knows the status of each. */
+/** What went wrong, as a kind; `http/core/errors` alone knows the status of each. */
 export type ErrorKind =
   | "invalid"
   | "unauthenticated"

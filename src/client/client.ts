@@ -1,6 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type * as catalogue from "../http/catalogue/schemas.js";
 import type { CollectTally as CollectTallySchema } from "../http/collect/index.js";
+import type { ResponseSpec } from "../http/core/route.js";
 import type { DeletionRequest as DeletionRequestSchema } from "../http/deletions/index.js";
 import type {
   DeletionState as DeletionStateSchema,
@@ -18,7 +19,6 @@ import type {
 } from "../http/metrics/schemas.js";
 import type { Key, Readiness as ReadinessSchema } from "../http/operations/index.js";
 import type { PointTally as PointTallySchema } from "../http/points/json-points.js";
-import type { ResponseSpec } from "../http/route.js";
 import { linesOf, readLines } from "./lines.js";
 import type { ListPage, ListRows, MemberLine, MembersInput } from "./lists.js";
 import { ApiError, type CallOptions, type ClientOptions, NotReached, type Send, type Sent, sender } from "./request.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Route } from "../../src/http/route.js";
+import type { Route } from "../../src/http/core/route.js";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
 import { startService, type TestService } from "../support/service.js";
 

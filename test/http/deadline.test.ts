@@ -2,9 +2,9 @@ import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
-import { readBody } from "../../src/http/body.js";
-import { success } from "../../src/http/responses.js";
-import { type Route, route } from "../../src/http/route.js";
+import { readBody } from "../../src/http/core/body.js";
+import { success } from "../../src/http/core/responses.js";
+import { type Route, route } from "../../src/http/core/route.js";
 import { bodyParts, serveRoutes } from "../support/routes-alone.js";
 
 const DEADLINE_MS = 300;

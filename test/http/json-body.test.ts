@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
-import { success } from "../../src/http/responses.js";
-import { route } from "../../src/http/route.js";
+import { success } from "../../src/http/core/responses.js";
+import { route } from "../../src/http/core/route.js";
 import { serveRoutes } from "../support/routes-alone.js";
 import { startService, type TestService } from "../support/service.js";
 

@@ -2,9 +2,9 @@ import { Readable } from "node:stream";
 import { expect } from "chai";
 import fc from "fast-check";
 import { ServiceError } from "../../src/errors.js";
+import type { ApiContext } from "../../src/http/core/route.js";
 import { readJsonPoints } from "../../src/http/points/json-points.js";
 import { pointReaders } from "../../src/http/points/point-reader.js";
-import type { ApiContext } from "../../src/http/route.js";
 import { bodyParts } from "../support/routes-alone.js";
 import { settingsFor } from "../support/service.js";
 

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
-import { queryReader } from "../../src/http/query.js";
+import { queryReader } from "../../src/http/core/query.js";
 
 const texts = { a: Type.String(), b: Type.String() };
 const read = readerOf({ method: "GET", query: texts, unknownQuery: "ignore" });

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { YieldBudget } from "../../src/async/yielding.js";
 import { ServiceError } from "../../src/errors.js";
-import { RequestLimits } from "../../src/http/limits.js";
+import { RequestLimits } from "../../src/http/edge/limits.js";
 import { until } from "../support/until.js";
 
 /** Requests that may work at once while the processor is busy. */

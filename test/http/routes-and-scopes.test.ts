@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Route } from "../../src/http/route.js";
+import type { Route } from "../../src/http/core/route.js";
 import { type Scope, scopes } from "../../src/keys/api-key.js";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { rawRequest } from "../support/raw-request.js";

@@ -5,10 +5,10 @@ import type { Clock } from "../../clock.js";
 import { found, ServiceError } from "../../errors.js";
 import { experience as experienceDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
-import { ListMeta, listPage, rangeMs, rangeQuery, rowValues, searchQuery, sortKeys } from "../list-page.js";
-import { exampleNames } from "../openapi.js";
-import { errorEnvelope, success } from "../responses.js";
-import { type Route, route } from "../route.js";
+import { ListMeta, listPage, rangeMs, rangeQuery, rowValues, searchQuery, sortKeys } from "../core/list-page.js";
+import { exampleNames } from "../core/openapi.js";
+import { errorEnvelope, success } from "../core/responses.js";
+import { type Route, route } from "../core/route.js";
 import { Experience, ExperienceInput, idIn, ListedExperience, newIdIn, Removed } from "./schemas.js";
 
 const { experience: exampleId, group, audience, goal } = exampleNames;

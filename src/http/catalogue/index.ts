@@ -1,4 +1,4 @@
-import type { Route } from "../route.js";
+import type { Route } from "../core/route.js";
 import { type ExperienceParts, experienceRoutes } from "./experiences.js";
 import { type SegmentParts, segmentRoutes } from "./segments.js";
 

@@ -8,11 +8,11 @@ import { found, invalid } from "../../errors.js";
 import { segment as segmentDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
 import { compareBytes, RESERVED_SEGMENT_IDS } from "../../names.js";
-import { ListMeta, listPage, rangeMs, rangeQuery, rowValues, searchQuery, sortKeys } from "../list-page.js";
-import { exampleNames } from "../openapi.js";
-import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../responses.js";
-import { type Route, route } from "../route.js";
-import { compile } from "../validation.js";
+import { ListMeta, listPage, rangeMs, rangeQuery, rowValues, searchQuery, sortKeys } from "../core/list-page.js";
+import { exampleNames } from "../core/openapi.js";
+import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../core/responses.js";
+import { type Route, route } from "../core/route.js";
+import { compile } from "../core/validation.js";
 import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
 export interface SegmentParts {

@@ -9,10 +9,10 @@ import { instantForms, parseInstant } from "../../formats/instant.js";
 import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS } from "../../names.js";
-import type { BodyParts } from "../body.js";
-import { exampleNames } from "../openapi.js";
-import { errorEnvelope, success, ValidationIssue } from "../responses.js";
-import { type ApiContext, type Route, route } from "../route.js";
+import type { BodyParts } from "../core/body.js";
+import { exampleNames } from "../core/openapi.js";
+import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
+import { type ApiContext, type Route, route } from "../core/route.js";
 import { type MessageLimits, readMessages } from "./read-messages.js";
 
 export interface CollectRouteParts {

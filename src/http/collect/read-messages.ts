@@ -8,10 +8,10 @@ import { jsonErrorAt } from "../../formats/json-error.js";
 import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
 import type { Reservation } from "../../memory-budget.js";
-import { type BodyParts, readBody, readLines, reservationOf } from "../body.js";
-import { notJson } from "../json-body.js";
-import { isJsonLines, lineNotJson } from "../json-lines.js";
-import type { ApiContext } from "../route.js";
+import { type BodyParts, readBody, readLines, reservationOf } from "../core/body.js";
+import { notJson } from "../core/json-body.js";
+import { isJsonLines, lineNotJson } from "../core/json-lines.js";
+import type { ApiContext } from "../core/route.js";
 
 /** The messages of a body, as they arrive. */
 export interface MessageBody {

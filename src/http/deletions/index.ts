@@ -4,7 +4,9 @@ import type { Identity } from "../../entities/identity.js";
 import type { Tables } from "../../entities/tables.js";
 import { found } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
-import { onResponseClosed } from "../connections.js";
+import { errorEnvelope, success } from "../core/responses.js";
+import { type Route, route } from "../core/route.js";
+import { onResponseClosed } from "../edge/connections.js";
 import {
   entityPath,
   IdentityInput,
@@ -12,8 +14,6 @@ import {
   identityInBody,
   namedIdentity,
 } from "../entities/named-entity.js";
-import { errorEnvelope, success } from "../responses.js";
-import { type Route, route } from "../route.js";
 import { type DeletionListParts, deletionListRoutes, foundDeletion, RequestId } from "./list.js";
 import { type ReceiptRouteParts, receiptRoutes } from "./receipts.js";
 

@@ -3,10 +3,10 @@ import type { Clock } from "../../clock.js";
 import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { found, invalid, ServiceError } from "../../errors.js";
-import { ListMeta, orderQuery, sortQuery } from "../list-page.js";
-import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull, timeText } from "../responses.js";
-import { type Route, route } from "../route.js";
-import { compile } from "../validation.js";
+import { ListMeta, orderQuery, sortQuery } from "../core/list-page.js";
+import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull, timeText } from "../core/responses.js";
+import { type Route, route } from "../core/route.js";
+import { compile } from "../core/validation.js";
 
 export interface DeletionListParts {
   readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake">;

@@ -3,8 +3,8 @@ import type { Deletion } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import type { Receipts } from "../../deletions/receipt.js";
 import { ServiceError } from "../../errors.js";
-import { done, errorEnvelope, timeText } from "../responses.js";
-import { type Route, route } from "../route.js";
+import { done, errorEnvelope, timeText } from "../core/responses.js";
+import { type Route, route } from "../core/route.js";
 import { foundDeletion, RequestId } from "./list.js";
 
 export interface ReceiptRouteParts {

@@ -3,9 +3,9 @@ import { type ExplainParts, explainSegments } from "../../entities/explain-membe
 import { type Exported, type ExportParts, exportEntity } from "../../entities/export-entity.js";
 import type { Tables } from "../../entities/tables.js";
 import { found } from "../../errors.js";
-import { streamPieces } from "../response-body.js";
-import { done, success, Time, timeText } from "../responses.js";
-import { type Route, route } from "../route.js";
+import { streamPieces } from "../core/response-body.js";
+import { done, success, Time, timeText } from "../core/responses.js";
+import { type Route, route } from "../core/route.js";
 import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
 
 export type AccountRouteParts = ExplainParts &

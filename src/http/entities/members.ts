@@ -2,10 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { type Listed, listMembers, type Member, type MembersParts } from "../../entities/list-members.js";
 import type { SegmentNames } from "../../entities/ports.js";
 import { found } from "../../errors.js";
-import { exampleNames } from "../openapi.js";
-import { sendPlain, streamPieces } from "../response-body.js";
-import { done, timeText } from "../responses.js";
-import { type Route, route } from "../route.js";
+import { exampleNames } from "../core/openapi.js";
+import { sendPlain, streamPieces } from "../core/response-body.js";
+import { done, timeText } from "../core/responses.js";
+import { type Route, route } from "../core/route.js";
 
 export type MemberRouteParts = MembersParts & { readonly segments: SegmentNames };
 

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { type Identity, identityField, identityOf } from "../../entities/identity.js";
 import { type IdentityField, type Table, type Tables, tableNamed } from "../../entities/tables.js";
 import { invalid } from "../../errors.js";
-import { exampleNames } from "../openapi.js";
+import { exampleNames } from "../core/openapi.js";
 
 const pathPart = (description: string, example: string) =>
   Type.String({ minLength: 1, description, examples: [example] });

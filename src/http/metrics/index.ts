@@ -2,12 +2,12 @@ import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { Epochs } from "../../metrics/cache/epochs.js";
 import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
-import { type BodyParts, readBody, refuseUnlessJson, reservationOf } from "../body.js";
-import { reserveParsed } from "../json-body.js";
-import { exampleNames } from "../openapi.js";
-import { isNotModified, takesGzip, varyBy } from "../response-body.js";
-import { empty } from "../responses.js";
-import { type ApiContext, type Route, route } from "../route.js";
+import { type BodyParts, readBody, refuseUnlessJson, reservationOf } from "../core/body.js";
+import { reserveParsed } from "../core/json-body.js";
+import { exampleNames } from "../core/openapi.js";
+import { isNotModified, takesGzip, varyBy } from "../core/response-body.js";
+import { empty } from "../core/responses.js";
+import { type ApiContext, type Route, route } from "../core/route.js";
 import { type MetricReadLimits, readMetricBody, readMetricQuery } from "./items.js";
 import { type MetricResponse, ResponseCache } from "./response-cache.js";
 import {

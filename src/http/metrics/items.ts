@@ -3,8 +3,8 @@ import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
 import type { AskedItem } from "../../metrics/query/fetch.js";
 import type { AskedSeries } from "../../metrics/query/request.js";
 import { nearestWord } from "../../names.js";
-import { parseJson } from "../json-body.js";
-import { compile } from "../validation.js";
+import { parseJson } from "../core/json-body.js";
+import { compile } from "../core/validation.js";
 import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
 
 export interface MetricReadLimits {

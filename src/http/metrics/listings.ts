@@ -7,9 +7,18 @@ import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../.
 import { countSeries, listSeries, streamActivity, streamTrends } from "../../metrics/listings.js";
 import type { CountedStream, SeriesStore, SlotCounts } from "../../metrics/ports.js";
 import { searchText } from "../../names.js";
-import { ListMeta, listPage, rangeMs, rangeQuery, rowValue, rowValues, searchQuery, sortKeys } from "../list-page.js";
-import { fetchPage, oneOf, success, Time, timeText } from "../responses.js";
-import { type Route, route, type SchemaIssue } from "../route.js";
+import {
+  ListMeta,
+  listPage,
+  rangeMs,
+  rangeQuery,
+  rowValue,
+  rowValues,
+  searchQuery,
+  sortKeys,
+} from "../core/list-page.js";
+import { fetchPage, oneOf, success, Time, timeText } from "../core/responses.js";
+import { type Route, route, type SchemaIssue } from "../core/route.js";
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 

@@ -4,7 +4,7 @@ import type { Reservation } from "../../memory-budget.js";
 import { type Epochs, TokenCache } from "../../metrics/cache/epochs.js";
 import type { AskedItem, CountSeries, FetchBatch, FetchedBatch } from "../../metrics/query/fetch.js";
 import { isFresh } from "../../metrics/query/freshness.js";
-import { gzipFast, WORTH_GZIP } from "../response-body.js";
+import { gzipFast, WORTH_GZIP } from "../core/response-body.js";
 import { metricBody, metricTag } from "./series-body.js";
 
 /** A request whose response may be cached. */

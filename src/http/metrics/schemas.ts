@@ -3,9 +3,9 @@ import { durationPattern } from "../../formats/duration.js";
 import { instantForms } from "../../formats/instant.js";
 import { aggregations, dimensionNames, dimensions, type KnownDimension } from "../../metrics/dimensions.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/query/request.js";
-import { exampleNames } from "../openapi.js";
-import { oneOf, success, ValidationIssue } from "../responses.js";
-import type { ResponseSpec } from "../route.js";
+import { exampleNames } from "../core/openapi.js";
+import { oneOf, success, ValidationIssue } from "../core/responses.js";
+import type { ResponseSpec } from "../core/route.js";
 
 /** A series that can be written: of each dimension, the types that are stored. */
 export type StoredSeries<D = KnownDimension> = D extends KnownDimension

@@ -3,8 +3,8 @@ import { ServiceError, type ValidationIssue } from "../../errors.js";
 import { csvRecord } from "../../formats/csv.js";
 import type { RefusedSeries } from "../../metrics/query/fetch.js";
 import type { FetchedSeries } from "../../metrics/query/read-plans.js";
-import { timeText } from "../responses.js";
-import type { ApiContext } from "../route.js";
+import { timeText } from "../core/responses.js";
+import type { ApiContext } from "../core/route.js";
 import { seriesLabel } from "./series-body.js";
 
 /** Characters that are made at once. */

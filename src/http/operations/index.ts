@@ -5,10 +5,10 @@ import type { Clock } from "../../clock.js";
 import { roles as knownRoles, type Role } from "../../config/settings.js";
 import { scopes } from "../../keys/api-key.js";
 import { type Meters, NotReady, type Probe } from "../../meters.js";
-import { openApiDocument } from "../openapi.js";
-import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
-import { done, errorWith, json, oneOf, success } from "../responses.js";
-import { type Route, route } from "../route.js";
+import { openApiDocument } from "../core/openapi.js";
+import { answerKept, type KeptBody, keepBody, madeOnce } from "../core/response-body.js";
+import { done, errorWith, json, oneOf, success } from "../core/responses.js";
+import { type Route, route } from "../core/route.js";
 
 export interface OperationParts {
   readonly probes: readonly Probe[];

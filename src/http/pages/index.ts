@@ -7,9 +7,9 @@ import { Type } from "@sinclair/typebox";
 import helmet from "helmet";
 import type { Tables } from "../../entities/tables.js";
 import { found } from "../../errors.js";
-import { answerKept, type KeptBody, keepBody, madeOnce } from "../response-body.js";
-import { done } from "../responses.js";
-import { type ApiContext, type Route, route } from "../route.js";
+import { answerKept, type KeptBody, keepBody, madeOnce } from "../core/response-body.js";
+import { done } from "../core/responses.js";
+import { type ApiContext, type Route, route } from "../core/route.js";
 import { dashboardPage, docsPage, docsScript, docsStyle, homePage, pageStyle } from "./page-texts.js";
 
 /** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */

@@ -4,8 +4,8 @@ import type { JsonSize } from "../../formats/json-size.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
 import { layOut, PointFold, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
 import { isSeries, type WritableSeries } from "../../metrics/writable-points.js";
-import { parseJson } from "../json-body.js";
-import { compile, type Issues, unknownFields } from "../validation.js";
+import { parseJson } from "../core/json-body.js";
+import { compile, type Issues, unknownFields } from "../core/validation.js";
 import { NOTHING_WRITTEN, type PointReader, type PointsRead, readInstant, type WriteLimits } from "./point-reader.js";
 
 /** The block without its lists' items: these are checked where they are read, at a hundred times the speed. */

@@ -2,8 +2,8 @@ import type { ValidationIssue } from "../../errors.js";
 import { metricLine, type Precision, parseLine, usualLine } from "../../formats/line-protocol.js";
 import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { type BodyParts, mediaType } from "../body.js";
-import type { ApiContext } from "../route.js";
+import { type BodyParts, mediaType } from "../core/body.js";
+import type { ApiContext } from "../core/route.js";
 import { type PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
 
 /** What the times of lines mean. */

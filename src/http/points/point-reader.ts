@@ -5,9 +5,9 @@ import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { PointFold } from "../../metrics/slot-columns.js";
 import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
-import { type BodyParts, readBytes } from "../body.js";
-import type { ApiContext } from "../route.js";
-import { Issues } from "../validation.js";
+import { type BodyParts, readBytes } from "../core/body.js";
+import type { ApiContext } from "../core/route.js";
+import { Issues } from "../core/validation.js";
 
 export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points" | "inflation">;
 

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Limits } from "../config/settings.js";
-import { invalid, ServiceError } from "../errors.js";
+import type { Limits } from "../../config/settings.js";
+import { invalid, ServiceError } from "../../errors.js";
+import { wholeErrorResponse } from "../core/errors.js";
 import { type Connections, onResponseClosed } from "./connections.js";
-import { wholeErrorResponse } from "./errors.js";
 
 /** How long a caller may take to read a response that is the last of its connection, ms. */
 const LINGER_MS = 1000;

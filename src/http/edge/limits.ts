@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
-import type { YieldBudget } from "../async/yielding.js";
-import type { Limits } from "../config/settings.js";
-import { ServiceError } from "../errors.js";
-import type { Meters } from "../meters.js";
+import type { YieldBudget } from "../../async/yielding.js";
+import type { Limits } from "../../config/settings.js";
+import { ServiceError } from "../../errors.js";
+import type { Meters } from "../../meters.js";
+import { wholeErrorResponse } from "../core/errors.js";
 import { onResponseClosed } from "./connections.js";
-import { wholeErrorResponse } from "./errors.js";
 
 /**
  * Requests that may work at once while the processor is busy: so many share commits, reads and round trips, and more

@@ -1,11 +1,11 @@
-import { Deadline } from "../async/time-limit.js";
-import type { Limits } from "../config/settings.js";
-import { ServiceError } from "../errors.js";
-import type { Authenticate } from "./authenticate.js";
+import { Deadline } from "../../async/time-limit.js";
+import type { Limits } from "../../config/settings.js";
+import { ServiceError } from "../../errors.js";
+import type { Authenticate } from "../edge/authenticate.js";
+import { sendContinue } from "../edge/connections.js";
+import { isLimited, type RequestLimits } from "../edge/limits.js";
 import { type BodyParts, hasBody, reservationOf } from "./body.js";
-import { sendContinue } from "./connections.js";
 import { jsonBody } from "./json-body.js";
-import { isLimited, type RequestLimits } from "./limits.js";
 import { queryReader } from "./query.js";
 import { isNotModified } from "./response-body.js";
 import type { ApiContext, Reply, Route } from "./route.js";

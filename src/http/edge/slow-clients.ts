@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { ServiceError } from "../errors.js";
+import { ServiceError } from "../../errors.js";
 import { answerInstead } from "./client-errors.js";
 import type { Connection, Connections } from "./connections.js";
 

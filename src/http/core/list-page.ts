@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import { everyItem } from "../async/every-item.js";
-import type { ListOrders } from "../catalogue/list-orders.js";
-import { invalid } from "../errors.js";
-import { durationPattern, durationRule, parseDuration } from "../formats/duration.js";
-import type { Trend } from "../metrics/query/newest-values.js";
-import { compareBytes, searchText } from "../names.js";
+import { everyItem } from "../../async/every-item.js";
+import type { ListOrders } from "../../catalogue/list-orders.js";
+import { invalid } from "../../errors.js";
+import { durationPattern, durationRule, parseDuration } from "../../formats/duration.js";
+import type { Trend } from "../../metrics/query/newest-values.js";
+import { compareBytes, searchText } from "../../names.js";
 import { fetchPage, listQuery, oneOf, PageMeta } from "./responses.js";
 
 const MOST_Q = 256;

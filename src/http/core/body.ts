@@ -2,11 +2,11 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import type { YieldBudget } from "../async/yielding.js";
-import { invalid, ServiceError } from "../errors.js";
-import { type Line, LineSplitter } from "../formats/line-splitter.js";
-import { type MemoryBudget, type Reservation, UNCOUNTED_BYTES } from "../memory-budget.js";
-import { BROKEN_OFF, onResponseClosed } from "./connections.js";
+import type { YieldBudget } from "../../async/yielding.js";
+import { invalid, ServiceError } from "../../errors.js";
+import { type Line, LineSplitter } from "../../formats/line-splitter.js";
+import { type MemoryBudget, type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
+import { BROKEN_OFF, onResponseClosed } from "../edge/connections.js";
 import type { ApiContext } from "./route.js";
 
 /** The media type of the body, lower-case and without parameters; "" when none is named. Text that is not UTF-8 is refused. */

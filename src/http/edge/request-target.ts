@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { invalid, ServiceError } from "../errors.js";
+import { invalid, ServiceError } from "../../errors.js";
 
 /**
  * Checks the head of a request, and returns its path in its one spelling, for the router. Throws when the head is

@@ -1,9 +1,9 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type Koa from "koa";
-import type { Deadline } from "../async/time-limit.js";
-import type { ErrorKind } from "../errors.js";
-import type { Scope } from "../keys/api-key.js";
-import type { Reservation } from "../memory-budget.js";
+import type { Deadline } from "../../async/time-limit.js";
+import type { ErrorKind } from "../../errors.js";
+import type { Scope } from "../../keys/api-key.js";
+import type { Reservation } from "../../memory-budget.js";
 
 /** What a request has once it is authenticated. */
 export interface ApiState {

@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import type { Settings } from "../config/settings.js";
-import type { ServiceErrorOf } from "../errors.js";
-import type { VerifyKey } from "../keys/verify-key.js";
-import type { Log } from "../log.js";
-import type { Meters } from "../meters.js";
-import { createApp } from "./app.js";
+import type { Settings } from "../../config/settings.js";
+import type { ServiceErrorOf } from "../../errors.js";
+import type { VerifyKey } from "../../keys/verify-key.js";
+import type { Log } from "../../log.js";
+import type { Meters } from "../../meters.js";
+import { createApp } from "../core/app.js";
+import type { BodyParts } from "../core/body.js";
+import type { Route } from "../core/route.js";
 import { authenticator } from "./authenticate.js";
-import type { BodyParts } from "./body.js";
 import { answerClientErrors } from "./client-errors.js";
 import { answerHalfClosed, type Connections, deferContinue, followConnections } from "./connections.js";
 import { RequestLimits, shedLoad } from "./limits.js";
-import type { Route } from "./route.js";
-import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-peers.js";
+import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-clients.js";
 
 export interface ServerParts {
   /** Every route. */

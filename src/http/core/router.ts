@@ -1,6 +1,6 @@
 import Router from "@koa/router";
 import type Koa from "koa";
-import { ServiceError } from "../errors.js";
+import { ServiceError } from "../../errors.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
 
 type Answer = (ctx: ApiContext) => Promise<void> | void;

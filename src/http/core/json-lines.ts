@@ -1,5 +1,5 @@
-import { ServiceError } from "../errors.js";
-import { jsonErrorAt, positionAfter } from "../formats/json-error.js";
+import { ServiceError } from "../../errors.js";
+import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
 import { mediaType } from "./body.js";
 import type { ApiContext } from "./route.js";
 

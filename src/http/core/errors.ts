@@ -1,4 +1,4 @@
-import { type ErrorKind, ServiceError } from "../errors.js";
+import { type ErrorKind, ServiceError } from "../../errors.js";
 
 /** The status of each kind of error. */
 export const statusOf: Record<ErrorKind, number> = {

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import type Koa from "koa";
 import bodyParser from "koa-bodyparser";
-import type { Limits } from "../config/settings.js";
-import { invalid, type ServiceError } from "../errors.js";
-import { jsonErrorAt, positionAfter } from "../formats/json-error.js";
-import { type JsonSize, jsonSize, parsedBytes } from "../formats/json-size.js";
-import { UNCOUNTED_BYTES } from "../memory-budget.js";
+import type { Limits } from "../../config/settings.js";
+import { invalid, type ServiceError } from "../../errors.js";
+import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
+import { type JsonSize, jsonSize, parsedBytes } from "../../formats/json-size.js";
+import { UNCOUNTED_BYTES } from "../../memory-budget.js";
 import {
   type BodyParts,
   bodyError,

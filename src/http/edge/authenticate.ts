@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { RateLimiterMemory } from "rate-limiter-flexible";
-import { ServiceError } from "../errors.js";
-import type { Scope } from "../keys/api-key.js";
-import type { VerifyKey } from "../keys/verify-key.js";
+import { ServiceError } from "../../errors.js";
+import type { Scope } from "../../keys/api-key.js";
+import type { VerifyKey } from "../../keys/verify-key.js";
+import type { ApiContext, Route } from "../core/route.js";
 import { overRate } from "./limits.js";
-import type { ApiContext, Route } from "./route.js";
 
 export interface AuthenticateParts {
   readonly verify: VerifyKey;
