@@ -1,5 +1,5 @@
 /** A segment of the made-up data: `share` of all people are its members, `growth` times as many as a day before. */
-export interface MadeUpSegment {
+interface MadeUpSegment {
   readonly id: string;
   readonly name: string;
   readonly share: number;

@@ -73,6 +73,6 @@ export function mintKey(name: string, scopes: readonly Scope[], now: number): { 
 }
 
 /** SHA-256 of a key as presented. */
-export function digestOf(key: string): Buffer {
+function digestOf(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }
