@@ -39,16 +39,18 @@ export class SlotFold {
       return;
     }
     this.#spill();
-    let open: Slot | undefined;
-    for (const slot of merged(this.#runs.readers())) {
-      if (open?.key === slot.key) {
-        this.#merge(open, slot);
-        continue;
+    const heads = this.#runs.readers().map((rest) => ({ rest, slot: nextOf(rest) }));
+    // A scan of all runs for each slot: a run holds over a million slots, so there are few.
+    for (let key = leastOf(heads); key < END.key; key = leastOf(heads)) {
+      let open: Slot | undefined;
+      for (const head of heads) {
+        if (head.slot.key !== key) continue;
+        if (open === undefined) open = { ...head.slot };
+        else this.#merge(open, head.slot);
+        head.slot = nextOf(head.rest);
       }
       if (open !== undefined) yield open;
-      open = { ...slot };
     }
-    if (open !== undefined) yield open;
   }
 
   close(): void {
@@ -71,46 +73,18 @@ export class SlotFold {
   }
 }
 
-interface Head {
-  readonly run: number;
-  readonly rest: Generator<Slot>;
-  slot: Slot;
+/** Comes after the last slot of a run. */
+const END: Slot = { key: Number.POSITIVE_INFINITY, value: 0, ms: 0, origin: 0 };
+
+function nextOf(run: Generator<Slot>): Slot {
+  const { value, done } = run.next();
+  return done ? END : value;
 }
 
-/** Sorted runs as one; of equal keys the earlier run's comes first. By a heap of the runs' next slots. */
-function* merged(runs: readonly Generator<Slot>[]): Generator<Slot> {
-  const heap: Head[] = [];
-  runs.forEach((rest, run) => {
-    const first = rest.next();
-    if (!first.done) heap.push({ run, rest, slot: first.value });
-  });
-  for (let at = (heap.length >> 1) - 1; at >= 0; at -= 1) sink(heap, at);
-  while (heap[0] !== undefined) {
-    yield heap[0].slot;
-    const next = heap[0].rest.next();
-    if (!next.done) heap[0].slot = next.value;
-    else {
-      const last = heap.pop() as Head;
-      if (heap.length > 0) heap[0] = last;
-    }
-    sink(heap, 0);
-  }
-}
-
-function sink(heap: Head[], from: number): void {
-  for (let at = from; ; ) {
-    let least = at;
-    for (const child of [2 * at + 1, 2 * at + 2]) {
-      if (child < heap.length && before(heap[child] as Head, heap[least] as Head)) least = child;
-    }
-    if (least === at) return;
-    [heap[at], heap[least]] = [heap[least] as Head, heap[at] as Head];
-    at = least;
-  }
-}
-
-function before(a: Head, b: Head): boolean {
-  return a.slot.key !== b.slot.key ? a.slot.key < b.slot.key : a.run < b.run;
+function leastOf(heads: readonly { readonly slot: Slot }[]): number {
+  let least = END.key;
+  for (const { slot } of heads) if (slot.key < least) least = slot.key;
+  return least;
 }
 
 /** Numbers of one slot in the file: key, value, ms, origin. */
