@@ -8,7 +8,7 @@ import { type Import, root, type SourceFile, sourceFiles } from "./support/sourc
 const files = sourceFiles();
 const imports = files.flatMap((file) => file.imports);
 
-const leaves = /^(errors|clock|log|failpoint|memory-budget|meters|names|async\/.+|formats\/.+)$/;
+const leaves = /^(errors|clock|log|failpoint|memory-budget|meters|ids|text|reserved-names|async\/.+|formats\/.+)$/;
 const settingsSchema = "../config/schema.json";
 const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
 /** Domain files that say what something is, or what an engine promises: all that engines and targets see of a domain. */

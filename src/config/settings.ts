@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { StartError } from "../errors.js";
 import { jsonErrorAt, positionAfter } from "../formats/json-error.js";
-import { nearestWord } from "../names.js";
+import { nearestWord } from "../text.js";
 import {
   allowedWords,
   defaultSettings,

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.js";
 import { invalid, ServiceError, type ValidationIssue } from "../errors.js";
+import { nearbyIds } from "../ids.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../memory-budget.js";
-import { nearbyIds } from "../names.js";
 import { type CollectMessages, MAX_BATCH_WEIGHT, weightOf } from "./collect-messages.js";
 import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
 import type { NewMessage } from "./message.js";

@@ -2,7 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import { pacer } from "../async/yielding.js";
 import type { Clock } from "../clock.js";
 import { ServiceError } from "../errors.js";
-import { NEARBY_DIGITS } from "../names.js";
+import { NEARBY_DIGITS } from "../ids.js";
 import type { Idempotency, IdempotentRequest } from "./ports.js";
 
 /** Keyed hash of a text, hex: without the key no guess of the text can be confirmed. */

@@ -1,6 +1,6 @@
 import { invalid, type ValidationIssue } from "../errors.js";
 import { instantForms } from "../formats/instant.js";
-import { hasAtMost } from "../names.js";
+import { hasAtMost } from "../text.js";
 import type { Json } from "./entity-document.js";
 import { type Identity, identityKey, identityOf } from "./identity.js";
 import type { Message, SegmentStatement } from "./message.js";

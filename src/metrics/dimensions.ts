@@ -1,4 +1,4 @@
-import { COLLECTIVE_IDS, EVERY_SEGMENT, EVERY_STREAM } from "../names.js";
+import { COLLECTIVE_IDS, EVERY_SEGMENT, EVERY_STREAM } from "../reserved-names.js";
 
 export const HOUR = 3_600_000;
 

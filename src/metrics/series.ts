@@ -1,4 +1,4 @@
-import { hasAtMost } from "../names.js";
+import { hasAtMost } from "../text.js";
 import type { Dimension } from "./dimensions.js";
 
 /** One stored time series: a dimension, an id within it, and one of the dimension's stored types. */

@@ -8,7 +8,7 @@ import { HOUR } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
 import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import { seriesKey } from "../../src/metrics/series.js";
-import { EVERY_STREAM } from "../../src/names.js";
+import { EVERY_STREAM } from "../../src/reserved-names.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { newEntityId } from "../support/commits.js";
 import { bodyParts, serveRoutes } from "../support/routes-alone.js";

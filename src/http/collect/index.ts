@@ -8,7 +8,7 @@ import { invalid, ServiceError } from "../../errors.js";
 import { instantForms, parseInstant } from "../../formats/instant.js";
 import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
-import { RESERVED_SEGMENT_IDS } from "../../names.js";
+import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
 import type { BodyParts } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";

@@ -4,7 +4,7 @@ import type { ListOrders } from "../../catalogue/list-orders.js";
 import { invalid } from "../../errors.js";
 import { durationPattern, durationRule, parseDuration } from "../../formats/duration.js";
 import type { Trend } from "../../metrics/query/newest-values.js";
-import { compareBytes, searchText } from "../../names.js";
+import { compareBytes, searchText } from "../../text.js";
 import { fetchPage, listQuery, oneOf, PageMeta } from "./responses.js";
 
 const MOST_Q = 256;

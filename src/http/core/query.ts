@@ -1,6 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import { invalid } from "../../errors.js";
-import { nearestWord } from "../../names.js";
+import { nearestWord } from "../../text.js";
 import type { Route } from "./route.js";
 import { parameterCheck } from "./validation.js";
 

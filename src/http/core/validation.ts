@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
-import { nearestWord } from "../../names.js";
+import { nearestWord } from "../../text.js";
 import type { SchemaIssue } from "./route.js";
 
 const ajv = new Ajv2020({ allowUnionTypes: true }).addVocabulary(["issue"]);

@@ -2,7 +2,7 @@ import type { ErrorObject } from "ajv";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
 import type { AskedItem } from "../../metrics/query/fetch.js";
 import type { AskedSeries } from "../../metrics/query/request.js";
-import { nearestWord } from "../../names.js";
+import { nearestWord } from "../../text.js";
 import { parseJson } from "../core/json-body.js";
 import { compile } from "../core/validation.js";
 import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";

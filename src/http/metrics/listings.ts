@@ -6,7 +6,7 @@ import { invalid } from "../../errors.js";
 import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { countSeries, listSeries, streamActivity, streamTrends } from "../../metrics/listings.js";
 import type { CountedStream, SeriesStore, SlotCounts } from "../../metrics/ports.js";
-import { searchText } from "../../names.js";
+import { searchText } from "../../text.js";
 import {
   ListMeta,
   listPage,

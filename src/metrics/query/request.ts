@@ -1,6 +1,6 @@
 import { invalid } from "../../errors.js";
 import { durationRule, parseDuration } from "../../formats/duration.js";
-import { hasAtMost } from "../../names.js";
+import { hasAtMost } from "../../text.js";
 import { type Aggregation, aggregations, type Dimension, dimensionNamed, dimensionNames } from "../dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../series.js";
 import { type AskedWindow, type BucketGrid, bucketGrid, type TimeWindow, timeWindow } from "./time-window.js";

@@ -3,7 +3,7 @@ import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
-import { compareBytes, searchText } from "../../names.js";
+import { compareBytes, searchText } from "../../text.js";
 
 /** Hands out the ids of all series of a dimension and type, as the server lists them. */
 type LoadIds = (dimension: Dimension, type: string, take: (id: string) => void) => Promise<void>;

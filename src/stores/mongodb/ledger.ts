@@ -2,7 +2,7 @@ import type { Db, Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
 import type { Ledger, NextTarget } from "../../deletions/ports.js";
 import type { Suppression } from "../../entities/ports.js";
-import { randomId } from "../../names.js";
+import { randomId } from "../../ids.js";
 import { acceptDeletions, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { StoreParts } from "./connection.js";

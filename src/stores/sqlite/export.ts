@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { StartError } from "../../errors.js";
+import { randomId } from "../../ids.js";
 import { dimensionNamed } from "../../metrics/dimensions.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
-import { randomId } from "../../names.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
 import { CHUNK_SLOTS, chunkOf, rowOf } from "./chunks.js";
 import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";

@@ -1,7 +1,7 @@
 import { ledgerMismatch } from "../../deletions/match-ledger.js";
 import type { ErasureWatermark } from "../../deletions/ports.js";
 import { StartError } from "../../errors.js";
-import { randomId } from "../../names.js";
+import { randomId } from "../../ids.js";
 import type { Database } from "./connection.js";
 
 /** In `ledger.db` and in `entities.db`: a random mark of the ledger that the data was made with. */

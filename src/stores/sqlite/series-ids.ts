@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Dimension } from "../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
-import { compareBytes, searchText } from "../../names.js";
+import { compareBytes, searchText } from "../../text.js";
 import type { Database } from "./connection.js";
 
 /** Every series that was ever written, with a number of its own and the length of its slots, ms. */
