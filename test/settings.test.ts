@@ -49,7 +49,7 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   "http.slow_reader_ms": "http/slow-readers",
   "http.drain_ms": "http/graceful-stop",
   pepper: "start",
-  "metrics.keep": "http/metric-caching",
+  "metrics.keep": "journeys/metric",
   "deletions.targets": "http/deletion",
   "recorder.tick_ms": "http/recorder",
   "limits.store_deadline_ms": "faults/deadline",
