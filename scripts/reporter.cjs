@@ -1,21 +1,33 @@
-// Mocha's spec reporter, which also notes its counts, what failed and what was not run in the file that TEST_SUMMARY names.
+// Mocha's spec reporter, which also notes its counts, what failed, what was not run and what each file took in the file that TEST_SUMMARY names.
 const { writeFileSync } = require("node:fs");
+const { relative } = require("node:path");
 const { reporters } = require("mocha");
 
 module.exports = class extends reporters.Spec {
   pending = new Set();
   failed = [];
+  /** Milliseconds of each file. */
+  times = {};
 
   constructor(runner, options) {
     super(runner, options);
     runner.on("pending", (test) => this.pending.add(test.fullTitle()));
+    let start = 0;
+    runner.on("suite", ({ parent }) => {
+      if (parent?.root) start = Date.now();
+    });
+    runner.on("suite end", ({ parent, file }) => {
+      if (!parent?.root) return;
+      const name = relative("", file);
+      this.times[name] = (this.times[name] ?? 0) + Date.now() - start;
+    });
     runner.on("fail", (test, error) => this.failed.push(`${test.fullTitle()}: ${reason(error)}`));
   }
 
   epilogue() {
     super.epilogue();
     const { passes, failures } = this.stats;
-    const summary = { passes, failures, pending: [...this.pending], failed: this.failed };
+    const summary = { passes, failures, pending: [...this.pending], failed: this.failed, times: this.times };
     if (process.env.TEST_SUMMARY) writeFileSync(process.env.TEST_SUMMARY, JSON.stringify(summary));
   }
 };

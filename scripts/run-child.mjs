@@ -2,15 +2,17 @@
 import { spawn } from "node:child_process";
 
 /**
- * Resolves with the exit code of `node ...args`; `onMessage` gets what the child sends. SIGINT and SIGTERM are handed on; the child notices by its IPC
- * channel when this process is gone, and is stopped when npm, which started us, is gone.
+ * Resolves with the exit code of `node ...args`; `onMessage` gets what the child sends, and `onOutput` what it writes, which is ours otherwise. SIGINT
+ * and SIGTERM are handed on; the child notices by its IPC channel when this process is gone, and is stopped when npm, which started us, is gone.
  */
-export function runChild(args, { env = {}, onMessage = () => {} } = {}) {
+export function runChild(args, { env = {}, onMessage = () => {}, onOutput } = {}) {
+  const output = onOutput === undefined ? "inherit" : "pipe";
   const child = spawn(process.execPath, args, {
-    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    stdio: ["inherit", output, output, "ipc"],
     env: { ...process.env, ...env },
   });
   child.on("message", onMessage);
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", onOutput);
   const stop = (signal) => child.kill(signal);
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
@@ -20,8 +22,10 @@ export function runChild(args, { env = {}, onMessage = () => {} } = {}) {
       process.stderr.write(`${error.message}\n`);
       resolve(1);
     });
-    child.once("exit", (code, signal) => {
+    child.once("close", (code, signal) => {
       clearInterval(watch);
+      process.off("SIGINT", stop);
+      process.off("SIGTERM", stop);
       resolve(signal === null ? code : 1);
     });
   });

@@ -1,6 +1,6 @@
-// npm test: the same set-up as npm start, then every test that can run here; with servers (TEST_MONGODB_URL, TEST_INFLUXDB_URL and
-// TEST_REDIS_URL name them) those of whole services once more on them. --long runs test/long instead.
-// Further arguments go to mocha: npm test -- --grep "late writes", npm test -- test/config.test.ts.
+// npm test: the same set-up as npm start, then every test that can run here: one pool of processes, each a mocha, the slowest files first.
+// Where TEST_MONGODB_URL, TEST_INFLUXDB_URL and TEST_REDIS_URL name servers, the files of ON_SERVERS run on them too.
+// Further arguments go to mocha: npm test -- --grep "late writes", npm test -- test/config.test.ts. TEST_TIMES=1 prints what each file took.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,66 +8,63 @@ import { runChild } from "./run-child.mjs";
 import { root, setUp } from "./set-up.mjs";
 import { answerHelp } from "./usage.mjs";
 
-const args = process.argv.slice(2);
-answerHelp(args, {
-  call: "npm test -- [options] [file...]",
-  description: "Runs every test that can run here, or those of the files named.",
-  options: [["--long", "runs test/long instead"]],
-  notes: "Further options go to mocha: npm test -- --grep words",
-});
-const long = args.includes("--long");
-const rest = args.filter((arg) => arg !== "--long");
-setUp();
-await dropFilesSoon();
-
-const folder = mkdtempSync(join(tmpdir(), "entity-metrics-test-"));
-const mocha = [
-  join(root, "node_modules/mocha/bin/mocha.js"),
-  "--reporter",
-  join(root, "scripts/reporter.cjs"),
-  "--exit",
-];
-const jobs = Math.min(4, availableParallelism());
-const plain = [
-  "--no-config",
-  "--extension",
-  "ts",
-  "--node-option",
-  "import=tsx/esm",
-  "--require",
-  "test/support/every-test.ts",
-];
-/** How the paths of tests begin that run once more with every store on a server. */
+/** How the paths of tests begin that run embedded and once more with every store on a server. */
 const ON_SERVERS = [
   "test/journeys/",
   ...["ledger-and-data", "merge-beside-deletion", "random-histories"].map((name) => `test/deletions/${name}`),
   ...["interrupted", "writers-and-erasers"].map((name) => `test/entities/${name}`),
   ...["recorder-year", "slot-races"].map((name) => `test/metrics/${name}`),
 ];
-/** Opening a service on servers takes a good second, and several test processes share them; coverage slows all tests. */
-const SLOW_TIMEOUT_MS = 120_000;
+
+/** How the paths of the slowest tests begin, in the order in which they start; each file has a process of its own. */
+const SLOW = [
+  ...["primary-changes", "shared-history", "processes", "passwords", "growth"].map((name) => `test/servers/${name}`),
+  "test/bench-script",
+  "test/browser/",
+  ...["failpoints", "points-killed", "deadline", "mongodb-away"].map((name) => `test/faults/${name}`),
+  "test/deletions/random-histories",
+  ...["secured", "held", "deleted-segments", "killed", "started-at-once"].map((name) => `test/servers/${name}`),
+  "test/start-scripts",
+  ...["body-limits", "slow-", "deletion-reads"].map((name) => `test/http/${name}`),
+  "test/bad-inputs/random-requests",
+];
+/** Files of one process among the others: to start it takes as long as some of them. */
+const TOGETHER = 20;
+
+const args = process.argv.slice(2);
+answerHelp(args, {
+  call: "npm test -- [options] [file...]",
+  description: "Runs every test that can run here, or those of the files named.",
+  options: [
+    ["--long", "runs test/long instead"],
+    ["--coverage", "asks for 90 % of the branches of the core, too"],
+  ],
+  notes: "Further options go to mocha: npm test -- --grep words",
+});
+const rest = args.filter((arg) => arg !== "--long" && arg !== "--coverage");
+setUp();
 
 let stopped = false;
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => (stopped = true));
-const runs = [];
-const named = rest.some((arg) => arg.endsWith(".test.ts"));
-if (long) {
-  const files = named ? rest : ["test/long/**/*.test.ts", ...rest];
-  runs.push(await run([...plain, "--timeout", "0", ...files]));
-} else if (named) {
-  runs.push(await run(rest));
-} else {
-  const again = filesOnServers();
-  runs.push(...(await runFiles(slowFirst(), rest)));
-  if (!stopped) runs.push(...(await runOnServers(again)));
-}
+const folder = mkdtempSync(join(tmpdir(), "entity-metrics-test-"));
+const coverage = join(root, "coverage");
+if (args.includes("--coverage")) rmSync(coverage, { recursive: true, force: true });
+await dropFilesSoon();
+const runs = await inPool(plan());
+if (args.includes("--coverage") && !stopped) runs.push(await coverageOfCore());
 rmSync(folder, { recursive: true, force: true });
-const passes = runs.reduce((sum, run) => sum + run.passes, 0);
-const failures = runs.reduce((sum, run) => sum + run.failures, 0);
-for (const title of new Set(runs.flatMap(({ pending }) => pending))) process.stdout.write(`not run: ${title}\n`);
-for (const failed of runs.flatMap(({ failed }) => failed)) process.stdout.write(`failed: ${failed}\n`);
+
+const all = (name) => runs.flatMap((run) => run[name] ?? []);
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+if (process.env.TEST_TIMES) {
+  for (const [file, ms] of all("times").sort(([, a], [, b]) => b - a))
+    process.stdout.write(`${(ms / 1000).toFixed(1).padStart(6)} s ${file}\n`);
+}
+for (const title of new Set(all("pending"))) process.stdout.write(`not run: ${title}\n`);
+for (const failed of all("failed")) process.stdout.write(`failed: ${failed}\n`);
+const [passes, failures] = [sum(all("passes")), sum(all("failures"))];
 process.stdout.write(`${passes} passed, ${failures} failed\n`);
-process.exit(failures > 0 || passes === 0 ? 1 : (runs.find(({ status }) => status !== 0)?.status ?? 0));
+process.exit(failures > 0 || passes === 0 || stopped ? 1 : 0);
 
 /**
  * MongoDB keeps the files of dropped collections open for as long as a snapshot of them may be read, 5 minutes by default. Tests drop
@@ -88,72 +85,82 @@ async function dropFilesSoon() {
   }
 }
 
-/** The files of `ON_SERVERS`. Throws when one of its paths is that of no file. */
-function filesOnServers() {
-  const all = slowFirst();
-  const unknown = ON_SERVERS.filter((start) => !all.some((file) => file.startsWith(start)));
-  if (unknown.length > 0) throw new Error(`No test file begins with ${unknown.join(", ")}`);
-  return all.filter((file) => ON_SERVERS.some((start) => file.startsWith(start)));
-}
-
-/** The tests of the routes with every store on a server, two files at a time. */
-async function runOnServers(files) {
-  const missing = ["TEST_MONGODB_URL", "TEST_INFLUXDB_URL", "TEST_REDIS_URL"].filter((name) => !process.env[name]);
-  if (missing.length > 0) {
-    const pending = [`${ON_SERVERS.join(", ")} once more with every store on a server (${missing.join(", ")} not set)`];
-    const required = Boolean(process.env.REQUIRE_ENGINES);
-    return [{ passes: 0, failures: required ? 1 : 0, pending, failed: [], status: 0 }];
-  }
-  process.stdout.write(`== once more with every store on a server: ${ON_SERVERS.join(", ")}\n`);
-  return runFiles(files, ["--timeout", String(SLOW_TIMEOUT_MS), ...rest], { TEST_STORES: "servers" });
-}
-
-/**
- * Runs files in several processes at once: workers of one mocha, or under coverage a mocha for each share of the files, as workers
- * end without writing what they covered.
- */
-async function runFiles(files, mochaArgs, env) {
-  if (!process.env.NODE_V8_COVERAGE)
-    return [await run(["--parallel", "--jobs", String(jobs), ...files, ...mochaArgs], env)];
-  const shares = Array.from({ length: jobs }, (_, share) => files.filter((_, index) => index % jobs === share));
-  const slow = ["--timeout", String(SLOW_TIMEOUT_MS)];
-  return Promise.all(shares.map((share) => run([...plain, ...slow, ...share, ...mochaArgs], env)));
-}
-
-/** Runs mocha; hands out its counts, what failed, what it did not run, and its exit code. */
-async function run(mochaArgs, env = {}) {
-  const summary = join(mkdtempSync(join(folder, "run-")), "summary.json");
-  // Coverage is of the sources.
-  const isBuilt = String(!process.env.NODE_V8_COVERAGE);
-  const status = await runChild([...mocha, ...mochaArgs], {
-    env: { ...env, TEST_SUMMARY: summary, TEST_BUILT: isBuilt },
-  });
-  return { ...counts(summary), status };
-}
-
-/** Every test file, those of the folders that take longest first, so that no worker is left with one at the end. */
-function slowFirst() {
-  const slow = [
-    "test/browser/",
-    "test/faults/",
-    "test/servers/",
-    "test/deletions/",
-    "test/bad-inputs/",
-    "test/metrics/recorder",
-  ];
-  const rank = (file) => (slow.findIndex((start) => file.startsWith(start)) + slow.length + 1) % (slow.length + 1);
-  return readdirSync(join(root, "test"), { recursive: true })
+/** The mochas to run: the files of each, whether their stores are on servers, and whether what they cover counts. */
+function plan() {
+  if (rest.some((arg) => arg.endsWith(".test.ts"))) return [{ files: [], isCovered: true }];
+  const files = readdirSync(join(root, "test"), { recursive: true })
     .map((name) => `test/${name.replaceAll("\\", "/")}`)
-    .filter((file) => file.endsWith(".test.ts") && !file.startsWith("test/long/"))
-    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+    .filter((file) => file.endsWith(".test.ts") && file.startsWith("test/long/") === args.includes("--long"))
+    .sort();
+  if (args.includes("--long")) return [{ files }];
+  const beginningWith = (starts) =>
+    starts.flatMap((start) => {
+      const found = files.filter((file) => file.startsWith(start));
+      if (found.length === 0) throw new Error(`No test file begins with ${start}`);
+      return found;
+    });
+  const slow = beginningWith(SLOW);
+  const together = (some) => some.flatMap((_, at) => (at % TOGETHER === 0 ? [some.slice(at, at + TOGETHER)] : []));
+  return [
+    ...slow.map((file) => ({ files: [file] })),
+    ...together(beginningWith(ON_SERVERS)).map((files) => ({ files, onServers: true })),
+    ...together(files.filter((file) => !slow.includes(file))).map((files) => ({ files, isCovered: true })),
+  ];
 }
 
-/** What the reporter noted; a run that died before its end is a failure. */
-function counts(summary) {
-  try {
-    return JSON.parse(readFileSync(summary, "utf8"));
-  } catch {
-    process.stdout.write("The test run ended before its summary.\n");
-    return { passes: 0, failures: 1, pending: [], failed: [] };
+/** Runs every mocha, one more at a time than there are processors, as tests also wait. Resolves with what each run hands out. */
+async function inPool(mochas) {
+  const missing = ["TEST_MONGODB_URL", "TEST_INFLUXDB_URL", "TEST_REDIS_URL"].filter((name) => !process.env[name]);
+  const queue = missing.length === 0 ? mochas : mochas.filter(({ onServers }) => !onServers);
+  const isLive = queue.length === 1;
+  const runs = [];
+  if (queue.length < mochas.length) {
+    const pending = `${ON_SERVERS.join(", ")} with every store on a server (${missing.join(", ")} not set)`;
+    runs.push({ failures: process.env.REQUIRE_ENGINES ? 1 : 0, pending });
   }
+  const work = async () => {
+    for (let next = queue.shift(); next !== undefined && !stopped; next = queue.shift())
+      runs.push(await run(next, isLive));
+  };
+  await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
+  return runs;
+}
+
+/** Runs a mocha, which writes at once where it is the only one, else when it has ended. Resolves with its counts, what failed, what it did not run. */
+async function run({ files, onServers = false, isCovered = false }, isLive) {
+  const summary = join(mkdtempSync(join(folder, "run-")), "summary.json");
+  const output = [];
+  await runChild(
+    [
+      join(root, "node_modules/mocha/bin/mocha.js"),
+      ...["--reporter", join(root, "scripts/reporter.cjs"), "--exit"],
+      // Opening a service on servers takes a good second; other tests and the coverage slow all of them.
+      ...(args.includes("--long") ? ["--timeout", "0"] : isLive ? [] : ["--timeout", "120000"]),
+      ...files,
+      ...rest,
+    ],
+    {
+      env: {
+        TEST_SUMMARY: summary,
+        TEST_BUILT: "true",
+        ...(onServers ? { TEST_STORES: "servers" } : {}),
+        ...(args.includes("--coverage") && isCovered ? { NODE_V8_COVERAGE: join(coverage, "tmp") } : {}),
+      },
+      ...(isLive ? {} : { onOutput: (chunk) => output.push(chunk) }),
+    },
+  );
+  const where = onServers ? " on servers" : "";
+  if (!isLive) process.stdout.write(`== ${files.join(", ")}${where}\n${Buffer.concat(output)}`);
+  try {
+    const { times, ...counts } = JSON.parse(readFileSync(summary, "utf8"));
+    return { ...counts, times: Object.entries(times).map(([file, ms]) => [`${file}${where}`, ms]) };
+  } catch {
+    return { failures: 1, failed: `${files.join(", ")}${where}: the run ended before its summary` };
+  }
+}
+
+/** Reports what the runs covered of the core, as .c8rc.json says. */
+async function coverageOfCore() {
+  const status = await runChild([join(root, "node_modules/c8/bin/c8.js"), "report"]);
+  return status === 0 ? {} : { failures: 1, failed: "the coverage of the core" };
 }

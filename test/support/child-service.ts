@@ -21,13 +21,12 @@ export function runs(module: string): string[] {
 
 /** Starts it on any free port, with just these settings in the environment, and `NODE_ENV=test`, as failpoints need. */
 export function startChild(environment: Record<string, string>, args: readonly string[] = runs("main")): ChildService {
-  const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
+  const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [...args], {
     cwd: root,
     env: {
       PATH,
       HOME,
-      ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }),
       NODE_ENV: "test",
       PORT: "0",
       LOG_LEVEL: "error",
