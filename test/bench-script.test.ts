@@ -31,7 +31,7 @@ describe("npm run bench", function () {
 
   it("checks the answers, prints a line for each comparison, keeps them in its history, and leaves nothing else behind", () => {
     const history = join(dir, "history.jsonl");
-    const sizes = ["--series", "5", "--days", "3", "--secs", "0.1", "--people", "200", "--overload-secs", "0.3"];
+    const sizes = ["--series", "5", "--days", "3", "--secs", "0.03", "--people", "200", "--overload-secs", "0.3"];
     const { status, stdout, stderr } = bench(...sizes, "--history", history);
     expect(status, stderr).to.equal(0);
 
@@ -60,7 +60,7 @@ describe("npm run bench", function () {
 
   onServers(["mongodb", "influxdb", "bullmq"], "on servers", () => {
     it("compares the service with itself embedded, with a Flux query, and with the driver of MongoDB", () => {
-      const sizes = ["--only", "servers", "--series", "5", "--days", "3", "--secs", "0.1"];
+      const sizes = ["--only", "servers", "--series", "5", "--days", "3", "--secs", "0.03"];
       const { status, stdout, stderr } = benchWith(process.env, ...sizes, "--history", join(dir, "servers.jsonl"));
       expect(status, stderr).to.equal(0);
       const compared = new Set(linesOf(stdout).map((cells) => cells[4]));
