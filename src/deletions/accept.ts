@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { againstWriters } from "../entities/against-writers.js";
-import { idsOf } from "../entities/entity.js";
-import type { Identity } from "../entities/identity.js";
+import { againstWriters } from "../entities/collect/retry-on-conflict.js";
 import type { History } from "../entities/ports.js";
+import { idsOf } from "../entities/profile/entity.js";
+import type { Identity } from "../entities/profile/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import { encryptIdentities } from "./identity-list.js";
 import type { DownstreamTarget, Ledger } from "./ports.js";

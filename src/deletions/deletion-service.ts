@@ -1,7 +1,7 @@
 import type { Background } from "../async/retry.js";
 import type { Clock } from "../clock.js";
-import type { HashIdentity, Identity } from "../entities/identity.js";
 import type { EntityKeys, EntityStore, History } from "../entities/ports.js";
+import type { HashIdentity, Identity } from "../entities/profile/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { acceptDeletion } from "./accept.js";

@@ -1,5 +1,5 @@
-import type { EntityId } from "../entities/entity.js";
-import type { IdentityHash } from "../entities/identity.js";
+import type { EntityId } from "../entities/profile/entity.js";
+import type { IdentityHash } from "../entities/profile/identity.js";
 
 /** A deletion request as stored in the ledger: event, outbox and suppression in one record. */
 export interface Deletion {

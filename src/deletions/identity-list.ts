@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type Identity, identityKey } from "../entities/identity.js";
-import { decrypt, encrypt } from "../entities/sealed.js";
+import { decrypt, encrypt } from "../entities/profile/encryption.js";
+import { type Identity, identityKey } from "../entities/profile/identity.js";
 import type { Deletion, EncryptedIdentities } from "./deletion.js";
 
 const KEY_BYTES = 32;

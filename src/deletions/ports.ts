@@ -1,5 +1,5 @@
-import type { EntityId } from "../entities/entity.js";
-import type { Identity, IdentityHash } from "../entities/identity.js";
+import type { EntityId } from "../entities/profile/entity.js";
+import type { Identity, IdentityHash } from "../entities/profile/identity.js";
 import type { Deletion } from "./deletion.js";
 
 /** What a run that did not complete its request stores of it. */

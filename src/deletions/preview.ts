@@ -1,7 +1,7 @@
-import { idsOf } from "../entities/entity.js";
-import type { Identity } from "../entities/identity.js";
-import { segmentsIn } from "../entities/memberships.js";
 import type { History } from "../entities/ports.js";
+import { idsOf } from "../entities/profile/entity.js";
+import type { Identity } from "../entities/profile/identity.js";
+import { segmentsIn } from "../entities/profile/memberships.js";
 import { expandScope, type ScopeDependencies } from "./scope.js";
 
 export interface PreviewDependencies extends ScopeDependencies {

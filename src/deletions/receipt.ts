@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, hkdfSync, type KeyObject } from "node:crypto";
-import { decrypt, encrypt } from "../entities/sealed.js";
+import { decrypt, encrypt } from "../entities/profile/encryption.js";
 import { type PublicKey, publicKeyOf, signJws } from "../formats/jws.js";
 import type { Ledger } from "./ports.js";
 

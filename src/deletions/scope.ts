@@ -1,8 +1,8 @@
-import type { EntityId, StoredEntity } from "../entities/entity.js";
-import { decodeDocument } from "../entities/entity-document.js";
-import type { HashIdentity, Identity, IdentityHash } from "../entities/identity.js";
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
-import { sealing } from "../entities/sealed.js";
+import { sealing } from "../entities/profile/encryption.js";
+import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
+import { decodeDocument } from "../entities/profile/entity-document.js";
+import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
 import { eachOnce } from "./identity-list.js";
 
 export interface ScopeDependencies {

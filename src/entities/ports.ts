@@ -1,5 +1,5 @@
-import type { Binding, EntityId, StoredEntity } from "./entity.js";
-import type { IdentityHash } from "./identity.js";
+import type { Binding, EntityId, StoredEntity } from "./profile/entity.js";
+import type { IdentityHash } from "./profile/identity.js";
 
 /** Memory that a statement about a segment takes, by estimate, for `FindOptions.maxBytes`. */
 export const STATEMENT_BYTES = 100;

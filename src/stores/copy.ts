@@ -1,8 +1,8 @@
 import type { Experience, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
-import type { EntityId, StoredEntity, Version } from "../entities/entity.js";
-import type { IdentityHash } from "../entities/identity.js";
 import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
+import type { EntityId, StoredEntity, Version } from "../entities/profile/entity.js";
+import type { IdentityHash } from "../entities/profile/identity.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 

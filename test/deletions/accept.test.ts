@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
-import type { StoredEntity } from "../../src/entities/entity.js";
-import type { Identity } from "../../src/entities/identity.js";
+import type { StoredEntity } from "../../src/entities/profile/entity.js";
+import type { Identity } from "../../src/entities/profile/identity.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { changeOf, commitOf } from "../support/commits.js";

@@ -4,10 +4,10 @@ import { type DeletionService, openDeletions } from "../../src/deletions/deletio
 import type { DeletionObserver } from "../../src/deletions/observe.js";
 import type { DownstreamTarget, Ledger } from "../../src/deletions/ports.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
-import type { EntityId } from "../../src/entities/entity.js";
-import { encodeDocument } from "../../src/entities/entity-document.js";
-import { type HashIdentity, type Identity, identityHashing } from "../../src/entities/identity.js";
-import { batchSealing, type Sealing, sealing } from "../../src/entities/sealed.js";
+import { batchSealing, type Sealing, sealing } from "../../src/entities/profile/encryption.js";
+import type { EntityId } from "../../src/entities/profile/entity.js";
+import { encodeDocument } from "../../src/entities/profile/entity-document.js";
+import { type HashIdentity, type Identity, identityHashing } from "../../src/entities/profile/identity.js";
 import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";

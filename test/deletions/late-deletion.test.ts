@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { withTimeLimit } from "../../src/async/time-limit.js";
-import type { Identity } from "../../src/entities/identity.js";
+import type { Identity } from "../../src/entities/profile/identity.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { HeldCalls } from "../support/held-calls.js";
 import { type ErasureStage, erasureStage } from "./erasure-stage.js";

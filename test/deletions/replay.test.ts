@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
-import type { Identity } from "../../src/entities/identity.js";
+import type { Identity } from "../../src/entities/profile/identity.js";
 import { ServiceError } from "../../src/errors.js";
 import { amount } from "../support/servers.js";
 import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
 import { LEASE_MS } from "../../src/deletions/scheduler.js";
-import type { Identity } from "../../src/entities/identity.js";
+import type { Identity } from "../../src/entities/profile/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { noScope } from "../contracts/ledger.contract.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { againstWriters } from "../../src/entities/against-writers.js";
+import { againstWriters } from "../../src/entities/collect/retry-on-conflict.js";
 
 describe("work on profiles that other writers change meanwhile", () => {
   it("is repeated until nothing has changed in between, and no further", async () => {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { explainSegments } from "../../src/entities/explain-membership.js";
-import { type Exported, exportEntity } from "../../src/entities/export-entity.js";
-import { identityHashing } from "../../src/entities/identity.js";
+import { identityHashing } from "../../src/entities/profile/identity.js";
+import { explainSegments } from "../../src/entities/read/explain-membership.js";
+import { type Exported, exportEntity } from "../../src/entities/read/export-entity.js";
 import { userTable } from "../support/entity-stage.js";
 import type { TestService } from "../support/service.js";
 import { until } from "../support/until.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { identityField, identityHashing, identityOf } from "../../src/entities/identity.js";
-import type { IdentityField } from "../../src/entities/tables.js";
+import type { IdentityField } from "../../src/entities/profile/entity-tables.js";
+import { identityField, identityHashing, identityOf } from "../../src/entities/profile/identity.js";
 import { userTable } from "../support/entity-stage.js";
 
 const canonical = (field: string, raw: unknown) =>

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import type { EntityId, StoredEntity } from "../../src/entities/entity.js";
-import type { IdentityHash } from "../../src/entities/identity.js";
 import type { FindOptions } from "../../src/entities/ports.js";
+import type { EntityId, StoredEntity } from "../../src/entities/profile/entity.js";
+import type { IdentityHash } from "../../src/entities/profile/identity.js";
 import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
 
 const MIB = 1_048_576;

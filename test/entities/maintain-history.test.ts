@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect } from "chai";
-import { maintainHistory } from "../../src/entities/maintain-history.js";
+import { maintainHistory } from "../../src/entities/retention.js";
 import { openLog } from "../../src/log.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { commitOf, messageFor, newEntityId } from "../support/commits.js";

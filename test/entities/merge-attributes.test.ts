@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { type EntityDocument, encodeDocument } from "../../src/entities/entity-document.js";
-import { Draft } from "../../src/entities/merge-attributes.js";
+import { Draft } from "../../src/entities/profile/attributes.js";
+import { type EntityDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
 
 const version = fc.record({
   time: fc.integer({ min: 1, max: 3 }),

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import type { EntityKeys } from "../../src/entities/ports.js";
-import { readEntity } from "../../src/entities/read-entity.js";
+import { readEntity } from "../../src/entities/read/read-entity.js";
 import { type EntityStage, entityStage, LONG_AGO, userTable } from "../support/entity-stage.js";
 import { until } from "../support/until.js";
 

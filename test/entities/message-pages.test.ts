@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { messagePages } from "../../src/entities/export-entity.js";
 import type { HistoryMessage } from "../../src/entities/ports.js";
+import { messagePages } from "../../src/entities/read/export-entity.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
 import { temporaryStores } from "../support/temporary-stores.js";

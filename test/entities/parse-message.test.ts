@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { aheadIssue, parseMessage } from "../../src/entities/parse-message.js";
+import { aheadIssue, parseMessage } from "../../src/entities/collect/parse-message.js";
 import { LONG_AGO, messageRules } from "../support/entity-stage.js";
 
 const NOW = LONG_AGO + 1_000_000;

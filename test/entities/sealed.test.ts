@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { decodeDocument, type EntityDocument, encodeDocument } from "../../src/entities/entity-document.js";
-import { batchSealing, type Sealing, sealing } from "../../src/entities/sealed.js";
+import { batchSealing, type Sealing, sealing } from "../../src/entities/profile/encryption.js";
+import { decodeDocument, type EntityDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { newKeys } from "../contracts/entity-keys.contract.js";
 import { commitOf } from "../support/commits.js";

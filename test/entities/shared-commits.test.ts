@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { countTaken } from "../../src/entities/collect-messages.js";
+import { countTaken } from "../../src/entities/collect/collect-messages.js";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
 
 describe("messages of requests that come at once", () => {

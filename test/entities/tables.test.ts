@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { tableNamed, tablesOf } from "../../src/entities/tables.js";
+import { tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.js";
 import { shippedTables } from "../support/entity-stage.js";
 
 describe("tables", () => {

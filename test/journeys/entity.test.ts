@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { exportEntity } from "../../src/entities/export-entity.js";
-import { identityHashing } from "../../src/entities/identity.js";
-import { type Table, tablesOf } from "../../src/entities/tables.js";
+import { type Table, tablesOf } from "../../src/entities/profile/entity-tables.js";
+import { identityHashing } from "../../src/entities/profile/identity.js";
+import { exportEntity } from "../../src/entities/read/export-entity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { canary } from "../support/bad-input.js";
 import { startService, type TestService } from "../support/service.js";

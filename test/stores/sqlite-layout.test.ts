@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { expect } from "chai";
-import { identityHashing } from "../../src/entities/identity.js";
+import { identityHashing } from "../../src/entities/profile/identity.js";
 import type { Database } from "../../src/stores/sqlite/connection.js";
 import {
   KEPT_AT,

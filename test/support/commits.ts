@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { EntityId, StoredEntity, Version } from "../../src/entities/entity.js";
-import { MembershipDraft, noMemberships } from "../../src/entities/memberships.js";
 import type { Commit, EntityStore, HistoryMessage, ProfileChange } from "../../src/entities/ports.js";
+import type { EntityId, StoredEntity, Version } from "../../src/entities/profile/entity.js";
+import { MembershipDraft, noMemberships } from "../../src/entities/profile/memberships.js";
 
 let serial = 0;
 

@@ -1,4 +1,4 @@
-import type { EntityId } from "../../entities/entity.js";
+import type { EntityId } from "../../entities/profile/entity.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { DownstreamTarget } from "../ports.js";
 

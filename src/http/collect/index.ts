@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { Limits } from "../../config/settings.js";
-import type { CollectRequest, CollectTally as Tally } from "../../entities/collect-request.js";
-import { type MessageRules, MOST_SEGMENTS } from "../../entities/parse-message.js";
-import { type Table, type Tables, tableNamed } from "../../entities/tables.js";
+import type { CollectRequest, CollectTally as Tally } from "../../entities/collect/collect-request.js";
+import { type MessageRules, MOST_SEGMENTS } from "../../entities/collect/parse-message.js";
+import { type Table, type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { instantForms, parseInstant } from "../../formats/instant.js";
 import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Limits } from "../../config/settings.js";
-import type { RequestItem } from "../../entities/collect-request.js";
-import { MESSAGE_MEMORY_BYTES, type MessageRules, parseMessage } from "../../entities/parse-message.js";
+import type { RequestItem } from "../../entities/collect/collect-request.js";
+import { MESSAGE_MEMORY_BYTES, type MessageRules, parseMessage } from "../../entities/collect/parse-message.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
 import { jsonErrorAt } from "../../formats/json-error.js";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { DeletionPreview } from "../../deletions/preview.js";
-import type { Identity } from "../../entities/identity.js";
-import type { Tables } from "../../entities/tables.js";
+import type { Tables } from "../../entities/profile/entity-tables.js";
+import type { Identity } from "../../entities/profile/identity.js";
 import { found } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import { errorEnvelope, success } from "../core/responses.js";

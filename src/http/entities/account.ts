@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { type ExplainParts, explainSegments } from "../../entities/explain-membership.js";
-import { type Exported, type ExportParts, exportEntity } from "../../entities/export-entity.js";
-import type { Tables } from "../../entities/tables.js";
+import type { Tables } from "../../entities/profile/entity-tables.js";
+import { type ExplainParts, explainSegments } from "../../entities/read/explain-membership.js";
+import { type Exported, type ExportParts, exportEntity } from "../../entities/read/export-entity.js";
 import { found } from "../../errors.js";
 import { streamPieces } from "../core/response-body.js";
 import { done, success, Time, timeText } from "../core/responses.js";

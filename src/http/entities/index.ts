@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { type Profile, type ReadEntity, type ReadParts, readEntity } from "../../entities/read-entity.js";
-import type { Table } from "../../entities/tables.js";
+import type { Table } from "../../entities/profile/entity-tables.js";
+import { type Profile, type ReadEntity, type ReadParts, readEntity } from "../../entities/read/read-entity.js";
 import { found } from "../../errors.js";
 import { exampleNames } from "../core/openapi.js";
 import { success, Time, timeText } from "../core/responses.js";

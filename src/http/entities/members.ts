@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { type Listed, listMembers, type Member, type MembersParts } from "../../entities/list-members.js";
 import type { SegmentNames } from "../../entities/ports.js";
+import { type Listed, listMembers, type Member, type MembersParts } from "../../entities/read/list-members.js";
 import { found } from "../../errors.js";
 import { exampleNames } from "../core/openapi.js";
 import { sendPlain, streamPieces } from "../core/response-body.js";

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { type Identity, identityField, identityOf } from "../../entities/identity.js";
-import { type IdentityField, type Table, type Tables, tableNamed } from "../../entities/tables.js";
+import { type IdentityField, type Table, type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
+import { type Identity, identityField, identityOf } from "../../entities/profile/identity.js";
 import { invalid } from "../../errors.js";
 import { exampleNames } from "../core/openapi.js";
 

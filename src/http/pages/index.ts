@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import helmet from "helmet";
-import type { Tables } from "../../entities/tables.js";
+import type { Tables } from "../../entities/profile/entity-tables.js";
 import { found } from "../../errors.js";
 import { answerKept, type KeptBody, keepBody, madeOnce } from "../core/response-body.js";
 import { done } from "../core/responses.js";

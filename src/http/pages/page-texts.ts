@@ -1,4 +1,4 @@
-import type { Tables } from "../../entities/tables.js";
+import type { Tables } from "../../entities/profile/entity-tables.js";
 
 /** Style of the page at `/`. Lines of commands wrap, so that no part of the page scrolls on its own. */
 export const pageStyle = `

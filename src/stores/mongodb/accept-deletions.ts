@@ -2,7 +2,7 @@ import type { ClientSession, Db } from "mongodb";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
-import type { EntityId } from "../../entities/entity.js";
+import type { EntityId } from "../../entities/profile/entity.js";
 import { byIds, type InSession } from "./collection.js";
 import type { StoreParts } from "./connection.js";
 import { entityCollectionsOf, revisionsOf } from "./entity-document.js";

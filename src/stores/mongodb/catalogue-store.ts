@@ -1,6 +1,6 @@
 import type { ClientSession, Collection, Db, Filter } from "mongodb";
 import type { CatalogueStore, Experience, Segment } from "../../catalogue/ports.js";
-import type { SegmentDeletions } from "../../entities/deleted-segments.js";
+import type { SegmentDeletions } from "../../entities/profile/deleted-segments.js";
 import { byIds, type CollectionPlan, revisionAfter } from "./collection.js";
 import { type EntityDocument, entityCollectionsOf, formerMemberOf, memberOf } from "./entity-document.js";
 import { messagesOf } from "./history.js";

@@ -1,8 +1,8 @@
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
-import { type SegmentDeletions, validMemberships } from "../../entities/deleted-segments.js";
-import type { Binding, EntityId, Memberships, StoredEntity, Version } from "../../entities/entity.js";
-import type { IdentityHash } from "../../entities/identity.js";
 import type { ProfileChange } from "../../entities/ports.js";
+import { type SegmentDeletions, validMemberships } from "../../entities/profile/deleted-segments.js";
+import type { Binding, EntityId, Memberships, StoredEntity, Version } from "../../entities/profile/entity.js";
+import type { IdentityHash } from "../../entities/profile/identity.js";
 import { byIds, type CollectionPlan, revisionAfter } from "./collection.js";
 
 export const entityCollections: readonly CollectionPlan[] = [

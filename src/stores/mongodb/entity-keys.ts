@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import { groupedErasure, groupedReads } from "../../async/grouped-calls.js";
-import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/ports.js";
+import type { EntityId } from "../../entities/profile/entity.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import { isOfOneCall } from "./errors.js";

@@ -1,9 +1,9 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, FindCursor } from "mongodb";
 import { groupedErasure, groupedReads } from "../../async/grouped-calls.js";
-import { segmentsNamedBy, validCommit } from "../../entities/deleted-segments.js";
-import type { EntityId, StoredEntity } from "../../entities/entity.js";
-import type { IdentityHash } from "../../entities/identity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
+import { segmentsNamedBy, validCommit } from "../../entities/profile/deleted-segments.js";
+import type { EntityId, StoredEntity } from "../../entities/profile/entity.js";
+import type { IdentityHash } from "../../entities/profile/identity.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
 import { endingDeletions, segmentDeletionsOf, segmentsOf, unregistered } from "./catalogue-store.js";
 import { byIds } from "./collection.js";

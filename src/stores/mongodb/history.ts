@@ -1,7 +1,7 @@
 import { Binary, type Collection, type Db, MaxKey } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
-import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage, Place } from "../../entities/ports.js";
+import type { EntityId } from "../../entities/profile/entity.js";
 import { countedSlot } from "../../metrics/stream-counts.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { Transact } from "./transaction.js";

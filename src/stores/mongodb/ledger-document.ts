@@ -1,7 +1,7 @@
 import { Binary, type Collection, type Db } from "mongodb";
 import type { Deletion } from "../../deletions/deletion.js";
-import type { EntityId } from "../../entities/entity.js";
-import type { IdentityHash } from "../../entities/identity.js";
+import type { EntityId } from "../../entities/profile/entity.js";
+import type { IdentityHash } from "../../entities/profile/identity.js";
 import type { CollectionPlan, InSession } from "./collection.js";
 import { isLiving, type KeyWrapping } from "./entity-keys.js";
 

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Settings } from "../../config/settings.js";
 import { ledgerMismatch } from "../../deletions/match-ledger.js";
-import type { EntityId } from "../../entities/entity.js";
+import type { EntityId } from "../../entities/profile/entity.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
 import type { Log } from "../../log.js";

@@ -1,5 +1,5 @@
-import type { EntityId } from "../../entities/entity.js";
 import type { EntityKeys } from "../../entities/ports.js";
+import type { EntityId } from "../../entities/profile/entity.js";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { type Database, inTransaction, sharingCommits, withoutWaiting } from "./connection.js";
 

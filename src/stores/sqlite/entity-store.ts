@@ -1,6 +1,12 @@
-import { segmentsNamedBy, validCommit } from "../../entities/deleted-segments.js";
-import { type Binding, type EntityId, idsOf, type Memberships, type StoredEntity } from "../../entities/entity.js";
 import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
+import { segmentsNamedBy, validCommit } from "../../entities/profile/deleted-segments.js";
+import {
+  type Binding,
+  type EntityId,
+  idsOf,
+  type Memberships,
+  type StoredEntity,
+} from "../../entities/profile/entity.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
 import { type Database, inTransaction, sharingCommits } from "./connection.js";
 import { addKeys } from "./entity-keys.js";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import type { EntityId } from "../../entities/entity.js";
 import type { History, HistoryMessage } from "../../entities/ports.js";
+import type { EntityId } from "../../entities/profile/entity.js";
 import { type Database, sharingCommits } from "./connection.js";
 
 export const historySchema = `

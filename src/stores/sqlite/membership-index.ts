@@ -1,7 +1,7 @@
 import { pacer } from "../../async/yielding.js";
-import { type SegmentDeletions, validMemberships } from "../../entities/deleted-segments.js";
-import type { EntityId, MembershipStatement, Memberships, Version } from "../../entities/entity.js";
 import type { MembershipIndex } from "../../entities/ports.js";
+import { type SegmentDeletions, validMemberships } from "../../entities/profile/deleted-segments.js";
+import type { EntityId, MembershipStatement, Memberships, Version } from "../../entities/profile/entity.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
 
 /**

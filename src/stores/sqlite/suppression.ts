@@ -1,6 +1,6 @@
-import type { EntityId } from "../../entities/entity.js";
-import type { IdentityHash } from "../../entities/identity.js";
 import type { Suppression } from "../../entities/ports.js";
+import type { EntityId } from "../../entities/profile/entity.js";
+import type { IdentityHash } from "../../entities/profile/identity.js";
 import type { Database } from "./connection.js";
 
 /** Tables of `ledger.db` that are written with a request, in its transaction, and that suppression reads. */

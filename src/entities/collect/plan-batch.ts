@@ -1,8 +1,8 @@
-import { pacer } from "../async/yielding.js";
-import { Component, type OpenProfile, type United } from "./component.js";
-import type { EntityId, StoredEntity } from "./entity.js";
-import type { EntityDocument } from "./entity-document.js";
-import type { IdentityHash } from "./identity.js";
+import { pacer } from "../../async/yielding.js";
+import type { EntityId, StoredEntity } from "../profile/entity.js";
+import type { EntityDocument } from "../profile/entity-document.js";
+import type { IdentityHash } from "../profile/identity.js";
+import { Component, type OpenProfile, type United } from "../profile/profile-draft.js";
 import { type BatchMessage, documentOf, segmentsNamedIn } from "./message.js";
 
 /** What a batch of messages is planned from. */

@@ -1,12 +1,12 @@
-import { groupedCalls } from "../async/grouped-calls.js";
-import { KeyedMutex } from "../async/keyed-mutex.js";
-import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../errors.js";
+import { groupedCalls } from "../../async/grouped-calls.js";
+import { KeyedMutex } from "../../async/keyed-mutex.js";
+import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../../errors.js";
+import type { EntityStore } from "../ports.js";
+import type { Table } from "../profile/entity-tables.js";
+import type { HashIdentity } from "../profile/identity.js";
 import { applyBatch, type BatchParts, CutOffAhead, checkBatch, MERGE_BYTES } from "./apply-batch.js";
-import type { HashIdentity } from "./identity.js";
 import type { BatchMessage, Message, NewMessage } from "./message.js";
 import type { LimitReason, PlanLimits, RefusedMessage } from "./plan-batch.js";
-import type { EntityStore } from "./ports.js";
-import type { Table } from "./tables.js";
 
 export interface CollectParts extends BatchParts {
   readonly hashIdentity: HashIdentity;

@@ -1,7 +1,7 @@
-import type { Version } from "./entity.js";
-import type { EntityDocument, Json } from "./entity-document.js";
-import { type Identity, type IdentityHash, valuesByField } from "./identity.js";
-import type { Table } from "./tables.js";
+import type { Version } from "../profile/entity.js";
+import type { EntityDocument, Json } from "../profile/entity-document.js";
+import type { Table } from "../profile/entity-tables.js";
+import { type Identity, type IdentityHash, valuesByField } from "../profile/identity.js";
 
 /** What a message says of segments: the full list (`full`, in `add`), or the ones entered and left. */
 export interface SegmentStatement {

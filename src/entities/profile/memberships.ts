@@ -1,5 +1,5 @@
+import type { SegmentStatement } from "../collect/message.js";
 import { compareVersions, type MembershipStatement, type Memberships, type Version } from "./entity.js";
-import type { SegmentStatement } from "./message.js";
 
 export const noMemberships: Memberships = { fullSince: undefined, statements: new Map() };
 

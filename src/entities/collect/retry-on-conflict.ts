@@ -1,5 +1,5 @@
-import { backoff, jittered, repeat } from "../async/retry.js";
-import { ServiceError } from "../errors.js";
+import { backoff, jittered, repeat } from "../../async/retry.js";
+import { ServiceError } from "../../errors.js";
 
 /** Each attempt but the first needs another write, or a deletion, that changes one of the same profiles at the same time. */
 const ATTEMPTS = 30;

@@ -1,12 +1,12 @@
-import type { Clock } from "../clock.js";
-import { invalid, ServiceError, type ValidationIssue } from "../errors.js";
-import { nearbyIds } from "../ids.js";
-import { type Reservation, UNCOUNTED_BYTES } from "../memory-budget.js";
+import type { Clock } from "../../clock.js";
+import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
+import { nearbyIds } from "../../ids.js";
+import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
+import type { Table } from "../profile/entity-tables.js";
 import { type CollectMessages, MAX_BATCH_WEIGHT, weightOf } from "./collect-messages.js";
-import { type IdempotencyParts, RepeatableRun } from "./idempotent-request.js";
+import { type IdempotencyParts, RepeatableRun } from "./idempotency.js";
 import type { NewMessage } from "./message.js";
 import { aheadIssue, type ParsedMessage } from "./parse-message.js";
-import type { Table } from "./tables.js";
 
 /** One message of a request, not read yet. */
 export interface RequestItem {

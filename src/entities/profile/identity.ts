@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { invalid } from "../errors.js";
-import type { IdentityField, NormalForm, Table } from "./tables.js";
+import { invalid } from "../../errors.js";
+import type { IdentityField, NormalForm, Table } from "./entity-tables.js";
 
 /** HMAC-SHA-256(PEPPER, table, field, value), 64 lower-case hex characters: all that is ever stored of an identity in the clear. */
 export type IdentityHash = string;

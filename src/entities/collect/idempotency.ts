@@ -1,9 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
-import { pacer } from "../async/yielding.js";
-import type { Clock } from "../clock.js";
-import { ServiceError } from "../errors.js";
-import { NEARBY_DIGITS } from "../ids.js";
-import type { Idempotency, IdempotentRequest } from "./ports.js";
+import { pacer } from "../../async/yielding.js";
+import type { Clock } from "../../clock.js";
+import { ServiceError } from "../../errors.js";
+import { NEARBY_DIGITS } from "../../ids.js";
+import type { Idempotency, IdempotentRequest } from "../ports.js";
 
 /** Keyed hash of a text, hex: without the key no guess of the text can be confirmed. */
 export type HashRequest = (text: string) => string;

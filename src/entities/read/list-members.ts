@@ -1,10 +1,10 @@
-import { type EntityId, idsOf, type StoredEntity } from "./entity.js";
-import { decodeDocument, type Json } from "./entity-document.js";
-import { valuesByField } from "./identity.js";
-import type { EntityKeys, EntityStore, MembershipIndex, Suppression } from "./ports.js";
+import type { EntityKeys, EntityStore, MembershipIndex, Suppression } from "../ports.js";
+import { sealing } from "../profile/encryption.js";
+import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
+import { decodeDocument, type Json } from "../profile/entity-document.js";
+import type { Tables } from "../profile/entity-tables.js";
+import { valuesByField } from "../profile/identity.js";
 import { attributesOf } from "./read-entity.js";
-import { sealing } from "./sealed.js";
-import type { Tables } from "./tables.js";
 
 export interface MembersParts {
   readonly memberships: Pick<MembershipIndex, "members">;

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { EntityKeys } from "../ports.js";
 import type { EntityId } from "./entity.js";
-import type { EntityKeys } from "./ports.js";
 
 /** Seals personal bytes under the key of an entity: once the key is destroyed, no copy of them can be read anywhere. */
 export interface Sealing {

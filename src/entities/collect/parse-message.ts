@@ -1,10 +1,10 @@
-import { invalid, type ValidationIssue } from "../errors.js";
-import { instantForms } from "../formats/instant.js";
-import { hasAtMost } from "../text.js";
-import type { Json } from "./entity-document.js";
-import { type Identity, identityKey, identityOf } from "./identity.js";
+import { invalid, type ValidationIssue } from "../../errors.js";
+import { instantForms } from "../../formats/instant.js";
+import { hasAtMost } from "../../text.js";
+import type { Json } from "../profile/entity-document.js";
+import type { Table } from "../profile/entity-tables.js";
+import { type Identity, identityKey, identityOf } from "../profile/identity.js";
 import type { Message, SegmentStatement } from "./message.js";
-import type { Table } from "./tables.js";
 
 /** How the messages of one request are read. */
 export interface MessageRules {

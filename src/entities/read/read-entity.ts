@@ -1,11 +1,11 @@
-import type { EntityId, Memberships, StoredEntity } from "./entity.js";
-import { decodeDocument, type EntityDocument, type Json } from "./entity-document.js";
-import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "./identity.js";
-import { segmentsIn } from "./memberships.js";
-import { oneOrAll } from "./message.js";
-import type { EntityKeys, EntityStore, SegmentNames } from "./ports.js";
-import { batchSealing } from "./sealed.js";
-import type { Table } from "./tables.js";
+import { oneOrAll } from "../collect/message.js";
+import type { EntityKeys, EntityStore, SegmentNames } from "../ports.js";
+import { batchSealing } from "../profile/encryption.js";
+import type { EntityId, Memberships, StoredEntity } from "../profile/entity.js";
+import { decodeDocument, type EntityDocument, type Json } from "../profile/entity-document.js";
+import type { Table } from "../profile/entity-tables.js";
+import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "../profile/identity.js";
+import { segmentsIn } from "../profile/memberships.js";
 
 export interface ReadParts {
   readonly entities: Pick<EntityStore, "find">;

@@ -1,15 +1,15 @@
-import { pacer } from "../async/yielding.js";
-import type { Clock } from "../clock.js";
-import { ServiceError } from "../errors.js";
-import { againstWriters } from "./against-writers.js";
-import type { OpenProfile } from "./component.js";
-import { type EntityId, idsOf, type StoredEntity } from "./entity.js";
-import { decodeDocument, encodeDocument } from "./entity-document.js";
-import type { IdentityHash } from "./identity.js";
+import { pacer } from "../../async/yielding.js";
+import type { Clock } from "../../clock.js";
+import { ServiceError } from "../../errors.js";
+import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "../ports.js";
+import { type BatchSealing, batchSealing } from "../profile/encryption.js";
+import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
+import { decodeDocument, encodeDocument } from "../profile/entity-document.js";
+import type { IdentityHash } from "../profile/identity.js";
+import type { OpenProfile } from "../profile/profile-draft.js";
 import { type BatchMessage, encodeMessage } from "./message.js";
 import { type BatchPlan, type FoundProfiles, type PlanLimits, planBatch, type RefusedMessage } from "./plan-batch.js";
-import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "./ports.js";
-import { type BatchSealing, batchSealing } from "./sealed.js";
+import { againstWriters } from "./retry-on-conflict.js";
 
 export interface BatchParts {
   readonly entities: EntityStore;

@@ -1,12 +1,12 @@
-import { type EntityId, idsOf, type StoredEntity } from "./entity.js";
-import { decodeDocument, type Json } from "./entity-document.js";
-import { type HashIdentity, type Identity, valuesByField } from "./identity.js";
-import { segmentsIn } from "./memberships.js";
-import { decodeMessage } from "./message.js";
-import type { EntityKeys, EntityStore, History, HistoryMessage, SegmentNames } from "./ports.js";
+import { decodeMessage } from "../collect/message.js";
+import type { EntityKeys, EntityStore, History, HistoryMessage, SegmentNames } from "../ports.js";
+import { sealing } from "../profile/encryption.js";
+import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
+import { decodeDocument, type Json } from "../profile/entity-document.js";
+import type { Table } from "../profile/entity-tables.js";
+import { type HashIdentity, type Identity, valuesByField } from "../profile/identity.js";
+import { segmentsIn } from "../profile/memberships.js";
 import { liveHolder } from "./read-entity.js";
-import { sealing } from "./sealed.js";
-import type { Table } from "./tables.js";
 
 export interface ExportParts {
   readonly entities: Pick<EntityStore, "find" | "load">;

@@ -1,5 +1,5 @@
+import type { Commit, ProfileChange } from "../ports.js";
 import type { Memberships, Version } from "./entity.js";
-import type { Commit, ProfileChange } from "./ports.js";
 
 /** When segments were last deleted, Unix ms, by id; segments that never were are absent. */
 export type SegmentDeletions = ReadonlyMap<string, number>;

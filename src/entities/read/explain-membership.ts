@@ -1,9 +1,9 @@
-import { idsOf } from "./entity.js";
-import type { HashIdentity, Identity } from "./identity.js";
-import { segmentsIn } from "./memberships.js";
-import type { EntityStore, History, SegmentNames } from "./ports.js";
+import type { EntityStore, History, SegmentNames } from "../ports.js";
+import { idsOf } from "../profile/entity.js";
+import type { Table } from "../profile/entity-tables.js";
+import type { HashIdentity, Identity } from "../profile/identity.js";
+import { segmentsIn } from "../profile/memberships.js";
 import { liveHolder } from "./read-entity.js";
-import type { Table } from "./tables.js";
 
 export interface ExplainParts {
   readonly entities: Pick<EntityStore, "find">;

@@ -1,10 +1,10 @@
+import type { BatchMessage } from "../collect/message.js";
+import type { ProfileChange } from "../ports.js";
+import { Draft } from "./attributes.js";
 import type { Binding, EntityId, StoredEntity } from "./entity.js";
 import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
 import { MembershipDraft, noMemberships } from "./memberships.js";
-import { Draft } from "./merge-attributes.js";
-import type { BatchMessage } from "./message.js";
-import type { ProfileChange } from "./ports.js";
 
 /** A stored profile, and what is sealed in it. */
 export interface OpenProfile {

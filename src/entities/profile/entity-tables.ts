@@ -1,5 +1,5 @@
-import { ServiceError, StartError } from "../errors.js";
-import { RESERVED_IDENTITY_FIELDS, RESERVED_TABLES } from "../reserved-names.js";
+import { ServiceError, StartError } from "../../errors.js";
+import { RESERVED_IDENTITY_FIELDS, RESERVED_TABLES } from "../../reserved-names.js";
 
 /** How values of an identity field are made equal: `text` is NFC and trimmed, `email` is lower-cased too. */
 export type NormalForm = "text" | "email";
