@@ -17,7 +17,7 @@ import { collectRequest } from "./entities/collect/collect-request.js";
 import { requestHashing } from "./entities/collect/idempotency.js";
 import { type Tables, tablesOf } from "./entities/profile/entity-tables.js";
 import { type HashIdentity, identityHashing } from "./entities/profile/identity.js";
-import { maintainHistory } from "./entities/retention.js";
+import { enforceRetention } from "./entities/retention.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { keepMs, shorterOf } from "./formats/duration.js";
 import { catalogueRoutes } from "./http/catalogue/index.js";
@@ -134,7 +134,7 @@ export async function compose(
       await retryStart(deletions.service.replay, (error) => stores.serviceErrorOf(error)?.kind === "unavailable", log);
       const address = await port.listen();
       const keep = keepMs(settings.history.keep);
-      background.push(maintainHistory({ history, idempotency, catalogue, arrivals: arriving, keepMs: keep, log }));
+      background.push(enforceRetention({ history, idempotency, catalogue, arrivals: arriving, keepMs: keep, log }));
       if (roles.includes("worker")) {
         deletions.service.start();
         background.push(runRecorder(watchRecorder(series.recorder, clock, meters), settings.recorder.tick_ms, log));

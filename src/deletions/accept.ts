@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { againstWriters } from "../entities/collect/retry-on-conflict.js";
+import { retryOnConflict } from "../entities/collect/retry-on-conflict.js";
 import type { History } from "../entities/ports.js";
 import { idsOf } from "../entities/profile/entity.js";
 import type { Identity } from "../entities/profile/identity.js";
@@ -32,7 +32,7 @@ export async function acceptDeletion(
 ): Promise<string> {
   const hash = dependencies.hashIdentity(table, identity);
   const { ledger, history, targets, failpoint } = dependencies;
-  return againstWriters(async () => {
+  return retryOnConflict(async () => {
     const { profiles, hashes, identities, free } = await expandScope(dependencies, hash, now);
     const entities = [...new Set(profiles.flatMap(idsOf))];
     // A process whose clock is ahead may have collected a message of the profile.

@@ -5,7 +5,7 @@ import type { History, Idempotency } from "./ports.js";
 
 const EVERY_MS = 20_000;
 
-export interface HistoryMaintenanceParts {
+export interface RetentionParts {
   readonly history: Pick<History, "expire">;
   readonly idempotency: Pick<Idempotency, "forget">;
   /** Removes memberships of deleted segments, as `CatalogueStore` does. */
@@ -21,7 +21,7 @@ export interface HistoryMaintenanceParts {
  * Removes messages that are older than the retention, requests that can be repeated no more, and memberships of deleted segments, now and 20 s after
  * each round, or at once while more of them are left. What fails does not keep the rest from being removed. `stop` resolves when no round is under way.
  */
-export function maintainHistory(parts: HistoryMaintenanceParts): Background {
+export function enforceRetention(parts: RetentionParts): Background {
   const { history, idempotency, catalogue, arrivals, keepMs, log } = parts;
 
   async function round(): Promise<number> {
@@ -32,7 +32,7 @@ export function maintainHistory(parts: HistoryMaintenanceParts): Background {
     ]);
     for (const removal of removals) {
       if (removal.status === "rejected") {
-        log.error({ err: removal.reason }, "removing what is too old from the history failed and will be tried again");
+        log.error({ err: removal.reason }, "removing expired messages and requests failed; retrying");
       }
     }
     return removals.some((removal) => removal.status === "fulfilled" && removal.value === true) ? 0 : EVERY_MS;

@@ -1,17 +1,17 @@
 import { expect } from "chai";
-import { againstWriters } from "../../src/entities/collect/retry-on-conflict.js";
+import { retryOnConflict } from "../../src/entities/collect/retry-on-conflict.js";
 
 describe("work on profiles that other writers change meanwhile", () => {
   it("is repeated until nothing has changed in between, and no further", async () => {
     const outcomes = [undefined, undefined, "done", "too often"];
     let attempts = 0;
-    expect(await againstWriters(async () => outcomes[attempts++])).to.equal("done");
+    expect(await retryOnConflict(async () => outcomes[attempts++])).to.equal("done");
     expect(attempts).to.equal(3);
   });
 
   it("is given up as unavailable, to be tried later, when other writers never stop", async () => {
     let attempts = 0;
-    const error = await againstWriters(async () => {
+    const error = await retryOnConflict(async () => {
       attempts += 1;
       return undefined;
     }).catch((reason: unknown) => reason);
@@ -22,7 +22,7 @@ describe("work on profiles that other writers change meanwhile", () => {
   it("is not repeated when it fails", async () => {
     let attempts = 0;
     const failed = new Error("the store is gone");
-    const error = await againstWriters(async () => {
+    const error = await retryOnConflict(async () => {
       attempts += 1;
       throw failed;
     }).catch((reason: unknown) => reason);
@@ -33,7 +33,7 @@ describe("work on profiles that other writers change meanwhile", () => {
   it("begins no attempt once its caller was told that it took too long", async () => {
     const late = new AbortController();
     let attempts = 0;
-    const error = await againstWriters(async () => {
+    const error = await retryOnConflict(async () => {
       attempts += 1;
       if (attempts === 2) late.abort();
       return undefined;

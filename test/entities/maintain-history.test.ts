@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect } from "chai";
-import { maintainHistory } from "../../src/entities/retention.js";
+import { enforceRetention } from "../../src/entities/retention.js";
 import { openLog } from "../../src/log.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { commitOf, messageFor, newEntityId } from "../support/commits.js";
@@ -33,7 +33,7 @@ onEmbedded("history maintenance", () => {
       await idempotency.begin({ id, arrival, digest: "", tally: "" });
     }
     const now = DAY_MS + 1_000;
-    const maintenance = maintainHistory({
+    const maintenance = enforceRetention({
       history,
       idempotency,
       catalogue,
@@ -51,7 +51,7 @@ onEmbedded("history maintenance", () => {
     const messages = Array.from({ length: 2_500 }, (_, position) => messageFor(entity, { arrival: 1_000, position }));
     expect(await entities.commit(commitOf([], { messages }))).to.equal(true);
     const maintain = () =>
-      maintainHistory({ history, idempotency, catalogue, arrivals: () => DAY_MS, keepMs: 1, log: openLog("silent") });
+      enforceRetention({ history, idempotency, catalogue, arrivals: () => DAY_MS, keepMs: 1, log: openLog("silent") });
     await maintain().stop();
     expect([...(await history.countByStream([entity])).values()]).to.deep.equal([1_500]);
     const maintenance = maintain();
@@ -63,7 +63,7 @@ onEmbedded("history maintenance", () => {
     const { idempotency } = open.stores;
     await idempotency.begin({ id: "old", arrival: 1_000, digest: "", tally: "" });
     let ended = 0;
-    const maintenance = maintainHistory({
+    const maintenance = enforceRetention({
       history: { expire: () => Promise.reject(new Error("The removal takes too long")) },
       idempotency,
       catalogue: {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { Draft } from "../../src/entities/profile/attributes.js";
+import { AttributesDraft } from "../../src/entities/profile/attributes.js";
 import { type EntityDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
 
 const version = fc.record({
@@ -26,7 +26,7 @@ const document: fc.Arbitrary<EntityDocument> = fc.record({
 });
 
 const merged = (documents: readonly EntityDocument[]) =>
-  documents.reduce((draft, each) => draft.merge(each), new Draft()).document();
+  documents.reduce((draft, each) => draft.merge(each), new AttributesDraft()).document();
 
 /** A document in one form, in whichever order its attributes came. */
 function shown({ attributes, ...rest }: EntityDocument): string {
@@ -59,7 +59,7 @@ describe("merging documents", () => {
   it("knows its size, and what another document would make of it", () => {
     fc.assert(
       fc.property(fc.array(document, { minLength: 1, maxLength: 5 }), (documents) => {
-        const draft = new Draft();
+        const draft = new AttributesDraft();
         for (const each of documents) {
           const expected = draft.bytesWith({ ...each, identities: [] }, 1000);
           expect(draft.merge({ ...each, identities: [] }).bytes).to.equal(expected);

@@ -9,7 +9,7 @@ import type { IdentityHash } from "../profile/identity.js";
 import type { OpenProfile } from "../profile/profile-draft.js";
 import { type BatchMessage, encodeMessage } from "./message.js";
 import { type BatchPlan, type FoundProfiles, type PlanLimits, planBatch, type RefusedMessage } from "./plan-batch.js";
-import { againstWriters } from "./retry-on-conflict.js";
+import { retryOnConflict } from "./retry-on-conflict.js";
 
 export interface BatchParts {
   readonly entities: EntityStore;
@@ -47,7 +47,7 @@ export function applyBatch(
     const hashes = hashesOf(part);
     let left: readonly BatchMessage[] = part;
     let mayBeKept: readonly BatchMessage[] = part.filter(({ isRepeat }) => isRepeat);
-    return againstWriters(async () => {
+    return retryOnConflict(async () => {
       left = await withoutKept(parts, left, mayBeKept);
       const seals = batchSealing(parts.entityKeys);
       const found = await findProfiles(parts, seals, hashes, maxBytes);

@@ -2,7 +2,7 @@ import { pacer } from "../../async/yielding.js";
 import type { EntityId, StoredEntity } from "../profile/entity.js";
 import type { EntityDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
-import { Component, type OpenProfile, type United } from "../profile/profile-draft.js";
+import { type OpenProfile, ProfileDraft, type UnitedDrafts } from "../profile/profile-draft.js";
 import { type BatchMessage, documentOf, segmentsNamedIn } from "./message.js";
 
 /** What a batch of messages is planned from. */
@@ -17,12 +17,12 @@ export interface FoundProfiles {
   readonly cutOffs: ReadonlyMap<IdentityHash, number>;
 }
 
-/** What a batch comes to. */
+/** The result of planning a batch. */
 export interface BatchPlan {
   /** In order, refused ones left out, each with the profile that it is for in the end. */
-  readonly messages: readonly { readonly message: BatchMessage; readonly profile: Component }[];
+  readonly messages: readonly { readonly message: BatchMessage; readonly profile: ProfileDraft }[];
   /** Profiles as they end up, with all that was merged into them. */
-  readonly profiles: readonly Component[];
+  readonly profiles: readonly ProfileDraft[];
   readonly refused: readonly RefusedMessage[];
 }
 
@@ -43,31 +43,31 @@ export async function planBatch(
 ): Promise<BatchPlan> {
   const pace = pacer();
   const limitReached = limitCheck(limits);
-  const components = new Map<EntityId, Component>();
-  const holders = new Map<IdentityHash, Component>();
-  const messages: { message: BatchMessage; at: Component }[] = [];
+  const drafts = new Map<EntityId, ProfileDraft>();
+  const holders = new Map<IdentityHash, ProfileDraft>();
+  const messages: { message: BatchMessage; at: ProfileDraft }[] = [];
   const refused: RefusedMessage[] = [];
 
-  function storedHolder(hash: IdentityHash): Component | undefined {
+  function storedHolder(hash: IdentityHash): ProfileDraft | undefined {
     const id = owners.get(hash);
     const profile = id === undefined ? undefined : profiles.get(id);
     if (profile === undefined) return undefined;
-    const known = components.get(profile.entity.id);
+    const known = drafts.get(profile.entity.id);
     if (known !== undefined) return known.root;
-    const component = Component.stored(profile);
-    components.set(component.id, component);
-    return component;
+    const draft = ProfileDraft.stored(profile);
+    drafts.set(draft.id, draft);
+    return draft;
   }
 
-  function holdersOf(hashes: readonly IdentityHash[]): Component[] {
+  function holdersOf(hashes: readonly IdentityHash[]): ProfileDraft[] {
     const named = new Set(hashes.flatMap((hash) => holders.get(hash)?.root ?? storedHolder(hash) ?? []));
     return [...named].sort(byAge);
   }
 
-  function start({ table, version }: BatchMessage): Component {
-    const component = Component.fresh(newId(), table.name, version.arrival, components.size);
-    components.set(component.id, component);
-    return component;
+  function start({ table, version }: BatchMessage): ProfileDraft {
+    const draft = ProfileDraft.fresh(newId(), table.name, version.arrival, drafts.size);
+    drafts.set(draft.id, draft);
+    return draft;
   }
 
   for (const message of batch) {
@@ -92,7 +92,7 @@ export async function planBatch(
   };
 }
 
-function byAge(a: Component, b: Component): number {
+function byAge(a: ProfileDraft, b: ProfileDraft): number {
   return a.born - b.born || a.order - b.order || (a.id < b.id ? -1 : 1);
 }
 
@@ -114,23 +114,20 @@ export interface PlanLimits {
 /** Bytes of 256 characters, at most. */
 const LONGEST_SEGMENT_ID = 1_024;
 
-/**
- * Looks what forbids a message that names these profiles; undefined: nothing. What a profile has already, and what makes it smaller, is never
- * forbidden.
- */
+/** Returns the limit that a message which names these profiles would exceed, or undefined. A change that makes a profile smaller is always allowed. */
 function limitCheck({ entityBytes, segments, segmentBytes }: PlanLimits) {
   // The union made last, and of what: many messages in a row may ask for the same merge.
-  let last: { readonly of: string; readonly drafts: United } | undefined;
+  let last: { readonly of: string; readonly drafts: UnitedDrafts } | undefined;
 
-  function unionOf(named: readonly Component[]): United {
-    if (named.length < 2) return Component.united(named);
+  function unionOf(named: readonly ProfileDraft[]): UnitedDrafts {
+    if (named.length < 2) return ProfileDraft.united(named);
     const of = named.map(({ state }) => state).join();
-    if (last?.of !== of) last = { of, drafts: Component.united(named) };
+    if (last?.of !== of) last = { of, drafts: ProfileDraft.united(named) };
     return last.drafts;
   }
 
   return (
-    named: readonly Component[],
+    named: readonly ProfileDraft[],
     { table, message }: BatchMessage,
     document: EntityDocument,
   ): LimitReason | undefined => {

@@ -6,7 +6,7 @@ import { type Identity, identityKey } from "./identity.js";
  * A document in the making: of each attribute the newest statement, and every identity. The order in which documents are
  * merged does not matter, nor does one that comes twice.
  */
-export class Draft {
+export class AttributesDraft {
   readonly #attributes: Map<string, AttributeState>;
   readonly #identities: Map<string, Identity>;
   readonly #streams: Set<string>;
@@ -24,8 +24,8 @@ export class Draft {
   }
 
   /** Another draft that says the same. */
-  copy(): Draft {
-    return new Draft(this.document(), this.#bytes);
+  copy(): AttributesDraft {
+    return new AttributesDraft(this.document(), this.#bytes);
   }
 
   /** Size of the encoded document, within a few bytes. */

@@ -20,7 +20,7 @@ export class MembershipDraft {
     this.#statements = new Map(statements);
   }
 
-  /** Takes in what one message says. A segment that a full list newer than the message does not name is left since then. */
+  /** Applies the statements of one message. A newer full list that omits a segment ends the membership from that list's version on. */
   apply({ add, remove, full }: SegmentStatement, { time, arrival, position }: Version): void {
     const version = { time, arrival, position };
     if (full) {
@@ -84,7 +84,7 @@ export class MembershipDraft {
     this.#state(segment, isOutdated ? { ...since, member: false } : statement);
   }
 
-  /** Of two statements with one version the one that the entity is a member stands. */
+  /** If two statements have the same version, membership wins. */
   #state(segment: string, statement: MembershipStatement): void {
     const kept = this.#statements.get(segment);
     const order = kept === undefined ? -1 : compareVersions(kept, statement);

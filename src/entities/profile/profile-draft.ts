@@ -1,6 +1,6 @@
 import type { BatchMessage } from "../collect/message.js";
 import type { ProfileChange } from "../ports.js";
-import { Draft } from "./attributes.js";
+import { AttributesDraft } from "./attributes.js";
 import type { Binding, EntityId, StoredEntity } from "./entity.js";
 import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
@@ -12,14 +12,14 @@ export interface OpenProfile {
   readonly opened: OpenedDocument;
 }
 
-/** What several profiles say together. */
-export interface United {
-  readonly draft: Draft;
+/** The union of several profiles. */
+export interface UnitedDrafts {
+  readonly draft: AttributesDraft;
   readonly memberships: MembershipDraft;
 }
 
 /** A profile as a batch sees it: stored or about to be, and what the batch merges into it. */
-export class Component {
+export class ProfileDraft {
   readonly id: EntityId;
   readonly table: string;
   readonly born: number;
@@ -31,11 +31,11 @@ export class Component {
   readonly #mergedIds: Set<EntityId>;
   readonly #mergedFrom: { readonly id: EntityId; readonly revision: number }[] = [];
   readonly #memberships: MembershipDraft;
-  #draft = new Draft();
+  #draft = new AttributesDraft();
   #changes = 0;
   /** Whether another profile was merged into it by a message that is not recorded yet. */
   #isUnited = false;
-  #parent: Component | undefined;
+  #parent: ProfileDraft | undefined;
 
   private constructor(entity: Omit<StoredEntity, "sealed">, order: number) {
     this.id = entity.id;
@@ -48,32 +48,32 @@ export class Component {
     this.#memberships = new MembershipDraft(entity.memberships);
   }
 
-  static stored({ entity, opened }: OpenProfile): Component {
-    const component = new Component(entity, -1);
-    component.#draft = new Draft(opened.document, opened.bytes);
-    return component;
+  static stored({ entity, opened }: OpenProfile): ProfileDraft {
+    const profile = new ProfileDraft(entity, -1);
+    profile.#draft = new AttributesDraft(opened.document, opened.bytes);
+    return profile;
   }
 
-  static fresh(id: EntityId, table: string, born: number, order: number): Component {
+  static fresh(id: EntityId, table: string, born: number, order: number): ProfileDraft {
     const nothing = { revision: 0, bindings: [], mergedIds: [], memberships: noMemberships };
-    return new Component({ id, table, born, ...nothing }, order);
+    return new ProfileDraft({ id, table, born, ...nothing }, order);
   }
 
   /** The drafts that merging these would lead to; they stay as they are. */
-  static united(components: readonly Component[]): United {
-    const [first, ...others] = components;
-    if (first === undefined) return { draft: new Draft(), memberships: new MembershipDraft() };
+  static united(drafts: readonly ProfileDraft[]): UnitedDrafts {
+    const [first, ...others] = drafts;
+    if (first === undefined) return { draft: new AttributesDraft(), memberships: new MembershipDraft() };
     if (others.length === 0) return { draft: first.#draft, memberships: first.#memberships };
     const draft = first.#draft.copy();
     const memberships = new MembershipDraft(first.#memberships.memberships());
-    for (const component of others) {
-      draft.merge(component.#draft.document());
-      memberships.merge(component.#memberships.memberships());
+    for (const profile of others) {
+      draft.merge(profile.#draft.document());
+      memberships.merge(profile.#memberships.memberships());
     }
     return { draft, memberships };
   }
 
-  /** Another text whenever it has changed. */
+  /** Changes whenever the draft changes; used as a cache key. */
   get state(): string {
     return `${this.id} ${this.#changes}`;
   }
@@ -89,7 +89,7 @@ export class Component {
   }
 
   /** What it was merged into in the end; itself when it was not merged into another. */
-  get root(): Component {
+  get root(): ProfileDraft {
     return this.#parent === undefined ? this : this.#parent.root;
   }
 
@@ -97,7 +97,7 @@ export class Component {
     return this.#draft.document();
   }
 
-  merge(other: Component): void {
+  merge(other: ProfileDraft): void {
     other.#parent = this;
     this.#isUnited = true;
     this.#draft.merge(other.#draft.document());
