@@ -10,6 +10,12 @@ export function positionAfter(text: string): TextPosition {
   return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 }
 
+/** The issue of a line that is not JSON, for people. */
+export function lineNotJson(text: string): string {
+  const { column } = positionAfter(text.slice(0, jsonErrorAt(text)));
+  return `The line is not JSON: column ${column}`;
+}
+
 const BLANK = /[ \t\n\r]*/y;
 /** Characters of a string other than the quote, the backslash and control characters. */
 const PLAIN = /[ !#-[\]-\uffff]*/y;

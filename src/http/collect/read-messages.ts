@@ -4,13 +4,12 @@ import type { RequestItem } from "../../entities/collect/collect-request.js";
 import { MESSAGE_MEMORY_BYTES, type MessageRules, parseMessage } from "../../entities/collect/parse-message.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
-import { jsonErrorAt } from "../../formats/json-error.js";
+import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
 import type { Reservation } from "../../memory-budget.js";
-import { type BodyParts, readBody, readLines, reservationOf } from "../core/body.js";
+import { type BodyParts, isJsonLines, readBody, readLines, reservationOf } from "../core/body.js";
 import { notJson } from "../core/json-body.js";
-import { isJsonLines, lineNotJson } from "../core/json-lines.js";
 import type { ApiContext } from "../core/route.js";
 
 /** The messages of a body, as they arrive. */

@@ -24,6 +24,16 @@ export function mediaType(ctx: ApiContext): string {
   return type.trim();
 }
 
+const LINE_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
+
+/** Whether a body has a JSON value on each line; false for a body that is one JSON value. Another type is refused. */
+export function isJsonLines(ctx: ApiContext): boolean {
+  const type = mediaType(ctx);
+  if (LINE_TYPES.includes(type)) return true;
+  if (type === "application/json") return false;
+  throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
+}
+
 /** Whether a request comes with a body, if only an empty one in parts. */
 export function hasBody({ req: { headers } }: ApiContext): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";

@@ -1,11 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
-import { jsonErrorAt } from "../../formats/json-error.js";
+import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { type BodyParts, readBody } from "../core/body.js";
+import { type BodyParts, isJsonLines, readBody } from "../core/body.js";
 import { notJson, reserveParsed } from "../core/json-body.js";
-import { isJsonLines, lineNotJson } from "../core/json-lines.js";
 import { oneOf } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
 import { type Issues, unknownFields } from "../core/validation.js";
