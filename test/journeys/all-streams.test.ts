@@ -101,4 +101,49 @@ describe("The series of all streams", () => {
     await write(point("app", 1, 1));
     expect((await service.fetch(query, { headers: { "If-None-Match": tag } })).status).to.equal(200);
   });
+
+  it("is complete a minute after the end of a slot, when all streams are saved", async () => {
+    now = START + 1_000;
+    await write(point("web", 1, 1));
+    const [first] = (await read(all)).data;
+    expect(first?.complete_until).to.equal(String(START - HOUR));
+    expect(first?.next_save_at).to.equal(String(now + 5_000));
+    now = START + 60_000;
+    const [then] = (await read(all)).data;
+    expect([then?.complete_until, then?.next_save_at]).to.deep.equal([String(START), String(START + HOUR)]);
+  });
+
+  it("reads as many slots as all its streams have, and no more than an answer may", async () => {
+    await service.stop();
+    await start({ answer_slots: 40 });
+    await write(...["a", "b", "c", "d"].map((id) => point(id, 1, 2)));
+    expect(await values({ ...all, range: "8h" })).to.deep.equal({ 2: 4 });
+    expect((await read({ ...all, range: "9h" })).status).to.equal(200);
+    expect((await read({ ...all, range: "10h" })).status).to.equal(400);
+    expect((await read(all, all)).status).to.equal(400);
+  });
+
+  for (const id of ["all_streams", "all_segments"]) {
+    it(`refuses ${id} as the name of a stream or a segment`, async () => {
+      const status = async (path: string, method: string, json: unknown) =>
+        (await service.fetch(path, { method, json })).status;
+      for (const dimension of ["stream", "segment"]) {
+        expect(await status("/api/metric/points", "POST", [{ ...point(id, 1, 1), dimension }]), dimension).to.equal(
+          400,
+        );
+        const line = `${dimension},dimension_id=${id} value=1 ${START - HOUR}`;
+        const written = await service.fetch("/api/v2/write?precision=ms", { method: "POST", body: line });
+        expect(written.status, dimension).to.equal(400);
+      }
+      expect(await status(`/collect/json/${id}`, "POST", { user_id: "1" })).to.equal(400);
+      expect(await status("/collect/json/web", "POST", { user_id: "1", segments: [id] })).to.equal(400);
+      expect(await status(`/api/segment/${id}`, "PUT", {})).to.equal(400);
+    });
+  }
+
+  it("is no series of another dimension", async () => {
+    await write(point("web", 1, 1));
+    expect(await values({ ...all, dimension: "segment", interval: "2h" })).to.deep.equal({});
+    expect(await values({ ...all, dimension: "experience" })).to.deep.equal({});
+  });
 });

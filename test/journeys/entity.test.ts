@@ -198,6 +198,20 @@ describe("The meta of an entity", () => {
     expect(await meta("b")).to.deep.equal([4, 4, "web"]);
   });
 
+  for (const [what, message] of [
+    ["that says what is known already", { plan: "gold", list: [1, { a: null }], segments: ["s"] }],
+    ["that is older than what is known", { plan: "free", segments: [], at: new Date(START - MINUTE).toISOString() }],
+    ["that names the entity alone", {}],
+    ["that removes what is not there", { other: null, segments: { remove: ["t"] } }],
+  ] as const) {
+    it(`does not count as changed by a message ${what}`, async () => {
+      const at = new Date(START).toISOString();
+      await send(1, "web", { user_id: "a", at, plan: "gold", list: [1, { a: null }], segments: ["s"] });
+      await send(2, "late", { user_id: "a", at, ...message });
+      expect(await meta("a")).to.deep.equal([1, 1, "late", "web"]);
+    });
+  }
+
   it("is that of all entities that are merged: the first arrival, the newest change, the streams of each", async () => {
     await send(1, "web", { user_id: "old", plan: "free" });
     await send(2, "app", { user_id: "mid", email: "m@x.org" });
