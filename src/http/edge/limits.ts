@@ -29,7 +29,7 @@ const ROUND_MS = 10;
 const IDLE_ROUND_MS = 1;
 
 /** When no request has ended for so long, ms, one more begins: those that work may all be waiting for slow senders. */
-const STUCK_MS = 100;
+const STUCK_MS = 1000;
 
 /** Routes below these paths are limited; `/health`, `/ready`, `/metrics` and pages respond under any load. */
 const LIMITED = /^\/(?:api|collect)\//;
