@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { YieldBudget } from "../../src/async/yielding.js";
 import { createApp } from "../../src/http/core/app.js";
 import type { BodyParts } from "../../src/http/core/body.js";
 import type { Route } from "../../src/http/core/route.js";
+import { followConnections } from "../../src/http/edge/connections.js";
 import { RequestLimits } from "../../src/http/edge/limits.js";
 import { type Log, openLog } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
@@ -36,7 +37,9 @@ export async function serveRoutes(
     stopping: () => false,
     serviceErrorOf: () => undefined,
   });
-  const server = app.listen(0, "127.0.0.1");
+  const server = createServer();
+  followConnections(server);
+  server.on("request", app.callback()).listen(0, "127.0.0.1");
   await once(server, "listening");
   return { server, port: (server.address() as AddressInfo).port };
 }
