@@ -106,9 +106,9 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
       `${of} is older than deletions that ${kept} has forgotten (deletions.keep): put back a newer one`,
     );
   }
-  if (known !== undefined || mark === undefined) return;
-  await mongoErasureWatermark(data).noteForgotten(forgotten);
-  if ((await textOnce(data, NAME, mark)) !== mark) {
+  if (known === undefined) await mongoErasureWatermark(data).noteForgotten(forgotten);
+  // Writes at every start, so that a user without the right to write is refused at the start.
+  if (mark !== undefined && (await textOnce(data, NAME, mark)) !== mark) {
     throw new StartError(`${of} was just begun with another ledger than ${kept}: start again`);
   }
 }
