@@ -152,7 +152,7 @@ describe("npm run backup", function () {
       const { code, err } = await runToEnd("backup", args, { DATA_DIR: dataDir });
       expect(live.map((file) => statSync(file).ino)).to.deep.equal(before);
       expect(code, err).to.equal(1);
-      expect(err).to.match(/outside of that of the data|is a file of the running data/);
+      expect(err).to.match(/outside the data folder|is a file of the running data/);
     });
   }
 
@@ -207,8 +207,8 @@ describe("npm run backup", function () {
     ["a folder without a name", () => [""], 2, /has an empty name/],
     ["a folder of the ledger without a name", () => [copies, "--ledger", ""], 2, /has an empty name/],
     ["an unknown option", () => [copies, "--all"], 2, /unknown option/],
-    ["the folder of the data itself", () => [service.dir], 1, /outside of that of the data/],
-    ["a folder in that of the data", () => [join(service.dir, "copies")], 1, /outside of that of the data/],
+    ["the folder of the data itself", () => [service.dir], 1, /outside the data folder/],
+    ["a folder in that of the data", () => [join(service.dir, "copies")], 1, /outside the data folder/],
     [
       "a folder of the ledger deep in that of the data",
       () => [copies, "--ledger", join(service.dir, "a", "b")],

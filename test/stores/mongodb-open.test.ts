@@ -137,11 +137,11 @@ onServers(["mongodb"], "databases on MongoDB", () => {
   it("are refused when the ledger is gone, at the second start too, or is another's", async () => {
     await open();
     await withClient((client) => client.db(`${name}_ledger`).dropDatabase());
-    for (const _ of [1, 2]) expect(await refusal()).to.match(/_ledger is missing or another one's/);
+    for (const _ of [1, 2]) expect(await refusal()).to.match(/_ledger is missing or belongs to other data/);
     await withClient((client) =>
       client.db(`${name}_ledger`).collection<Named>("marks").insertOne({ _id: "ledger", text: "x" }),
     );
-    expect(await refusal()).to.match(/_ledger is missing or another one's/);
+    expect(await refusal()).to.match(/_ledger is missing or belongs to other data/);
   });
 
   it("are refused when the ledger has not heard of what the data has seen erased, and let in when the data is older", async () => {

@@ -20,7 +20,7 @@ describe("data and its ledger", () => {
     await useService(async (service) => collect(service, "a"));
     cpSync(join(dir, "ledger.db"), join(dir, "kept.db"));
     removeLedger();
-    for (const _ of [1, 2]) expect(await refusal()).to.match(/ledger\.db in .* is missing or another one's/);
+    for (const _ of [1, 2]) expect(await refusal()).to.match(/ledger\.db in .* is missing or belongs to other data/);
     removeLedger();
     cpSync(join(dir, "kept.db"), join(dir, "ledger.db"));
     await useService(async (service) => {

@@ -57,7 +57,7 @@ async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
   const fingerprint = pepperFingerprint(pepper);
   if ((await textOnce(ledger, "pepper", fingerprint)) === fingerprint) return;
   throw new StartError(
-    `PEPPER is not the pepper that the data in ${ledger.databaseName} was made with: give back the one it was made with`,
+    `PEPPER is not the pepper of the data in ${ledger.databaseName}: restore the original pepper`,
   );
 }
 
@@ -96,7 +96,7 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
     },
   });
   if (mismatch === "another ledger") {
-    throw new StartError(`${kept} is missing or another one's: put back the newest one that ${of} was used with`);
+    throw new StartError(`${kept} is missing or belongs to other data: put back the newest one that ${of} was used with`);
   }
   if (mismatch === "older ledger") {
     throw new StartError(`${kept} is older than ${of}: put back the newest one`);

@@ -7,12 +7,12 @@ import type { Folders } from "./folder.js";
 /** Pages copied before other work runs. */
 const PAGES_A_STEP = 1000;
 
-/** The name of a copy while it is not whole. */
+/** Name of a copy that is not complete yet. */
 const partOf = (to: string) => `${to}.partial`;
 
 /**
- * Copies a database as it is now, whatever is written to it meanwhile, also by another process. The copy is
- * checked, durable and appears under its name when it is whole; one that was there before is replaced. When it fails nothing of it is left.
+ * Copies a database in its current state while this or another process writes to it. The copy is checked, durable, and
+ * renamed to `to` when complete; it replaces an older one. A failure leaves nothing behind.
  */
 export async function copyDatabase(
   from: string,
@@ -30,7 +30,7 @@ export async function copyDatabase(
   sync(dirname(to));
 }
 
-/** Removes what a copy that was not finished has left. */
+/** Removes the remains of an unfinished copy. */
 export function removePart(to: string): void {
   for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(`${partOf(to)}${end}`, { force: true });
 }
@@ -58,7 +58,8 @@ function checkCopy(path: string): void {
   const copy = new DatabaseSync(path);
   try {
     const { quick_check: verdict } = copy.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
-    if (verdict !== "ok") throw new StartError(`The copy ${path} is damaged (${verdict}): the original may be too`);
+    if (verdict !== "ok")
+      throw new StartError(`The copy ${path} is damaged (${verdict}); the original may be damaged too`);
     copy.exec("PRAGMA journal_mode = DELETE");
   } finally {
     copy.close();
@@ -71,15 +72,15 @@ function sync(path: string): void {
   closeSync(handle);
 }
 
-/** A file that is about to be written: its folder and its name. */
+/** A file to be written: its folder and its name. */
 interface Destination {
   readonly dir: string;
   readonly name: string;
 }
 
 /**
- * Refuses destinations that are files of the running data, or are anywhere in its folders, by whatever path or link they are
- * reached: files and folders are compared by device and inode. A folder need not exist yet.
+ * Refuses destinations that are files of the running data, or are anywhere in its folders. Files and folders are
+ * compared by device and inode, so links are detected. A folder need not exist yet.
  */
 export function refuseLiveFiles({ data, entities, metrics }: Folders, destinations: readonly Destination[]): void {
   const folders = [data, entities, metrics];
@@ -87,7 +88,7 @@ export function refuseLiveFiles({ data, entities, metrics }: Folders, destinatio
   for (const { dir, name } of destinations) {
     const around = withParents(dir);
     if (folders.some((folder) => around.some((one) => isSame(folder, one)))) {
-      throw new StartError("The folder for the copies must be outside of that of the data");
+      throw new StartError("The folder for the copies must be outside the data folder");
     }
     const path = join(dir, name);
     if (existsSync(path) && files.some((file) => isSame(file, path))) {
@@ -96,7 +97,7 @@ export function refuseLiveFiles({ data, entities, metrics }: Folders, destinatio
   }
 }
 
-/** The folder and all around it; of one that is missing, those around it. */
+/** Returns the folder and its parents; for a missing folder, its existing parents. */
 function withParents(dir: string): string[] {
   const up = dirname(dir);
   if (existsSync(dir)) return pathsUp(realpathSync(dir));

@@ -2,7 +2,10 @@ import type { CatalogueStore, Experience, Segment } from "../../catalogue/ports.
 import { type Database, inTransaction } from "./connection.js";
 import { voidRemoval } from "./membership-index.js";
 
-/** `segment_removed`: when a segment was last deleted, Unix ms, and whether void statements about it may still be stored. */
+/**
+ * `segment_removed`: when a segment was last deleted, Unix ms, and whether void statements about it may still be
+ * stored.
+ */
 export const catalogueSchema = `
   CREATE TABLE IF NOT EXISTS segment (id TEXT PRIMARY KEY, name TEXT NOT NULL, "table" TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS segment_removed (
@@ -36,7 +39,7 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   );
   const dropSegment = db.prepare("DELETE FROM segment WHERE id = ?");
   const naming = db.prepare("SELECT 1 FROM experience WHERE audience = ?1 OR goal = ?1 LIMIT 1");
-  // Every message that is kept arrived before: the clock may have been set back since.
+  // The deletion must not precede a stored message, even if the clock was set back since.
   const noteRemoved = db.prepare(`INSERT INTO segment_removed (id, deleted_at, ending)
     VALUES (?1, max(?2, (SELECT coalesce(max(arrival), 0) FROM message)), 1)
     ON CONFLICT DO UPDATE SET deleted_at = max(deleted_at, excluded.deleted_at), ending = 1`);

@@ -2,42 +2,42 @@ import { type Plane, planes } from "../../metrics/ports.js";
 import { CHECKSUM, checksumOf, signed } from "./checksum.js";
 import type { Database } from "./connection.js";
 
-/** A chunk is this many slots of one series, aligned to multiples of it: a week of hourly slots. */
+/** Slots per chunk: a week of hourly slots. Chunks of a series are aligned to multiples of it. */
 export const CHUNK_SLOTS = 168;
 
 /**
- * A row of `chunk` holds slots of one plane and one chunk, from the first saved one to the last: `first` says which slot of the chunk that is,
- * `slots` are little-endian doubles, NaN where nothing is saved. Its id is (the series' id × CHUNKS + the number of the chunk,
- * counted from 1970) × PLANES + the number of the plane, and `sum` is the checksum of all of it.
- * In the index on the id the chunks of a series lie together, and both planes of a chunk. The rows
- * themselves lie in the order in which they were first written. What is written at one time lies side by side then, and a fold, or a week of many series,
- * writes few pages.
+ * A row of `chunk` holds slots of one plane and one chunk, from the first saved slot to the last: `first` is the
+ * position of the first slot in the chunk, `slots` are little-endian doubles, NaN where nothing is saved. Its id is
+ * (the series' id × CHUNKS + the number of the chunk, counted from 1970) × PLANES + the number of the plane; `sum` is
+ * the checksum of the row. The index on the id keeps the chunks of a series, and both planes of a chunk, next to each
+ * other. The rows themselves are stored in the order of their first write. Values written at one time are therefore
+ * neighbours, and a fold, or a week of many series, writes few pages.
  */
 export const chunkSchema = `CREATE TABLE IF NOT EXISTS chunk (
     id INTEGER NOT NULL UNIQUE, first INTEGER NOT NULL, slots BLOB NOT NULL, sum INTEGER NOT NULL
   )`;
 
-/** Eleven rows of a whole chunk take 92 % of a page of this size. In one of 8 KiB there is room for five: 83 %. */
+/** Eleven rows of a whole chunk take 92 % of a page of this size. A page of 8 KiB has room for five: 83 %. */
 export const CHUNK_PAGE_BYTES = 16_384;
 
-/** Room for the chunks of one series: a thousand years of them at the least. */
+/** Maximum chunks per series: at least a thousand years. */
 export const CHUNKS = 2 ** 20;
 
-/** The recorder's row of a chunk comes first, and the clients' is laid over it. */
+/** The recorder's row of a chunk comes first; the clients' row takes precedence over it. */
 export const PLANES = planes.length;
 export const planeNumber: Readonly<Record<Plane, number>> = { recorder: 0, clients: 1 };
 
-/** Id of the first row of a chunk of a series. */
+/** Returns the id of the first row of a chunk of a series. */
 export function rowOf(series: number, chunk: number): number {
   return (series * CHUNKS + chunk) * PLANES;
 }
 
-/** Number of the chunk, counted from 1970, that a row of a series holds a plane of. */
+/** Returns the number of the row's chunk, counted from 1970. */
 export function chunkOf(row: number, series: number): number {
   return Math.floor(row / PLANES) - series * CHUNKS;
 }
 
-/** Which series (its id) and plane a row is of, and the first slot of its chunk, counted from 1970. */
+/** Returns a row's series (its id), its plane, and the first slot of its chunk, counted from 1970. */
 export function placeOfRow(row: number): { readonly series: number; readonly plane: number; readonly slot: number } {
   const series = Math.floor(row / PLANES / CHUNKS);
   return { series, plane: row % PLANES, slot: chunkOf(row, series) * CHUNK_SLOTS };
@@ -51,10 +51,13 @@ export interface SlotRow {
   readonly sum: unknown;
 }
 
-/** The columns of a `SlotRow`. A number that is out of bounds may be too large for the driver. */
+/** Columns of a `SlotRow`. A number that is out of bounds may be too large for the driver. */
 export const SLOT_ROW = `id AS row, iif(first BETWEEN 0 AND ${CHUNK_SLOTS}, first, NULL) AS first, slots, ${CHECKSUM}`;
 
-/** Slots of one row of `chunk`, or such as are to be laid over it: from the slot `first` of the chunk on, NaN where nothing is said. */
+/**
+ * Slots of one row of `chunk`, stored or to be written: from the slot `first` of the chunk, NaN where there is no
+ * value.
+ */
 export interface RowSlots {
   readonly row: number;
   readonly first: number;
@@ -64,7 +67,7 @@ export interface RowSlots {
 /** A row of `chunk` that cannot be read. */
 export class DamagedRow extends Error {
   override readonly name = "DamagedRow";
-  /** Its id. */
+  /** Id of the row. */
   readonly row: number;
 
   constructor(row: number) {
@@ -75,7 +78,7 @@ export class DamagedRow extends Error {
   }
 }
 
-/** The row with a copy of its doubles (a blob need not be aligned to 8 bytes). Throws `DamagedRow`. */
+/** Returns the row with a copy of its doubles (a blob need not be aligned to 8 bytes). Throws `DamagedRow`. */
 export function slotsOf({ row, first, slots, sum }: SlotRow): RowSlots {
   if (typeof first !== "number" || !(slots instanceof Uint8Array) || checksumOf(row, first, slots) !== sum)
     throw new DamagedRow(row);
@@ -86,14 +89,14 @@ export function slotsOf({ row, first, slots, sum }: SlotRow): RowSlots {
   return { row, first, slots: values };
 }
 
-/** Whether a value is neither finite nor NaN, which is a slot without a value. */
+/** Returns whether a value is infinite. NaN is a slot without a value. */
 export function hasInfinity(values: Float64Array): boolean {
   for (let i = 0; i < values.length; i += 1)
     if (Math.abs(values[i] as number) === Number.POSITIVE_INFINITY) return true;
   return false;
 }
 
-/** Lays values [start, end) over those of a column, from `at` on; NaN leaves a slot as it is. */
+/** Writes values [start, end) into a column, from `at`; NaN leaves a slot unchanged. */
 export function layValues(
   values: Float64Array,
   column: Float64Array,
@@ -108,8 +111,9 @@ export function layValues(
 }
 
 /**
- * Lays values over a row of `chunk`, from the slot `at` of the chunk on, inside the caller's transaction; NaN leaves a slot as it is. The kept row is
- * read only when it can matter. Throws `DamagedRow` when it cannot be read; nothing is written then.
+ * Writes values into a row of `chunk`, from the slot `at` of the chunk, inside the caller's transaction; NaN leaves a
+ * slot unchanged. Reads the stored row only if the result depends on it. If that row cannot be read, throws
+ * `DamagedRow` and writes nothing.
  */
 export function chunkWriter(db: Database): (row: number, values: Float64Array, at: number) => void {
   const readChunk = db.prepare(`SELECT ${SLOT_ROW} FROM chunk WHERE id = ?`);
@@ -131,7 +135,10 @@ export function chunkWriter(db: Database): (row: number, values: Float64Array, a
   };
 }
 
-/** What a row holds when `values`, which begin at the slot `at` of the chunk, are laid over it. Undefined when the values say nothing. */
+/**
+ * Returns a row's content after `values`, which begin at the slot `at` of the chunk, were written over it. Undefined if
+ * no value is set.
+ */
 function layOver(
   kept: () => RowSlots | undefined,
   values: Float64Array,
@@ -149,7 +156,7 @@ function layOver(
   return { first, slots };
 }
 
-/** Where the values begin and end that are not NaN; `start` is `end` when there are none. */
+/** Returns the range of values that are not NaN; `start` equals `end` if there are none. */
 export function saidSlots(values: Float64Array): { start: number; end: number } {
   let start = 0;
   let end = values.length;

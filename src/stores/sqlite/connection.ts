@@ -4,7 +4,7 @@ import { ServiceError, StartError } from "../../errors.js";
 
 type Driver = Pick<typeof import("@photostructure/sqlite"), "DatabaseSync" | "backup">;
 
-/** SQLite itself: the build that comes with the package or, where its native part does not load, the one inside Node. */
+/** SQLite: the build of the package or, if its native part does not load, the one inside Node. */
 export const { DatabaseSync, backup } = await loadDriver();
 
 export type Database = InstanceType<Driver["DatabaseSync"]>;
@@ -12,29 +12,29 @@ export type Database = InstanceType<Driver["DatabaseSync"]>;
 /** A file of the embedded engine. */
 export interface FileLayout {
   readonly name: string;
-  /** Size of the pages of a new file; SQLite's own (4 KiB) where nothing is said. */
+  /** Page size of a new file, bytes; SQLite's default (4 KiB) if absent. */
   readonly pageBytes?: number;
   /** Repeatable DDL of the newest layout. */
   readonly schema: readonly string[];
-  /** Each leads to the next layout; the first one from layout 1. Runs inside a transaction. */
+  /** Each migrates to the next layout; the first one from layout 1. Runs inside a transaction. */
   readonly migrations: readonly Migration[];
 }
 
 /** SQL, or work that SQL alone cannot do. */
 export type Migration = string | ((db: Database) => void);
 
-/** How long a statement waits while another process writes to the file, ms. */
+/** Maximum wait of a statement while another process writes to the file, ms. */
 const BUSY_MS = 2_000;
 
-/** Pages of a file that stay in memory, KiB. With SQLite's 2 MiB a write of 500 new profiles reads each page of an index again. */
+/** Page cache, KiB. With SQLite's default of 2 MiB, a write of 500 new profiles reads each page of an index again. */
 const CACHE_KIB = 16_384;
 
-/** What the file of a write-ahead log keeps of its size once it can begin anew: a backup beside many writes makes it as large as these. */
+/** Maximum size of the write-ahead log file after it restarts. A backup during many writes makes the file as large. */
 const WAL_BYTES = 32 * 1024 * 1024;
 
 /**
- * Opens a file in WAL mode, in which a commit that returned survives a power cut, and brings it up to its newest layout.
- * Throws a `StartError` when the file cannot be used.
+ * Opens a file in WAL mode, in which a returned commit survives a power cut, and migrates it to the newest layout.
+ * Throws a `StartError` if the file cannot be used.
  */
 export function openDatabase(dir: string, layout: FileLayout): Database {
   const path = join(dir, layout.name);
@@ -57,7 +57,7 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
   }
 }
 
-/** Runs `work` in one transaction that takes the write lock at its start: all of it is kept, or nothing. */
+/** Runs `work` in one transaction that takes the write lock at its start. It is stored completely or not at all. */
 export function inTransaction<T>(db: Database, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {
@@ -71,8 +71,8 @@ export function inTransaction<T>(db: Database, work: () => T): T {
 }
 
 /**
- * Calls of one round of the event loop, such as concurrent requests make, are done together: what they write shares a commit and its wait for the
- * disk. When that fails for what one call brought, each is done alone; when the file does, all of them reject.
+ * Groups the calls of one round of the event loop, such as concurrent requests, into one commit with one wait for the
+ * disk. If the group fails because of one call, each call is retried alone; if the file fails, all of them reject.
  */
 export function sharingCommits<T, R>(work: (items: readonly T[]) => R): (items: readonly T[]) => Promise<R> {
   return groupedCalls(async (items: readonly T[]) => work(items), {
@@ -83,7 +83,9 @@ export function sharingCommits<T, R>(work: (items: readonly T[]) => R): (items: 
   });
 }
 
-/** Does work whose writes a power cut may lose, since they are repeated or mean nothing after it; they do not wait for the disk. */
+/**
+ * Does work without waiting for the disk. A power cut may lose its writes: they are repeated or mean nothing after it.
+ */
 export function withoutSync<T>(db: Database, work: () => T): T {
   db.exec("PRAGMA synchronous = NORMAL");
   try {
@@ -93,7 +95,7 @@ export function withoutSync<T>(db: Database, work: () => T): T {
   }
 }
 
-/** Does work that fails at once while another process uses the file: a wait for it would hold up every request. */
+/** Does work that fails at once while another process uses the file; waiting for it would delay every request. */
 export function withoutWaiting<T>(db: Database, work: () => T): T {
   db.exec("PRAGMA busy_timeout = 0");
   try {
@@ -103,7 +105,10 @@ export function withoutWaiting<T>(db: Database, work: () => T): T {
   }
 }
 
-/** Closes the file with an empty write-ahead log, so that the folder can be copied as it lies. On a full disk the log stays: the next start reads it. */
+/**
+ * Closes the file with an empty write-ahead log, so that the folder can be copied. On a full disk the log stays, and
+ * the next start reads it.
+ */
 export function closeDatabase(db: Pick<Database, "exec" | "close">): void {
   try {
     db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -114,7 +119,7 @@ export function closeDatabase(db: Pick<Database, "exec" | "close">): void {
   }
 }
 
-/** Lets a file of the newest layout be opened on a full disk, for reads; its writes are refused until there is space. */
+/** Opens a file of the newest layout on a full disk for reads; writes are refused until there is space. */
 function tolerateFullDisk(db: Database, { migrations }: FileLayout, bringUp: () => void): void {
   try {
     bringUp();
@@ -123,12 +128,12 @@ function tolerateFullDisk(db: Database, { migrations }: FileLayout, bringUp: () 
   }
 }
 
-/** The number of the layout of a file; 0: it is new. */
+/** Returns the layout number of a file; 0 for a new one. */
 function layoutOf(db: Database): number {
   return (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 }
 
-/** Brings an open file up to the newest layout, whose number is its `user_version`. A new file (0) gets it at once. */
+/** Migrates an open file to the newest layout, whose number is its `user_version`. A new file (0) gets it at once. */
 function bringUp(db: Database, path: string, { schema, migrations }: FileLayout): void {
   const newest = 1 + migrations.length;
   const version = layoutOf(db);
@@ -142,7 +147,7 @@ function bringUp(db: Database, path: string, { schema, migrations }: FileLayout)
       typeof migration === "string" ? db.exec(migration) : migration(db);
   }
   for (const sql of schema) db.exec(sql);
-  // Also when it is that already: this write fails for a file that cannot be written to.
+  // Written even if unchanged: this write fails for a file that cannot be written to.
   db.exec(`PRAGMA user_version = ${newest}`);
 }
 
@@ -165,8 +170,8 @@ async function loadDriver(): Promise<Driver> {
 const FULL = 13;
 
 /**
- * Failures of a file or of its use, which no statement of ours is the reason of, by message: errors of the driver's `all`
- * and `iterate` have no code.
+ * Failures of the file or the environment, not of a statement, by message: errors of the driver's `all` and `iterate`
+ * have no code.
  */
 const codeOfMessage = new Map([
   ["database is locked", 5],
@@ -181,19 +186,21 @@ const codeOfMessage = new Map([
 ]);
 const codesOfTheFile = new Set(codeOfMessage.values());
 
-/** The `ServiceError` that an error of SQLite stands for; undefined for any other error, and for a defect of this service. */
+/**
+ * Returns the `ServiceError` for an error of SQLite; undefined for any other error and for a defect of this service.
+ */
 export function sqliteServiceError(error: unknown): ServiceError | undefined {
   const code = resultCode(error);
   if (code === FULL) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
   return codesOfTheFile.has(code) ? unavailable(error) : undefined;
 }
 
-/** The answer to a request that a store cannot serve. */
+/** Returns the error for a request that a store cannot serve. */
 export function unavailable(cause: unknown): ServiceError {
   return new ServiceError("unavailable", "The store is not available", { cause });
 }
 
-/** The primary result code; -1 for any other error. */
+/** Returns the primary result code; -1 for any other error. */
 function resultCode(error: unknown): number {
   if (!(error instanceof Error)) return -1;
   if ("errcode" in error && typeof error.errcode === "number") return error.errcode & 0xff;
@@ -201,7 +208,7 @@ function resultCode(error: unknown): number {
   return isOfDriver ? (codeOfMessage.get(error.message) ?? -1) : -1;
 }
 
-/** Why SQLite cannot open a file, in words for the operator. */
+/** Returns the reason why SQLite cannot open a file, for the operator. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (/not a database|malformed|disk image/i.test(text))

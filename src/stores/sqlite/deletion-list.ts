@@ -2,7 +2,7 @@ import type { Ledger } from "../../deletions/ports.js";
 import type { Database } from "./connection.js";
 import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
 
-/** Lists the requests of `ledger.db`; without an index for the completed ones, as nearly all are. */
+/** Lists the requests of `ledger.db`. Completed requests have no index, as nearly all are completed. */
 export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
   const states = {
     open: statementsFor(db, "completed_at IS NULL"),
@@ -21,7 +21,7 @@ export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
   };
 }
 
-/** Lists begin after the request of an id, or with the first one when it is null. */
+/** Lists begin after the request `after`, or with the first request if it is null. */
 function statementsFor(db: Database, state: string) {
   const sequence = "(SELECT sequence FROM deletion WHERE request_id = :after)";
   return {

@@ -1,6 +1,6 @@
 import type { EngineDescription } from "../stores.js";
 
-/** The embedded engine: files in a folder that one process has for itself. */
+/** The embedded engine: files in a folder that one process owns exclusively. */
 export const sqlite: EngineDescription = {
   schemes: ["sqlite:"],
   exclusive: true,

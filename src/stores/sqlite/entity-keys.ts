@@ -4,15 +4,15 @@ import { type Failpoint, noFailpoint } from "../../failpoint.js";
 import { type Database, inTransaction, sharingCommits, withoutWaiting } from "./connection.js";
 
 /**
- * Rows of one size that are only ever appended, and overwritten where they are, so that no page of the file keeps a stale
- * copy of a key: no cell is ever moved. The index holds ids only. A key of zeros is one that was destroyed.
+ * Rows of one size, appended and overwritten in place, so that SQLite never moves a cell and no page of the file keeps
+ * a stale copy of a key. The index holds ids only. A key of zeros was destroyed.
  */
 export const entityKeysSchema = `
   CREATE TABLE IF NOT EXISTS entity_key (id INTEGER PRIMARY KEY, entity TEXT NOT NULL, key BLOB NOT NULL);
   CREATE UNIQUE INDEX IF NOT EXISTS entity_key_entity ON entity_key (entity);
   PRAGMA secure_delete = ON;`;
 
-/** Keeps keys of new ids, within a transaction of the caller. */
+/** Stores keys of new ids, inside the caller's transaction. */
 export function addKeys(db: Database): (keys: ReadonlyMap<EntityId, Uint8Array>) => void {
   const insert = db.prepare("INSERT INTO entity_key (entity, key) VALUES (?, ?)");
   return (keys) => {
@@ -27,7 +27,7 @@ interface Checkpoint {
   readonly checkpointed: number;
 }
 
-/** Removes what was overwritten from the journal. Throws when another process still reads it. */
+/** Removes overwritten pages from the journal. Throws while another process still reads it. */
 export function emptyJournal(db: Database): void {
   const checkpoint = () => db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
   const { busy, log, checkpointed } = withoutWaiting(db, checkpoint) as Checkpoint;

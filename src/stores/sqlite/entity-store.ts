@@ -13,7 +13,10 @@ import { addKeys } from "./entity-keys.js";
 import { membershipRows, segmentDeletions } from "./membership-index.js";
 import { suppressionIn } from "./suppression.js";
 
-/** `merged` is a JSON array of the ids that were merged into the profile. What refers to a profile goes with it: identities here, memberships. */
+/**
+ * `merged` is a JSON array of the ids that were merged into the profile. Rows that refer to a profile are removed with
+ * it: identities here, memberships.
+ */
 export const entitySchema = `
   CREATE TABLE IF NOT EXISTS entity (
     id TEXT PRIMARY KEY, "table" TEXT NOT NULL, revision INTEGER NOT NULL, born REAL NOT NULL, merged TEXT NOT NULL, sealed BLOB NOT NULL
@@ -37,9 +40,9 @@ interface IdentityRow extends Binding {
 }
 
 /**
- * Profiles in `entities.db`, beside memberships, history, counts and catalogue, so that one transaction keeps all that messages
- * change. What was asked to be erased stands in `ledger.db`. Between the questions to the two files and the end of the transaction
- * nothing else runs, as this process alone has them and every step is synchronous.
+ * Profiles in `entities.db`, next to memberships, history, counts and catalogue, so that one transaction stores all
+ * changes of a message. Suppression is stored in `ledger.db`. Nothing else runs between the queries to the two files
+ * and the end of the transaction: this process owns both files and every step is synchronous.
  */
 export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
@@ -74,7 +77,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     const planned = profiles.flatMap(({ entity, mergedFrom }) => [entity, ...mergedFrom]);
     const ids = planned.map(({ id }) => id);
     if (suppression.erased([...ids, ...profiles.flatMap(({ entity }) => entity.mergedIds)]).size > 0) return false;
-    // What is not stored is at revision 0.
+    // A profile that is not stored has revision 0.
     const rows = findRevisions.all(JSON.stringify(ids)) as { id: string; revision: number }[];
     const revisions = new Map(rows.map(({ id, revision }) => [id, revision]));
     if (!planned.every(({ id, revision }) => (revisions.get(id) ?? 0) === revision)) return false;
@@ -100,7 +103,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     }
   }
 
-  /** The live profiles; undefined when all of them take more than `maxBytes`. */
+  /** Returns the live profiles; undefined if together they take more than `maxBytes`. */
   function loadWithin(ids: readonly EntityId[], maxBytes: number): Map<EntityId, StoredEntity> | undefined {
     const wanted = JSON.stringify(ids);
     const rows: EntityRow[] = [];

@@ -20,7 +20,7 @@ import { keyOf } from "./key-store.js";
 type LedgerPart = "deletions" | "entity keys" | "API keys";
 type EntityPart = Exclude<Part, LedgerPart>;
 
-/** Parts of `entities.db`; what the ledger says is erased is left out. */
+/** Parts of `entities.db`, without erased data according to the ledger. */
 export function entityParts(
   db: Database,
   ledger: Database,
@@ -93,7 +93,7 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
   };
 }
 
-/** Numbers of `ledger.db` and `entities.db`. */
+/** Sequence numbers of `ledger.db` and `entities.db`. */
 export function copyFacts(ledger: Database, entities: Database): CopyFacts {
   const sequence = ledger.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'deletion'").get();
   const watermark = entities.prepare("SELECT sequence FROM erasure_watermark").get();
@@ -105,13 +105,13 @@ export function copyFacts(ledger: Database, entities: Database): CopyFacts {
   };
 }
 
-/** Records handed out at once. */
+/** Records per batch. */
 const BATCH = 500;
 
-/** A table (or a query in its place) whose rows become records. */
+/** A table, or a query in its place, whose rows become records. */
 interface ExportedTable<R, Row> {
   readonly from: string;
-  /** The records of some rows; the rows themselves when absent. */
+  /** Converts rows to records; without it the rows are the records. */
   readonly records?: (rows: Row[]) => R[] | Promise<R[]>;
 }
 

@@ -14,21 +14,21 @@ import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
 import { matchLedger } from "./ledger-match.js";
 import { sqliteSeriesStore } from "./series-store.js";
 
-/** An embedded folder that no service can use until it is closed. */
+/** An embedded folder, locked against services until it is closed. */
 interface LockedFolder {
-  /** Throws a `StartError` when it has no profiles. */
+  /** Throws a `StartError` if there are no profiles. */
   profiles(): ProfileSource;
-  /** Rejects with a `StartError` when it has no series. */
+  /** Rejects with a `StartError` if there are no series. */
   series(): Promise<SeriesSource>;
   close(): void;
 }
 
-/** Keeps the folder for this process alone. Makes nothing: it must be there, with the files of a service. */
+/** Locks the folder for this process. Creates nothing: the folder and the files of a service must exist. */
 export function lockSource(dir: string): LockedFolder {
   const folder = resolve(dir);
   if (![ledgerFile, entitiesFile, metricsFile].some(({ name }) => existsSync(join(folder, name)))) {
     throw new StartError(
-      `${folder} is not the data folder of a service: it holds no ledger.db, entities.db or metrics.db`,
+      `${folder} is not the data folder of a service: it contains no ledger.db, entities.db or metrics.db`,
     );
   }
   const unlockEntities = lockFolder(folder, "entities");
@@ -36,7 +36,7 @@ export function lockSource(dir: string): LockedFolder {
   const open = new Set<Database>();
 
   const opened = (layout: FileLayout): Database => {
-    if (!existsSync(join(folder, layout.name))) throw new StartError(`${folder} holds no ${layout.name}`);
+    if (!existsSync(join(folder, layout.name))) throw new StartError(`${folder} contains no ${layout.name}`);
     const db = openDatabase(folder, layout);
     open.add(db);
     return db;
@@ -84,18 +84,18 @@ export function lockSource(dir: string): LockedFolder {
   };
 }
 
-/** A random text that names `metrics.db`, made when it is first asked for. */
+/** Returns the random id of `metrics.db`, created on first use. */
 function seriesMark(db: Database): string {
   db.exec("CREATE TABLE IF NOT EXISTS series_mark (one INTEGER PRIMARY KEY CHECK (one = 1), mark TEXT NOT NULL)");
   db.prepare("INSERT OR IGNORE INTO series_mark VALUES (1, ?)").run(randomId());
   return (db.prepare("SELECT mark FROM series_mark").get() as { mark: string }).mark;
 }
 
-/** Series that are read at once, and slots of each of them: half a year of hours. */
+/** Series read at once, and slots of each: half a year of hours. */
 const SERIES_AT_ONCE = 100;
 const SLOTS_AT_ONCE = 26 * CHUNK_SLOTS;
 
-/** A series, and the slots (counted from 1970) that its first and its last chunk begin and end with. */
+/** A series with the first slot of its first chunk and the end of its last one, counted from 1970. */
 interface Extent {
   readonly series: Series;
   readonly first: number;
@@ -103,8 +103,8 @@ interface Extent {
 }
 
 /**
- * Windows over everything that `metrics.db` holds, in batches. Windows of a batch are of the same time, so that a store that
- * is asked for them can answer at once.
+ * Yields windows over all of `metrics.db`, in batches. The windows of a batch cover the same time, so that a store can
+ * read them in one query.
  */
 function* seriesWindows(db: Database): Iterable<SeriesWindow[]> {
   for (const batch of batchesOf(extentsOf(db))) {
@@ -119,7 +119,7 @@ function* seriesWindows(db: Database): Iterable<SeriesWindow[]> {
   }
 }
 
-/** Every series that has a chunk; the series of one dimension follow each other. */
+/** Returns every series that has a chunk, grouped by dimension. */
 function extentsOf(db: Database): Extent[] {
   const rows = db.prepare("SELECT id, dimension, dimension_id, type FROM series ORDER BY dimension, id").all();
   const chunks = db.prepare("SELECT min(id) AS first, max(id) AS last FROM chunk WHERE id >= ? AND id < ?");
@@ -131,14 +131,14 @@ function extentsOf(db: Database): Extent[] {
     if (first === null || last === null) return [];
     const dimension = dimensionNamed(row.dimension);
     if (dimension === undefined) {
-      throw new StartError("metrics.db holds series of a dimension that this version does not know");
+      throw new StartError("metrics.db contains series of a dimension that is unknown to this version");
     }
     const series = { dimension, id: row.dimension_id, type: row.type };
     return [{ series, first: chunkOf(first, row.id) * CHUNK_SLOTS, end: (chunkOf(last, row.id) + 1) * CHUNK_SLOTS }];
   });
 }
 
-/** A few series at a time, all of one dimension. */
+/** Yields a few series at a time, all of one dimension. */
 function* batchesOf(extents: readonly Extent[]): Iterable<Extent[]> {
   let batch: Extent[] = [];
   for (const extent of extents) {

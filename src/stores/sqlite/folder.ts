@@ -6,30 +6,35 @@ import { DatabaseSync } from "./connection.js";
 
 /** Absolute folders of the embedded engine. */
 export interface Folders {
-  /** Where the pepper lies. */
+  /** Folder of the pepper. */
   readonly data: string;
-  /** Where `ledger.db` and `entities.db` lie. */
+  /** Folder of `ledger.db` and `entities.db`. */
   readonly entities: string;
-  /** Where `metrics.db` lies. */
+  /** Folder of `metrics.db`. */
   readonly metrics: string;
 }
 
-/** The folders that the settings name: `sqlite:/path` is that folder, `sqlite:` and what another engine keeps is `data_dir`. */
+/**
+ * Returns the folders of the settings: `sqlite:/path` is that folder; `sqlite:` and the URL of another engine mean
+ * `data_dir`.
+ */
 export function foldersOf(settings: Pick<Settings, "data_dir" | "entities" | "metrics">): Folders {
   const data = resolve(settings.data_dir);
   const folderOf = (url: string) => (/^sqlite:./.test(url) ? resolve(url.slice("sqlite:".length)) : data);
   return { data, entities: folderOf(settings.entities.url), metrics: folderOf(settings.metrics.url) };
 }
 
-/** What a folder is locked for: `entities` for profiles, ledger and pepper, `metrics` for series. One folder may hold both. */
+/**
+ * Purpose of a lock: `entities` for profiles, ledger and pepper, `metrics` for series. One folder may have both locks.
+ */
 export type LockName = keyof typeof lockFiles;
 
 const lockFiles = { entities: "lock", metrics: "metrics.lock" } as const;
 
 /**
- * Makes the folder when it is missing and keeps it for this process until the returned function is called or the
- * process ends, however it ends: the operating system holds the lock on an open file. Commands that work
- * beside a running service do not lock it. Throws a `StartError`.
+ * Creates the folder if it is missing and locks it until the returned function is called or the process ends, even by a
+ * crash: the operating system holds the lock on an open file. Commands that run next to a service do not lock it.
+ * Throws a `StartError`.
  */
 export function lockFolder(dir: string, name: LockName): () => void {
   makeFolder(dir);
@@ -51,7 +56,7 @@ export function lockFolder(dir: string, name: LockName): () => void {
   }
 }
 
-/** Makes a folder, and its parents, for their owner alone, when it is missing. Throws a `StartError`. */
+/** Creates a folder and its parents, if missing, with access for their owner only. Throws a `StartError`. */
 export function makeFolder(dir: string): void {
   try {
     makeWithParents(dir);
@@ -63,7 +68,7 @@ export function makeFolder(dir: string): void {
   if (!statSync(dir).isDirectory()) throw new StartError(`${dir} is not a folder`);
 }
 
-/** Not `recursive`: that never ends where a file system refuses a name with ENOENT, as /proc does. */
+/** Not `recursive`: it never ends if a file system refuses a name with ENOENT, as /proc does. */
 function makeWithParents(dir: string): void {
   if (existsSync(dir)) return;
   if (!existsSync(dirname(dir))) makeWithParents(dirname(dir));

@@ -11,7 +11,7 @@ export const historySchema = `
   CREATE INDEX IF NOT EXISTS message_entity_arrival ON message (entity, arrival, position);
   CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);`;
 
-/** Rows that one step of `erase`, or one `expire`, removes: other requests run in between. */
+/** Rows removed by one step of `erase` or one `expire`; other requests run between steps. */
 const AT_ONCE = 1_000;
 
 /** The archive in `entities.db`; `sqliteEntityStore` adds to it. */

@@ -30,7 +30,10 @@ import { sqliteSeriesStore } from "./series-store.js";
 import { sqliteLease, sqliteSlotCounts } from "./slot-counts.js";
 import { sqliteSuppression } from "./suppression.js";
 
-/** Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder, kept for this process alone, as `data_dir` is. */
+/**
+ * Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder. Locks that folder and `data_dir`
+ * for this process.
+ */
 export async function openSqliteEntities({ settings, failpoint }: OpenParts): Promise<EntityEngine> {
   const { data, entities } = foldersOf(settings);
   const files = new OpenFiles();
@@ -64,15 +67,14 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
   }
 }
 
-/** Opens the embedded engine for series: `metrics.db` in a folder that is kept for this process alone. */
+/** Opens the embedded engine for series: `metrics.db` in a folder that is locked for this process. */
 export async function openSqliteMetrics({ settings, log, failpoint }: OpenParts): Promise<MetricEngine> {
   const { metrics } = foldersOf(settings);
   const files = new OpenFiles();
   try {
     files.lock("metrics", metrics);
     const db = files.open(metrics, metricsFile);
-    const foldFailed = (err: unknown) =>
-      log.error({ err }, "The journal of metrics.db could not be folded; it is tried again");
+    const foldFailed = (err: unknown) => log.error({ err }, "the journal of metrics.db could not be folded; retrying");
     const damaged = ({ message }: Error) =>
       log.error(`${message}. Until then reads of it fail, and points written to it stay in the journal`);
     const series = sqliteSeriesStore(db, { failpoint, foldFailed, damaged });
@@ -92,7 +94,7 @@ export async function openSqliteMetrics({ settings, log, failpoint }: OpenParts)
   }
 }
 
-/** Files and folders that were opened together, and are closed together. */
+/** Files and folders that were opened together and are closed together. */
 class OpenFiles {
   readonly #open: Database[] = [];
   readonly #unlock: (() => void)[] = [];
@@ -113,7 +115,10 @@ class OpenFiles {
   }
 }
 
-/** Opens the API keys alone, also beside a running service: without the lock, the pepper or the data. Makes no folder and no ledger. */
+/**
+ * Opens only the API keys, also while a service runs: without the lock, the pepper or the data. Creates no folder and
+ * no ledger.
+ */
 export function openSqliteKeys(settings: Settings): OpenKeys {
   const { entities } = foldersOf(settings);
   const ledger = join(entities, ledgerFile.name);
@@ -124,10 +129,12 @@ export function openSqliteKeys(settings: Settings): OpenKeys {
   return { keys: sqliteKeyStore(db), close: async () => db.close() };
 }
 
-/** With less free space than this a write may be refused, bytes: a write-ahead log takes 32 MiB, a fold and a file as much. */
+/**
+ * Free space below which a write may be refused, bytes: a write-ahead log, a fold and a file take up to 32 MiB each.
+ */
 const LOW_SPACE_BYTES = 64 * 1024 * 1024;
 
-/** A read that reaches the file, and the free space of its folder. */
+/** Probes a file with a read that reaches it, and the free space of its folder. */
 function probe(name: string, db: Database, folder: string): Probe {
   const read = db.prepare("SELECT count(*) FROM sqlite_schema");
   return {
@@ -136,7 +143,7 @@ function probe(name: string, db: Database, folder: string): Probe {
     async check() {
       read.get();
       const { bavail, bsize } = await statfs(folder);
-      return bavail * bsize < LOW_SPACE_BYTES ? "The disk has less than 64 MiB left: writes may be refused" : undefined;
+      return bavail * bsize < LOW_SPACE_BYTES ? "The disk has less than 64 MiB free: writes may be refused" : undefined;
     },
   };
 }

@@ -3,23 +3,26 @@ import { CHECKSUM, checksumOf, signed } from "./checksum.js";
 import { CHUNK_SLOTS, CHUNKS, hasInfinity, PLANES } from "./chunks.js";
 import type { Database } from "./connection.js";
 
-/** Slots as they were written, a row for each commit, until they are folded into `chunk`; `sum` is the row's checksum. */
+/**
+ * Slots in the order of their writes, a row per commit, until they are folded into `chunk`; `sum` is the row's
+ * checksum.
+ */
 export const journalSchema =
   "CREATE TABLE IF NOT EXISTS journal (id INTEGER PRIMARY KEY, record BLOB NOT NULL, sum INTEGER NOT NULL)";
 
-/** Rows, and bytes, that are removed in one transaction, at most, unless one row has more. */
+/** Maximum rows and bytes removed in one transaction; a single row may have more bytes. */
 const REMOVED_ROWS = 1_000;
 const REMOVED_BYTES = 1024 * 1024;
 
 /** The table `journal` of `metrics.db`. */
 interface JournalTable {
-  /** Appends a record inside the caller's transaction. Returns its id, which only goes up while the file is open. */
+  /** Appends a record inside the caller's transaction. Returns its id, which increases as long as the file is open. */
   append(record: PointRecord): number;
-  /** All records with their ids, the oldest first. Throws a `StartError` when one is damaged. */
+  /** Returns all records with their ids, oldest first. Throws a `StartError` if one is damaged. */
   all(): Iterable<{ readonly id: number; readonly record: PointRecord }>;
   /**
-   * Removes the oldest of the records up to this id, in a transaction of its own; false when none of them is left. The oldest go first: when the process
-   * dies in between, what is left holds the last value of each slot that it names.
+   * Removes the oldest records up to this id, in a transaction of its own; false if none is left. Oldest first: if the
+   * process dies in between, the remaining records contain the last value of each of their slots.
    */
   removeSome(upTo: number): boolean;
 }
@@ -61,14 +64,14 @@ export function journalTable(db: Database): JournalTable {
   };
 }
 
-/** A damaged row may have any type of value. */
+/** A damaged row may contain values of any type. */
 interface JournalRow {
   readonly id: number;
   readonly record: unknown;
   readonly sum: unknown;
 }
 
-/** Slots of one plane of a series (its id), from `slot` on, counted from 1970. NaN says nothing. */
+/** Slots of one plane of a series (its id), from `slot`, counted from 1970. NaN is a slot without a value. */
 export interface PlacedSlots {
   readonly series: number;
   readonly plane: number;
@@ -76,19 +79,20 @@ export interface PlacedSlots {
   readonly values: Float64Array;
 }
 
-/** Takes values [start, end) of a record. */
+/** Receives values [start, end) of a record. */
 export type TakeSlots = (place: Omit<PlacedSlots, "values">, values: Float64Array, start: number, end: number) => void;
 
-/** Numbers that a record has for each column, besides its values. */
+/** Numbers per column of a record, without its values. */
 const HEAD = 2;
 
-/** Room for the slots of one series, and for series: a double holds both numbers. */
+/** Capacity for slots of one series and for series; a double holds both numbers. */
 const SLOTS_ROOM = 2 ** Math.ceil(Math.log2(CHUNKS * CHUNK_SLOTS));
 const SERIES_ROOM = Number.MAX_SAFE_INTEGER / SLOTS_ROOM - 1;
 
 /**
- * Columns as a row of the journal keeps them, little-endian doubles: how many columns there are; for each the series' id × SLOTS_ROOM + the first
- * slot, and how many slots it has × PLANES + the number of the plane; then the values of all columns.
+ * Columns in the form of a journal row, little-endian doubles: the number of columns; for each column the series' id ×
+ * SLOTS_ROOM + the first slot, and its number of slots × PLANES + the number of the plane; then the values of all
+ * columns.
  */
 export class PointRecord {
   readonly #doubles: Float64Array;
@@ -97,7 +101,7 @@ export class PointRecord {
     this.#doubles = doubles;
   }
 
-  /** The record of these slots, in their order; undefined when there are none. */
+  /** Returns the record of these slots, in their order; undefined if there are none. */
   static of(columns: readonly PlacedSlots[]): PointRecord | undefined {
     if (columns.length === 0) return undefined;
     const slots = columns.reduce((sum, { values }) => sum + values.length, 0);
@@ -115,7 +119,7 @@ export class PointRecord {
     return new PointRecord(doubles);
   }
 
-  /** Throws a `StartError` when the row is damaged. */
+  /** Throws a `StartError` if the row is damaged. */
   static fromRow({ id, record, sum }: JournalRow): PointRecord {
     if (record instanceof Uint8Array && record.byteLength % 8 === 0 && checksumOf(id, 0, record) === sum) {
       // A blob need not be aligned to 8 bytes.
@@ -123,7 +127,7 @@ export class PointRecord {
       if (isRecord(doubles)) return new PointRecord(doubles);
     }
     throw new StartError(
-      `Row ${id} of the table journal in metrics.db is damaged: put back a backup of the file, or remove the row (DELETE FROM journal WHERE id = ${id}), which loses points that were written at one moment`,
+      `Row ${id} of the table journal in metrics.db is damaged: put back a backup of the file, or remove the row (DELETE FROM journal WHERE id = ${id}), which loses the points of one write`,
     );
   }
 
@@ -135,7 +139,7 @@ export class PointRecord {
     return this.#doubles.byteLength;
   }
 
-  /** Hands out the columns in their order. */
+  /** Passes the columns to `take`, in their order. */
   each(take: TakeSlots): void {
     const doubles = this.#doubles;
     const count = doubles[0] as number;
@@ -155,7 +159,7 @@ export class PointRecord {
   }
 }
 
-/** Whether these are the numbers of a record, with places that there are and values that are finite or NaN. */
+/** Returns whether these are the numbers of a record: its positions exist and its values are finite or NaN. */
 function isRecord(doubles: Float64Array): boolean {
   const [count = 0] = doubles;
   const head = 1 + count * HEAD;

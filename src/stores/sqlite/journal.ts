@@ -5,46 +5,47 @@ import { type Database, inTransaction } from "./connection.js";
 import { journalTable, type PlacedSlots, PointRecord } from "./journal-table.js";
 import { Memtable } from "./memtable.js";
 
-/** The journal is folded when it takes so many bytes in the file, or a multiple of that in memory. */
+/** Size in the file at which the journal is folded, bytes, and the multiple of it that is allowed in memory. */
 const FOLD_BYTES = 16 * 1024 * 1024;
 const IN_MEMORY = 3;
-/** Writers wait while it takes so many times as much. */
+/** Multiple of that size at which writers wait. */
 const MOST_FOLDS = 2;
 
-/** Slots are folded this long after the first of them was written, ms. */
+/** Maximum age of a slot before it is folded, ms. */
 const FOLD_AFTER_MS = 60_000;
 
-/** Rows of `chunk` that are written in one transaction: other requests run in between. */
+/** Rows of `chunk` written in one transaction; other requests run in between. */
 const FOLDED_AT_ONCE = 200;
 
-/** Damaged rows without which a fold goes on, at most: their slots stay in the journal. */
+/** Maximum damaged rows that a fold skips; their slots stay in the journal. */
 const MOST_DAMAGED = 1_000;
 
 export interface JournalOptions {
   readonly failpoint?: Failpoint | undefined;
-  /** How much the journal holds before it is folded, bytes. */
+  /** Size at which the journal is folded, bytes. */
   readonly foldBytes?: number;
-  /** Is given what a fold in the background failed with. It is tried again. */
+  /** Receives the error of a fold in the background. The fold is retried. */
   foldFailed?(error: unknown): void;
-  /** Is called once for each damaged row of `chunk` that a fold or a read found. */
+  /** Called once for each damaged row of `chunk` found by a fold or a read. */
   damaged?(error: DamagedRow): void;
 }
 
-/** Records of the journal that belong together: in memory what they say, and how many bytes they take. */
+/** Records of the journal that are folded together: their slots in memory and their size in bytes. */
 interface Generation {
   readonly slots: Memtable;
   bytes: number;
-  /** Ids of the oldest and the newest record; `first` is above any id where there is none. */
+  /** Ids of the oldest and the newest record; `first` is above any id if there is none. */
   first: number;
   last: number;
 }
 
 /**
- * The journal of `metrics.db`, with what it says in memory. A record is in the file and in memory when `append` returns. Many slots of a row
- * of `chunk` are later folded into it at once, in the background, and the records removed.
+ * The journal of `metrics.db`, with its content in memory. `append` returns once a record is in the file and in memory.
+ * A fold in the background later merges the slots into `chunk`, row by row, and removes the records.
  *
- * It is the memory table of a log-structured merge tree (O'Neil et al., "The log-structured merge-tree", 1996), and the open block of Gorilla (Pelkonen et
- * al., VLDB 2015), for slots whose place is known: folding overwrites, so that it needs no merge of sorted runs and may be repeated.
+ * It is the memtable of a log-structured merge tree (O'Neil et al., "The log-structured merge-tree", 1996), and the
+ * open block of Gorilla (Pelkonen et al., VLDB 2015), for slots at known positions: folding overwrites, so it needs no
+ * merge of sorted runs and is repeatable.
  */
 export class Journal {
   readonly #db: Database;
@@ -52,19 +53,19 @@ export class Journal {
   readonly #foldBytes: number;
   readonly #foldFailed: (error: unknown) => void;
   readonly #damaged: (error: DamagedRow) => void;
-  /** Damaged rows that `damaged` was called with. */
-  readonly #told = new Set<number>();
+  /** Damaged rows that were reported. */
+  readonly #reported = new Set<number>();
   readonly #table;
   readonly #writeChunk;
-  /** What new records go to, and what is being folded. */
+  /** Receives new records; `#folding` is being folded. */
   #open: Generation;
   #folding: Generation | undefined;
-  /** The fold that is under way. */
+  /** The running fold. */
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** Reads the whole journal into memory: a second or two where it holds as much as it may. */
+  /** Reads the whole journal into memory: a second or two for a full one. */
   constructor(
     db: Database,
     { failpoint = noFailpoint, foldBytes = FOLD_BYTES, foldFailed = () => {}, damaged = () => {} }: JournalOptions,
@@ -81,7 +82,10 @@ export class Journal {
     this.#foldLater();
   }
 
-  /** Keeps the record that `work` makes inside a transaction, with all else that it does there. Throws as `work` and SQLite do; nothing is kept then. */
+  /**
+   * Stores the record that `work` returns, together with its other writes, in one transaction. Throws the errors of
+   * `work` and SQLite; then nothing is stored.
+   */
   append(work: () => PointRecord | undefined): void {
     const kept = inTransaction(this.#db, () => {
       const record = work();
@@ -93,37 +97,40 @@ export class Journal {
     this.#foldLater();
   }
 
-  /** Whether there is something of a series (its id). */
+  /** Returns whether there are slots of a series (its id). */
   has(series: number): boolean {
     return this.#open.slots.has(series) || this.#folding?.slots.has(series) === true;
   }
 
-  /** What there is of a series (its id): of two values of a slot the one of the later row holds. */
+  /** Returns the rows of a series (its id). If two rows have a value for a slot, the later row takes precedence. */
   rows(series: number): readonly RowSlots[] {
     const newer = this.#open.slots.rows(series);
     const older = this.#folding?.slots.rows(series) ?? [];
     return older.length === 0 ? newer : [...older, ...newer];
   }
 
-  /** Resolves when there is room for another record. Rejects with what keeps the journal from being folded. */
+  /** Resolves when there is room for another record. Rejects with the error that prevents a fold. */
   async room(): Promise<void> {
     while (sizeOf(this.#open) + sizeOf(this.#folding) > MOST_FOLDS * this.#foldBytes) await this.#runFold();
   }
 
-  /** Resolves when all that was appended before the call is in `chunk` and no longer in the journal. Rejects with what SQLite says. */
+  /**
+   * Resolves when all records appended before the call are in `chunk` and removed from the journal. Rejects with
+   * SQLite's error.
+   */
   async fold(): Promise<void> {
     const last = Math.max(this.#open.last, this.#folding?.last ?? 0);
     while (isBegunBy(this.#folding, last) || isBegunBy(this.#open, last)) await this.#runFold();
   }
 
-  /** Ends the work in the background between two transactions; what is not folded stays in the journal. */
+  /** Stops background work between two transactions; unfolded slots stay in the journal. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#running?.catch(() => {});
   }
 
-  /** Folds in the background: at once where the journal is large, otherwise when its time is over. */
+  /** Folds in the background: at once if the journal is large, otherwise when its time has passed. */
   #foldLater(): void {
     if (this.#isClosed || this.#running !== undefined) return;
     if (sizeOf(this.#open) > this.#foldBytes) this.#foldInBackground();
@@ -143,7 +150,7 @@ export class Journal {
     });
   }
 
-  /** The fold that is under way, or another one. When it fails everything stays as it was. */
+  /** Returns the running fold, or starts one. A failure changes nothing. */
   #runFold(): Promise<void> {
     this.#running ??= this.#foldGeneration().then(
       () => {
@@ -160,8 +167,9 @@ export class Journal {
   }
 
   /**
-   * Each transaction folds a few rows; the records are removed after the last. What is said of damaged rows is appended anew before that. A process that dies in between folds all of them again, to the same end:
-   * a record overwrites slots, and nothing else writes to these series past the journal as long as `has` says so.
+   * Each transaction folds a few rows; the records are removed after the last one. Slots of damaged rows are appended
+   * again before that. If the process dies in between, the next start folds all of them again, with the same result: a
+   * record overwrites slots, and no write to these series bypasses the journal while `has` is true.
    */
   async #foldGeneration(): Promise<void> {
     if (this.#folding === undefined) {
@@ -186,7 +194,7 @@ export class Journal {
     this.#folding = undefined;
   }
 
-  /** False when the row of `chunk` is damaged, which is thrown unless `mayBeDamaged`. */
+  /** Returns false if the row of `chunk` is damaged; throws unless `mayBeDamaged`. */
   #foldRow({ row, first, slots }: RowSlots, mayBeDamaged: boolean): boolean {
     try {
       this.#writeChunk(row, slots, first);
@@ -198,14 +206,17 @@ export class Journal {
     }
   }
 
-  /** Reports a damaged row of `chunk`, unless it was reported before. */
+  /** Reports a damaged row of `chunk` once. */
   report(error: DamagedRow): void {
-    if (this.#told.has(error.row)) return;
-    this.#told.add(error.row);
+    if (this.#reported.has(error.row)) return;
+    this.#reported.add(error.row);
     this.#damaged(error);
   }
 
-  /** All that the journal says of a row that is being folded, newer records included: as one of the newest it is read after them at the next start. */
+  /**
+   * Returns all slots of the journal for a row that is being folded, including newer records: the next start reads it
+   * after them.
+   */
   #newest({ row, first, slots }: RowSlots): PlacedSlots {
     const place = placeOfRow(row);
     const values = new Float64Array(CHUNK_SLOTS).fill(Number.NaN);
@@ -216,7 +227,7 @@ export class Journal {
     return { ...place, values };
   }
 
-  /** Lets other requests run. Rejects when the store was closed meanwhile, which ends the fold. */
+  /** Lets other requests run. Rejects if the store was closed in between, which ends the fold. */
   async #pause(): Promise<void> {
     await setImmediate();
     if (this.#isClosed) throw new Error("metrics.db was closed");
@@ -227,7 +238,7 @@ function emptyGeneration(): Generation {
   return { slots: new Memtable(), bytes: 0, first: Number.POSITIVE_INFINITY, last: 0 };
 }
 
-/** Whether there are records up to this id. */
+/** Returns whether there are records up to this id. */
 function isBegunBy(generation: Generation | undefined, id: number): boolean {
   return generation !== undefined && generation.first <= id;
 }

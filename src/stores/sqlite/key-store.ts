@@ -18,7 +18,10 @@ interface KeyRow {
   readonly last_used_on: number | null;
 }
 
-/** API keys in `ledger.db`, where no restored data can revive one; another process may add and revoke there at the same time. */
+/**
+ * API keys in `ledger.db`, so that restored data cannot revive a revoked key. Another process may add and revoke keys
+ * concurrently.
+ */
 export function sqliteKeyStore(db: Database): KeyStore {
   const add = db.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?)");
   const find = db.prepare("SELECT * FROM api_key WHERE id = ?");
@@ -52,7 +55,7 @@ export function sqliteKeyStore(db: Database): KeyStore {
   };
 }
 
-/** The key of a row of `api_key`. */
+/** Returns the key of a row of `api_key`. */
 export function keyOf(found: unknown): ApiKey {
   const { id, name, scopes, digest, created_at, revoked_at, last_used_on } = found as KeyRow;
   return {

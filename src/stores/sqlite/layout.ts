@@ -14,14 +14,14 @@ import { seriesSchema } from "./series-store.js";
 import { leaseSchema, slotCountSchema } from "./slot-counts.js";
 import { suppressionSchema } from "./suppression.js";
 
-/** What no restored data may bring back: requests, suppression, keys. */
+/** Requests, suppression and keys: restoring older data must not revert them. */
 export const ledgerFile: FileLayout = {
   name: "ledger.db",
   schema: [ledgerMarkSchema, pepperSchema, ledgerSchema, suppressionSchema, entityKeysSchema, keySchema],
   migrations: [],
 };
 
-/** Profiles, and what one transaction changes with them. */
+/** Profiles, and all that changes with them in one transaction. */
 export const entitiesFile: FileLayout = {
   name: "entities.db",
   schema: [

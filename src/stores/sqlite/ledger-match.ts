@@ -4,7 +4,7 @@ import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
 import type { Database } from "./connection.js";
 
-/** In `ledger.db` and in `entities.db`: a random mark of the ledger that the data was made with. */
+/** In `ledger.db` and in `entities.db`: a random mark of the ledger that the data was created with. */
 export const ledgerMarkSchema =
   "CREATE TABLE IF NOT EXISTS ledger_mark (one INTEGER PRIMARY KEY CHECK (one = 1), mark TEXT NOT NULL)";
 
@@ -19,7 +19,7 @@ export function matchLedger(ledger: Database, entities: Database, dir: string): 
   });
   if (mismatch === "another ledger") {
     throw new StartError(
-      `ledger.db in ${dir} is missing or another one's: put back the newest one that entities.db was used with`,
+      `ledger.db in ${dir} is missing or belongs to other data: put back the newest one that entities.db was used with`,
     );
   }
   if (mismatch === "older ledger") {
@@ -49,22 +49,24 @@ function keepMark(db: Database, mark: string): void {
   db.prepare("INSERT INTO ledger_mark (one, mark) VALUES (1, ?)").run(mark);
 }
 
-/** Number of the newest deletion that was ever accepted. */
+/** Returns the number of the newest deletion ever accepted. */
 function acceptedBy(ledger: Database): number {
   const row = ledger.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'deletion'").get();
   return (row as { seq: number } | undefined)?.seq ?? 0;
 }
 
-/** Number of the newest deletion that was ever forgotten. */
+/** Returns the number of the newest deletion ever forgotten. */
 function forgottenBy(ledger: Database): number {
   const row = ledger.prepare("SELECT sequence FROM forgotten_deletion").get() as { sequence: number } | undefined;
   return row?.sequence ?? 0;
 }
 
-/** More than are ever made at one time: a key that an older ledger lacks is that of one of the newest. */
+/** Exceeds the profiles created at one time: if an older ledger lacks keys, it lacks those of the newest. */
 const NEWEST = 1000;
 
-/** Ids of the newest profiles, and of profiles that the newest messages are for: they may have been merged since. */
+/**
+ * Returns the ids of the newest profiles, and of the profiles of the newest messages, which may have been merged since.
+ */
 function newestEntities(entities: Database): string[] {
   const rows = entities
     .prepare(`SELECT * FROM (SELECT id FROM entity ORDER BY rowid DESC LIMIT ?1)
@@ -73,7 +75,7 @@ function newestEntities(entities: Database): string[] {
   return (rows as { id: string }[]).map(({ id }) => id);
 }
 
-/** Whether the ledger has a key of each of these ids, overwritten or not. */
+/** Returns whether the ledger has a key, overwritten or not, for each of these ids. */
 function hasKeys(ledger: Database, ids: readonly string[]): boolean {
   const found = ledger
     .prepare("SELECT count(*) AS count FROM entity_key WHERE entity IN (SELECT value FROM json_each(?))")
@@ -81,14 +83,14 @@ function hasKeys(ledger: Database, ids: readonly string[]): boolean {
   return found.count === ids.length;
 }
 
-/** One row each, kept with the data they speak of. */
+/** One row each, stored with the data they describe. */
 export const erasureWatermarkSchema = `
   CREATE TABLE IF NOT EXISTS erasure_watermark (id INTEGER PRIMARY KEY CHECK (id = 1), sequence INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS ledger_seen (
     one INTEGER PRIMARY KEY CHECK (one = 1), accepted INTEGER NOT NULL, forgotten INTEGER NOT NULL
   );`;
 
-/** How much of the ledger `entities.db` has seen. */
+/** Position in the ledger up to which `entities.db` has been updated. */
 export function sqliteErasureWatermark(db: Database): ErasureWatermark {
   const write = db.prepare(`INSERT INTO erasure_watermark (id, sequence) VALUES (1, ?)
     ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`);
@@ -107,7 +109,7 @@ export function sqliteErasureWatermark(db: Database): ErasureWatermark {
   };
 }
 
-/** Notes the number of a request that was accepted, and of one that may be forgotten. Neither goes down. */
+/** Stores the numbers of an accepted request and of a request that may be forgotten. Neither decreases. */
 export function noteSeen(db: Database): (accepted: number, forgotten: number) => void {
   const note = db.prepare(`INSERT INTO ledger_seen (one, accepted, forgotten) VALUES (1, ?, ?)
     ON CONFLICT DO UPDATE SET accepted = max(accepted, excluded.accepted), forgotten = max(forgotten, excluded.forgotten)`);
@@ -116,7 +118,10 @@ export function noteSeen(db: Database): (accepted: number, forgotten: number) =>
   };
 }
 
-/** Numbers of requests: up to which all are erased in the data, the newest accepted, the newest that may be forgotten. */
+/**
+ * Returns request numbers: all requests up to `erased` are erased in the data, the newest accepted one, the newest that
+ * may be forgotten.
+ */
 export function seenBy(db: Database): {
   readonly erased: number;
   readonly accepted: number;

@@ -8,9 +8,10 @@ import { emptyJournal } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
 
 /**
- * `not_before` is a wait, or the lease of `runner`; `noted_at` is when it was set. `next_target` is empty where the next run calls no remote
- * target. `deletion_key` has rows of one size that are only ever appended, and overwritten in place, as `entity_key` has, and for the same reason; no row is removed.
- * `forgotten_deletion` has the number of the newest request that was ever removed after `deletions.keep`.
+ * `not_before` is the time of the next retry, or the end of the lease of `runner`; `noted_at` is when it was set.
+ * `next_target` is empty if the next run calls no remote target. `deletion_key` has rows of one size that are appended
+ * and overwritten in place, for the same reason as `entity_key`; no row is removed. `forgotten_deletion` has the number
+ * of the newest request that was ever removed after `deletions.keep`.
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
@@ -26,10 +27,13 @@ export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS receipt_key (one INTEGER PRIMARY KEY CHECK (one = 1), wrapped TEXT NOT NULL);`;
 
-/** Requests that one step of `expire` removes: other requests run in between. */
+/** Requests removed by one step of `expire`; other requests run between steps. */
 const AT_ONCE = 100;
 
-/** Deletion requests in `ledger.db`. Leases of an earlier process end when it is opened: only this process can have the file open. */
+/**
+ * Deletion requests in `ledger.db`. Opening it ends the leases of an earlier process: only this process can have the
+ * file open.
+ */
 export function sqliteLedger(db: Database, entities: Database): Ledger {
   const sql = statements(db);
   const isAsFound = scopeCheck(entities);
@@ -46,7 +50,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     readonly scope: AcceptedScope;
   }
 
-  /** Stores the request, within a transaction of the caller; undefined when its scope has changed. */
+  /** Stores the request, inside the caller's transaction; undefined if its scope has changed. */
   function accept({ deletion, scope: { profiles, free } }: Request): number | undefined {
     if (!isAsFound(profiles, free) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
@@ -73,7 +77,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     return sequence;
   }
 
-  /** Returns the numbers of the requests that were stored. */
+  /** Returns the numbers of the stored requests. */
   const acceptAll = sharingCommits((requests: readonly Request[]) => {
     const sequences = new Map<Request, number>();
     inTransaction(db, () => {
@@ -96,7 +100,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     ),
   );
 
-  /** Removes completed requests with what they suppress; returns how many. */
+  /** Removes completed requests with their suppression; returns their number. */
   function forgetSome(before: number, newest: number): number {
     const rows = sql.expired.all(before, newest) as { sequence: number }[];
     const gone = JSON.stringify(rows.map(({ sequence }) => sequence));
@@ -191,8 +195,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
 }
 
 /**
- * Whether profiles have these revisions, and identities these holders. As this process alone has both files, and every step is synchronous, the
- * answer holds until the step ends.
+ * Returns whether profiles have these revisions, and identities these holders. The result is valid until the step ends:
+ * this process owns both files and every step is synchronous.
  */
 function scopeCheck(entities: Database) {
   const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
@@ -204,7 +208,7 @@ function scopeCheck(entities: Database) {
     [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
 }
 
-/** At or before `now`, or set when the clock, which was set back since, was ahead of it. */
+/** Due at or before `now`, or set before the clock was set back. */
 const isDue = "(not_before <= :now OR noted_at > :now)";
 
 function statements(db: Database) {
@@ -253,13 +257,13 @@ function statements(db: Database) {
       (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
     since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
     expired: db.prepare(`SELECT sequence FROM deletion WHERE completed_at < ? AND sequence <= ? LIMIT ${AT_ONCE}`),
-    // By their keys, which the requests have: there is no index of sequences.
+    // By key, taken from the requests: there is no index on sequences.
     expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN
       (SELECT value, sequence FROM deletion, json_each(entities) WHERE ${gone})`),
     expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE (hash, sequence) IN
       (SELECT value, sequence FROM deletion, json_each(hashes) WHERE ${gone})`),
     expire: db.prepare(`DELETE FROM deletion WHERE ${gone}`),
-    // The plus sign: for the greatest number itself SQLite looks through the table from its end, and not into the index of the time.
+    // The plus sign makes SQLite use the index on the time. Without it, `max` scans the table from its end.
     newestCompleted: db.prepare("SELECT max(+sequence) AS newest FROM deletion WHERE completed_at < ?"),
     forget: db.prepare(`INSERT INTO forgotten_deletion (one, sequence) VALUES (1, ?)
       ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`),

@@ -5,8 +5,8 @@ import type { EntityId, MembershipStatement, Memberships, Version } from "../../
 import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
 
 /**
- * `membership`: the newest statement for each (entity, segment) that was ever named. `membership_full`: the newest full list
- * of an entity; a segment that an older statement names is left since then.
+ * `membership`: the newest statement for each (entity, segment) ever named. `membership_full`: the newest full list of
+ * an entity; it ends memberships of older statements.
  */
 export const membershipSchema = `
   CREATE TABLE IF NOT EXISTS membership (
@@ -51,29 +51,30 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
   };
 }
 
-/** Members of a segment that one step counts, and that one step looks for in another segment. */
+/** Members counted in one step, and members compared with another segment in one step. */
 const COUNTED_AT_ONCE = 50_000;
 const COMPARED_AT_ONCE = 10_000;
-/** Segments that one step counts, and members of each: a segment that has as many is counted by itself. */
+/** Segments counted in one step, and members of each: a segment with as many is counted separately. */
 const SEGMENTS_AT_ONCE = 100;
 const FEW_MEMBERS = COUNTED_AT_ONCE / SEGMENTS_AT_ONCE;
-/** Other requests run whenever steps have taken so long. */
+/** Time after which other requests run between steps, ms. */
 const PACE_MS = 10;
 
-/** Counting members, in steps of a few ms however many there are. */
+/** Counts members in steps of a few ms, whatever their number. */
 function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> {
-  // In: segments as a JSON array. Out: for each, in that order, how many members it has, up to FEW_MEMBERS.
+  // In: segments as a JSON array. Out: the number of members of each, in that order, up to FEW_MEMBERS.
   const few = db.prepare(`SELECT (SELECT count(*) FROM
     (SELECT 1 FROM membership WHERE segment = asked.value AND member = 1 LIMIT ${FEW_MEMBERS})) AS members
     FROM json_each(?) AS asked ORDER BY asked.key`);
-  // In: a segment, and the entity after which to begin. Out: how many members come next, and the last of them.
+  // In: a segment, and the entity to begin after. Out: the number of members in the next step, and the last of them.
   const some = db.prepare(`SELECT count(*) AS members, max(entity) AS last FROM
     (SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ? ORDER BY entity LIMIT ${COUNTED_AT_ONCE})`);
-  // The same, and how many of them are members of the other segment too.
+  // As `some`, with the number of them that are members of the other segment too.
   const both = db.prepare(`SELECT count(*) AS members, max(a.entity) AS last, count(b.entity) AS shared FROM
     (SELECT entity FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?3 ORDER BY entity LIMIT ${COMPARED_AT_ONCE}) a
     LEFT JOIN membership b ON b.entity = a.entity AND b.segment = ?2 AND b.member = 1`);
-  // The same two for segments that were deleted at ?4 and ?5: void statements are not counted. They read the rows themselves, not an index alone.
+  // As `some` and `both` for segments that were deleted at ?4 and ?5: void statements are not counted. They read the
+  // rows, not only an index.
   const someValid =
     db.prepare(`SELECT count(*) AS members, max(entity) AS last, sum(time > ?3 AND arrival > ?3) AS valid FROM
     (SELECT entity, time, arrival FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?2
@@ -149,7 +150,7 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
   };
 }
 
-/** What profiles say of segments, a row a statement. */
+/** Statements of profiles about segments, a row per statement. */
 export function membershipRows(db: Database) {
   const statements = db.prepare(`SELECT entity, segment, member, time, arrival, position FROM membership
     WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ?`);
@@ -164,7 +165,7 @@ export function membershipRows(db: Database) {
   const { ending } = segmentDeletions(db);
 
   return {
-    /** Without void statements; undefined when there are more than `most` statements. `ids` is a JSON array. */
+    /** Returns statements without void ones; undefined if there are more than `most`. `ids` is a JSON array. */
     of(ids: string, most: number): Map<EntityId, Memberships> | undefined {
       type Row = Version & { readonly entity: EntityId };
       const rows = statements.all(ids, Math.min(most + 1, Number.MAX_SAFE_INTEGER));
@@ -201,7 +202,7 @@ export function membershipRows(db: Database) {
   };
 }
 
-/** When segments were deleted. */
+/** Returns when segments were deleted. */
 export function segmentDeletions(db: Database) {
   const findEnding = db.prepare("SELECT id, deleted_at FROM segment_removed WHERE ending = 1");
   const find = db.prepare("SELECT id, deleted_at FROM segment_removed WHERE id IN (SELECT value FROM json_each(?))");
@@ -209,24 +210,24 @@ export function segmentDeletions(db: Database) {
     new Map((rows as { id: string; deleted_at: number }[]).map((row) => [row.id, row.deleted_at]));
 
   return {
-    /** Of the segments that void statements may still be stored of. */
+    /** Deleted segments whose void statements may still be stored. */
     ending: () => deletionsOf(findEnding.all()),
-    /** Of those of these segments that were ever deleted. */
+    /** Deletions of these segments. */
     of: (segments: readonly string[]) => deletionsOf(find.all(JSON.stringify(segments))),
   };
 }
 
-/** Statements that one step of a removal looks at: other requests run in between. */
+/** Statements read by one step of a removal; other requests run between steps. */
 const AT_ONCE = 1_000;
 
 /**
- * Removes void statements, a step at a call, one segment after another; false when none is left. No commit keeps one after the deletion, so each
- * statement is looked at once, unless the process starts again.
+ * Removes void statements, one step per call, segment by segment; returns false if none is left. No commit stores a
+ * void statement after the deletion, so each statement is read once, unless the process restarts.
  */
 export function voidRemoval(db: Database): () => boolean {
   const findEnding = db.prepare("SELECT id, deleted_at AS at FROM segment_removed WHERE ending = 1 LIMIT 1");
   const end = db.prepare("UPDATE segment_removed SET ending = 0 WHERE id = ?");
-  // The two indexes on segments hold members and former members.
+  // The two indexes on segments contain members and former members.
   const steps = [1, 0].map((member) => ({
     find: db.prepare(`SELECT count(*) AS found, max(entity) AS last FROM
       (SELECT entity FROM membership WHERE segment = ? AND member = ${member} AND entity > ? ORDER BY entity LIMIT ${AT_ONCE})`),

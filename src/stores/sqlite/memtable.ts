@@ -1,28 +1,28 @@
 import { CHUNK_SLOTS, layValues, PLANES, type RowSlots, rowOf } from "./chunks.js";
 import type { PointRecord, TakeSlots } from "./journal-table.js";
 
-/** Slots of room that a row begins with; it doubles when it is full. */
+/** Initial capacity of a row, slots; it doubles when full. */
 const ROOM = 8;
 
 /** Memory of a row besides its slots: its place in the lists and in the map. */
 const ROW_BYTES = 70;
 
-/** Slots are allocated from pieces of this many doubles. */
+/** Slots are allocated from blocks of this many doubles. */
 const PIECE = 2 ** 17;
 
-/** Stands for the place of a row that does not exist. */
+/** Marks the absence of a row. */
 const NONE = -1;
 
 /**
- * What records of the journal say, by series (its id) and row of `chunk`; of two values of a slot the later stays. There may be several 100,000 rows
- * of a few slots each, so there is no object a row: rows have places in lists of numbers.
+ * Slots of journal records, by series (its id) and row of `chunk`; the later of two values of a slot wins. There may be
+ * several 100,000 rows of a few slots each, so a row is not an object but an index into typed arrays.
  */
 export class Memtable {
-  /** The place of the row of each series that was added last, and for each place that of the row before it. */
+  /** Index of the newest row of each series, and for each row the index of the series' previous row. */
   readonly #newest = new Map<number, number>();
   #before = new Int32Array(1_024);
   #rows = new Float64Array(1_024);
-  /** Where the slots of each place begin in the chunk, how many there is room for, and where they lie. */
+  /** For each row: its first slot in the chunk, its capacity, and the start of its slots in the blocks. */
   #firsts = new Uint8Array(1_024);
   #rooms = new Uint8Array(1_024);
   #starts = new Float64Array(1_024);
@@ -30,7 +30,7 @@ export class Memtable {
   readonly #pieces: Float64Array[] = [];
   #used = PIECE;
 
-  /** Memory that it takes, by estimate. */
+  /** Estimated memory, bytes. */
   get bytes(): number {
     return ROW_BYTES * this.#count + 8 * Math.max(0, (this.#pieces.length - 1) * PIECE + this.#used);
   }
@@ -39,12 +39,12 @@ export class Memtable {
     record.each(this.#lay);
   }
 
-  /** Whether there are rows of a series. */
+  /** Returns whether there are rows of a series. */
   has(series: number): boolean {
     return this.#newest.has(series);
   }
 
-  /** Rows of a series, in no order, as they are now. */
+  /** Returns the current rows of a series, in no order. */
   rows(series: number): RowSlots[] {
     const rows: RowSlots[] = [];
     for (let at = this.#newest.get(series) ?? NONE; at !== NONE; at = this.#before[at] as number)
@@ -52,7 +52,7 @@ export class Memtable {
     return rows;
   }
 
-  /** All rows, about `most` at once; those of a series together. */
+  /** Yields all rows, grouped by series, in batches of about `most`. */
   *inBatches(most: number): Iterable<readonly RowSlots[]> {
     let batch: RowSlots[] = [];
     for (const series of this.#newest.keys()) {
@@ -80,7 +80,7 @@ export class Memtable {
     }
   };
 
-  /** The place of the row, with room for `length` slots from the slot `first` of its chunk on. */
+  /** Returns the index of the row, with room for `length` slots from the slot `first` of its chunk. */
   #roomFor(series: number, row: number, first: number, length: number): number {
     const newest = this.#newest.get(series) ?? NONE;
     let at = newest;
@@ -128,7 +128,7 @@ export class Memtable {
     return at;
   }
 
-  /** Gives a place `size` slots of room from the slot `first` of its chunk on, in which nothing is said. What it had is left unused. */
+  /** Allocates `size` empty slots to a row, from the slot `first` of its chunk. Its previous slots are left unused. */
   #allocate(at: number, first: number, size: number): Float64Array {
     if (this.#used + size > PIECE) {
       this.#pieces.push(new Float64Array(PIECE));

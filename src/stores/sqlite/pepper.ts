@@ -5,13 +5,13 @@ import { StartError } from "../../errors.js";
 import { pepperBytes, pepperFingerprint } from "../pepper.js";
 import type { Database } from "./connection.js";
 
-/** In `ledger.db`: which pepper the identity hashes were made with. */
+/** In `ledger.db`: fingerprint of the pepper of the identity hashes. */
 export const pepperSchema =
   "CREATE TABLE IF NOT EXISTS pepper (one INTEGER PRIMARY KEY CHECK (one = 1), fingerprint TEXT NOT NULL)";
 
 /**
- * The key of the identity hashes: `setting` (PEPPER), else the file `pepper` of the folder, else 32 random bytes that
- * are kept there, readable by its owner alone. Throws when it is not the one that the ledger was made with.
+ * Returns the key of the identity hashes: `setting` (PEPPER), else the file `pepper` of the folder, else 32 new random
+ * bytes, stored in that file for its owner only. Throws if the ledger was created with another pepper.
  */
 export function openPepper(dir: string, ledger: Database, setting: string | null): Uint8Array {
   const row = ledger.prepare("SELECT fingerprint FROM pepper").get() as { fingerprint: string } | undefined;
@@ -24,7 +24,7 @@ export function openPepper(dir: string, ledger: Database, setting: string | null
   if (row === undefined) ledger.prepare("INSERT INTO pepper (one, fingerprint) VALUES (1, ?)").run(fingerprint);
   else if (row.fingerprint !== fingerprint) {
     throw new StartError(
-      `${setting === null ? file : "PEPPER"} is not the pepper that the data in ${dir} was made with: give back the one it was made with`,
+      `${setting === null ? file : "PEPPER"} is not the pepper of the data in ${dir}: restore the original pepper`,
     );
   }
   return pepper;
@@ -39,11 +39,11 @@ function readPepper(file: string): Buffer | undefined {
     if (code === "ENOENT") return undefined;
     throw new StartError(`${file} cannot be read (${code})`, { cause: error });
   }
-  if (pepper.length < 32) throw new StartError(`${file} is damaged: it holds fewer than 32 bytes`);
+  if (pepper.length < 32) throw new StartError(`${file} is damaged: it has fewer than 32 bytes`);
   return pepper;
 }
 
-/** Written aside, then renamed, so that a crash leaves either no pepper or a whole one. */
+/** Written to another file, then renamed, so that a crash leaves either no pepper or a whole one. */
 function makePepper(file: string): Buffer {
   const pepper = randomBytes(32);
   const handle = openSync(`${file}.new`, "w", 0o600);

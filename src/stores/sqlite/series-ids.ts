@@ -5,23 +5,23 @@ import { type Series, seriesKey } from "../../metrics/series.js";
 import { compareBytes, searchText } from "../../text.js";
 import type { Database } from "./connection.js";
 
-/** Every series that was ever written, with a number of its own and the length of its slots, ms. */
+/** Every series ever written, with a number of its own and the length of its slots, ms. */
 export const seriesIdSchema = `
   CREATE TABLE IF NOT EXISTS series (
     id INTEGER PRIMARY KEY, dimension TEXT NOT NULL, dimension_id TEXT NOT NULL, type TEXT NOT NULL,
     slot_ms INTEGER NOT NULL, UNIQUE (dimension, dimension_id, type)
   )`;
 
-/** As many numbers are remembered. */
+/** Maximum cached numbers. */
 const REMEMBERED = 250_000;
 
-/** The numbers of series in `metrics.db`. */
+/** Numbers of series in `metrics.db`. */
 export interface SeriesIds {
   find(series: Series): number | undefined;
-  /** Adds the series when it is not known; inside the caller's transaction. Call `forget` when that fails. */
+  /** Adds an unknown series, inside the caller's transaction. Call `forget` if that fails. */
   findOrAdd(series: Series): number;
   forget(): void;
-  /** Goes up whenever series may have been added or removed. */
+  /** Increases whenever series may have been added or removed. */
   changes(): number;
   all(): { readonly id: number; readonly slotMs: number }[];
 }
@@ -56,7 +56,7 @@ export function seriesIds(db: Database): SeriesIds {
       const remembered = known.get(key);
       if (remembered !== undefined) return remembered;
       const { dimension, id, type } = series;
-      // Not searched first: a write may have 50,000 new series, and each search takes as long as the insertion.
+      // Inserts without a search: a write may have 50,000 new series, and each search takes as long as the insertion.
       const added = insert.run(dimension.name, id, type, dimension.slotMs);
       if (Number(added.changes) === 0) return find(series) as number;
       changes += 1;
@@ -76,16 +76,16 @@ interface Row {
   readonly type: string;
 }
 
-/** Rows of a list that are read at once: other requests run in between. */
+/** Rows of a list read at once; other requests run in between. */
 const AT_ONCE = 2_000;
 
-/** Counts of ids that are kept until a series is added or removed. */
+/** Maximum cached counts of ids; they are valid until a series is added or removed. */
 const COUNTS = 100;
 
-/** No id is longer; each of its characters comes before this one in the order of UTF-8 bytes, or is the same. */
+/** Upper bound of all ids, by length and in the order of UTF-8 bytes. */
 const LAST_ID = "\u{10ffff}".repeat(256);
 
-/** Lists the series of `metrics.db`. One that retention has emptied may briefly keep its row. */
+/** Lists the series of `metrics.db`. A series emptied by retention may briefly keep its row. */
 export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<SeriesStore, "list" | "count"> {
   const ascending = db.prepare(`SELECT dimension_id AS id, type FROM series
     WHERE dimension = ?1 AND dimension_id >= ?2 AND dimension_id <> ?3
@@ -101,7 +101,7 @@ export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<
   const list: SeriesStore["list"] = async (dimension, { prefix, contains = "", after, limit, descending: isDown }) => {
     const types = dimension.storedTypes.length;
     const found: { id: string; types: readonly string[] }[] = [];
-    // Begins at an id in the order of the UTF-8 bytes, and skips all rows of the id that was returned last.
+    // Begins at an id in the order of the UTF-8 bytes, and skips all rows of the last returned id.
     let start = isDown ? `${prefix}${LAST_ID}` : prefix;
     if (after !== undefined && compareBytes(after, start) < 0 === (isDown === true)) start = after;
     for (let last = after ?? ""; ; await setImmediate()) {
@@ -109,7 +109,7 @@ export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<
       const rows = (isDown ? descending : ascending).all(dimension.name, start, last, most) as unknown as Row[];
       const isFull = rows.length === most;
       const listed = byId(rows, dimension);
-      // The last id of a full batch may have more rows: it begins the next one.
+      // The last id of a full batch may have more rows: it begins the next batch.
       const cut =
         isFull && listed.length > 1 && (listed.at(-1)?.types.length ?? types) < types ? listed.pop() : undefined;
       for (const { id, types } of listed) {
@@ -149,7 +149,7 @@ export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<
   };
 }
 
-/** The rows in their order, those of one id together. */
+/** Groups the rows by id, in their order. */
 function byId(rows: readonly Row[], { storedTypes }: Dimension): { id: string; types: readonly string[] }[] {
   const found = new Map<string, Set<string>>();
   for (const { id, type } of rows) found.set(id, (found.get(id) ?? new Set()).add(type));

@@ -27,35 +27,38 @@ import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-
 
 export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
 
-/** A write whose columns have this many slots on average goes into the chunks; a shorter one would rewrite them for little, and goes into the journal. */
+/**
+ * Average slots per column from which a write goes directly into the chunks. A shorter write goes into the journal, as
+ * it would rewrite whole chunks for a few slots.
+ */
 const LONG_COLUMN = 32;
 
-/** Slots of concurrent writes that share a commit, at most, and what a column counts for besides its slots: its memory. */
+/** Maximum slots of concurrent writes per commit, and the memory of a column besides its slots, counted in slots. */
 const COMMIT_SLOTS = 500_000;
 const COLUMN_COST = 40;
 
-/** Rows removed in one transaction: other requests run in between. */
+/** Rows removed in one transaction; other requests run in between. */
 const EXPIRED_AT_ONCE = 2_000;
 
-/** Slots read before other requests run, and what a window counts for besides its slots. */
+/** Slots read before other requests run, and the cost of a window besides its slots, counted in slots. */
 const READ_AT_ONCE = 200_000;
 const WINDOW_COST = 500;
 
-/** Series in `metrics.db`: chunks, with what is in the journal still laid over them (docs/journal.md). */
+/** Series in `metrics.db`: chunks, overlaid with the slots of the journal (docs/journal.md). */
 export interface SqliteSeriesStore extends SeriesStore {
-  /** Resolves when all that was written before the call is in chunks. Rejects with what SQLite says. */
+  /** Resolves when everything written before the call is in chunks. Rejects with SQLite's error. */
   fold(): Promise<void>;
-  /** Ends the work in the background. */
+  /** Stops background work. */
   close(): Promise<void>;
 }
 
-/** A column, and the plane that it is written to. */
+/** A column with the plane to write it to. */
 interface PlaneColumn {
   readonly plane: Plane;
   readonly column: SlotColumn;
 }
 
-/** Reads the journal into memory. Throws a `StartError` when it, or the list of series, is damaged. */
+/** Reads the journal into memory. Throws a `StartError` if it, or the list of series, is damaged. */
 export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): SqliteSeriesStore {
   for (const table of ["series", "journal"]) refuseDamaged(db, table);
   const ids = seriesIds(db);
@@ -83,7 +86,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     },
   );
 
-  /** What a column says, under its series' number, which a new series gets here. */
+  /** Returns a column's slots under its series' number, which a new series gets here. */
   function placed({ plane, column: { series, from, values } }: PlaneColumn): PlacedSlots[] {
     const { start, end } = saidSlots(values);
     if (start === end) return [];
@@ -91,7 +94,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     return [{ series: ids.findOrAdd(series), plane: planeNumber[plane], slot, values: values.subarray(start, end) }];
   }
 
-  /** Forgets the numbers of series that a transaction added, when it fails. */
+  /** Forgets the numbers of series added by a transaction that fails. */
   function forgettingIds(work: () => void): void {
     try {
       work();
@@ -101,7 +104,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     }
   }
 
-  /** Whether columns may go into the chunks past the journal: none of their series has anything there, which would hide them. */
+  /** Returns whether columns may bypass the journal: none of their series has slots there, which would hide them. */
   function areForChunks(columns: readonly SlotColumn[]): boolean {
     const slots = columns.reduce((sum, { values }) => sum + values.length, 0);
     if (slots < LONG_COLUMN * columns.length) return false;
@@ -111,7 +114,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     });
   }
 
-  /** False, with nothing written, when one of the chunks is damaged: the journal takes what is written to it. */
+  /** Returns false, with nothing written, if one of the chunks is damaged: the write then goes to the journal. */
   function writeChunks(plane: Plane, columns: readonly SlotColumn[]): boolean {
     try {
       forgettingIds(() =>
@@ -168,7 +171,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     ...seriesList(db, ids),
 
     async expire(before) {
-      // A full disk may keep the journal from being folded, and room comes from what is removed here. What stays in the journal is removed another time.
+      // A full disk may prevent the fold, and this removal frees space. Slots left in the journal are removed later.
       await journal.fold().catch(() => {});
       for (const { id, slotMs } of ids.all()) {
         const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
@@ -189,8 +192,8 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
 }
 
 /**
- * Refuses a table whose pages or index are damaged, as rows could be missing without an error. Not for `chunk`, which is
- * too large for a check at each start.
+ * Refuses a table with damaged pages or a damaged index, as rows could be missing without an error. Not for `chunk`,
+ * which is too large to check at each start.
  */
 function refuseDamaged(db: Database, table: string): void {
   let verdict: string;
@@ -221,7 +224,7 @@ function windowReader(
     }
   }
 
-  /** Later layers hold over earlier ones. */
+  /** Later layers take precedence over earlier ones. */
   function layersOf(series: number, from: number, to: number): RowSlots[] {
     const layers = (readChunks.all(from, to) as unknown as SlotRow[]).map(readable);
     const newer = journal.rows(series);
@@ -252,7 +255,7 @@ function windowReader(
   };
 }
 
-/** Lays a column over the chunks that it touches, inside the caller's transaction. */
+/** Writes a column into its chunks, inside the caller's transaction. */
 function columnWriter(db: Database, ids: SeriesIds): (plane: Plane, column: SlotColumn) => void {
   const writeChunk = chunkWriter(db);
 
@@ -270,7 +273,7 @@ function columnWriter(db: Database, ids: SeriesIds): (plane: Plane, column: Slot
   };
 }
 
-/** Numbers of the first and the last chunk that can hold something of the window. */
+/** Returns the numbers of the first and the last chunk that may overlap the window. */
 function chunksOf({ series, from, to }: SeriesWindow): { first: number; last: number } {
   const length = CHUNK_SLOTS * series.dimension.slotMs;
   return { first: Math.max(0, Math.floor(from / length)), last: Math.min(CHUNKS, Math.ceil(to / length)) - 1 };

@@ -1,7 +1,7 @@
 import type { CountedStream, Lease, SlotCount, SlotCounts } from "../../metrics/ports.js";
 import { type Database, inTransaction, withoutSync } from "./connection.js";
 
-/** What the history counted for each stream and slot, and what of it was last saved; never saved: NULL. */
+/** Messages counted for each stream and slot, and the count that was last saved; NULL: never saved. */
 export const slotCountSchema = `
   CREATE TABLE IF NOT EXISTS stream_count (
     stream TEXT NOT NULL, slot INTEGER NOT NULL, count INTEGER NOT NULL, saved INTEGER, PRIMARY KEY (stream, slot)
@@ -9,12 +9,12 @@ export const slotCountSchema = `
   CREATE INDEX IF NOT EXISTS stream_count_unsaved ON stream_count (slot, stream) WHERE saved IS NOT count;
   CREATE TABLE IF NOT EXISTS stream (name TEXT PRIMARY KEY, last_arrival REAL NOT NULL) WITHOUT ROWID;`;
 
-/** Stream counts in `entities.db`; `sqliteEntityStore` adds to them in the transaction that keeps the messages. */
+/** Stream counts in `entities.db`; `sqliteEntityStore` adds to them in the transaction that stores the messages. */
 export function sqliteSlotCounts(db: Database): SlotCounts {
   const unsaved =
     db.prepare(`SELECT stream, slot, count, saved AS token FROM stream_count WHERE saved IS NOT count AND slot < ?
     ORDER BY slot, stream LIMIT ?`);
-  // NULL where another recorder has saved the slot since: then it is saved once more.
+  // NULL if another recorder has saved the slot since: then it is saved again.
   const note = db.prepare(
     "UPDATE stream_count SET saved = CASE WHEN saved IS ? THEN ? END WHERE stream = ? AND slot = ?",
   );
@@ -51,7 +51,7 @@ export const leaseSchema = `
     name TEXT PRIMARY KEY, owner TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL
   ) WITHOUT ROWID`;
 
-/** Leases in `entities.db`, which one process has at a time: after a power cut there is none that could have held one. */
+/** Leases in `entities.db`, which only one process has open. */
 export function sqliteLease(db: Database): Lease {
   const find = db.prepare("SELECT owner FROM lease WHERE name = ?");
   const take = db.prepare(

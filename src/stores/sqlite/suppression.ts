@@ -3,7 +3,7 @@ import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
 import type { Database } from "./connection.js";
 
-/** Tables of `ledger.db` that are written with a request, in its transaction, and that suppression reads. */
+/** Tables of `ledger.db` that are written in a request's transaction and read by suppression. */
 export const suppressionSchema = `
   CREATE TABLE IF NOT EXISTS erased_entity (
     entity TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (entity, sequence)
@@ -12,7 +12,7 @@ export const suppressionSchema = `
     hash TEXT NOT NULL, sequence INTEGER NOT NULL, cut_off REAL NOT NULL, PRIMARY KEY (hash, sequence)
   ) WITHOUT ROWID;`;
 
-/** What the ledger (`ledger.db`) wrote with its requests, asked within one step. */
+/** Synchronous queries on the suppression tables. */
 export function suppressionIn(db: Database) {
   const cutOffs = db.prepare(`SELECT hash, max(cut_off) AS cut_off FROM erased_identity
     WHERE hash IN (SELECT value FROM json_each(?)) GROUP BY hash`);
