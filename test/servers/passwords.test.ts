@@ -23,8 +23,8 @@ const USER: User = { name: "service", password: `${canary}-mongo@:/` };
 
 /** Why a connection fails, and the words for the person who reads the log or the error: of MongoDB, InfluxDB, Redis. */
 const kinds = {
-  refused: ["is not there, or has no primary", "is away", "is away"],
-  "a name that is not known": ["is not there, or has no primary", "is away", "is away"],
+  refused: ["is unreachable, or has no primary", "is away", "is away"],
+  "a name that is not known": ["is unreachable, or has no primary", "is away", "is away"],
   "another authority": [
     "cannot be used: its certificate is of an authority that is not trusted",
     ": its certificate is of an authority that is not trusted",

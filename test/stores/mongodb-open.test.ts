@@ -6,7 +6,7 @@ import { databaseOf } from "../../src/stores/mongodb/connection.js";
 import { entityCollections } from "../../src/stores/mongodb/entity-document.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
 import { ledgerCollections, mongoLedger } from "../../src/stores/mongodb/ledger.js";
-import { marks, mongoErasureWatermark } from "../../src/stores/mongodb/marks.js";
+import { marks, mongoErasureWatermark } from "../../src/stores/mongodb/database-facts.js";
 import { type OpenDatabases, openDatabases, type Plans } from "../../src/stores/mongodb/open-databases.js";
 import { noScope, someDeletion } from "../contracts/ledger.contract.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
@@ -165,7 +165,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
     it("are waited for, and refused in one line without the password", async () => {
       await proxy.set("refuse");
       const message = await refusal({ url: withPassword(proxy.url(url)), deadlineMs: 1000, waitMs: 1000 });
-      expect(message).to.match(/^ENTITIES_URL: MongoDB at 127\.0\.0\.1:\d+ is not there, or has no primary$/);
+      expect(message).to.match(/^ENTITIES_URL: MongoDB at 127\.0\.0\.1:\d+ is unreachable, or has no primary$/);
     });
 
     it("are opened once it is there", async () => {

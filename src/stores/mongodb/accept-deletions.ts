@@ -5,10 +5,10 @@ import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import { byIds, type InSession } from "./collection.js";
 import type { StoreParts } from "./connection.js";
+import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./database-facts.js";
 import { entityCollectionsOf, revisionsOf } from "./entity-document.js";
 import { isOfOneCall } from "./errors.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
-import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./marks.js";
 
 interface Request {
   readonly deletion: Deletion;
@@ -17,13 +17,13 @@ interface Request {
   readonly late: AbortSignal | undefined;
 }
 
-/** Requests of one transaction: requests that come while another transaction is under way share the next one. */
+/** Requests of one transaction. Requests that arrive during a transaction share the next one. */
 const GROUP = { most: 100, atOnce: 1, isOfOneCall };
 
 /**
- * Accepts requests. One transaction keeps them with their numbers, marks the profiles that they name, and writes the identities that lead to
- * none: so every commit that was planned before, and concerns one of them, conflicts. Numbers follow each other without a gap that could be filled later: a unique index
- * makes one of two processes that take the same number run its transaction again.
+ * Accepts requests. One transaction stores them with their numbers, marks the profiles that they name, and writes the
+ * identities without a profile, so that every commit planned before about one of them conflicts. Sequence numbers are
+ * gapless: if two processes take the same number, a unique index makes one of them repeat its transaction.
  */
 export function acceptDeletions(parts: StoreParts): Ledger["accept"] {
   const accept = groupedCalls(
@@ -37,14 +37,17 @@ export function acceptDeletions(parts: StoreParts): Ledger["accept"] {
   };
 }
 
-/** The newest number that a request has or had; 0 at first. */
+/** Returns the newest number of a request, present or removed; 0 at first. */
 export async function newestSequence(db: Db, inside: InSession = {}): Promise<number> {
   const newestFirst = { sort: { sequence: -1 }, projection: { sequence: 1 } } as const;
   const newest = await deletionsOf(db).findOne({}, { ...newestFirst, ...inside });
   return Math.max(newest?.sequence ?? 0, await numberIn(db, FORGOTTEN, inside));
 }
 
-/** Returns the number of each accepted request. A late request gets none; one that becomes late during the transaction ends it. */
+/**
+ * Returns the number of each accepted request. A late request gets none; a request that becomes late during the
+ * transaction aborts it.
+ */
 async function acceptAll(
   parts: StoreParts,
   requests: readonly Request[],
@@ -78,7 +81,9 @@ async function acceptAll(
   return new Map(accepted.map(({ deletion }, index) => [deletion.requestId, first + index]));
 }
 
-/** Whether the scope of a request is unchanged; of several requests with the same profile only the first one has it. */
+/**
+ * Returns whether the scope of a request is unchanged; of several requests for one profile only the first is accepted.
+ */
 async function scopeCheck({ data }: StoreParts, requests: readonly Request[], session: ClientSession) {
   const { entities, identities } = entityCollectionsOf(data);
   const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));

@@ -14,18 +14,18 @@ export const catalogueCollections: readonly CollectionPlan[] = [
 
 interface SegmentDocument extends Omit<Segment, "id"> {
   readonly _id: string;
-  /** Goes up with each experience that is put over it, so that its deletion at that moment conflicts. */
+  /** Increased by each experience that names the segment, so that a concurrent deletion conflicts. */
   readonly named?: number;
 }
 
 export const segmentsOf = (db: Db): Collection<SegmentDocument> => db.collection<SegmentDocument>("segments");
 
-/** A segment that was deleted. */
+/** A deleted segment. */
 interface RemovedSegment {
   readonly _id: string;
   /** When it was last deleted, Unix ms. */
   readonly deletedAt: number;
-  /** Until when, by the clock of the server, void statements are looked for; absent once none can be stored any more. */
+  /** End of the search for void statements, by the clock of the server; absent once none can be stored any more. */
   readonly lookUntil?: Date;
 }
 
@@ -36,7 +36,7 @@ export type ExperienceDocument = Omit<Experience, "id"> & { readonly _id: string
 export const experiencesOf = (db: Db): Collection<ExperienceDocument> =>
   db.collection<ExperienceDocument>("experiences");
 
-/** Segments and experiences, a document each. Lists are in the order of `_id`, which is that of its UTF-8 bytes. */
+/** Segments and experiences, a document each. Lists are in the order of `_id`, that is of its UTF-8 bytes. */
 export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore {
   const segments = segmentsOf(db);
   const experiences = experiencesOf(db);
@@ -127,7 +127,7 @@ export function experienceOf({ _id: id, name, group, audience, goal }: Experienc
   return { id, name, ...(group === undefined ? {} : { group }), audience, goal };
 }
 
-/** When segments were deleted that void statements may still be stored of. */
+/** Returns the deletions of segments whose void statements may still be stored. */
 export async function endingDeletions(db: Db): Promise<SegmentDeletions> {
   const found = await removedSegmentsOf(db)
     .find(isEnding, { projection: { deletedAt: 1 } })
@@ -137,7 +137,7 @@ export async function endingDeletions(db: Db): Promise<SegmentDeletions> {
 
 const isEnding: Filter<RemovedSegment> = { lookUntil: { $gt: new Date(0) } };
 
-/** When those of these segments that were ever deleted were. */
+/** Returns the deletions of these segments. */
 export async function segmentDeletionsOf(
   db: Db,
   ids: readonly string[],
@@ -149,7 +149,7 @@ export async function segmentDeletionsOf(
   return new Map(found.map(({ _id, deletedAt }) => [_id, deletedAt]));
 }
 
-/** Those of these segments that are not in the catalogue. */
+/** Returns which of these segments are not in the catalogue. */
 export async function unregistered(db: Db, ids: readonly string[], session?: ClientSession): Promise<string[]> {
   if (ids.length === 0) return [];
   const inside = session === undefined ? {} : { session };
@@ -159,16 +159,19 @@ export async function unregistered(db: Db, ids: readonly string[], session?: Cli
 }
 
 /**
- * How long void statements are looked for after the last one was found, ms. A commit that read the segment before its deletion, and is kept after
- * it, conflicts with nothing, as a document that each commit writes would be shared by all. The server ends a transaction after a minute
- * (`transactionLifetimeLimitSeconds`).
+ * Duration of the search for void statements after the last one was found, ms. A commit that read the segment before
+ * its deletion and is stored after it conflicts with nothing: a document that every commit writes would be contended.
+ * The server aborts a transaction after a minute (`transactionLifetimeLimitSeconds`).
  */
 const LOOK_MS = 300_000;
 
-/** `lookUntil` from now on, in the pipeline of an update. */
+/** New end of the search, in the pipeline of an update. */
 const lookOn = { $add: ["$$NOW", LOOK_MS] };
 
-/** Within a transaction that removes the segment. Every message that is kept arrived before: the clocks of processes may differ. */
+/**
+ * Must run in the transaction that removes the segment. The deletion must not precede a stored message: the clocks of
+ * processes may differ.
+ */
 async function noteDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<void> {
   const [newest] = await messagesOf(db)
     .find({ arrival: { $gt: 0 } }, { session, projection: { arrival: 1 } })
@@ -182,7 +185,7 @@ async function noteDeletion(db: Db, id: string, at: number, session: ClientSessi
   });
 }
 
-/** Profiles that a void statement about the segment is stored of. */
+/** Filter for profiles with a void statement about the segment. */
 function voidStatements(segment: string, deletedAt: number): Filter<EntityDocument> {
   const notLater = { $lte: deletedAt };
   return {
@@ -191,7 +194,7 @@ function voidStatements(segment: string, deletedAt: number): Filter<EntityDocume
   };
 }
 
-/** Profiles that one call changes, and segments that one query looks for. */
+/** Profiles changed by one call, and segments searched by one query. */
 const PROFILES_AT_ONCE = 200;
 const SEGMENTS_AT_ONCE = 100;
 
@@ -201,7 +204,10 @@ function voidRemoval(db: Db): () => Promise<boolean> {
   const segments = segmentsOf(db);
   const removed = removedSegmentsOf(db);
 
-  /** How many profiles had a void statement. They are changed at the revision that they were found at: each of them may have a valid one by now. */
+  /**
+   * Returns the number of profiles with a void statement. Each is changed only at the revision that was read: it may
+   * have a valid statement by now.
+   */
   async function removeSome(segment: string, deletedAt: number): Promise<number> {
     const projection = { revision: 1 } as const;
     const found = await entities
@@ -223,7 +229,10 @@ function voidRemoval(db: Db): () => Promise<boolean> {
     return found.length;
   }
 
-  /** A commit that read the segment before its deletion, and is newer than it, found it in the catalogue. */
+  /**
+   * Registers segments again that are named by a commit newer than the deletion, if the commit read the segment before
+   * it.
+   */
   async function registerAgain(ids: readonly string[]): Promise<void> {
     const gone = await unregistered(db, ids);
     if (gone.length === 0) return;
@@ -235,7 +244,7 @@ function voidRemoval(db: Db): () => Promise<boolean> {
     }
   }
 
-  /** True when more may be left. It mostly takes a few queries, however many segments were deleted lately. */
+  /** Returns true if more may be left. It takes a few queries, however many segments were deleted lately. */
   async function endSome(deletions: readonly (readonly [string, number])[]): Promise<boolean> {
     const either = deletions.map(([id, deletedAt]) => voidStatements(id, deletedAt));
     if ((await entities.countDocuments({ $or: either }, { limit: 1 })) > 0) {

@@ -12,14 +12,14 @@ import {
 import { StartError } from "../../errors.js";
 import { mongoServiceError } from "./errors.js";
 
-/** A collection as this service needs it: made at start, and looked at again each time. */
+/** A required collection: created at start, and checked at each start. */
 export interface CollectionPlan {
   readonly name: string;
-  /** Besides that of `_id`. */
+  /** Besides the index on `_id`. */
   readonly indexes: readonly (IndexDescription & { readonly key: Readonly<Record<string, number>> })[];
 }
 
-/** The transaction that an operation is a part of; none: it stands alone. */
+/** The transaction of an operation; none if absent. */
 export interface InSession {
   readonly session?: ClientSession;
 }
@@ -30,14 +30,15 @@ export function byIds<D extends { readonly _id: string }>(ids: readonly string[]
 }
 
 /**
- * The revision after this one: any of 16 million numbers. What is read for a plan may be lost with its primary. The number that it had must not be
- * that of what another writer keeps since, which the commit of that plan would take for what it was made from.
+ * Returns a random revision after this one, of 16 million numbers. A revision that was read may be lost with its
+ * primary. It must differ from the revision that another writer stores later; otherwise a commit planned with the lost
+ * one would succeed.
  */
 export function revisionAfter(revision: number): number {
   return revision + randomInt(1, 2 ** 24);
 }
 
-/** Makes the collections and indexes that are missing, and checks that the existing ones are what is needed. Safe to repeat, and for several at once. */
+/** Creates the missing collections and indexes and checks the existing ones. Safe to repeat and to run concurrently. */
 export async function makeCollections(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
   const there = new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name));
   for (const { name, indexes } of plans) {
@@ -63,17 +64,18 @@ async function makeIndexes(db: Db, name: string, needed: readonly IndexDescripti
     try {
       await db.collection(name).createIndexes(missing);
     } catch (error) {
-      // A large collection takes longer than an answer may; the server goes on, and the next try waits for the same index.
+      // Indexing a large collection takes longer than the time limit; the server continues, and the next attempt waits
+      // for the same index.
       if (error instanceof MongoNetworkTimeoutError && tries < TRIES) continue;
       throw indexError(db, name, missing, error);
     }
   }
 }
 
-/** Each lasts as long as an answer may. */
+/** Each attempt lasts at most the time limit of a response. */
 const TRIES = 500;
 
-/** Whether an index of this key is there; throws when it is, and is not what is needed. */
+/** Returns whether an index on this key exists; throws if it exists with other options. */
 function isThere(db: Db, name: string, needed: IndexDescription, there: readonly IndexDescriptionInfo[]): boolean {
   const found = there.find((index) => JSON.stringify(index.key) === JSON.stringify(needed.key));
   if (found === undefined) return false;
@@ -81,33 +83,33 @@ function isThere(db: Db, name: string, needed: IndexDescription, there: readonly
   if ((found.unique === true) === (needed.unique === true) && !partial) return true;
   const word = needed.unique === true ? "unique" : "not unique";
   throw new StartError(
-    `The index ${found.name} of ${db.databaseName}.${name} must be ${word} and over all documents: drop it, and it is made again`,
+    `The index ${found.name} of ${db.databaseName}.${name} must be ${word} and over all documents: drop it, and it is created again`,
   );
 }
 
-/** An index that the server refuses is named in the error; other errors stay as they are. */
+/** Names an index that the server refuses in the error; other errors are unchanged. */
 function indexError(db: Db, name: string, missing: readonly IndexDescription[], error: unknown): unknown {
   if (!(error instanceof MongoServerError) || error.code === UNAUTHORIZED || mongoServiceError(error) !== undefined)
     return error;
   const keys = missing.map((index) => JSON.stringify(index.key)).join(", ");
   return new StartError(
-    `An index of ${db.databaseName}.${name} cannot be made (${keys}): documents or other indexes stand in its way`,
+    `An index of ${db.databaseName}.${name} cannot be created (${keys}): documents or other indexes conflict with it`,
     { cause: error },
   );
 }
 
-/** What is known of a sharded collection. */
+/** Metadata of a sharded collection. */
 export interface ShardedCollection {
   /** `database.collection`. */
   readonly _id: string;
   readonly key?: Readonly<Record<string, unknown>>;
-  /** Set where a dropped collection is remembered. */
+  /** Set if a dropped collection is still listed. */
   readonly dropped?: boolean;
-  /** Set where the cluster keeps track of a collection that is on one shard. */
+  /** Set if the cluster tracks a collection that is on one shard. */
   readonly unsplittable?: boolean;
 }
 
-/** Refuses a cluster whose shard keys would let two documents have one `_id`, or one number of a deletion. */
+/** Refuses a cluster whose shard keys permit duplicates of an `_id` or of a deletion's number. */
 export async function checkCluster(
   client: MongoClient,
   data: { readonly name: string; readonly plans: readonly CollectionPlan[] },
@@ -130,8 +132,8 @@ function notAllowed(error: unknown): never {
 }
 
 /**
- * What is wrong with the way that collections are sharded; undefined when nothing is. A cluster keeps an `_id` unique only
- * where it is the shard key, and a unique index only where it begins with it.
+ * Returns what is wrong with the sharding of collections, or undefined. A cluster enforces a unique `_id` only if it is
+ * the shard key, and a unique index only if it begins with the shard key.
  */
 export function shardingError(
   sharded: readonly ShardedCollection[],
@@ -140,7 +142,7 @@ export function shardingError(
 ): string | undefined {
   const split = sharded.filter(({ dropped, unsplittable }) => !dropped && !unsplittable);
   const ofLedger = split.find(({ _id }) => _id.startsWith(`${ledger}.`));
-  if (ofLedger !== undefined) return `${ofLedger._id} is sharded: the database of the ledger must stand on one shard`;
+  if (ofLedger !== undefined) return `${ofLedger._id} is sharded: the database of the ledger must be on one shard`;
   for (const { _id, key } of split) {
     const plan = data.plans.find(({ name }) => _id === `${data.name}.${name}`);
     if (plan === undefined) continue;

@@ -11,18 +11,18 @@ import { WireConnection } from "./wire-connection.js";
 /** Both databases on one server. */
 export interface Connection {
   readonly client: MongoClient;
-  /** Profiles and what surrounds them. */
+  /** Profiles and related data. */
   readonly data: Db;
   /** Deletion requests and the keys of entities, never restored from a backup. */
   readonly ledger: Db;
-  /** Over both. */
+  /** Transactions over both databases. */
   readonly transact: Transact;
   /** limits.store_deadline_ms. */
   readonly deadlineMs: number;
   close(): Promise<void>;
 }
 
-/** What stores over both databases are made of. */
+/** Dependencies of stores over both databases. */
 export interface StoreParts extends Omit<Connection, "client" | "close"> {
   readonly wrapping: KeyWrapping;
 }
@@ -33,7 +33,7 @@ interface ConnectOptions {
   /** limits.store_deadline_ms. */
   readonly deadlineMs: number;
   readonly log: Pick<Log, "warn">;
-  /** How long a server that is away is waited for, ms. */
+  /** Maximum wait for an unreachable server at start, ms. */
   readonly waitMs?: number;
 }
 
@@ -41,8 +41,8 @@ const WAIT_MS = 30_000;
 const PAUSE_MS = 500;
 
 /**
- * Connects, then runs `prepare`. Both may find the server away for a while, so `prepare` can be repeated. What
- * cannot be mended by waiting is a `StartError` without a secret.
+ * Connects, then runs `prepare`. Both are retried while the server is unreachable, so `prepare` must be repeatable.
+ * Rejects with a `StartError` without secrets if retrying does not help.
  */
 export async function connect(
   { url, deadlineMs, log, waitMs = WAIT_MS }: ConnectOptions,
@@ -75,16 +75,16 @@ export async function connect(
   return retry(once, (error, attempt) => {
     if (mongoServiceError(error)?.kind !== "unavailable" && !isNameError(error)) return undefined;
     if (performance.now() > until) {
-      throw new StartError(`ENTITIES_URL: MongoDB at ${hosts} is not there, or has no primary`, { cause: error });
+      throw new StartError(`ENTITIES_URL: MongoDB at ${hosts} is unreachable, or has no primary`, { cause: error });
     }
-    if (attempt === 1) log.warn({ hosts }, "MongoDB is away: waiting for it");
+    if (attempt === 1) log.warn({ hosts }, `MongoDB at ${hosts} is unreachable; retrying for ${waitMs / 1_000} s`);
     return PAUSE_MS;
   });
 }
 
 /**
- * What is written is kept by a majority, on disk, and what is read comes from the primary, whatever the URL says: these
- * options stand before those of the URL only where they are given for a database.
+ * Writes are acknowledged by a majority, on disk, and reads use the primary, whatever the URL specifies: only options
+ * given for a database override those of the URL.
  */
 export const promised = {
   readPreference: "primary",
@@ -95,7 +95,7 @@ export const promised = {
 const MOST_MS = 5000;
 
 function openClient(url: string, deadlineMs: number): MongoClient {
-  // What stands behind the first @ of two is a part of the password, and not a host that could be named.
+  // With two @ signs the text after the first belongs to the password: do not print it as a host.
   if (/@.*@/.test(url.split("?", 1)[0] ?? "")) {
     throw new StartError(
       "ENTITIES_URL is wrong: write %40 for @, %3A for : and %2F for / in the user and the password",
@@ -125,16 +125,16 @@ function openClient(url: string, deadlineMs: number): MongoClient {
 /** An option that the driver accepts and its types omit. */
 const undeclared = { connectionType: WireConnection };
 
-/** How long one command may take, ms. One without a response leaves time for another: its connection may have died silently. */
+/** Time limit of one command, ms. It leaves time for a second attempt, as the connection may have died silently. */
 export function commandLimitMs(deadlineMs: number): number {
   return Math.ceil(deadlineMs / 2);
 }
 
 const DEFAULT_DATABASE = "entity_metrics";
-/** The longest name that MongoDB takes, less `_ledger`. */
+/** Maximum length of a database name in MongoDB, without `_ledger`. */
 const LONGEST_NAME = 63 - "_ledger".length;
 
-/** The name of the database of the profiles; that of the ledger has `_ledger` behind it. */
+/** Returns the name of the database of the profiles; the ledger's has the suffix `_ledger`. */
 export function databaseOf(url: string): string {
   const path = /^mongodb(?:\+srv)?:\/\/[^/?]*\/([^?]*)/.exec(url)?.[1] ?? "";
   const name = decodeURIComponent(path) || DEFAULT_DATABASE;
@@ -142,7 +142,7 @@ export function databaseOf(url: string): string {
   throw new StartError(`ENTITIES_URL names a database of more than ${LONGEST_NAME} bytes`);
 }
 
-/** What its clients call themselves: the same in all processes over the same databases. */
+/** Client name: the same in all processes over the same databases. */
 function appNameOf(url: string): string {
   return `entity-metrics ${databaseOf(url)}`;
 }
@@ -151,7 +151,7 @@ async function databasesOf(client: MongoClient, { url, deadlineMs }: ConnectOpti
   const name = databaseOf(url);
   const admin = client.db("admin");
   const { msg, setName, isreplicaset } = await admin.command({ hello: 1 });
-  // A member that waits to be initiated says `isreplicaset`, the router of a sharded cluster `isdbgrid`.
+  // A member that waits to be initiated reports `isreplicaset`, the router of a sharded cluster `isdbgrid`.
   if (setName === undefined && isreplicaset !== true && msg !== "isdbgrid") {
     const words = "has no transactions, as it is no replica set: start it with --replSet";
     throw new StartError(`ENTITIES_URL: MongoDB at ${hostsOf(client)} ${words}`);
@@ -170,8 +170,8 @@ const AUTHENTICATION_FAILED = 18;
 const UNAUTHORIZED = 13;
 
 /**
- * Why this is not mended by waiting; undefined where it may be. Words of a server may repeat what it was sent, so its own are not
- * told.
+ * Returns the error if retrying does not help, or undefined. Never includes the server's message, which may repeat what
+ * it was sent.
  */
 function startErrorOf(error: unknown, hosts: string): StartError | undefined {
   if (error instanceof StartError) return error;
@@ -191,7 +191,7 @@ function startErrorOf(error: unknown, hosts: string): StartError | undefined {
   return new StartError(`ENTITIES_URL names the file ${path}, which cannot be read (${failed})`);
 }
 
-/** What is wrong with the TLS of every server that was tried. */
+/** Returns the TLS error that all servers have in common. */
 function tlsErrorOf(error: unknown): string | undefined {
   if (!(error instanceof MongoServerSelectionError)) return tlsError(error);
   const servers = [...(error.reason?.servers.values() ?? [])];
@@ -199,7 +199,7 @@ function tlsErrorOf(error: unknown): string | undefined {
   return reasons.every((reason) => reason !== undefined) ? reasons[0] : undefined;
 }
 
-/** Whether the names of `mongodb+srv://` could not be asked for. */
+/** Returns whether the DNS lookup of `mongodb+srv://` failed. */
 function isNameError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && /^query(Srv|Txt)/.test(String(error.syscall));
 }

@@ -10,7 +10,7 @@ export const entityCollections: readonly CollectionPlan[] = [
   { name: "identities", indexes: [{ key: { entity: 1 } }] },
 ];
 
-/** A live profile, or one that an accepted deletion names and that is not removed yet. */
+/** A live profile, or one named by an accepted deletion and not removed yet. */
 export interface EntityDocument {
   readonly _id: EntityId;
   readonly table: string;
@@ -21,19 +21,22 @@ export interface EntityDocument {
   readonly sealed: Binary;
   readonly fullSince: Version | null;
   readonly statements: readonly StatementTuple[];
-  /** One text a statement, for the index: see `memberOf` and `formerMemberOf`. */
+  /** One text per statement, for the index: see `memberOf` and `formerMemberOf`. */
   readonly segments: readonly string[];
-  /** Set by the transaction that accepts a deletion which names it. */
+  /** Set by the transaction that accepts a deletion of the profile. */
   readonly erased?: true;
 }
 
 type StatementTuple = readonly [segment: string, member: boolean, time: number, arrival: number, position: number];
 
-/** Which entity an identity leads to; the hash is the `_id`, so that it leads to one alone, on a sharded cluster too. */
+/** The entity of an identity. The hash is the `_id`, so an identity has one entity, on a sharded cluster too. */
 export interface IdentityDocument {
   readonly _id: IdentityHash;
   readonly entity: EntityId;
-  /** Goes up when a deletion is accepted of an identity that leads to no profile: writers that bind it at that moment conflict. */
+  /**
+   * Increased when a deletion is accepted for an identity without a profile, so that concurrent writers that bind it
+   * conflict.
+   */
   readonly asked?: number;
 }
 
@@ -47,7 +50,7 @@ export function entityCollectionsOf(db: Db) {
 export const memberOf = (segment: string) => `+${segment}`;
 export const formerMemberOf = (segment: string) => `-${segment}`;
 
-/** What is stored of a profile at this revision. */
+/** Returns the document of a profile at this revision. */
 export function entityDocument(entity: StoredEntity, revision: number): EntityDocument {
   const { id: _id, table, born, sealed, memberships } = entity;
   const fullSince = memberships.fullSince ?? null;
@@ -55,7 +58,7 @@ export function entityDocument(entity: StoredEntity, revision: number): EntityDo
   return { _id, table, revision, born, ...identities, sealed: new Binary(sealed), fullSince, ...statements };
 }
 
-/** What a commit changes of a stored profile. */
+/** Returns the fields of a stored profile that a commit changes. */
 export function changedFields(change: ProfileChange): Partial<EntityDocument> {
   const { entity, changedSegments, changedBindings, mergedFrom } = change;
   const { revision, sealed, memberships } = entity;
@@ -80,7 +83,7 @@ function statementsIn({ statements }: Memberships): Pick<EntityDocument, "statem
   };
 }
 
-/** The revision of each of these profiles that is live. */
+/** Returns the revisions of the live profiles among these. */
 export async function revisionsOf(
   entities: Collection<EntityDocument>,
   ids: readonly EntityId[],
@@ -92,7 +95,7 @@ export async function revisionsOf(
   return new Map((await entities.find(live, options).toArray()).map(({ _id, revision }) => [_id, revision]));
 }
 
-/** The profile without the statements that deletions of segments void. */
+/** Returns the profile without the statements that deletions of segments void. */
 export function entityOf(document: EntityDocument, deletions: SegmentDeletions = new Map()): StoredEntity {
   const { _id: id, table, revision, born, bindings, joined, sealed } = document;
   const memberships = validMemberships(membershipsOf(document), deletions);

@@ -13,7 +13,7 @@ export const entityKeysCollections: readonly CollectionPlan[] = [entityKeys];
 
 export interface EntityKeyDocument {
   readonly _id: EntityId;
-  /** The key, wrapped; zeros once it was destroyed. */
+  /** The wrapped key; zeros once destroyed. */
   readonly key: Binary;
 }
 
@@ -21,7 +21,7 @@ export function entityKeysOf(db: Db): Collection<EntityKeyDocument> {
   return db.collection<EntityKeyDocument>(entityKeys.name);
 }
 
-/** Keeps keys of new ids. */
+/** Stores keys of new ids. */
 export async function addKeys(
   ledger: Db,
   wrapping: KeyWrapping,
@@ -37,8 +37,8 @@ export async function addKeys(
 const CALLS = { most: 1_000, atOnce: 2, isOfOneCall };
 
 /**
- * Keys of entities in the database of the ledger. What an update overwrites there lives on in journal, oplog, replicas and
- * backups, so a key is stored wrapped (RFC 3394) under one that is made from the pepper, which the server never sees.
+ * Keys of entities in the database of the ledger. Overwritten values survive in journal, oplog, replicas and backups,
+ * so a key is stored wrapped (RFC 3394) under one derived from the pepper, which the server never receives.
  */
 export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpoint = noFailpoint): EntityKeys {
   const keys = entityKeysOf(db);
@@ -75,19 +75,19 @@ async function stored(keys: Collection<EntityKeyDocument>, ids: readonly EntityI
   return ids.length === 0 ? [] : keys.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
 }
 
-/** Replaces a key that is destroyed. */
+/** Replaces a destroyed key. */
 export const destroyedKey = () => new Binary(new Uint8Array(WRAPPED_BYTES));
 
-/** Whether a key is there that was not destroyed. */
+/** Returns whether a key was not destroyed. */
 export function isLiving({ key }: { readonly key: Binary }): boolean {
   return key.value().some((byte) => byte !== 0);
 }
 
-/** The initial value that RFC 3394 names; unwrapping checks it. */
+/** Initial value of RFC 3394; unwrapping checks it. */
 const INITIAL_VALUE = Buffer.alloc(8, 0xa6);
 const CIPHER = "id-aes256-wrap";
 
-/** Wraps keys under one that is made from the pepper. */
+/** Wraps keys under one derived from the pepper. */
 export interface KeyWrapping {
   wrap(key: Uint8Array): Buffer;
   unwrap(wrapped: Uint8Array): Uint8Array;

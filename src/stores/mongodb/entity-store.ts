@@ -36,7 +36,7 @@ export function mongoEntityStore(parts: StoreParts): EntityStore {
     return new Map(found.map(({ _id, entity }) => [_id, entity]));
   }, READS);
 
-  /** The live profiles; undefined when they take more than `maxBytes`. */
+  /** Returns the live profiles; undefined if they take more than `maxBytes`. */
   async function loadWithin(ids: readonly EntityId[], maxBytes: number): Promise<LoadedProfiles | undefined> {
     if (ids.length === 0) return new Map();
     const live = { ...byIds<EntityDocument>(ids), erased: { $exists: false } };
@@ -83,7 +83,7 @@ export function mongoEntityStore(parts: StoreParts): EntityStore {
 
 type LoadedProfiles = Map<EntityId, StoredEntity>;
 
-/** The documents of a cursor; undefined when they take more than `maxBytes`: then the rest is not read. */
+/** Returns the documents of a cursor; stops reading and returns undefined if they take more than `maxBytes`. */
 async function documentsWithin(
   cursor: FindCursor<EntityDocument>,
   maxBytes: number,
@@ -100,9 +100,9 @@ async function documentsWithin(
 }
 
 /**
- * One transaction over both databases. Profiles are changed on condition of their revision; a deletion that is accepted changes the revision of
- * the profiles that it names, or writes the identity that leads to none, so of a commit and a deletion that concern the same person the later one
- * conflicts and is planned again.
+ * Commits in one transaction over both databases. Profiles are changed only at the expected revision. An accepted
+ * deletion changes the revision of its profiles, or writes the identity without a profile. So if a commit and a
+ * deletion concern the same person, the later one conflicts and is planned again.
  */
 function commitProfiles(parts: StoreParts): EntityStore["commit"] {
   return (commit) =>
@@ -118,7 +118,9 @@ function commitProfiles(parts: StoreParts): EntityStore["commit"] {
     });
 }
 
-/** A deletion that was accepted, and is over, since the plan was made left nothing else to conflict with. */
+/**
+ * A deletion accepted *and completed* since planning leaves no document to conflict with; only the cut-offs show it.
+ */
 async function expectCutOffs(
   { ledger }: StoreParts,
   { owners, cutOffs }: Commit,
@@ -149,8 +151,9 @@ async function writeProfiles(
 }
 
 /**
- * Every profile that is changed or removed is at the revision that the plan was made from. What is written by `_id` alone takes half the time of what
- * is written on condition of a revision; a profile that another writer changes after this read makes the transaction run again.
+ * Checks that every changed or removed profile has the revision of the plan. Writing by `_id` alone takes half the time
+ * of writing on condition of a revision; a profile that another writer changes after this read makes the transaction
+ * run again.
  */
 async function expectRevisions(
   entities: Collection<EntityDocument>,
@@ -166,8 +169,9 @@ async function expectRevisions(
 }
 
 /**
- * Writes of a transaction are ordered, and one kind follows the other. Without an order the driver goes on when one has failed, and reports
- * that the server has aborted the transaction in place of why: that one is to be run again, though it would fail for ever.
+ * The writes of a transaction are ordered, one kind after the other. Without an order the driver continues after a
+ * failure and reports the aborted transaction instead of its cause; that error is retried, though it would fail for
+ * ever.
  */
 async function writeIdentities(
   { data }: StoreParts,

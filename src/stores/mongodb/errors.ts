@@ -5,7 +5,7 @@ const RETRY_AFTER_SECONDS = 2;
 
 const OUT_OF_DISK_SPACE = 14031;
 
-/** Codes of the server for what passes by itself, or once an operator has put it right. */
+/** Server codes of errors that end by themselves or after an operator's repair. */
 const passing: ReadonlySet<unknown> = new Set([
   6, // HostUnreachable
   7, // HostNotFound
@@ -54,7 +54,9 @@ const passingNames: ReadonlySet<string> = new Set([
   "MongoWriteConcernError",
 ]);
 
-/** What an error of MongoDB means to a caller; undefined when it is none, or a mistake of ours. */
+/**
+ * Returns the `ServiceError` for an error of MongoDB; undefined for any other error and for a defect of this service.
+ */
 export function mongoServiceError(thrown: unknown): ServiceError | undefined {
   const error = unwrapped(thrown);
   if (error instanceof MongoError) {
@@ -68,16 +70,16 @@ export function mongoServiceError(thrown: unknown): ServiceError | undefined {
   });
 }
 
-/** Whether an error of calls that are done as one may come from what one of them brought. */
+/** Returns whether an error of a group of calls may be caused by one of them. */
 export const isOfOneCall = (error: unknown) => mongoServiceError(error) === undefined;
 
-/** A write of many documents that could not even be tried wraps why. */
+/** Returns the cause of a bulk write that could not be attempted. */
 function unwrapped(error: unknown): unknown {
   const { errorResponse } = error instanceof MongoBulkWriteError ? error : { errorResponse: undefined };
   return (errorResponse as unknown) instanceof Error ? errorResponse : error;
 }
 
-/** Whether this is the error of a socket whose connection was cut. Those of Node itself, as for a write after the end, have no `syscall`. */
+/** Returns whether a connection was cut. Node's own errors, such as a write after the end, have no `syscall`. */
 function isCut(error: unknown): boolean {
   return error instanceof Error && "code" in error && cutCodes.has(error.code);
 }
@@ -95,7 +97,7 @@ function isPassing(error: MongoError): boolean {
   return codesOf(error).some((code) => passing.has(code)) || isUnconfirmed(error);
 }
 
-/** Of the error, and of each part of a write of many documents. */
+/** Returns the codes of the error and of each part of a bulk write. */
 function codesOf(error: Error): unknown[] {
   return [(error as MongoError).code, ...writeErrorsOf(error).map(({ code }) => code)];
 }
@@ -105,7 +107,7 @@ function writeErrorsOf(error: Error): { code: number }[] {
   return [writeErrors].flat();
 }
 
-/** Whether what was written may not be kept by a majority. */
+/** Returns whether the write may not be acknowledged by a majority. */
 function isUnconfirmed(error: Error): boolean {
   const { result } = error as { result?: { getWriteConcernError?: () => unknown; writeConcernError?: unknown } };
   return (result?.getWriteConcernError?.() ?? result?.writeConcernError) !== undefined;
@@ -113,7 +115,7 @@ function isUnconfirmed(error: Error): boolean {
 
 const DUPLICATE = 11000;
 
-/** Whether a write failed for the sole reason that a unique value was there already. */
+/** Returns whether a write failed only because a unique value exists already. */
 export function isDuplicate(error: unknown): boolean {
   if (!(error instanceof Error) || isUnconfirmed(error)) return false;
   const writeErrors = writeErrorsOf(error);

@@ -20,13 +20,13 @@ export const historyCollections: readonly CollectionPlan[] = [
   },
 ];
 
-/** A message. Of one that was erased stream and slot are left, so that it stays counted. */
+/** A message. An erased one keeps stream and slot, so that it is still counted. */
 export interface MessageDocument {
   readonly _id: string;
   readonly stream: string;
   /** Start of the slot of its event time, Unix ms. */
   readonly slot: number;
-  /** null: it was erased. */
+  /** null: erased. */
   readonly entity: EntityId | null;
   readonly table?: string;
   readonly time?: number;
@@ -54,22 +54,22 @@ export function messageDocument(message: HistoryMessage): MessageDocument {
   };
 }
 
-/** A message that was not erased. */
+/** Returns a message that was not erased. */
 export function messageOf(document: MessageDocument): HistoryMessage {
   const { _id: id, stream, entity, table = "", time = 0, arrival = 0, position = 0, sealed } = document;
   const bytes = new Uint8Array(sealed?.value() ?? []);
   return { id, table, stream, entity: entity ?? "", time, arrival, position, sealed: bytes };
 }
 
-/** What is known of a slot besides the messages that are there. */
+/** Counts of a slot besides its stored messages. */
 interface ExpiredCount {
   /** Slot and stream. */
   readonly _id: string;
   readonly stream: string;
   readonly slot: number;
-  /** What messages that are gone by retention counted for. */
+  /** Messages removed by retention. */
   readonly count?: number;
-  /** What the recorder last saved, all messages counted. */
+  /** The count that the recorder last saved, of all messages. */
   readonly saved?: number;
 }
 
@@ -77,17 +77,17 @@ export function expiredCountsOf(db: Db): Collection<ExpiredCount> {
   return db.collection<ExpiredCount>("expired_counts");
 }
 
-/** Messages that one `expire` removes. */
+/** Messages removed by one `expire`. */
 const AT_ONCE = 1_000;
 
-/** Places that one query looks up. */
+/** Positions looked up by one query. */
 const PLACES_AT_ONCE = 200;
 
 /** The archive of messages, a document each; `commit` adds to it. */
 export function mongoHistory(db: Db, transact: Transact): History {
   const messages = messagesOf(db);
 
-  /** Moves what expired messages counted for into one number a slot. True: there may be more. */
+  /** Moves the counts of expired messages into one number per slot. Returns true if there may be more. */
   async function expireSome(filter: object): Promise<boolean> {
     const found = await messages.find(filter, { projection: { stream: 1, slot: 1 }, limit: AT_ONCE }).toArray();
     if (found.length === 0) return false;
@@ -114,7 +114,8 @@ export function mongoHistory(db: Db, transact: Transact): History {
   return {
     async kept(ids) {
       if (ids.length === 0) return new Set();
-      // A message that a change of primary may still take back is not kept: a repeat of it must not be answered as if it were.
+      // A message that a change of primary may roll back does not count: its repeat would be acknowledged without being
+      // stored.
       const options = { projection: { _id: 1 }, batchSize: ids.length + 1, readConcern: "majority" } as const;
       const found = await messages.find(byIds(ids), options).toArray();
       return new Set(found.map(({ _id }) => _id));
@@ -140,7 +141,7 @@ export function mongoHistory(db: Db, transact: Transact): History {
       if (after !== undefined) {
         const { arrival, position, id: _id } = after;
         const last = new MaxKey();
-        // Without a `max` the server reads on to the end of the index.
+        // Without a `max` the server reads to the end of the index.
         found
           .hint(BY_ARRIVAL)
           .min({ entity, arrival, position, _id })

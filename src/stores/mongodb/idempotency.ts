@@ -18,7 +18,7 @@ export function mongoIdempotency(db: Db): Idempotency {
   const requests = db.collection<RequestDocument>("idempotent_requests");
 
   async function begin({ id, arrival, digest, tally }: IdempotentRequest): Promise<IdempotentRequest | undefined> {
-    // A request that is not stored has no arrival, and begins as one that is too old does.
+    // A request that is not stored has no arrival and begins like one that is too old.
     const isRemembered = { $gt: ["$arrival", arrival - REMEMBERED_MS] };
     const fresh = { _id: "$_id", arrival, digest: { $literal: digest }, tally: { $literal: tally } };
     const stored = await requests.findOneAndUpdate(
@@ -31,7 +31,7 @@ export function mongoIdempotency(db: Db): Idempotency {
 
   return {
     async begin(request) {
-      // Of two that insert it at the same time one fails, and then finds what the other has inserted.
+      // If two processes insert it concurrently, one fails and then reads the other's document.
       const stored = await begin(request).catch((error: unknown) => {
         if (isDuplicate(error)) return begin(request);
         throw error;

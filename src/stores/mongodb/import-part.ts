@@ -1,19 +1,19 @@
 import type { Collection, Document, Filter, OptionalUnlessRequiredId } from "mongodb";
 import type { PartTarget } from "../copy.js";
 
-/** Documents that one read hands out, or one write takes. */
+/** Documents per read or write. */
 const IMPORT_BATCH = 500;
 
-/** How records of a part lie in a collection. */
+/** Mapping of a part's records to a collection. */
 interface ImportedCollection<D extends Document & { _id: string }, R> {
   readonly collection: Collection<D>;
   readonly documentOf: (record: R) => D;
   readonly recordOf: (document: D) => R;
-  /** Documents that are records; all when absent. */
+  /** Filter for the documents that are records; all if absent. */
   readonly only?: Filter<D>;
 }
 
-/** Fills a collection and reads it back, whole. No other process uses it meanwhile. */
+/** Fills a collection and reads it back. No other process uses it concurrently. */
 export function importPart<D extends Document & { _id: string }, R>({
   collection,
   documentOf,
@@ -32,7 +32,7 @@ export function importPart<D extends Document & { _id: string }, R>({
   };
 }
 
-/** What `read` makes of the documents, in batches. */
+/** Yields the results of `read`, in batches. */
 export async function* inBatches<D, R>(documents: AsyncIterable<D>, read: (document: D) => R): AsyncGenerator<R[]> {
   let records: R[] = [];
   for await (const document of documents) {

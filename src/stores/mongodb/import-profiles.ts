@@ -14,6 +14,15 @@ import {
 } from "../copy.js";
 import { newestSequence } from "./accept-deletions.js";
 import {
+  ACCEPTED,
+  FORGOTTEN,
+  mongoErasureWatermark,
+  RECEIPT_KEY,
+  raiseTo,
+  textOf,
+  textOnce,
+} from "./database-facts.js";
+import {
   type EntityDocument,
   entityCollectionsOf,
   entityDocument,
@@ -26,10 +35,12 @@ import { type RequestDocument, requestOf } from "./idempotency.js";
 import { importPart, inBatches } from "./import-part.js";
 import { type KeyDocument, keyDocument, keyOf } from "./key-store.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "./ledger-document.js";
-import { ACCEPTED, FORGOTTEN, mongoErasureWatermark, RECEIPT_KEY, raiseTo, textOf, textOnce } from "./marks.js";
 import { type StreamDocument, streamsOf, touchedSlotsOf } from "./slot-counts.js";
 
-/** Profiles, the identities that lead to them, their messages, what was counted of these, and the requests that brought them. */
+/**
+ * Profiles, the identities that lead to them, their messages and the counts of these, and the requests that brought
+ * them.
+ */
 export function profileParts(db: Db): {
   readonly [P in
     | "entities"
@@ -71,7 +82,7 @@ export function profileParts(db: Db): {
   };
 }
 
-/** What a slot counted beyond the messages that are there goes where expired messages are counted. Messages are to be there first. */
+/** Counts of a slot beyond its stored messages are added to the expired ones. Messages must be stored first. */
 function streamCounts(db: Db): PartTarget<StreamCountRecord> {
   const messages = messagesOf(db);
   const expired = expiredCountsOf(db);
@@ -118,7 +129,7 @@ function slotKey(stream: string, slot: number): string {
   return `${slot}/${stream}`;
 }
 
-/** Parts of the ledger's database. Entity keys are wrapped under the pepper on their way in. */
+/** Parts of the ledger's database. Entity keys are wrapped under the pepper before they are stored. */
 export function ledgerParts(
   db: Db,
   pepper: Uint8Array,
@@ -172,8 +183,8 @@ function byHash(a: { readonly hash: string }, b: { readonly hash: string }): num
 }
 
 /**
- * Numbers up to the source's newest are not given again, also where their requests were forgotten. In this order the databases can be opened again
- * after an interruption: neither seems older than the other.
+ * Numbers up to the source's newest are not assigned again, even if their requests were forgotten. In this order the
+ * databases can be reopened after an interruption: neither seems older than the other.
  */
 export async function setFacts(data: Db, ledger: Db, { sequence, watermark, receiptKey }: CopyFacts): Promise<void> {
   const known = mongoErasureWatermark(data);

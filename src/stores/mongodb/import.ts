@@ -12,16 +12,16 @@ import {
   segmentsOf,
 } from "./catalogue-store.js";
 import type { CollectionPlan } from "./collection.js";
+import { marks, textOf, textOnce } from "./database-facts.js";
 import { importPart, inBatches } from "./import-part.js";
 import { ledgerParts, profileParts, readFacts, setFacts } from "./import-profiles.js";
 import { plans } from "./index.js";
-import { marks, textOf, textOnce } from "./marks.js";
 import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
 
-/** How long one write or read may take, ms: no request waits for it. */
+/** Time limit of one write or read, ms: no request waits for it. */
 const DEADLINE_MS = 300_000;
 
-/** Opens both databases, to fill them. */
+/** Opens both databases for a copy. */
 export async function openMongoImport({ settings, log }: OpenParts): Promise<ProfileTarget> {
   const withLongDeadline = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
   const databases = await openDatabases(withLongDeadline, log, plans);
@@ -56,12 +56,12 @@ async function beginCopy(data: Db, ledger: Db, source: string): Promise<void> {
     throw new StartError(`${data.databaseName} is being filled from another folder: name another database, or drop it`);
   }
   if (begun === undefined) return;
-  // In this order: a profile without its key would be taken for one whose ledger is too old.
+  // In this order: a profile without its key would look like one with an outdated ledger.
   await removeDocuments(data, plans.data);
   await removeDocuments(ledger, plans.ledger);
 }
 
-/** Removes every document but the marks. A dropped collection would lose its sharding. */
+/** Removes every document except the database facts. A dropped collection would lose its sharding. */
 async function removeDocuments(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
   for (const { name } of plans) {
     if (name === marks.name) continue;
@@ -74,7 +74,7 @@ async function removeDocuments(db: Db, plans: readonly CollectionPlan[]): Promis
 async function refuseUsed(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
   for (const { name } of plans) {
     if (name === marks.name || (await db.collection(name).findOne({}, { projection: { _id: 1 } })) === null) continue;
-    throw new StartError(`${db.databaseName} holds something already (${name}): name an empty database`);
+    throw new StartError(`${db.databaseName} already contains data (${name}): name an empty database`);
   }
 }
 
@@ -92,7 +92,7 @@ function catalogueParts(db: Db): {
   };
 }
 
-/** A record may lie in either collection, or in both. */
+/** A record may be in either collection, or in both. */
 function segmentPart(db: Db): PartTarget<SegmentRecord> {
   const segments = segmentsOf(db);
   const removed = removedSegmentsOf(db);
@@ -111,7 +111,7 @@ function segmentPart(db: Db): PartTarget<SegmentRecord> {
       const kept = records.flatMap(({ id, segment }) => (segment === undefined ? [] : [{ ...segment, _id: id }]));
       const documents = kept.map(({ _id, name, table }) => ({ _id, name, table }));
       if (documents.length > 0) await segments.insertMany(documents, { ordered: false });
-      // A copied profile has no void statement that would be left to remove.
+      // A copied profile has no void statements to remove.
       const gone = records.flatMap(({ id, deletedAt }) => (deletedAt === undefined ? [] : [{ _id: id, deletedAt }]));
       if (gone.length > 0) await removed.insertMany(gone, { ordered: false });
     },

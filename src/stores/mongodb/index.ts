@@ -6,6 +6,7 @@ import type { EntityEngine, OpenKeys, OpenParts } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
 import { makeCollections } from "./collection.js";
 import { commandLimitMs, connect } from "./connection.js";
+import { marks, marksOf, mongoErasureWatermark } from "./database-facts.js";
 import { entityCollections } from "./entity-document.js";
 import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./entity-keys.js";
 import { mongoEntityStore } from "./entity-store.js";
@@ -16,7 +17,6 @@ import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
 import { leaseCollections, mongoLease } from "./lease.js";
 import { ledgerCollections, mongoLedger, mongoSuppression } from "./ledger.js";
 import { listOrderCollections, mongoListOrders } from "./list-orders.js";
-import { marks, marksOf, mongoErasureWatermark } from "./marks.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
 import { epochCollections, mongoSharedEpochs } from "./shared-epochs.js";
@@ -38,7 +38,7 @@ export const plans: Plans = {
   ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections],
 };
 
-/** Opens the profiles in MongoDB, and the ledger in a database of its own beside them. */
+/** Opens the profiles in MongoDB, and the ledger in a separate database. */
 export async function openMongo({ settings, log, failpoint }: OpenParts): Promise<EntityEngine> {
   const { pepper, close, ...databases } = await openDatabases(settings, log, plans);
   const { data, ledger, transact, deadlineMs } = databases;
@@ -74,7 +74,7 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
   };
 }
 
-/** Opens the API keys alone, also beside a running service: without the pepper. Makes no database. */
+/** Opens only the API keys, also while a service runs: without the pepper. Creates no database. */
 export async function openMongoKeys(settings: Settings): Promise<OpenKeys> {
   const deadlineMs = settings.limits.store_deadline_ms;
   const options = { url: settings.entities.url, deadlineMs, log: { warn: () => {} }, waitMs: 0 };
@@ -87,10 +87,10 @@ export async function openMongoKeys(settings: Settings): Promise<OpenKeys> {
   return { keys: mongoKeyStore(ledger), close };
 }
 
-/** How long /ready waits, at most, ms. */
+/** Maximum wait of /ready, ms. */
 const PROBE_MS = 3000;
 
-/** A read that reaches the primary. */
+/** Probes a database with a read from the primary. */
 function probe(name: string, db: Db, deadlineMs: number): Probe {
   const waitMs = Math.min(PROBE_MS, deadlineMs);
   return {

@@ -16,7 +16,10 @@ export interface KeyDocument {
   readonly lastUsedOn: number | null;
 }
 
-/** API keys in the database of the ledger, where no restored data can revive one; any process may add and revoke there at any time. */
+/**
+ * API keys in the database of the ledger, so that restored data cannot revive a revoked key. Any process may add and
+ * revoke keys at any time.
+ */
 export function mongoKeyStore(db: Db): KeyStore {
   const keys = db.collection<KeyDocument>(apiKeys.name);
 

@@ -15,7 +15,7 @@ interface LeaseDocument {
   readonly until: number;
 }
 
-/** Leases, a document each. A lease of another owner is not matched, and its `_id` cannot be inserted a second time. */
+/** Leases, a document each. Another owner's lease is not matched, and its `_id` cannot be inserted a second time. */
 export function mongoLease(db: Db): Lease {
   const documents = db.collection<LeaseDocument>(leases.name);
   return async (name, owner, now, until) => {

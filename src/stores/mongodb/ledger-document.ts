@@ -8,7 +8,7 @@ import { isLiving, type KeyWrapping } from "./entity-keys.js";
 /** Open requests in order of acceptance. */
 export const OPEN_INDEX = { open: 1, sequence: 1 } as const;
 
-/** Event, outbox and suppression: `suppressed.hash` and `entities` are what suppression asks for. */
+/** Event, outbox and suppression: suppression queries `suppressed.hash` and `entities`. */
 export const deletions: CollectionPlan = {
   name: "deletions",
   indexes: [
@@ -25,7 +25,7 @@ export function deletionsOf(db: Db): Collection<DeletionDocument> {
   return db.collection<DeletionDocument>(deletions.name);
 }
 
-/** A request as it is stored: one document, so that one write is all or nothing. */
+/** A stored request: one document, so that one write is atomic. */
 export interface DeletionDocument {
   /** The request id. */
   readonly _id: string;
@@ -36,20 +36,23 @@ export interface DeletionDocument {
   readonly cutOff: number;
   readonly entities: readonly EntityId[];
   readonly suppressed: readonly { readonly hash: IdentityHash; readonly cutOff: number }[];
-  /** Identities as written, encrypted under `key`, which is wrapped, and zeros once it was destroyed. Null without remote targets. */
+  /**
+   * Identities as written, encrypted under `key`, which is wrapped, or zeros once destroyed. Null without remote
+   * targets.
+   */
   readonly identities: { readonly key: Binary; readonly bytes: Binary } | null;
   readonly targets: readonly string[];
   readonly done: readonly string[];
   readonly times: Deletion["times"];
   readonly attempts: number;
   readonly problem: string | null;
-  /** Null where the next run calls no remote target. */
+  /** Null if the next run calls no remote target. */
   readonly nextTarget: string | null;
-  /** Unix ms: a wait, or the lease of `runner`. */
+  /** Unix ms: the time of the next retry, or the end of the lease of `runner`. */
   readonly notBefore: number;
   /** Unix ms when `notBefore` was set; 0 until then. */
   readonly notedAt: number;
-  /** The process that has leased the request; of a completed one, the call that completed it. */
+  /** The process that leases the request; of a completed one, the call that completed it. */
   readonly runner: string | null;
   readonly open: boolean;
   readonly completedAt: number | null;
@@ -100,7 +103,7 @@ export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): D
   };
 }
 
-/** The newest cut-off of each of these identities that was ever asked to be erased. */
+/** Returns the newest cut-off of each of these identities. */
 export async function newestCutOffs(
   db: Db,
   hashes: readonly IdentityHash[],

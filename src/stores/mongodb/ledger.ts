@@ -6,6 +6,7 @@ import { randomId } from "../../ids.js";
 import { acceptDeletions, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { StoreParts } from "./connection.js";
+import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./database-facts.js";
 import { destroyedKey } from "./entity-keys.js";
 import {
   type DeletionDocument,
@@ -15,14 +16,16 @@ import {
   newestCutOffs,
   OPEN_INDEX,
 } from "./ledger-document.js";
-import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./marks.js";
 
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, marks];
 
-/** Requests that one write of `expire` removes. */
+/** Requests removed by one write of `expire`. */
 const AT_ONCE = 1_000;
 
-/** Deletion requests in the database of the ledger. Every change but acceptance is one conditional write to one document. */
+/**
+ * Deletion requests in the database of the ledger. Every change except acceptance is one conditional write to one
+ * document.
+ */
 export function mongoLedger(parts: StoreParts): Ledger {
   const { ledger: db, wrapping } = parts;
   const requests = deletionsOf(db);
@@ -36,7 +39,7 @@ export function mongoLedger(parts: StoreParts): Ledger {
   /** Concurrent requests share their reads. */
   const documents = groupedReads(read, { most: 1_000, atOnce: 2 });
 
-  /** Concurrent runs share their writes, each to its own document, and the read of the documents afterwards. */
+  /** Concurrent runs share their writes, each to its own document, and the following read of the documents. */
   const updated = groupedCalls(
     async (updates: readonly Update[]) => {
       await requests.bulkWrite([...updates], { ordered: false });
@@ -99,7 +102,7 @@ export function mongoLedger(parts: StoreParts): Ledger {
     },
 
     async complete(requestId, at, times) {
-      // Of two calls at once that complete it, the mark of one stays.
+      // If two calls complete it concurrently, only one call's mark is stored.
       const mark = randomId();
       const ended = { open: false, completedAt: at, times, problem: null, identities: null, runner: mark };
       const updateOne = { filter: { _id: requestId, open: true }, update: { $set: ended } };
@@ -128,7 +131,7 @@ export function mongoLedger(parts: StoreParts): Ledger {
     receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
 
     async settledSequence() {
-      // The newest first: what is accepted between the two reads is above it, and does not count as settled.
+      // The newest number is read first: a request accepted between the two reads is above it and not settled.
       const newest = await newestSequence(db);
       const [oldest] = await requests.find({ open: true }).sort({ sequence: 1 }).limit(1).toArray();
       return oldest === undefined ? newest : Math.min(newest, oldest.sequence - 1);
@@ -139,7 +142,7 @@ export function mongoLedger(parts: StoreParts): Ledger {
       return (await later.toArray()).map((found) => ({ sequence: found.sequence, deletion: deletionOf(found) }));
     },
 
-    /** The newest number is noted before the removal, so that it is never given again. */
+    /** The newest number is stored before the removal, so that it is never assigned again. */
     async expire(before, note) {
       const old = { open: false, completedAt: { $lt: before } };
       const newest = await requests.findOne(old, { sort: { sequence: -1 } });
@@ -163,7 +166,7 @@ interface Update {
   };
 }
 
-/** At or before `now`, or set when the clock, which was set back since, was ahead of it. */
+/** Due at or before `now`, or set before the clock was set back. */
 function isDue(now: number) {
   return { $or: [{ notBefore: { $lte: now } }, { notedAt: { $gt: now } }] };
 }
@@ -172,7 +175,7 @@ function filterOf(nextTarget: NextTarget) {
   return "is" in nextTarget ? nextTarget.is : { $nin: [...nextTarget.isNoneOf] };
 }
 
-/** Who must not come back, from the requests of the ledger themselves. */
+/** Suppression, read from the requests of the ledger. */
 export function mongoSuppression(db: Db): Suppression {
   const deletions = deletionsOf(db);
 

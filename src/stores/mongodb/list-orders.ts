@@ -4,7 +4,7 @@ import type { CollectionPlan } from "./collection.js";
 
 const SECONDS = 660;
 
-/** The server removes an order 11 minutes after it was last put: a process writes it again only once it is a minute old. */
+/** The server removes an order 11 minutes after its last `put`; a process repeats a `put` only after a minute. */
 export const listOrderCollections: readonly CollectionPlan[] = [
   { name: "list_orders", indexes: [{ key: { putAt: 1 }, expireAfterSeconds: SECONDS }] },
 ];

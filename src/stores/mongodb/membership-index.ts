@@ -5,14 +5,14 @@ import { endingDeletions } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
 import { type EntityDocument, entityCollectionsOf, memberOf } from "./entity-document.js";
 
-/** Segments counted at once, each by the index. */
+/** Segments counted concurrently, each by the index. */
 const AT_ONCE = 4;
 
-/** How long one pass over the members of all the segments may take, ms; then each segment is counted by itself. */
+/** Time limit of one pass over the members of all the segments, ms; after it each segment is counted separately. */
 const PASS_MS = 2_000;
 const TIME_IS_UP = 50;
 
-/** Memberships as the documents of the profiles say. */
+/** Memberships, read from the documents of the profiles. */
 export function mongoMembershipIndex(db: Db): MembershipIndex {
   const { entities } = entityCollectionsOf(db);
 
@@ -20,8 +20,8 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
     deletedAt === undefined ? { segments: memberOf(segment) } : validMembers(segment, deletedAt);
 
   /**
-   * All of them from one pass over the members: `segments` (texts as in the index) in, `{ _id: text, members }` out. Undefined when there are too
-   * many.
+   * Counts all members in one pass: `segments` (texts as in the index) in, `{ _id: text, members }` out. Undefined if
+   * there are too many.
    */
   async function inOnePass(segments: readonly string[]): Promise<Map<string, number> | undefined> {
     const wanted = { $match: { segments: { $in: segments.map(memberOf) } } };
@@ -85,7 +85,7 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
   };
 }
 
-/** Members of a segment that was deleted, void statements left out. */
+/** Members of a deleted segment, without void statements. */
 function validMembers(segment: string, deletedAt: number): Filter<EntityDocument> {
   const later = { $gt: deletedAt };
   return { segments: memberOf(segment), statements: { $elemMatch: { 0: segment, 2: later, 3: later } } };

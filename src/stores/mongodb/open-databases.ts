@@ -9,12 +9,12 @@ import { pepperBytes, pepperFingerprint } from "../pepper.js";
 import { newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
 import { type Connection, connect } from "./connection.js";
+import { FORGOTTEN, mongoErasureWatermark, numberIn, seenBy, textOf, textOnce } from "./database-facts.js";
 import { entityCollectionsOf } from "./entity-document.js";
 import { entityKeysOf } from "./entity-keys.js";
 import { messagesOf } from "./history.js";
-import { FORGOTTEN, mongoErasureWatermark, numberIn, seenBy, textOf, textOnce } from "./marks.js";
 
-/** Both databases, whole, that belong together and to this pepper. */
+/** Both databases, which belong together and to this pepper. */
 export interface OpenDatabases extends Connection {
   readonly pepper: Uint8Array;
 }
@@ -25,7 +25,7 @@ export interface Plans {
   readonly ledger: readonly CollectionPlan[];
 }
 
-/** Opens both databases, makes what is missing in them, and refuses what must not be used. Several processes may do so at once. */
+/** Opens both databases, creates missing collections, and refuses unsuitable databases. Safe to run concurrently. */
 export async function openDatabases(
   settings: Settings,
   log: Pick<Log, "warn">,
@@ -46,22 +46,20 @@ export async function openDatabases(
   return { ...connection, pepper };
 }
 
-/** The key of the identity hashes: the setting PEPPER. Throws when there is none. */
+/** Returns the key of the identity hashes: the setting PEPPER. Throws if it is missing. */
 function requiredPepper(setting: string | null): Uint8Array {
   if (setting !== null) return pepperBytes(setting);
-  throw new StartError("PEPPER is missing: with MongoDB it is not made here. Set it to a secret of at least 32 bytes");
+  throw new StartError("PEPPER is missing: with MongoDB it is not generated. Set it to a secret of at least 32 bytes");
 }
 
-/** Refuses another pepper than the one that the ledger was made with. */
+/** Refuses a pepper that the ledger was not created with. */
 async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
   const fingerprint = pepperFingerprint(pepper);
   if ((await textOnce(ledger, "pepper", fingerprint)) === fingerprint) return;
-  throw new StartError(
-    `PEPPER is not the pepper of the data in ${ledger.databaseName}: restore the original pepper`,
-  );
+  throw new StartError(`PEPPER is not the pepper of the data in ${ledger.databaseName}: restore the original pepper`);
 }
 
-/** In the database of the profiles: how documents lie in both databases. */
+/** In the database of the profiles: the layout of the documents of both databases. */
 const LAYOUT = "layout";
 const OUR_LAYOUT = "1";
 
@@ -73,12 +71,13 @@ async function matchLayout(data: Db): Promise<void> {
   throw new StartError(`${data.databaseName} was written by another version of entity-metrics: name an empty database`);
 }
 
-/** In both databases: a random mark of the ledger that the data was made with. */
+/** In both databases: a random mark of the ledger that the data was created with. */
 const NAME = "ledger";
 
 /**
- * Refuses data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. Several processes may do this at once, also with empty
- * databases: the ledger is marked before the data is. Others may write concurrently: of two facts the one written last is read first.
+ * Refuses data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. Several processes may do this
+ * concurrently, also with empty databases: the ledger is marked before the data is. As others may write concurrently,
+ * the fact that is written last is read first.
  */
 export async function matchLedger(ledger: Db, data: Db): Promise<void> {
   const [kept, of] = [ledger.databaseName, data.databaseName];
@@ -96,7 +95,9 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
     },
   });
   if (mismatch === "another ledger") {
-    throw new StartError(`${kept} is missing or belongs to other data: put back the newest one that ${of} was used with`);
+    throw new StartError(
+      `${kept} is missing or belongs to other data: put back the newest one that ${of} was used with`,
+    );
   }
   if (mismatch === "older ledger") {
     throw new StartError(`${kept} is older than ${of}: put back the newest one`);
@@ -109,14 +110,19 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
   if (known === undefined) await mongoErasureWatermark(data).noteForgotten(forgotten);
   // Writes at every start, so that a user without the right to write is refused at the start.
   if (mark !== undefined && (await textOnce(data, NAME, mark)) !== mark) {
-    throw new StartError(`${of} was just begun with another ledger than ${kept}: start again`);
+    throw new StartError(`${of} is being initialized with another ledger than ${kept}: start again`);
   }
 }
 
-/** More than are ever made at one time: a key that an older ledger lacks is that of one of the newest, whatever the clocks of processes say. */
+/**
+ * Exceeds the profiles created at one time: if an older ledger lacks keys, it lacks those of the newest, whatever the
+ * clocks of processes show.
+ */
 const NEWEST = 1000;
 
-/** Ids of the newest profiles, and of profiles that the newest messages are for: they may have been merged since. */
+/**
+ * Returns the ids of the newest profiles, and of the profiles of the newest messages, which may have been merged since.
+ */
 async function newestEntities(data: Db): Promise<EntityId[]> {
   const profiles = entityCollectionsOf(data).entities.find({}, { projection: { _id: 1 } });
   const messages = messagesOf(data).find({ arrival: { $gt: 0 } }, { projection: { entity: 1 } });
@@ -127,16 +133,16 @@ async function newestEntities(data: Db): Promise<EntityId[]> {
   return [...new Set(ids)];
 }
 
-/** Whether the ledger has a key of each of these ids, overwritten or not. */
+/** Returns whether the ledger has a key, overwritten or not, for each of these ids. */
 async function hasKeys(ledger: Db, ids: readonly EntityId[]): Promise<boolean> {
   return (await entityKeysOf(ledger).countDocuments(byIds(ids))) === ids.length;
 }
 
-/** In the ledger's database: which source it is filled from, and that this is done. */
+/** In the ledger's database: the source that it is filled from, and whether the copy is complete. */
 export const COPIED_FROM = "copied from";
 export const COPIED = "copied";
 
-/** Refuses databases that a copy was begun into and not finished. */
+/** Refuses databases with an unfinished copy. */
 export async function refuseUnfinishedCopy(ledger: Db): Promise<void> {
   if ((await textOf(ledger, COPIED_FROM)) === undefined || (await textOf(ledger, COPIED)) !== undefined) return;
   throw new StartError(

@@ -15,8 +15,8 @@ interface EpochDocument {
 }
 
 /**
- * The counts in the database of the profiles. A read is linearizable: a primary that was cut off, and has been
- * replaced, does not answer it, and the server aborts it after `maxTimeMS`.
+ * The counts in the database of the profiles. Reads are linearizable: a primary that was cut off and replaced does not
+ * answer, and the server aborts the read after `maxTimeMS`.
  * https://www.mongodb.com/docs/manual/reference/read-concern-linearizable/
  */
 export function mongoSharedEpochs(db: Db, maxTimeMS: number): SharedEpochs {

@@ -5,23 +5,23 @@ import { expiredCountsOf, messagesOf } from "./history.js";
 import { Conflict, type Transact, unlessConflict } from "./transaction.js";
 
 export const slotCountCollections: readonly CollectionPlan[] = [
-  // The second has all that a list of streams reads.
+  // The second index covers the list of streams.
   { name: "touched_slots", indexes: [{ key: { slot: 1, stream: 1 } }, { key: { stream: 1, slot: 1, arrival: 1 } }] },
   { name: "expired_counts", indexes: [{ key: { stream: 1, slot: 1 } }] },
   { name: "streams", indexes: [] },
 ];
 
 /**
- * That a commit added messages to a slot of a stream, until the recorder has saved a count that contains them. So the messages of a slot
- * are what the last saved count and its notes say together.
+ * A note that a commit added messages to a slot of a stream. It exists until the recorder has saved a count that
+ * contains them, so the messages of a slot are the last saved count plus its notes.
  */
 interface TouchedSlot {
   readonly _id?: ObjectId;
   readonly stream: string;
   readonly slot: number;
-  /** How many messages the commit added. */
+  /** Messages added by the commit. */
   readonly messages: number;
-  /** When the newest message of the commit arrived, Unix ms; absent in notes that `npm run migrate` wrote. */
+  /** Arrival of the commit's newest message, Unix ms; absent in notes written by `npm run migrate`. */
   readonly arrival?: number;
 }
 
@@ -29,7 +29,9 @@ export function touchedSlotsOf(db: Db): Collection<TouchedSlot> {
   return db.collection<TouchedSlot>("touched_slots");
 }
 
-/** A stream that took messages. What came since the recorder last saved its slots is in the notes of touched slots. */
+/**
+ * A stream that received messages. Messages since the recorder last saved its slots are in the notes of touched slots.
+ */
 export interface StreamDocument {
   /** Its name. */
   readonly _id: string;
@@ -41,7 +43,7 @@ export function streamsOf(db: Db): Collection<StreamDocument> {
   return db.collection<StreamDocument>("streams");
 }
 
-/** Notes of touched slots that one call reads; the next one finds the rest. */
+/** Maximum notes of touched slots read by one call; the next call reads the rest. */
 const NOTES = 10_000;
 const COUNTS_AT_ONCE = 4;
 
@@ -49,22 +51,22 @@ interface Touched {
   readonly stream: string;
   readonly slot: number;
   readonly notes: ObjectId[];
-  /** What the notes add up to. */
+  /** Sum of the notes. */
   messages: number;
-  /** The newest that the notes say. */
+  /** The newest arrival of the notes. */
   arrival: number;
 }
 
-/** What `saved` needs to know of a count. */
+/** State that `saved` needs of a count. */
 interface Token {
   readonly notes: readonly ObjectId[];
   readonly arrival: number;
 }
 
 /**
- * Stream counts: how many messages the index holds for a stream and slot. Each commit leaves a note of the slots that it touched. The recorder
- * reads the notes of a slot and its count from one snapshot, then saves the count, then removes those notes: so a count that it saved contains every
- * message whose note it removed.
+ * Stream counts: the messages in the index for a stream and slot. Each commit leaves a note of the slots that it
+ * touched. The recorder reads the notes of a slot and its count from one snapshot, saves the count, then removes those
+ * notes. So a saved count contains every message whose note was removed.
  */
 export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "unsaved" | "saved"> {
   const messages = messagesOf(db);
@@ -86,8 +88,8 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
   }
 
   /**
-   * One note says as much as many. It is a new one: another recorder may have read the ones that are there, to remove them with a count that lacks
-   * what the newest of them is about.
+   * Replaces many notes by one new note. It must be new: another recorder may delete the old ones with a count that
+   * misses the latest message.
    */
   async function thin(slots: readonly Touched[]): Promise<void> {
     const many = slots.filter((slot) => slot.notes.length > 1);
@@ -95,7 +97,7 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
     const read = many.flatMap((slot) => slot.notes);
     await unlessConflict(transact, async (session) => {
       const { deletedCount } = await notes.deleteMany({ _id: { $in: read } }, { session });
-      // Another recorder has removed some: the rest stays as it is.
+      // Another recorder has removed some: leave the rest unchanged.
       if (deletedCount < read.length) throw new Conflict();
       await notes.insertMany(
         many.map(({ stream, slot, messages, arrival }) => ({ stream, slot, messages, arrival })),
@@ -104,7 +106,10 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
     });
   }
 
-  /** The notes and both parts of the count, as `expire` moves messages from one part to the other. Undefined: the notes are not there any more. */
+  /**
+   * Reads the notes and both parts of the count in one snapshot, as `expire` moves messages between the parts.
+   * Undefined if the notes are gone.
+   */
   function count({ stream, slot }: Touched): Promise<SlotCount | undefined> {
     return transact(async (session) => {
       const read = await notes.find({ slot, stream }, { session, batchSize: NOTES + 1, limit: NOTES }).toArray();
@@ -118,8 +123,9 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
   }
 
   /**
-   * The count takes the place of its notes at once, so that together they say at any time how many messages there are. A note that is gone was
-   * removed by another recorder, and it is not known which of the two has written the later count: the slot gets a new one, to be saved once more.
+   * Saves the count and removes its notes in one transaction, so that their sum is always the number of messages. A
+   * missing note was removed by another recorder, and it is unknown which of the two wrote the later count. The slot
+   * then gets a new note, to be saved again.
    */
   async function removeNotes({ stream, slot, count, token }: SlotCount): Promise<void> {
     const { notes: read, arrival } = token as Token;
@@ -158,8 +164,8 @@ export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "u
 }
 
 /**
- * What streams there are, and what is counted for them: what was last saved of a slot, and what its notes say of messages since. No message is looked at, as a
- * slot may have millions. A slot may be listed in two parts. The server gives a query up after `maxTimeMS`.
+ * Lists streams and their counts: the last saved count of a slot plus the notes since. Reads no messages, as a slot may
+ * have millions. A slot may be listed in two parts. The server aborts a query after `maxTimeMS`.
  */
 export function countedStreams(
   db: Db,
@@ -170,7 +176,7 @@ export function countedStreams(
   const slots = expiredCountsOf(db);
 
   return {
-    /** A note is removed once `streams` has what it says: so the notes are read first. */
+    /** A note is removed only after `streams` contains it, so the notes are read first. */
     async streams(after = "", limit) {
       const ofNotes = [
         { $match: { stream: { $gt: after } } },
@@ -191,7 +197,7 @@ export function countedStreams(
       return byName.slice(0, limit).map(([stream, lastArrival]) => ({ stream, lastArrival }));
     },
 
-    /** Both from one snapshot: the recorder removes notes and saves their count by one transaction. */
+    /** Both from one snapshot: the recorder removes notes and saves their count in one transaction. */
     counted: (names, from, to) =>
       transact(async (session) => {
         const wanted = { stream: { $in: [...names] }, slot: { $gte: from, $lt: to } };

@@ -12,22 +12,22 @@ import type { Log } from "../../log.js";
 import { isDuplicate } from "./errors.js";
 
 /**
- * Runs `work` in a multi-document transaction: all that it writes with the session is kept, or nothing. Once `late` has aborted it rejects with the
- * reason, and no commit is sent any more.
+ * Runs `work` in a multi-document transaction: all writes of the session are stored or none. Once `late` has aborted,
+ * rejects with its reason and sends no commit any more.
  */
 export type Transact = <T>(work: (session: ClientSession) => Promise<T>, late?: AbortSignal) => Promise<T>;
 
-/** Thrown by the work of a transaction that must keep nothing, as something is not as it was expected to be. */
+/** Thrown to abort a transaction whose expectations are not met. */
 export class Conflict extends Error {
   override readonly name = "Conflict";
 }
 
 /**
- * Transactions that read a snapshot of a majority and are kept by a majority, on disk. One that meets another writer at a document is run
- * again from its start, as is one whose server went away; a commit whose answer was lost is sent again. All of it ends for the caller with the
- * deadline (ms), which the driver itself does not know: then it rejects, no commit is sent any more, and whether one that was sent is kept is not
- * known. Operations of one session must follow each other.
- * https://www.mongodb.com/docs/manual/core/transactions-in-applications/
+ * Transactions that read a snapshot of a majority and are acknowledged by a majority, on disk. A transaction that
+ * conflicts with another writer, or whose server became unreachable, runs again from its start; a commit without a
+ * response is sent again. The deadline (ms), which the driver does not know, ends all of it: the call rejects, no
+ * commit is sent any more, and whether a sent commit is stored is unknown. Operations of one session must run one after
+ * another. https://www.mongodb.com/docs/manual/core/transactions-in-applications/
  */
 export function transactions(client: MongoClient, deadlineMs: number): Transact {
   async function once<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
@@ -50,7 +50,7 @@ export function transactions(client: MongoClient, deadlineMs: number): Transact 
   }
 
   function untilDone<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
-    // The driver itself runs nothing again that found its connections closed, though nothing of it was sent.
+    // The driver does not retry if it found its connections closed, though it sent nothing.
     const pauseAfter = (error: unknown) =>
       error instanceof Error && error.name === "MongoPoolClearedError" && !deadline.aborted ? PAUSE_MS : undefined;
     return retry(() => once(work, deadline), pauseAfter, { signal: deadline });
@@ -66,7 +66,10 @@ export function transactions(client: MongoClient, deadlineMs: number): Transact 
 
 const PAUSE_MS = 50;
 
-/** The same for work that may meet what it does not expect: false, with nothing kept, when it throws `Conflict` or writes a unique value twice. */
+/**
+ * Runs work whose expectations may fail: returns false, with nothing stored, if it throws `Conflict` or violates a
+ * unique index.
+ */
 export async function unlessConflict(
   transact: Transact,
   work: (session: ClientSession) => Promise<void>,
@@ -81,15 +84,16 @@ export async function unlessConflict(
   }
 }
 
-/** Time between two looks, ms. */
+/** Interval between two checks, ms. */
 const LOOK_MS = 2_000;
-/** A transaction of a process that runs waits for its next operation for milliseconds. */
+/** A running process continues its transaction within milliseconds. */
 const ABANDONED_MS = 5_000;
 
 /**
- * Aborts transactions that were left open by a process that was killed, until `stop` is called. The server itself keeps each for a minute
- * (`transactionLifetimeLimitSeconds`), and whatever writes to the same documents waits or fails meanwhile. They are those of clients of this name. A
- * process that only stood still runs its transaction again. Needs no right: a user may see and end sessions of its own.
+ * Aborts transactions left open by killed processes, until `stop` is called. The server would keep each for a minute
+ * (`transactionLifetimeLimitSeconds`), and writers to the same documents would wait or fail. Only transactions of
+ * clients with this name are aborted. A process that was merely paused runs its transaction again. Needs no privilege:
+ * a user may list and end its own sessions.
  */
 export function abortAbandoned(admin: Db, appName: string, log: Pick<Log, "warn">): Background {
   const idle = { type: "idleSession", "transaction.timeInactiveMicros": { $gt: ABANDONED_MS * 1_000 } };
@@ -98,10 +102,10 @@ export function abortAbandoned(admin: Db, appName: string, log: Pick<Log, "warn"
     const found = await admin.aggregate<{ lsid: { id: UUID } }>(abandoned).toArray();
     if (found.length === 0) return;
     await admin.command({ killSessions: found.map(({ lsid }) => ({ id: lsid.id })) });
-    log.warn({ transactions: found.length }, "transactions that another process had left open were aborted");
+    log.warn({ transactions: found.length }, "aborted transactions that another process had left open");
   };
   const tick = async () => {
-    // A server that is away is reported by what needs it.
+    // Calls that need the server report that it is unreachable.
     await look().catch(() => {});
     return LOOK_MS;
   };

@@ -7,7 +7,7 @@ interface CommandOptions {
   readonly socketTimeoutMS?: number;
 }
 
-/** The members of the driver's connection class that are used here. The driver does not export the class. */
+/** Members of the driver's connection class, which the driver does not export. */
 type DriverConnection = new (
   socket: Socket,
   options: object,
@@ -15,7 +15,7 @@ type DriverConnection = new (
   readonly socketTimeoutMS: number;
   writeCommand(command: unknown, options: CommandOptions): Promise<void>;
   command(namespace: unknown, command: unknown, options?: CommandOptions, responseType?: unknown): Promise<unknown>;
-  /** Closes the connection: what is under way rejects with this error. */
+  /** Closes the connection; running commands reject with this error. */
   onError(error: Error): void;
 };
 
@@ -27,14 +27,15 @@ for (const name of ["command", "writeCommand", "onError"] as const) {
   throw new Error(`This version of the package mongodb has no Connection.${name}, which the service uses`);
 }
 
-/** A silent connection is closed by the driver itself first, which knows whether a response has just arrived. */
+/** The driver closes a silent connection first, as it knows whether a response has just arrived. */
 const AFTER_SILENCE_MS = 50;
 
 /**
- * A connection of the driver whose write rejects when its socket closes or fails, always with a `MongoNetworkError`. The driver alone waits for `drain`
- * or `error`, of which a closed socket emits neither: the write never settles, and its connection never returns to the pool. An error of the
- * socket is rethrown unchanged by the driver, which then neither clears the pool nor repeats the operation.
- * `socketTimeoutMS` limits a whole command, and not only the silence between two bytes of its response.
+ * A connection of the driver whose write rejects with a `MongoNetworkError` if its socket closes or fails. The driver
+ * alone waits for `drain` or `error`, and a closed socket emits neither: the write never settles, and its connection
+ * never returns to the pool. The driver also rethrows a socket error unchanged, and then neither clears the pool nor
+ * repeats the operation. `socketTimeoutMS` limits a whole command, not only the silence between two bytes of its
+ * response.
  */
 export class WireConnection extends Connection {
   readonly #socket: Socket;
