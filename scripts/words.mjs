@@ -17,7 +17,7 @@ const words = [
   [/\blies?\b/i, "is stored in"],
   [/\banew\b/i, "again"],
   [/\b(is|are|was|were|be|been|being|goes|go|went|has gone|have gone) away\b/i, "unreachable, gone"],
-  [/\b(is|are|was|were) over\b(?! \d)/i, "has ended"],
+  [/\b(is|are|was|were) over\b(?! (\d|TLS|HTTP))/i, "has ended"],
   [/\b(comes|come|came) to\b/i, "results in, amounts to"],
   [/\btold\b/i, "reported"],
   [/\bin words\b/i, "with a message"],

@@ -132,7 +132,7 @@ describe("starting the service", () => {
       PEPPER: "a pepper of more than 32 bytes, for a test",
       LOG_LEVEL: "warn",
     });
-    await until("it waits", () => service.err().includes("MongoDB is away"), 90_000);
+    await until("it waits", () => service.err().includes("is unreachable; retrying"), 90_000);
     expect(await stop(service)).to.equal(0);
   });
 

@@ -177,7 +177,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     await client.db(name).collection<{ _id: string }>("segments").insertOne({ _id: "mine" });
     const used = await migrate();
     expect(used.code).to.equal(1);
-    expect(used.err).to.contain("holds something already");
+    expect(used.err).to.contain("already contains data");
     await client.db(name).dropDatabase();
     await client.close();
 
@@ -197,7 +197,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     await open.pop()?.stop({ keep: true });
     const { code, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)]);
     expect(code).to.equal(1);
-    expect(err).to.contain("holds points already");
+    expect(err).to.contain("contains points already");
   });
 
   const wrong: [string, () => readonly string[], Record<string, string>, number, RegExp][] = [
@@ -220,7 +220,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
       () => ["--from", dir, "--to", "influxdb://127.0.0.1:9/?org=o&bucket=b"],
       {},
       1,
-      /InfluxDB at http:\/\/127.0.0.1:9 is not there/,
+      /InfluxDB at http:\/\/127.0.0.1:9 is unreachable/,
     ],
     ["another pepper", () => ["--from", dir], { PEPPER: "x".repeat(40) }, 1, /PEPPER is not that of the folder/],
   ];

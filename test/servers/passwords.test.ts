@@ -23,17 +23,17 @@ const USER: User = { name: "service", password: `${canary}-mongo@:/` };
 
 /** Why a connection fails, and the words for the person who reads the log or the error: of MongoDB, InfluxDB, Redis. */
 const kinds = {
-  refused: ["is unreachable, or has no primary", "is away", "is away"],
-  "a name that is not known": ["is unreachable, or has no primary", "is away", "is away"],
+  refused: ["is unreachable, or has no primary", "is unreachable", "is unreachable"],
+  "a name that is not known": ["is unreachable, or has no primary", "is unreachable", "is unreachable"],
   "another authority": [
     "cannot be used: its certificate is of an authority that is not trusted",
     ": its certificate is of an authority that is not trusted",
-    "is away: its certificate is of an authority that is not trusted",
+    "is unreachable: its certificate is of an authority that is not trusted",
   ],
   "a wrong password": [
     "refuses the user or the password",
     ": the token is refused",
-    "is away: it refuses the user or the password",
+    "is unreachable: it refuses the user or the password",
   ],
 } as const;
 
@@ -102,7 +102,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
       expect(lines[0]).to.match(new RegExp(`^ENTITIES_URL: MongoDB at ${host ?? mongod.host} ${ofMongo}`));
       if (kind === "refused") {
         const waiting = known(startChild(onMongo));
-        await until("it waits", () => waiting.err().includes("MongoDB is away: waiting for it"), 60_000);
+        await until("it waits", () => waiting.err().includes("is unreachable; retrying for"), 60_000);
         waiting.child.kill("SIGKILL");
         await waiting.ended;
         texts.push(waiting.out(), waiting.err());
@@ -134,7 +134,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     await setMongo("another");
     await mongod.program.restart();
     await setRedis(redisPassword, "another");
-    const away = `Redis at ${redis.host} is away: it refuses the user or the password`;
+    const away = `Redis at ${redis.host} is unreachable: it refuses the user or the password`;
     await until("Redis is away", () => service.log().includes(away));
     const status = async () => {
       const answer = await service.fetch("/api/entity/user/_uid/u-1");
@@ -161,7 +161,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
       [{ ENTITIES_URL: `mongodb://user:${canary}@host/?nonsense=1` }, /^ENTITIES_URL is wrong: option nonsense is not/],
       [{ ENTITIES_URL: `mongodb://user:%zz${canary}@host/db` }, /^ENTITIES_URL is wrong/],
       [{ ENTITIES_URL: `mongo://user:${canary}@host/db` }, /^ENTITIES_URL asks for an engine/],
-      [{ METRICS_URL: `influxdb://user:${canary}@host/?org=o&bucket=b` }, /^METRICS_URL holds a user or a password/],
+      [{ METRICS_URL: `influxdb://user:${canary}@host/?org=o&bucket=b` }, /^METRICS_URL contains a user or a password/],
       [{ METRICS_URL: `influxdb://host/?org=o&bucket=b&tokn=${canary}` }, /^METRICS_URL has a parameter besides/],
       [{ METRICS_URL: `influxdb://host/?org=o&token=${canary}` }, /^METRICS_URL has no bucket/],
       [{ JOBS_URL: `redis://:a/${canary}@host:6379` }, /^JOBS_URL is not a URL/],

@@ -144,12 +144,12 @@ onServers(["influxdb"], "the bucket of the series", () => {
         /^there is no such organization/,
       ],
       [
-        "it is not there, and the token may not make it",
+        "it is not there, and the token may not create it",
         async () => {
           const resource = { type: "orgs", id: await organizationId() };
           return { settings: { metrics: { token: await makeToken([{ action: "read", resource }]) } } };
         },
-        /^there is no such bucket, and the token may not make it$/,
+        /^there is no such bucket, and the token may not create it$/,
       ],
     ];
     for (const [why, options, word] of cases) {

@@ -145,7 +145,7 @@ async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
     return await withTimeLimit(ms, [], work);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    throw new ServiceError("unavailable", "A store is away; try again", { cause: error });
+    throw new ServiceError("unavailable", "A store is unreachable; try again", { cause: error });
   }
 }
 

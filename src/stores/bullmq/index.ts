@@ -38,7 +38,7 @@ export async function openBullmq({ settings, log }: OpenParts): Promise<JobEngin
     reason = undefined;
   });
   producer.on("close", () => {
-    const words = `Redis at ${redis.host} is away${reason === undefined ? "" : `: ${reason}`}`;
+    const words = `Redis at ${redis.host} is unreachable${reason === undefined ? "" : `: ${reason}`}`;
     if (logged !== words && !closed) log.warn(words);
     logged = words;
   });
@@ -174,7 +174,7 @@ function redisServiceError(error: unknown): ServiceError | undefined {
   if (!(error instanceof Error)) return undefined;
   if (!(error instanceof ReplyError) && !clientErrors.test(error.name) && !clientMessages.test(error.message))
     return undefined;
-  return new ServiceError("unavailable", "Redis is away", { retryAfter: 1, cause: error });
+  return new ServiceError("unavailable", "Redis is unreachable", { retryAfter: 1, cause: error });
 }
 
 /** Why Redis refuses the connection, as a sentence about "it" for the operator. Undefined for what may pass by itself. */

@@ -5,12 +5,15 @@ import { tlsError } from "../tls-errors.js";
 import type { InfluxAddress, InfluxClient } from "./connection.js";
 import { BucketError, statusOf } from "./errors.js";
 
-/** Pause between two checks of the bucket, ms: while it cannot be used, and while it can. A replaced bucket is noticed by a check. */
+/**
+ * Pause between two checks of the bucket, ms: while it is unusable, and while it is usable. A check detects a replaced
+ * bucket.
+ */
 const RETRY_MS = 5_000;
 const RECHECK_MS = 30_000;
 
 interface KnownBucketParts {
-  /** Finds the bucket on the server, or makes it. */
+  /** Finds the bucket on the server, or creates it. */
   readonly find: (signal: AbortSignal) => Promise<Bucket>;
   readonly log: Log;
   /** Host and port of the server, for log lines. */
@@ -19,49 +22,51 @@ interface KnownBucketParts {
   readonly checkMs: number;
 }
 
-/** The bucket as the last check found it. Checks it by itself from the first `check` until `close`. */
+/** The state of the bucket at the last check. Checks repeat from the first `check` until `close`. */
 export class KnownBucket {
   readonly #parts: KnownBucketParts;
   #bucket: Bucket | undefined;
   #retentionMs: number | undefined;
-  /** Of the bucket that a check found last, also if it is gone. */
+  /** Id of the bucket at the last check, even if the bucket has been deleted since. */
   #id: string | undefined;
   #replaced: () => void = () => {};
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  /** What was last logged about it. */
+  /** The state that was last logged. */
   #logged: string | undefined;
 
   constructor(parts: KnownBucketParts) {
     this.#parts = parts;
   }
 
-  /** How long it keeps points by the last check that found it, ms; undefined: for ever, or not known yet. */
+  /** Retention at the last check, ms; undefined: for ever, or not known yet. */
   get retentionMs(): number | undefined {
     return this.#retentionMs;
   }
 
-  /** Calls `listener` when a check finds another bucket under the name than the one before: the points of that one are gone. */
+  /** Calls `listener` when a check finds a different bucket under the name: the points of the previous one are lost. */
   onReplaced(listener: () => void): void {
     this.#replaced = listener;
   }
 
-  /** Resolves when a check has found a bucket; checks at once when none has. */
+  /** Resolves when a check has found a bucket; checks at once if none has. */
   async ready(signal: AbortSignal): Promise<void> {
     if (this.#bucket === undefined) await this.checked(signal);
   }
 
-  /** Resolves when it has been checked now. */
+  /** Resolves after a new check. */
   async checked(signal: AbortSignal): Promise<void> {
     await withTimeLimit(this.#parts.checkMs, [signal], () => this.check());
   }
 
-  /** A request found that the bucket is gone: the next `ready` checks again. */
+  /** Called if a request finds the bucket missing: the next `ready` checks again. */
   forget(): void {
     this.#bucket = undefined;
   }
 
-  /** Checks it now, and from then on at intervals. Calls during a check share it. Rejects with a `BucketError`, or the client's error. */
+  /**
+   * Checks now and at intervals. Calls during a check share it. Rejects with a `BucketError`, or the client's error.
+   */
   readonly check = singleFlight(() => this.#checkNow().finally(() => this.#schedule()));
 
   close(): void {
@@ -73,7 +78,7 @@ export class KnownBucket {
     const { host } = this.#parts;
     try {
       const bucket = await withTimeLimit(this.#parts.checkMs, [], this.#parts.find);
-      this.#logOnce("up", () => this.#parts.log.info(bucket, "The bucket of the series is ready"));
+      this.#logOnce("up", () => this.#parts.log.info(bucket, "the bucket of the series is ready"));
       this.#compareId(bucket);
       this.#bucket = bucket;
       this.#retentionMs = bucket.retentionMs;
@@ -84,7 +89,7 @@ export class KnownBucket {
         this.#logOnce(error.message, () =>
           this.#parts.log.error(`Series can be neither read nor written: InfluxDB at ${host}: ${error.message}`),
         );
-      } else this.#logOnce("away", () => this.#parts.log.warn(`InfluxDB at ${host} is away`));
+      } else this.#logOnce("away", () => this.#parts.log.warn(`InfluxDB at ${host} is unreachable; retrying`));
       throw error;
     }
   }
@@ -93,11 +98,11 @@ export class KnownBucket {
     const before = this.#id;
     this.#id = id;
     if (before === undefined || before === id) return;
-    this.#parts.log.warn({ before, id }, "The bucket of the series was deleted and made again: its points are gone");
+    this.#parts.log.warn({ before, id }, "the bucket of the series was deleted and created again: its points are lost");
     this.#replaced();
   }
 
-  /** Logs a state when it begins, not again while it lasts. */
+  /** Logs a state when it begins, and not again while it lasts. */
   #logOnce(state: string, log: () => void): void {
     if (this.#logged !== state && !this.#closed) log();
     this.#logged = state;
@@ -113,15 +118,15 @@ export class KnownBucket {
 
 /** A bucket as the server describes it. */
 export interface Bucket {
-  /** Another one of the same name has another id. */
+  /** A new bucket of the same name has a new id. */
   readonly id: string;
-  /** How long it keeps points, ms; undefined: for ever. */
+  /** Retention, ms; undefined: for ever. */
   readonly retentionMs: number | undefined;
 }
 
 /**
- * Looks for the bucket, and makes it when there is none: one that keeps points for `keepMs` (undefined: for ever). Throws a
- * `BucketError` with words for the operator when this token cannot find or make it.
+ * Finds the bucket, or creates one that keeps points for `keepMs` (undefined: for ever). Throws a `BucketError` with a
+ * message for the operator if the token permits neither.
  */
 export async function findBucket(
   client: InfluxClient,
@@ -139,8 +144,8 @@ export async function findBucket(
   } catch (error) {
     const status = statusOf(error);
     if (status === 401 || status === 403)
-      throw new BucketError("there is no such bucket, and the token may not make it");
-    // 409 and 422: another process may have made it meanwhile.
+      throw new BucketError("there is no such bucket, and the token may not create it");
+    // 409 and 422: another process may have created it concurrently.
     if (status !== 409 && status !== 422) throw error;
   }
   const made = await lookUp(client, address, signal);
@@ -174,7 +179,7 @@ interface BucketResponse {
   readonly retentionRules?: readonly { readonly type?: string; readonly everySeconds?: number }[];
 }
 
-/** The JSON of a GET; `{}` for a 404. */
+/** Returns the JSON of a GET; `{}` for a 404. */
 async function call<T extends object>(client: InfluxClient, path: string, signal: AbortSignal): Promise<Partial<T>> {
   try {
     return ((await client.call("GET", path, signal)) as T | undefined) ?? {};

@@ -4,7 +4,7 @@ import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 
-/** Where the series are stored, and the token for it. */
+/** Location of the series, and the token for it. */
 export interface InfluxAddress {
   /** HTTP URL of the server. */
   readonly url: string;
@@ -22,7 +22,7 @@ export function influxAddress({ metrics }: Pick<Settings, "metrics">): InfluxAdd
   const url = protocol === undefined ? undefined : parsed(`${protocol}${metrics.url.slice(scheme.length)}`);
   if (url === undefined || url.hostname === "") throw wrongUrl("is not such a URL");
   if (url.username !== "" || url.password !== "")
-    throw wrongUrl("holds a user or a password, which InfluxDB 2 does not know");
+    throw wrongUrl("contains a user or a password, which InfluxDB 2 does not support");
   for (const name of url.searchParams.keys()) {
     if (!["org", "bucket", "token"].includes(name)) throw wrongUrl("has a parameter besides org, bucket and token");
   }
@@ -46,24 +46,24 @@ function wrongUrl(what: string): StartError {
   return new StartError(`METRICS_URL ${what}. Allowed: ${allowed}`);
 }
 
-/** The requests that this engine makes. Each resolves with a whole response, or rejects; its signal aborts it. */
+/** Requests of this engine. Each resolves with a complete response, or rejects; its signal aborts it. */
 export interface InfluxClient {
-  /** Writes lines with times in ms. Rejects for any status but 204: 201 says that some lines were refused. */
+  /** Writes lines with times in ms. Rejects for any status except 204: 201 reports that some lines were refused. */
   write(lines: string, signal: AbortSignal): Promise<void>;
-  /** The pieces of the CSV that a script results in. The pieces alone do not say whether the last one has arrived. */
+  /** Yields the chunks of the CSV response. They do not show whether the response is complete. */
   query(script: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Sends and receives JSON. */
   call(method: "GET" | "POST", path: string, signal: AbortSignal, body?: object): Promise<unknown>;
   close(): void;
 }
 
-/** Lines of more bytes are compressed on their way to another machine. Queries are not: the server takes no compressed ones. */
+/** Lines of more bytes are compressed for a remote server. Queries are not: the server accepts no compressed ones. */
 const GZIP_FROM = 1_000;
 
-/** Hosts of URLs that are this machine: compressing for it costs more than it saves. */
+/** Host names of this machine: compression costs more than it saves. */
 const OWN_MACHINE = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** A client of one server. A connection that is silent for `silenceMs` is given up. */
+/** A client of one server. A connection that is silent for `silenceMs` is closed. */
 export function influxClient({ url, org, bucket, token }: InfluxAddress, silenceMs: number): InfluxClient {
   const Agent = url.startsWith("https:") ? SecureAgent : PlainAgent;
   const isLocal = OWN_MACHINE.test(new URL(url).hostname);
@@ -83,7 +83,7 @@ export function influxClient({ url, org, bucket, token }: InfluxAddress, silence
       await transport.request(writePath, lines, options, (_, statusCode) => {
         status = statusCode;
       });
-      if (status !== 204) throw new HttpError(status ?? 0, "not every line was kept");
+      if (status !== 204) throw new HttpError(status ?? 0, "not every line was stored");
     },
 
     query(script, signal) {

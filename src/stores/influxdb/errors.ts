@@ -3,29 +3,29 @@ import { retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError } from "../../errors.js";
 
-/** What an operator must put right before the bucket can be used. */
+/** A problem with the bucket that an operator must solve. */
 export class BucketError extends Error {
   override readonly name = "BucketError";
 }
 
-/** A response that was cut, reports an error in its middle, or is not the CSV of a query. */
+/** A response that was truncated, contains an error, or is not the CSV of a query. */
 export class BrokenResponse extends Error {
   override readonly name = "BrokenResponse";
 }
 
-/** Statuses that pass by themselves: the server, or a proxy before it, is busy, starts or restarts. */
+/** Temporary statuses: the server, or a proxy, is busy or starting. */
 const transient = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** In the message of a 500 while the disk of the server is full. */
+/** Part of the message of a 500 while the server's disk is full. */
 const NO_SPACE = /no space left on device/i;
 
 /** Pauses before the second and the third attempt, ms. */
 const pauses = [100, 400];
 
-/** The longest `Retry-After`, seconds. */
+/** Maximum `Retry-After`, seconds. */
 const LONGEST_WAIT = 3_600;
 
-/** The `ServiceError` that an error of this engine stands for; undefined for any other error. */
+/** Returns the `ServiceError` for an error of this engine; undefined for any other error. */
 export function influxServiceError(error: unknown): ServiceError | undefined {
   if (error instanceof HttpError) return statusError(error);
   if (error instanceof BucketError) return unavailable(error, 5);
@@ -35,24 +35,24 @@ export function influxServiceError(error: unknown): ServiceError | undefined {
   return undefined;
 }
 
-/** The same for an error of a request to the server, which may be any error of the network. */
+/** Returns the `ServiceError` for an error of a request to the server, including network errors. */
 export function requestError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return influxServiceError(error) ?? unavailable(error, 1);
 }
 
 interface AttemptLimits {
-  /** All attempts together take no longer, ms. */
+  /** Time limit of all attempts together, ms. */
   readonly deadlineMs: number;
-  /** One attempt takes no longer, ms. */
+  /** Time limit of one attempt, ms. */
   readonly attemptMs: number;
   /** Each aborts the work and its pauses. */
   readonly signals: readonly AbortSignal[];
 }
 
 /**
- * Repeats idempotent work until it succeeds: up to three attempts with pauses, within the deadline, and only after errors that
- * pass by themselves. Rejects with the last error.
+ * Repeats idempotent work until it succeeds: up to three attempts with pauses, within the deadline, and only after
+ * temporary errors. Rejects with the last error.
  */
 export function attempts<T>(
   { deadlineMs, attemptMs, signals }: AttemptLimits,
@@ -71,7 +71,7 @@ export function attempts<T>(
   );
 }
 
-/** The pause before attempt `attempt` + 1, ms; undefined when another attempt would fail in the same way. */
+/** Returns the pause before attempt `attempt` + 1, ms; undefined if another attempt would fail in the same way. */
 function pauseAfter(error: unknown, attempt: number): number | undefined {
   const wait = pauses[attempt - 1];
   if (error instanceof HttpError) {
@@ -88,7 +88,7 @@ function pauseAfter(error: unknown, attempt: number): number | undefined {
   return isFinal ? undefined : wait;
 }
 
-/** Of a request that waited too long for its turn. */
+/** Returns the error of a request that waited too long. */
 export function timedOut(): Error {
   return new RequestTimedOutError();
 }
@@ -98,7 +98,7 @@ export function statusOf(error: unknown): number | undefined {
   return error instanceof HttpError ? error.statusCode : undefined;
 }
 
-/** Lines that the server refuses are a defect of this service: sending them again would not help. */
+/** Lines that the server refuses are a defect of this service: retrying would not help. */
 function statusError(error: HttpError): ServiceError {
   const isDefect = [400, 405, 413, 414, 415, 422].includes(error.statusCode);
   if (isDefect) return new ServiceError("internal", "Internal error", { cause: error });
@@ -110,7 +110,7 @@ function isOutOfSpace({ statusCode, message, body }: HttpError): boolean {
   return statusCode >= 500 && (NO_SPACE.test(message) || NO_SPACE.test(body ?? ""));
 }
 
-/** The pause that the server asks for, whole seconds. */
+/** Returns the pause that the server requests, whole seconds. */
 function retryAfter({ headers }: HttpError): number | undefined {
   const asked = Number(headers?.["retry-after"] ?? Number.NaN);
   return Number.isFinite(asked) && asked >= 0 ? Math.min(LONGEST_WAIT, Math.max(1, Math.ceil(asked))) : undefined;

@@ -10,7 +10,7 @@ import { CsvRows, readWhole } from "./response-csv.js";
 /** Time limit of a write or a read of many points, ms: no request waits for it. */
 const DEADLINE_MS = 120_000;
 
-/** Opens the bucket, to fill it. */
+/** Opens the bucket for a copy. */
 export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> {
   const { settings, clock } = parts;
   const withLongDeadline = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
@@ -34,15 +34,15 @@ export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> 
   };
 }
 
-/** Throws a `StartError` when the server cannot be used. */
+/** Throws a `StartError` if the server cannot be used. */
 async function requireUsable({ check }: Probe, url: string): Promise<void> {
   const reason = await check().catch((error: unknown) => {
-    throw new StartError(`METRICS_URL: InfluxDB at ${url} is not there`, { cause: error });
+    throw new StartError(`METRICS_URL: InfluxDB at ${url} is unreachable`, { cause: error });
   });
   if (reason !== undefined) throw new StartError(`METRICS_URL: InfluxDB at ${url}: ${reason}`);
 }
 
-/** Points of this measurement name the source from which the bucket is filled, and whether that is finished. Only this file reads them. */
+/** Points of this measurement name the source of the copy into this bucket and its state. Only this file reads them. */
 const MEASUREMENT = "entity_metrics_copy";
 
 const REQUEST_MS = 60_000;
@@ -54,7 +54,10 @@ function measurementsScript(bucket: string): string {
 schema.measurements(bucket: ${fluxString(bucket)}, start: 1970-01-01T00:00:00Z)`.toString();
 }
 
-/** In: the bucket. Out: the marks of copies into it, oldest first: rows of `source` and `_value`, which is `copying` or `finished`. */
+/**
+ * In: the bucket. Out: the marks of copies into it, oldest first: rows of `source` and `_value`, which is `copying` or
+ * `finished`.
+ */
 function marksScript(bucket: string): string {
   return flux`from(bucket: ${fluxString(bucket)})
   |> range(start: 1970-01-01T00:00:00Z)
@@ -75,7 +78,7 @@ export async function beginCopy(client: InfluxClient, bucket: string, source: st
   }
   if (begunFrom !== undefined) return;
   if ((await rowsOf(client, measurementsScript(bucket), ["_value"])).length > 0) {
-    throw new StartError(`The bucket ${bucket} holds points already: name an empty one`);
+    throw new StartError(`The bucket ${bucket} contains points already: name an empty one`);
   }
   await note(client, source, "copying", now);
 }
@@ -84,7 +87,7 @@ function note(client: InfluxClient, source: string, state: string, now: number):
   return client.write(`${MEASUREMENT},source=${source} state="${state}" ${now}`, AbortSignal.timeout(REQUEST_MS));
 }
 
-/** These columns of the rows of a whole response. */
+/** Returns these columns of the rows of a complete response. */
 async function rowsOf(client: InfluxClient, script: string, columns: readonly string[]): Promise<string[][]> {
   const found: string[][] = [];
   const rows = new CsvRows<number[]>({

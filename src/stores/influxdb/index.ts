@@ -9,16 +9,19 @@ import { influxAddress, influxClient } from "./connection.js";
 import { BucketError, influxServiceError } from "./errors.js";
 import { influxSeriesStore } from "./series-store.js";
 
-/** Time limit of a check of the bucket, and how long the start waits for the first one, ms. */
+/** Time limit of a check of the bucket, and maximum wait of the start for the first check, ms. */
 const CHECK_MS = 5_000;
 const FIRST_CHECK_MS = 2_000;
 
-/** Our own limit ends every request before the client's does: the client rejects, but leaves the connection open. */
+/**
+ * Multiple of our own time limit at which the client gives up. Our limit must end every request first, because the
+ * client rejects without closing the connection.
+ */
 const SILENCE_FACTOR = 2;
 
 /**
- * Opens the series in InfluxDB 2, whose retention is that of the bucket. While the server is unreachable, reads and writes reject;
- * they succeed once it is back. Throws a `StartError` when the URL or the token is missing or malformed.
+ * Opens the series in InfluxDB 2, whose retention is the bucket's. While the server is unreachable, reads and writes
+ * reject; they succeed again once it responds. Throws a `StartError` if the URL or the token is missing or malformed.
  */
 export async function openInflux({ settings, log, clock }: OpenParts): Promise<MetricEngine> {
   const address = influxAddress(settings);
@@ -58,7 +61,7 @@ export async function openInflux({ settings, log, clock }: OpenParts): Promise<M
   };
 }
 
-/** The store, and whether a write found the disk of the server full and none has succeeded since. */
+/** Wraps the store to record whether a write found the server's disk full and none has succeeded since. */
 function notingFullDisk(store: SeriesStore): { readonly series: SeriesStore; isFull(): boolean } {
   let isFull = false;
   const series: SeriesStore = {
@@ -76,7 +79,7 @@ function notingFullDisk(store: SeriesStore): { readonly series: SeriesStore; isF
   return { series, isFull: () => isFull };
 }
 
-/** Profiles can be served without series. */
+/** Not required: profiles can be served without series. */
 function probe(bucket: KnownBucket, isFull: () => boolean): Probe {
   return {
     name: "metrics",

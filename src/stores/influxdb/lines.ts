@@ -5,13 +5,13 @@ import type { Series, SlotColumn } from "../../metrics/series.js";
 /** The field of each plane. */
 export const fieldOf: Readonly<Record<Plane, string>> = { clients: "value", recorder: "recorded" };
 
-/** The most lines, and about the most characters, of one write. */
+/** Maximum lines, and approximate maximum characters, of one write. */
 const MOST_LINES = 50_000;
 const MOST_CHARACTERS = 8_000_000;
 
 /**
- * The slots of columns that are not NaN, as line protocol with times in ms in the field of a plane, in as few texts as the server takes at
- * once, in order.
+ * Yields the slots of columns that are not NaN as line protocol, with times in ms, in the field of a plane, in as few
+ * texts as the server accepts, in order.
  */
 export function* lineTexts(plane: Plane, columns: readonly SlotColumn[]): Generator<string> {
   let text = "";
@@ -33,17 +33,17 @@ export function* lineTexts(plane: Plane, columns: readonly SlotColumn[]): Genera
   if (lines > 0) yield text;
 }
 
-/** Two texts of about half of the lines each; undefined for a single line. */
+/** Returns two texts of about half of the lines each; undefined for a single line. */
 export function halves(text: string): [string, string] | undefined {
   const cut = text.indexOf("\n", text.length >> 1) + 1;
   const at = cut > 0 && cut < text.length ? cut : text.lastIndexOf("\n", text.length - 2) + 1;
   return at > 0 ? [text.slice(0, at), text.slice(at)] : undefined;
 }
 
-/** What the lines of a series begin with, for as long as its object is used. */
+/** Start of the lines of a series, cached as long as its object is in use. */
 const starts = new WeakMap<Series, string>();
 
-/** What the lines of a series begin with. The names of dimensions and types need no escaping. */
+/** Returns the start of the lines of a series. The names of dimensions and types need no escaping. */
 function lineStart(series: Series): string {
   const known = starts.get(series);
   if (known !== undefined) return known;

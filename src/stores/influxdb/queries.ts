@@ -17,17 +17,20 @@ interface SlotQuery {
 export const FIRST = 0;
 export const LAST = Date.UTC(2262, 0, 1);
 
-/** The most series of one query, and about the most characters of their ids. */
+/** Maximum series of one query, and approximate maximum characters of their ids. */
 const MOST_SERIES = 200;
 const MOST_CHARACTERS = 65_536;
 
-/** Slots that a query may read needlessly to save another query. */
+/** Maximum unneeded slots that a query may read to save another query. */
 const SPARE = 20_000;
 
-/** Among so few different windows, what lies between two of one series is read needlessly by no query: it is in memory, most likely. */
+/**
+ * Maximum different windows for which no query reads the gap between two windows of one series: that gap is probably
+ * cached.
+ */
 const FEW = 4;
 
-/** Few queries that read at least all of these windows. */
+/** Returns a few queries that together cover all of these windows. */
 export function slotQueries(windows: readonly SeriesWindow[]): SlotQuery[] {
   return [...groupBy(windows, ({ series }) => series.dimension.name).values()].flatMap((ofDimension) =>
     spansOf(ofDimension).flatMap(piecesOf),
@@ -39,11 +42,11 @@ interface Span {
   to: number;
   readonly dimension: Dimension;
   readonly series: Map<string, Series>;
-  /** Slots asked for. */
+  /** Requested slots. */
   slots: number;
 }
 
-/** Windows of one dimension, merged where they are the same or so close that little is read needlessly. */
+/** Merges windows of one dimension that are equal or so close that few unneeded slots are read. */
 function spansOf(windows: readonly SeriesWindow[]): Span[] {
   const spans: Span[] = [];
   const same = [...groupBy(windows, ({ from, to }) => `${from} ${to}`).values()].map(spanOf);
@@ -64,7 +67,10 @@ function spanOf(windows: readonly SeriesWindow[]): Span {
   return { from: Math.max(FIRST, from), to: Math.min(LAST, to), dimension, series, slots };
 }
 
-/** Whether two spans together read little more than each by itself. Unless they `mayBridge` it, nothing between two windows of one series. */
+/**
+ * Returns whether merging two spans reads few unneeded slots. Unless `mayBridge`, it must not read a gap between two
+ * windows of one series.
+ */
 function isWorthwhile(a: Span, b: Span, mayBridge: boolean): boolean {
   const length = (Math.max(a.to, b.to) - Math.min(a.from, b.from)) / a.dimension.slotMs;
   let series = a.series.size;
@@ -80,7 +86,7 @@ function extend(onto: Span, span: Span): void {
   for (const [key, series] of span.series) onto.series.set(key, series);
 }
 
-/** A span in queries of bounded size. The types of one id stay beside each other. */
+/** Splits a span into queries of bounded size. The types of one id stay together. */
 function piecesOf({ dimension, from, to, series }: Span): SlotQuery[] {
   const ordered = [...series.values()].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
   const pieces: { dimension: Dimension; from: number; to: number; series: Series[] }[] = [];
@@ -110,8 +116,8 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
 }
 
 /**
- * In: a query of slots. Out: rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`, a table for each plane
- * of each series that holds something: of one plane, or of both.
+ * In: a query of slots. Out: rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`, a table for each
+ * plane with points of each series: of one plane, or of both.
  */
 export function fluxScript(bucket: string, { dimension, from, to, series }: SlotQuery, plane?: Plane): string {
   const fields = (plane === undefined ? planes : [plane]).map((one) => fieldOf[one]);
@@ -138,7 +144,7 @@ export function fluxScript(bucket: string, { dimension, from, to, series }: Slot
   |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
 }
 
-/** In: a dimension, a type and a window. Out: the rows of all its series, as of `fluxScript`. */
+/** In: a dimension, a type and a window. Out: the rows of all its series, in the form of `fluxScript`. */
 export function sumScript(bucket: string, dimension: string, type: string, from: number, to: number): string {
   const [start, stop] = [Math.max(FIRST, from), Math.min(LAST, to)].map((ms) =>
     fluxDateTime(new Date(ms).toISOString()),
@@ -150,7 +156,10 @@ export function sumScript(bucket: string, dimension: string, type: string, from:
   |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
 }
 
-/** In: a dimension and a type. Out: the ids of its series that have a point, a row each in `_value`. The index alone is read: with a filter of fields it is not. */
+/**
+ * In: a dimension and a type. Out: the ids of its series that have a point, a row each in `_value`. It reads only the
+ * index, which a filter on fields would prevent.
+ */
 export function idsScript(bucket: string, dimension: string, type: string): string {
   const [start, stop] = [FIRST, LAST].map((ms) => fluxDateTime(new Date(ms).toISOString()));
   return flux`from(bucket: ${fluxText(bucket)})
@@ -162,8 +171,8 @@ export function idsScript(bucket: string, dimension: string, type: string): stri
 }
 
 /**
- * Comparisons, which are pushed down to the storage engine; for `contains()` it would read every series. A long chain
- * is refused as nested too deep, so it is built by halves.
+ * Comparisons are pushed down to the storage engine; `contains()` would read every series. A long chain is refused as
+ * nested too deeply, so it is a balanced tree.
  */
 function oneOf(tag: "_field" | "dimension_id" | "dimension_type", values: readonly string[]): string {
   return anyOf(values.map((value) => `r.${tag} == ${flux`${fluxText(value)}`}`));
@@ -175,7 +184,10 @@ function anyOf(clauses: readonly string[]): string {
   return `(${anyOf(clauses.slice(0, middle))}) or (${anyOf(clauses.slice(middle))})`;
 }
 
-/** A text literal. A dollar sign goes by its number, since what `fluxString` makes of `$${` is no literal. */
+/**
+ * Returns a text literal. A dollar sign is escaped by its code, as the output of `fluxString` for `$${` is no valid
+ * literal.
+ */
 function fluxText(text: string): FluxParameterLike {
   return fluxExpression(`"${text.replace(/["\\]/g, "\\$&").replaceAll("$", "\\x24")}"`);
 }

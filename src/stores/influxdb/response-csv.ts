@@ -8,7 +8,7 @@ export class SlotTarget {
   readonly from: number;
   readonly slotMs: number;
   readonly length: number;
-  /** Each is made when its first point comes. */
+  /** Each is allocated for its first point. */
   readonly #columns: Partial<Record<Plane, Float64Array>> = {};
 
   constructor(from: number, slotMs: number, length: number) {
@@ -17,7 +17,7 @@ export class SlotTarget {
     this.length = length;
   }
 
-  /** Takes the value of an instant (Unix ms) in a plane; one that lies outside is left out. */
+  /** Stores the value of an instant (Unix ms) in a plane; ignores an instant outside the window. */
   take(plane: Plane, at: number, value: number): void {
     const slot = Math.floor((at - this.from) / this.slotMs);
     if (slot < 0 || slot >= this.length) return;
@@ -26,7 +26,10 @@ export class SlotTarget {
     if (this.from + slot * this.slotMs === at || Number.isNaN(values[slot])) values[slot] = value;
   }
 
-  /** Where both planes have a value, that of the clients. Undefined when no point came. To be called once, at the end. */
+  /**
+   * Returns the column of both planes; the clients' value takes precedence. Undefined without a point. Call it once, at
+   * the end.
+   */
   merged(): Float64Array | undefined {
     const { clients, recorder } = this.#columns;
     if (clients === undefined || recorder === undefined) return clients ?? recorder;
@@ -40,20 +43,20 @@ export class SlotTarget {
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** What stands between the hour and the value in a row about the start of an hour. */
+/** Text between the hour and the value in a row of a full hour. */
 const ON_THE_HOUR = ":00:00Z,";
 
-/** The parts of a row that are the same in the next one, when that is of the same series and day. */
+/** Parts of a row that the next row repeats if it is of the same series and day. */
 interface RowFrame {
-  /** Up to the hour. */
+  /** Text before the hour. */
   readonly before: string;
-  /** From the value on. */
+  /** Text after the value. */
   readonly after: string;
   /** Start of the day, Unix ms. */
   readonly dayMs: number;
 }
 
-/** The frame of a row about an instant; undefined where cells are quoted, or the value does not follow the time. */
+/** Returns the frame of a row for an instant; undefined if cells are quoted, or the value does not follow the time. */
 function frameOf(cells: readonly string[], { time, value }: Positions, line: string, at: number): RowFrame | undefined {
   const timeText = cells[time] as string;
   if (value !== time + 1 || timeText[DATE_LENGTH] !== "T" || line.includes('"')) return undefined;
@@ -69,13 +72,13 @@ function frameOf(cells: readonly string[], { time, value }: Positions, line: str
 
 const DATE_LENGTH = "2024-02-28".length;
 
-/** The number that two digits at a place of a text say; NaN for anything else. */
+/** Parses two digits at `at`; NaN if they are not digits. */
 function twoDigits(text: string, at: number): number {
   const [tens, ones] = [text.charCodeAt(at) - ZERO, text.charCodeAt(at + 1) - ZERO];
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? 10 * tens + ones : Number.NaN;
 }
 
-/** The number that up to 15 digits in [from, to) of a text say; undefined for anything else. */
+/** Parses up to 15 digits in [from, to); undefined for anything else. */
 function wholeNumber(text: string, from: number, to: number): number | undefined {
   if (to - from > 15) return undefined;
   let number = 0;
@@ -89,12 +92,12 @@ function wholeNumber(text: string, from: number, to: number): number | undefined
 
 const ZERO = "0".charCodeAt(0);
 
-/** Where the columns stand in a row. */
+/** Positions of the columns in a row. */
 type Positions = Readonly<Record<"table" | "time" | "value" | "field" | "id" | "type", number>>;
 
 /**
- * Reads the CSV of a query's response, in pieces as they arrive, into columns. A point outside of them is left out; one that another
- * program wrote between two slots counts for the slot in which it lies, unless there is a point at the slot's start.
+ * Reads the CSV response of a query, in chunks, into columns. Ignores points outside the columns. A point that another
+ * program wrote between two slots counts for the earlier slot, unless there is a point at the slot's start.
  */
 export class CsvSlots {
   readonly #targetsOf: (id: string, type: string) => readonly SlotTarget[];
@@ -108,11 +111,11 @@ export class CsvSlots {
     row: (cells, positions, line) => this.#row(cells, positions, line),
     quickRow: (text, from, to) => this.#quickRow(text, from, to),
   });
-  /** The table of the last row, its plane, and where its values go. */
+  /** The table of the last row, its plane, and the targets of its values. */
   #table: string | undefined;
   #plane: Plane = "clients";
   #targets: readonly SlotTarget[] = [];
-  /** What surrounds the hour and the value of the last row. */
+  /** Text around the hour and the value of the last row. */
   #frame: RowFrame | undefined;
 
   constructor(targetsOf: (id: string, type: string) => readonly SlotTarget[]) {
@@ -123,7 +126,7 @@ export class CsvSlots {
     this.#rows.take(piece);
   }
 
-  /** To be called after the last piece. Throws when the response was cut. */
+  /** Call it after the last chunk. Throws if the response was truncated. */
   end(): void {
     this.#rows.end();
   }
@@ -141,7 +144,7 @@ export class CsvSlots {
     for (const target of this.#targets) target.take(this.#plane, at, number);
   }
 
-  /** Takes a row that differs from the last one in its hour and its value alone, as nearly all do. */
+  /** Fast path for a row that differs from the last one only in its hour and value, as nearly all do. */
   #quickRow(text: string, from: number, to: number): boolean {
     if (this.#frame === undefined) return false;
     const { before, dayMs, after } = this.#frame;
@@ -152,37 +155,37 @@ export class CsvSlots {
     if (!text.startsWith(ON_THE_HOUR, hourAt + 2)) return false;
     const hour = twoDigits(text, hourAt);
     const number = wholeNumber(text, valueAt, valueEnd) ?? Number(text.slice(valueAt, valueEnd));
-    // A cell with quotes, or two cells, are no number.
+    // A cell with quotes, or two cells, are not a number.
     if (!(hour < 24) || !Number.isFinite(number)) return false;
     for (const target of this.#targets) target.take(this.#plane, dayMs + hour * HOUR, number);
     return true;
   }
 }
 
-/** RFC 3339 in UTC as Unix ms, without the fraction of a ms. */
+/** Parses RFC 3339 in UTC to Unix ms, without the fraction of a ms. */
 function timeOf(text: string): number {
   const ms = text.endsWith("Z") ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new BrokenResponse("The response has a time that is none");
+  if (Number.isNaN(ms)) throw new BrokenResponse("The response has an invalid timestamp");
   return ms;
 }
 
-/** A finite number; NaN for any other text. */
+/** Returns a finite number; NaN for any other text. */
 function numberOf(text: string): number {
   const value = text === "" ? Number.NaN : Number(text);
   return Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** What takes the rows of a response. */
+/** Receives the rows of a response. */
 export interface RowReader<Columns> {
-  /** Called at each header: says where the columns stand. */
+  /** Called for each header; returns the positions of the columns. */
   columnsOf(positionOf: (name: string) => number): Columns;
-  /** Takes a row, which has a cell at all of these positions. `line` is what the cells were cut out of. */
+  /** Receives a row, which has a cell at all of these positions. `line` is its text. */
   row(cells: readonly string[], columns: Columns, line: string): void;
-  /** Takes the row at [from, to) of a text, when that is easier than to have it cut; false when it was not taken. */
+  /** Reads the row at [from, to) without splitting it, if possible; false if it did not. */
   quickRow?(text: string, from: number, to: number): boolean;
 }
 
-/** Has the pieces of a response taken. Rejects when it was cut, or the server failed in its middle. */
+/** Passes the chunks of a response to `csv`. Rejects if the response was truncated or contains an error. */
 export async function readWhole(
   pieces: AsyncIterable<Uint8Array>,
   csv: Pick<CsvRows<unknown>, "take" | "end">,
@@ -195,17 +198,17 @@ const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
 
 /**
- * Cuts the CSV of a query's response, in pieces as they arrive, into rows of cells. Cells are cut by `split`, and by the client's `LineSplitter` only
- * where a line has quotes: csv-parse takes about twice as long.
+ * Splits the CSV response of a query, in chunks, into rows of cells. `split` handles most lines and the client's
+ * `LineSplitter` only lines with quotes: csv-parse takes about twice as long.
  */
 export class CsvRows<Columns> {
   readonly #reader: RowReader<Columns>;
   readonly #quoted = new LineSplitter();
-  /** What has arrived of a line that has not ended. */
+  /** Start of an incomplete line. */
   #rest: Uint8Array = Buffer.alloc(0);
-  /** Of the block that is being read; undefined between blocks. */
+  /** Columns of the current block; undefined between blocks. */
   #columns: Columns | undefined;
-  /** The greatest position of a column that was asked for. */
+  /** The greatest position of a requested column. */
   #last = 0;
   #ended = false;
 
@@ -213,7 +216,7 @@ export class CsvRows<Columns> {
     this.#reader = reader;
   }
 
-  /** Throws when the server says that it failed, a column is absent, or a row is too short. */
+  /** Throws if the server reports an error, a column is absent, or a row is too short. */
   take(piece: Uint8Array): void {
     const bytes = Buffer.concat([this.#rest, piece]);
     const end = bytes.lastIndexOf(NEWLINE) + 1;
@@ -221,12 +224,12 @@ export class CsvRows<Columns> {
     this.#lines(bytes.toString("utf8", 0, end));
   }
 
-  /** To be called after the last piece. Throws when the response was cut: a whole one ends with an empty line. */
+  /** Call it after the last chunk. Throws if the response was truncated: a complete one ends with an empty line. */
   end(): void {
-    if (!this.#ended || this.#rest.length > 0) throw new BrokenResponse("The response stops before its end");
+    if (!this.#ended || this.#rest.length > 0) throw new BrokenResponse("The response was truncated");
   }
 
-  /** Takes whole lines. */
+  /** Reads complete lines. */
   #lines(text: string): void {
     let from = 0;
     for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {

@@ -5,19 +5,19 @@ import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
 import { compareBytes, searchText } from "../../text.js";
 
-/** Hands out the ids of all series of a dimension and type, as the server lists them. */
+/** Loads the ids of all series of a dimension and type, in the order of the server. */
 type LoadIds = (dimension: Dimension, type: string, take: (id: string) => void) => Promise<void>;
 
 /** Maximum age of a list, ms. */
 const MAX_AGE_MS = 10_000;
 
-/** Most calls that wait for one load. */
+/** Maximum calls that wait for one load. */
 const MAX_CALLS = 10_000;
 
 /**
- * Ids of series by dimension, sorted in memory: the server lists all values of a tag or none, in a second for 200,000
- * in 40 weeks, so a page is cut from a list that is kept for 10 s. A series that this process adds drops the list.
- * `time` never goes back, ms.
+ * Ids of series by dimension, sorted in memory. The server lists all values of a tag or none, in a second for 200,000
+ * in 40 weeks, so a page is cut from a list that is cached for 10 s. A series added by this process invalidates the
+ * list. `time` is monotonic, ms.
  */
 export class SeriesNames {
   readonly #load: LoadIds;
@@ -29,7 +29,7 @@ export class SeriesNames {
     this.#time = time;
   }
 
-  /** To be called after each write. */
+  /** Call it after each write. */
   written(columns: readonly SlotColumn[]): void {
     for (const { series, values } of columns) {
       if (values.some((value) => !Number.isNaN(value))) this.#lists.get(series.dimension)?.written(series);
@@ -65,19 +65,19 @@ export class SeriesNames {
 /** Ids in the order of their UTF-8 bytes. */
 interface SortedIds {
   readonly ids: readonly string[];
-  /** The stored types of which the id at this place has a point. */
+  /** Returns the stored types of which the id at this index has a point. */
   typesAt(at: number): readonly string[];
 }
 
 /** The ids of one dimension. */
 class IdList {
   readonly #time: () => number;
-  /** One load at a time: calls that come during it wait for the next one, which a write may have made necessary. */
+  /** One load at a time: calls during a load wait for the next one, as a write may require it. */
   readonly #reload: (calls: readonly undefined[]) => Promise<SortedIds>;
   #sorted: SortedIds = { ids: [], typesAt: () => [] };
   #freshUntil = Number.NEGATIVE_INFINITY;
   #isLoading = false;
-  /** How often a new series was written. */
+  /** Number of new series written. */
   #added = 0;
 
   constructor(
@@ -96,7 +96,7 @@ class IdList {
         } finally {
           this.#isLoading = false;
         }
-        // The load may have missed what was written during it.
+        // The load may have missed writes during it.
         if (added === this.#added) this.#freshUntil = this.#time() + MAX_AGE_MS;
         return this.#sorted;
       },
@@ -104,7 +104,7 @@ class IdList {
     );
   }
 
-  /** Makes the next call load the list again if it lacks this series. */
+  /** Invalidates the list if it lacks this series. */
   written({ id, type }: Pick<Series, "id" | "type">): void {
     if (!this.#isFresh() && !this.#isLoading) return;
     const { ids, typesAt } = this.#sorted;
@@ -127,12 +127,12 @@ async function loadSorted(
   types: readonly string[],
   load: (type: string, take: (id: string) => void) => Promise<void>,
 ): Promise<SortedIds> {
-  /** A bit for each type. */
+  /** A bit per type. */
   const typesOf = new Map<string, number>();
   await Promise.all(
     types.map((type, i) => load(type, (id) => void typesOf.set(id, (typesOf.get(id) ?? 0) | (1 << i)))),
   );
-  // The server lists in this order, type by type, which sorting finds as runs.
+  // The server lists in this order, type by type, so that sorting merges sorted runs.
   const ids = [...typesOf.keys()].sort(compareBytes);
   return { ids, typesAt: (at) => types.filter((_, i) => ((typesOf.get(ids[at] as string) ?? 0) & (1 << i)) !== 0) };
 }
@@ -143,10 +143,10 @@ interface Page {
   readonly descending: boolean;
 }
 
-/** Ids that one step compares: other requests run in between. */
+/** Ids compared in one step; other requests run between steps. */
 const IDS_PER_STEP = 20_000;
 
-/** Places of up to `limit` of the ids after `after`, in either order. */
+/** Returns the indexes of up to `limit` ids after `after`, in either order. */
 async function pageOf(
   sorted: readonly string[],
   { prefix, contains = "" }: ListedIds,
@@ -167,17 +167,17 @@ async function pageOf(
   return page;
 }
 
-/** No id is longer, and no character comes after this one in the order of UTF-8 bytes. */
+/** Upper bound of all ids, by length and in the order of UTF-8 bytes. */
 const LAST_ID = "\u{10ffff}".repeat(256);
 
-/** The places [first, end) of the ids that begin with `prefix`. */
+/** Returns the range [first, end) of the ids that begin with `prefix`. */
 function rangeOf(sorted: readonly string[], prefix: string): { first: number; end: number } {
   if (prefix === "") return { first: 0, end: sorted.length };
   const end = placeOf(sorted, `${prefix}${LAST_ID}`);
   return { first: placeOf(sorted, prefix), end: sorted[end]?.startsWith(prefix) ? end + 1 : end };
 }
 
-/** The place of the first id that is not before this one. */
+/** Returns the index of the first id that is not before this one. */
 function placeOf(sorted: readonly string[], id: string): number {
   let low = 0;
   let high = sorted.length;

@@ -17,51 +17,55 @@ import { SeriesNames } from "./series-names.js";
 interface InfluxSeriesParts {
   readonly client: InfluxClient;
   readonly bucket: KnownBucket;
-  /** Its name. */
+  /** Name of the bucket. */
   readonly bucketName: string;
   /** Time limit of a read or a write, ms. */
   readonly deadlineMs: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Aborts every call under way. */
+  /** Aborts every running call. */
   readonly closing: AbortSignal;
 }
 
-/** What one call writes. */
+/** The write of one call. */
 interface Write {
   readonly columns: readonly SlotColumn[];
   /** Its lines. */
   readonly texts: readonly string[];
-  /** When it was called, ms of `performance.now`. */
+  /** Time of the call, ms of `performance.now`. */
   readonly since: number;
 }
 
 /** A day of hourly slots: every slot in a response costs a row, and every cached chunk an entry. */
 const CHUNK_SLOTS = 24;
 
-/** No bucket keeps points for less, ms. Older points are written only after the retention was checked. */
+/** Minimum retention of a bucket, ms. Older points are written only after a check of the retention. */
 const SHORTEST_RETENTION_MS = 3_600_000;
 
-/** How much the server's clock may be ahead of ours, ms. */
+/** Maximum lead of the server's clock over ours, ms. */
 const SKEW_MS = 60_000;
 
-/** About the most characters of lines that concurrent writes send together, and requests with such lines that are under way at once. */
+/**
+ * Approximate maximum characters of lines that concurrent writes send together, and maximum concurrent requests with
+ * such lines.
+ */
 const TOGETHER = 4_000_000;
 const CONCURRENT_WRITES = 2;
 
-/** What one of several writes that are sent together can cause by its own lines. */
+/** Statuses that the lines of one of several combined writes can cause. */
 const OF_ONE_WRITE = [201, 400, 422];
 
 /** Slots of all series that one query sums up. */
 const SUMMED_SLOTS = 300_000;
 
-/** Queries of one read that run at the same time. */
+/** Concurrent queries of one read. */
 const CONCURRENT_QUERIES = 4;
 
 /**
- * Series in a bucket: a measurement for each dimension, the tags `dimension_id` and `dimension_type`, the field `value` for what clients
- * wrote and `recorded` for what the recorder did, at the ms where the slot starts. A write that rejects may be stored in part; writing it again completes it.
- * Rejects with a `ServiceError`: `unavailable`, `invalid` for a point older than the retention, `internal` for lines that the server refuses.
+ * Series in a bucket: a measurement for each dimension, the tags `dimension_id` and `dimension_type`, the field `value`
+ * for clients and `recorded` for the recorder, at the ms of the slot's start. A write that rejects may be stored in
+ * part; repeating it completes it. Rejects with a `ServiceError`: `unavailable`, `invalid` for a point older than the
+ * retention, `internal` for lines that the server refuses.
  */
 export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   const { client, bucket, bucketName, deadlineMs, clock, log, closing } = parts;
@@ -99,17 +103,17 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     count: (dimension, among) => reported("read", () => names.count(dimension, among)),
     read: (windows, plane) => reported("read", () => read(windows, plane)),
     sum: (dimension, type, from, to) => reported("read", () => sum(dimension, type, from, to)),
-    /** Only a query could say. */
+    /** Only a query could tell. */
     mayHold: () => true,
     /** The bucket deletes points by its own retention. */
     expire: async () => {},
   };
 
-  /** Sends the lines of concurrent writes, in one request unless a single write brings more than one text. */
+  /** Sends the lines of concurrent writes in one request, unless a single write has more than one text. */
   async function sendTogether(writes: readonly Write[]): Promise<void> {
     const columns = writes.flatMap((write) => write.columns);
     const texts = writes.length > 1 ? [writes.flatMap((write) => write.texts).join("")] : (writes[0] as Write).texts;
-    // The deadline of the write that has waited longest.
+    // Deadline of the write that has waited longest.
     const restMs = Math.min(...writes.map(({ since }) => since)) + deadlineMs - performance.now();
     // An attempt without a response leaves time for another: its connection may have died silently.
     const limits = { deadlineMs: restMs, attemptMs: restMs / 2, signals: [closing] };
@@ -129,7 +133,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     });
   }
 
-  /** Throws when a slot of the columns is older than the retention, or will be within `marginMs`. */
+  /** Throws if a slot of the columns is older than the retention, or will be within `marginMs`. */
   function refuseExpired(columns: readonly SlotColumn[], marginMs: number): void {
     if (bucket.retentionMs === undefined) return;
     const oldest = clock() - bucket.retentionMs + marginMs;
@@ -138,7 +142,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     }
   }
 
-  /** Sends lines; in two parts after a 413 of the server or a proxy. */
+  /** Sends lines; in two requests after a 413 of the server or a proxy. */
   async function send(text: string, signal: AbortSignal): Promise<void> {
     try {
       await inBucket(signal, () => client.write(text, signal));
@@ -180,7 +184,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     return filled.map((target) => target.merged() ?? emptyColumn(target.length, empty));
   }
 
-  /** By queries of all series of the dimension, each over so many slots that their values fit into memory. */
+  /** Uses queries of all series of the dimension, each over so many slots that their values fit into memory. */
   async function sum(dimension: Dimension, type: string, from: number, to: number): Promise<Float64Array> {
     const { slotMs } = dimension;
     const sums = new Float64Array((to - from) / slotMs).fill(Number.NaN);
@@ -212,7 +216,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     return sums;
   }
 
-  /** Runs work on the bucket; once more after a check when the server no longer finds the bucket or the token. */
+  /** Runs work on the bucket, and again after a check if the server does not find the bucket or the token. */
   async function inBucket(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     await bucket.ready(signal);
     try {
@@ -226,8 +230,9 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   }
 
   /**
-   * Turns errors into those of the port. What will not pass by itself is logged, without the server's message: it holds ids.
-   * After an error without a status the bucket is checked, so that the log soon says when the server is unreachable and when it is back.
+   * Converts errors to those of the port. Permanent errors are logged without the server's message, as it contains ids.
+   * After an error without a status the bucket is checked, so that the log reports when the server is unreachable and
+   * when it responds again.
    */
   async function reported<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
@@ -243,14 +248,14 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   }
 }
 
-/** A column of empty slots: one for all windows of that length. */
+/** Returns a column of empty slots, shared by all windows of that length. */
 function emptyColumn(length: number, known: Map<number, Float64Array>): Float64Array {
   const column = known.get(length) ?? new Float64Array(length).fill(Number.NaN);
   known.set(length, column);
   return column;
 }
 
-/** Whether the columns have a value of a slot that starts before an instant (Unix ms). */
+/** Returns whether the columns have a value of a slot that starts before an instant (Unix ms). */
 function hasValueBefore(columns: readonly SlotColumn[], ms: number): boolean {
   return columns.some(({ series, from, values }) => {
     const before = Math.max(0, Math.ceil((ms - from) / series.dimension.slotMs));
