@@ -2,7 +2,7 @@ import { COLLECTIVE_IDS, EVERY_SEGMENT, EVERY_STREAM } from "../reserved-names.j
 
 export const HOUR = 3_600_000;
 
-/** How slots become the value of a bucket. */
+/** How a bucket's value is computed from its slots. */
 export const aggregations = ["sum", "max", "min"] as const;
 
 export type Aggregation = (typeof aggregations)[number];
@@ -14,39 +14,42 @@ export interface Sample {
   readonly value: number;
 }
 
-/** What one dimension is. All that differs between dimensions is a field here. */
+/** Definition of a dimension. Dimensions differ only in these fields. */
 export interface Dimension {
   readonly name: string;
-  /** Other names under which it may be asked for. */
+  /** Other names under which it may be requested. */
   readonly aliases: readonly string[];
-  /** The save frequency: length of a slot, ms. Slots lie on multiples of it since 1970-01-01T00:00Z. */
+  /** The save frequency: length of a slot, ms. Slots are aligned to multiples of it since 1970-01-01T00:00Z. */
   readonly slotMs: number;
-  /** Types that are stored, and so can be written. */
+  /** Stored types, which can be written. */
   readonly storedTypes: readonly string[];
-  /** Types that are computed from stored ones: type → [numerator, denominator]. */
+  /** Types computed from stored ones: type → [numerator, denominator]. */
   readonly ratios: Readonly<Record<string, readonly [string, string]>>;
   readonly defaultAggregation: Aggregation;
-  /** The id that stands, when series are fetched, for every id of the catalogue. */
+  /** The id that represents every id of the catalogue in a fetch. */
   readonly everyId?: string;
-  /** The id of a series that is not stored: in each slot the sum over all series of the dimension and type. */
+  /** The id of a series that is computed: in each slot the sum over all series of the dimension and type. */
   readonly sumId?: string;
   /** Ids that cannot be written. */
   readonly reservedIds: readonly string[];
   /** When the slot's value is due: a count when the slot ends, a sampled size when it starts. */
   readonly due: "start" | "end";
-  /** How the recorder takes its values; absent for a dimension whose values are counts. */
+  /** How the recorder samples its values; absent for a dimension of counts. */
   readonly sampling?: Sampling;
 }
 
-/** How the values of a dimension are taken. */
+/** Sampling of a dimension's values. */
 export interface Sampling {
-  /** Ids that have values now: a cheap read of the catalogue. */
+  /** Returns the ids that have values now: a cheap read of the catalogue. */
   ids(audiences: AudienceCounts): Promise<string[]>;
-  /** Values of all series of these ids now; ids that are gone are left out. */
+  /** Returns the current values of all series of these ids; deleted ids are left out. */
   sample(audiences: AudienceCounts, ids: ReadonlySet<string>): Promise<Sample[]>;
 }
 
-/** PORT. How many members segments and audiences have now. Every list is in id order. Rejects as every store does: see `ServiceErrorOf`. */
+/**
+ * PORT. Current number of members of segments and audiences. Every list is in id order. Rejects as every store does:
+ * see `ServiceErrorOf`.
+ */
 export interface AudienceCounts {
   /** Ids of the segments of the catalogue. */
   segments(): Promise<string[]>;
@@ -54,7 +57,10 @@ export interface AudienceCounts {
   segmentSizes(ids: ReadonlySet<string>): Promise<{ id: string; members: number }[]>;
   /** The experiences of the catalogue with their groups. */
   experiences(): Promise<{ id: string; group: string | undefined }[]>;
-  /** Of each of these experiences, how many are members of its audience, and of audience and goal; unknown ones are left out. */
+  /**
+   * Number of members of the audience, and of audience and goal, of each of these experiences; unknown ones are left
+   * out.
+   */
   experienceReach(ids: ReadonlySet<string>): Promise<{ id: string; potential: number; actual: number }[]>;
 }
 
@@ -124,10 +130,10 @@ export const segment = {
   },
 } as const satisfies Dimension;
 
-/** What the name of a stream must be. */
+/** Pattern of the name of a stream. */
 export const streamNamePattern = `^(?!(?:${COLLECTIVE_IDS.join("|")})$)[A-Za-z0-9_.-]{1,128}$`;
 
-/** The same as text. */
+/** The pattern as text. */
 export const streamNameRule = `A stream name is 1 to 128 of letters, digits, _ . -, and not ${COLLECTIVE_IDS.join(" or ")}`;
 
 /** Messages received by each stream, counted by the hour. */
@@ -148,12 +154,12 @@ const all = [experience, experienceGroup, segment, stream] as const;
 
 export const dimensions: readonly Dimension[] = all;
 
-/** Their literal types: the client allows only the types that a dimension has. */
+/** Their literal types: the client allows only the types of each dimension. */
 export type KnownDimension = (typeof all)[number];
 
 const byName = new Map(dimensions.flatMap((d) => [d.name, ...d.aliases].map((name) => [name, d] as const)));
 
-/** The dimension of that name or alias. */
+/** Returns the dimension of that name or alias. */
 export function dimensionNamed(name: string): Dimension | undefined {
   return byName.get(name);
 }

@@ -13,11 +13,11 @@ export interface ListedSeries {
 export interface SeriesPage {
   /** All dimensions when it is absent. */
   readonly dimension?: Dimension | undefined;
-  /** What ids begin with. */
+  /** Prefix of the ids. */
   readonly prefix: string;
-  /** A part of ids, as a `searchText`. */
+  /** Part of the ids, as a `searchText`. */
   readonly contains: string;
-  /** The last one of the page before. */
+  /** The last id of the previous page. */
   readonly after?: Pick<ListedSeries, "dimension" | "id"> | undefined;
   readonly limit: number;
   readonly descending: boolean;
@@ -43,7 +43,7 @@ export async function listSeries(
   return listed;
 }
 
-/** How many series there are among these. */
+/** Number of these series. */
 export async function countSeries(
   store: Pick<SeriesStore, "count">,
   { dimension, ...among }: Pick<SeriesPage, "dimension" | "prefix" | "contains">,
@@ -53,13 +53,13 @@ export async function countSeries(
   return count;
 }
 
-/** What a stream takes. Times are Unix ms. */
+/** Messages of a stream. Times are Unix ms. */
 export interface StreamActivity {
   readonly stream: string;
   readonly lastArrival: number;
-  /** The slot that is open now, and the messages counted in it so far. */
+  /** The open slot, and the messages counted in it so far. */
   readonly slot: { readonly ts: number; readonly count: number };
-  /** Messages of the last 24 slots that are over. */
+  /** Messages of the last 24 slots that have ended. */
   readonly day: number;
 }
 
@@ -68,7 +68,7 @@ const DAY_SLOTS = 24;
 /** Streams whose counts are read at once. */
 const AT_ONCE = 500;
 
-/** What each of these streams takes, as of `now` (Unix ms), in their order. */
+/** Returns the message counts of these streams as of `now` (Unix ms), in their order. */
 export async function streamActivity(
   counts: Pick<SlotCounts, "counted">,
   streams: readonly CountedStream[],
@@ -94,7 +94,10 @@ export async function streamActivity(
 /** Slots of all streams that are summed up at once. */
 const SUMMED_AT_ONCE = 50_000;
 
-/** The messages of each of these streams in the last `rangeMs` (rounded up to whole slots) that are over at `now` (Unix ms), and in as many slots before. */
+/**
+ * Returns the messages of each of these streams in the last `rangeMs` (rounded up to whole slots) that have ended at
+ * `now` (Unix ms), and in as many slots before.
+ */
 export async function streamTrends(
   counts: Pick<SlotCounts, "totals">,
   streams: readonly string[],

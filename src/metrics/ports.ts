@@ -9,8 +9,7 @@ export interface SeriesWindow {
 }
 
 /**
- * Which kind of writer wrote a value. Each plane of a series has slots of its own, which the other's writes leave as
- * they are.
+ * Kind of writer of a value. Each plane of a series has its own slots; writes to the other plane do not change them.
  */
 export type Plane = "clients" | "recorder";
 
@@ -25,45 +24,44 @@ export interface ListedIds {
 /** PORT. Saved slots by series, in two planes. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SeriesStore {
   /**
-   * Slots of one series that are stored together, counted from 1970: reading some of them costs hardly less than
+   * Slots of one series that are stored together, counted from 1970: reading some of them costs nearly as much as
    * reading all. The cache reads and keeps chunks of this length.
    */
   readonly chunkSlots: number;
 
   /**
-   * Stores every slot of the columns that is not NaN in this plane, replacing a stored one; of two columns in one call
-   * that name the same slot the later one wins. Resolves when all of it survives a crash. A call that rejects may have
-   * stored a part where the engine cannot store all or nothing, and is safe to repeat. Rejects with `invalid` when a
-   * slot is older than the engine's own retention: nothing is stored then, unless the retention became shorter during
-   * the call.
+   * Stores every slot of the columns that is not NaN in this plane and replaces stored values. If two columns of one
+   * call have the same slot, the later one wins. Resolves when everything survives a crash. A call that rejects may
+   * have stored a part, unless the engine is transactional, and is safe to repeat. Rejects with `invalid` if a slot is
+   * older than the engine's own retention. Then nothing is stored, unless the retention became shorter during the call.
    */
   write(plane: Plane, columns: readonly SlotColumn[]): Promise<void>;
 
   /**
    * Returns the slots of each window, in order: a column of exactly (to - from) / slotMs values, NaN where nothing is
-   * saved, also for a series that was never written. A slot has the value of the clients, or the recorder's where they
-   * have none; with `plane` it has that plane's alone. Sees every write that resolved before the call. Rejects rather
-   * than return a part. A column must not be changed: columns in which nothing is saved may be the same object.
+   * saved, also for a series that was never written. A slot has the value of the clients, or else the recorder's; with
+   * `plane`, only that plane's. Sees every write that resolved before the call. Rejects rather than return a partial
+   * result. A column must not be changed: columns in which nothing is saved may be the same object.
    */
   read(windows: readonly SeriesWindow[], plane?: Plane): Promise<Float64Array[]>;
 
   /**
    * Returns for each slot of [from, to) the sum over all series of a dimension and type of the values that `read`
    * returns; NaN where none is saved. Sees every write that resolved before the call, in every process. Rejects rather
-   * than return a part. Takes memory for about 300,000 slots at most, whatever the number of series.
+   * than return a partial result. Takes memory for about 300,000 slots at most, whatever the number of series.
    */
   sum(dimension: Dimension, type: string, from: number, to: number): Promise<Float64Array>;
 
   /**
-   * False when the series certainly does not exist: no write that resolved before the call named it. Costs next to
-   * nothing; an engine that cannot know returns true.
+   * Returns false if the series certainly does not exist: no write that resolved before the call named it. Costs next
+   * to nothing; an engine that cannot know returns true.
    */
   mayHold(series: Series): boolean;
 
   /**
-   * Lists ids of the dimension of which a series has a point in either plane, in the order of their UTF-8 bytes or,
-   * `descending`, in the opposite order: those that are `among`, after the id `after`, at most `limit`, each with the
-   * stored types that have a point. Sees every write of this process that resolved before the call; writes of other
+   * Lists the ids of the dimension that have a point in either plane, in the order of their UTF-8 bytes or,
+   * `descending`, in the opposite order. Returns at most `limit` ids that are `among`, after the id `after`, each with
+   * its stored types that have a point. Sees every write of this process that resolved before the call; writes of other
    * processes, and expired series, within a minute. Every page costs the same.
    */
   list(
@@ -78,13 +76,13 @@ export interface SeriesStore {
   count(dimension: Dimension, among: ListedIds): Promise<number>;
 
   /**
-   * Removes slots of both planes that start before `before` (Unix ms). May keep some longer, as may a call that
-   * rejects; safe to repeat.
+   * Removes slots of both planes that start before `before` (Unix ms). May keep some longer, also if it rejects; safe
+   * to repeat.
    */
   expire(before: number): Promise<void>;
 }
 
-/** Number of writes by epoch; 0 where an epoch is missing. */
+/** Number of writes by epoch; 0 for a missing epoch. */
 export type EpochCounts = ReadonlyMap<number, number>;
 
 /**
@@ -98,7 +96,7 @@ export interface SharedEpochs {
    */
   increment(at: ReadonlySet<number>): Promise<EpochCounts>;
   /**
-   * All counts with their version; undefined when their version is still `version`. Sees every increment that resolved
+   * Returns all counts with their version; undefined if the version is unchanged. Sees every increment that resolved
    * before the call, in every process.
    */
   read(version: number): Promise<{ readonly version: number; readonly counts: EpochCounts } | undefined>;
@@ -109,41 +107,37 @@ export interface SlotCount {
   readonly stream: string;
   readonly slot: number;
   readonly count: number;
-  /**
-   * What a store needs to note that this count was saved, and to see whether another recorder has saved the slot since.
-   */
+  /** State of the store, to save this count and to detect whether another recorder has saved the slot since. */
   readonly token?: unknown;
 }
 
-/** A stream that took messages. */
+/** A stream that received messages. */
 export interface CountedStream {
   readonly stream: string;
-  /**
-   * When the newest of its messages arrived, Unix ms. Never goes back: an erasure or the retention of messages leaves
-   * it.
-   */
+  /** Arrival of its newest message, Unix ms. Never decreases, also when messages are erased or expire. */
   readonly lastArrival: number;
 }
 
 /** PORT. Counts of the messages of streams. Times are Unix ms. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SlotCounts {
   /**
-   * Counts of slots starting before `before` that were never saved, or have grown since; oldest first, at most `limit`.
+   * Returns counts of slots starting before `before` that were never saved, or have grown since; oldest first, at most
+   * `limit`.
    */
   unsaved(before: number, limit: number): Promise<SlotCount[]>;
   /**
-   * Notes what was saved. A count that has grown meanwhile stays unsaved, and so does one whose slot another recorder
-   * saved since this one was read: which of the two was written last is not known. Safe to repeat.
+   * Records saved counts. A count that has grown in between stays unsaved. So does a slot that another recorder saved
+   * since this count was read, as it is unknown which of the two was written last. Safe to repeat.
    */
   saved(counts: readonly SlotCount[]): Promise<void>;
-  /** Streams that took messages, by name, after the one named `after`; at most `limit`. */
+  /** Returns streams that received messages, by name, after the stream `after`; at most `limit`. */
   streams(after: string | undefined, limit: number): Promise<CountedStream[]>;
   /**
-   * What is counted for these streams in slots that start in [from, to), Unix ms; a slot without messages may be
-   * absent, another in parts.
+   * Returns the counts of these streams in slots that start in [from, to), Unix ms. A slot without messages may be
+   * absent; a slot may be listed in parts.
    */
   counted(streams: readonly string[], from: number, to: number): Promise<SlotCount[]>;
-  /** The sum of these counts for each stream; a stream without messages may be absent. */
+  /** Returns the sum of these counts for each stream; a stream without messages may be absent. */
   totals(streams: readonly string[], from: number, to: number): Promise<Map<string, number>>;
 }
 
@@ -155,8 +149,8 @@ export type LeaseResult = "taken" | "renewed" | "refused";
 
 /**
  * PORT. Takes or renews the lease `name` for `owner` from `now` until `until` (Unix ms), unless another owner holds it
- * at `now`. A lease that begins after `now` was taken by a clock that has since been set back, and is over. Any number
- * of processes may call at once: one of them gets it. Rejects as every store does: see `ServiceErrorOf`; the lease may
- * have been taken then.
+ * at `now`. A lease that begins after `now` was taken before the clock was set back, and has ended. Of any number of
+ * concurrent callers one gets it. Rejects as every store does: see `ServiceErrorOf`; the lease may have been taken
+ * then.
  */
 export type Lease = (name: string, owner: string, now: number, until: number) => Promise<LeaseResult>;

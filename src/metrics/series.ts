@@ -13,11 +13,11 @@ export interface SlotColumn {
   readonly series: Series;
   /** Start of the first slot, Unix ms: a multiple of the dimension's `slotMs`. */
   readonly from: number;
-  /** A value for each slot; NaN where nothing is saved (read) or nothing is said (written). */
+  /** A value for each slot; NaN where nothing is saved (read) or nothing is written (write). */
   readonly values: Float64Array;
 }
 
-/** A series that is named again and again: its key and its hash are made once. */
+/** A series that is used repeatedly: its key and its hash are computed once. */
 export class KnownSeries implements Series {
   readonly dimension: Dimension;
   readonly id: string;
@@ -30,22 +30,26 @@ export class KnownSeries implements Series {
     this.type = type;
     this.key = keyOf({ dimension, id, type });
     this.hash = hashOf(this.key);
-    // Not the caller's text: what was cut out of a request body keeps all of it in memory. To hash the key has made it one text of its own.
+    // Not the caller's text: a slice of a request body would keep all of it in memory. Hashing the key has flattened it
+    // to a text of its own.
     this.id = this.key.slice(dimension.name.length + 1, this.key.length - type.length - 1);
   }
 }
 
-/** The series that sums up all series of this one's dimension and type; undefined where the dimension has none. */
+/** Returns the series that sums up all series of this dimension and type; undefined if the dimension has none. */
 export function sumOver({ dimension, type }: Series): Series | undefined {
   return dimension.sumId === undefined ? undefined : { dimension, id: dimension.sumId, type };
 }
 
-/** Whether a series is the sum over all series of its dimension and type. */
+/** Returns whether a series is the sum over all series of its dimension and type. */
 export function isSum({ dimension, id }: Pick<Series, "dimension" | "id">): boolean {
   return id === dimension.sumId;
 }
 
-/** Adds the slots of a column to the sums of the same slots. NaN adds nothing; a sum that leaves the range of a double stays at its end. */
+/**
+ * Adds the slots of a column to the sums of the same slots. NaN adds nothing; a sum beyond the range of a double is
+ * clamped.
+ */
 export function addSlots(column: Float64Array, sums: Float64Array): void {
   for (let i = 0; i < column.length; i += 1) {
     const value = column[i] as number;
@@ -56,17 +60,17 @@ export function addSlots(column: Float64Array, sums: Float64Array): void {
   }
 }
 
-/** A name for a series that no other series has. */
+/** Returns a unique name of a series. */
 export function seriesKey(series: Series): string {
   return series instanceof KnownSeries ? series.key : keyOf(series);
 }
 
-/** A number by which series are spread, the same for equal keys: 32 bits. `key` is the series' own. */
+/** Returns a 32-bit number to spread series, the same for equal keys. `key` is the series' own. */
 export function seriesHash(series: Series, key = seriesKey(series)): number {
   return series instanceof KnownSeries ? series.hash : hashOf(key);
 }
 
-/** Ids hold no control character, so NUL separates. */
+/** Ids contain no control character, so NUL separates. */
 function keyOf({ dimension, id, type }: Series): string {
   return `${dimension.name}\0${id}\0${type}`;
 }
@@ -78,20 +82,22 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-/** Start of the slot that holds an instant. */
+/** Returns the start of the slot that contains an instant. */
 export function slotStart(dimension: Dimension, ms: number): number {
   return Math.floor(ms / dimension.slotMs) * dimension.slotMs;
 }
 
 const LONGEST = 256;
 
-/** Control characters, and halves of surrogate pairs, which no store keeps as they are. */
+/** Control characters and unpaired surrogates, which stores do not preserve. */
 const UNFIT = /[\p{Cc}\p{Cs}]/u;
 
-/** Whether a series may have this id: 1 to 256 characters, none of them a control character, not ending in `\`. */
+/**
+ * Returns whether a series may have this id: 1 to 256 characters, none of them a control character, not ending in `\`.
+ */
 export function isDimensionId(id: string): boolean {
   return id !== "" && !id.endsWith("\\") && hasAtMost(LONGEST, id) && !UNFIT.test(id);
 }
 
-/** The rule in words. */
+/** The rule as text. */
 export const dimensionIdRule = "A text of 1 to 256 characters, without control characters, not ending in a backslash";

@@ -1,9 +1,9 @@
 import type { Series, SlotColumn } from "./series.js";
 
-/** At most this many slots without a value lie between two others of one column; a wider gap ends it. */
+/** Maximum slots without a value between two others of one column; a wider gap ends the column. */
 const WIDEST_GAP = 32;
 
-/** Where the values given for a list of times go: into which column, at which offset. */
+/** Target of the values of a list of times: column and offset. */
 export interface SlotLayout {
   readonly columns: readonly { readonly from: number; readonly length: number }[];
   /** For each time, the index of its column and the offset within. */
@@ -11,7 +11,7 @@ export interface SlotLayout {
   readonly offset: Uint32Array;
 }
 
-/** The columns that cover the slots of these times (Unix ms), in any order. */
+/** Returns the columns that cover the slots of these times (Unix ms), in any order. */
 export function slotLayout(times: ArrayLike<number>, slotMs: number): SlotLayout {
   return layoutOf(
     Float64Array.from(times, (ms) => Math.floor(ms / slotMs)),
@@ -38,7 +38,10 @@ function layoutOf(slots: Float64Array, slotMs: number): SlotLayout {
   };
 }
 
-/** The columns of one series, given a value or null for each time of the layout. Of two in a slot the later stays. */
+/**
+ * Returns the columns of one series, with a value or null for each time of the layout. The later of two values in a
+ * slot wins.
+ */
 export function layOut(layout: SlotLayout, series: Series, values: ArrayLike<number | null>): SlotColumn[] {
   const filled: (SlotColumn | undefined)[] = layout.columns.map(() => undefined);
   for (let i = 0; i < values.length; i += 1) {
@@ -56,14 +59,17 @@ export function layOut(layout: SlotLayout, series: Series, values: ArrayLike<num
   return filled.filter((column) => column !== undefined);
 }
 
-/** The column without the slots that start before `since` (Unix ms). */
+/** Returns the column without the slots that start before `since` (Unix ms). */
 export function columnSince({ series, from, values }: SlotColumn, since: number): SlotColumn {
   const { slotMs } = series.dimension;
   const skip = Math.min(values.length, Math.max(0, Math.ceil((since - from) / slotMs)));
   return { series, from: from + skip * slotMs, values: values.subarray(skip) };
 }
 
-/** What is left `now` (Unix ms) of columns whose slots are kept for `keep` ms after their start (undefined: for ever). */
+/**
+ * Returns the unexpired part of columns at `now` (Unix ms); slots are kept for `keep` ms after their start (undefined:
+ * for ever).
+ */
 export function keptColumns(
   columns: readonly SlotColumn[],
   now: number,
@@ -72,7 +78,7 @@ export function keptColumns(
   return keep === undefined ? columns : columns.map((column) => columnSince(column, now - keep));
 }
 
-/** Points of one series: slots counted from 1970, in the order in which they came. */
+/** Points of one series: slots counted from 1970, in order of arrival. */
 interface SeriesPoints {
   readonly slots: number[];
   readonly values: number[];
@@ -80,7 +86,7 @@ interface SeriesPoints {
   last: number;
 }
 
-/** Points of many series as they come, folded into columns at the end. Of two in a slot the later stays. */
+/** Collects points of many series and folds them into columns at the end. The later of two in a slot wins. */
 export class PointFold {
   readonly #points = new Map<Series, SeriesPoints>();
 
@@ -120,7 +126,7 @@ interface Run {
   last: number;
 }
 
-/** Stretches of slots without a wide gap, ascending. */
+/** Returns runs of slots without a wide gap, ascending. */
 function runsOf(slots: Float64Array): Run[] {
   const runs: Run[] = [];
   let run: Run | undefined;
@@ -135,7 +141,7 @@ function runsOf(slots: Float64Array): Run[] {
   return runs;
 }
 
-/** The run that holds the slot, by halving. */
+/** Returns the run that contains the slot, by binary search. */
 function indexOfRun(runs: readonly Run[], slot: number): number {
   let low = 0;
   let high = runs.length - 1;

@@ -1,7 +1,7 @@
 import { stream as streamDimension } from "./dimensions.js";
 import { slotStart } from "./series.js";
 
-/** A message as it is counted. Times are Unix ms. */
+/** A message to be counted. Times are Unix ms. */
 export interface CountedMessage {
   readonly stream: string;
   /** Event time. */
@@ -19,12 +19,12 @@ export interface StreamCount {
   readonly arrival: number;
 }
 
-/** Start of the slot that a message counts for: that of its event time. */
+/** Returns the start of the slot of a message: that of its event time. */
 export function countedSlot(time: number): number {
   return slotStart(streamDimension, time);
 }
 
-/** How often the messages count for which stream and slot; each pair once. */
+/** Returns the number of messages for each stream and slot; each pair once. */
 export function streamCounts(messages: Iterable<CountedMessage>): StreamCount[] {
   const counts = new Map<string, StreamCount>();
   for (const { stream, time, arrival } of messages) {

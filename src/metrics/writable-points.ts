@@ -1,21 +1,21 @@
 import { type Dimension, dimensionNamed, dimensionNames } from "./dimensions.js";
 import { dimensionIdRule, isDimensionId, KnownSeries, type Series } from "./series.js";
 
-/** Why points of a series cannot be written; `field` is the field that is wrong. */
+/** Why points of a series cannot be written; `field` is the invalid field. */
 export interface SeriesIssue {
   readonly field: "dimension" | "dimension_id" | "dimension_type";
   readonly code: string;
   readonly message: string;
 }
 
-/** Texts that name a series: their length, and how many are kept. */
+/** Texts that name a series: their maximum length, and how many are cached. */
 const LONGEST_TEXT = 300;
 const MOST_TEXTS = 250_000;
 
-/** Characters of all lists of series that are known by their text, at most. */
+/** Maximum characters of all cached texts of lists. */
 const LISTS_LENGTH = 8 * 1024 * 1024;
 
-/** The series that the names of writes name: one object each, however often it is named. */
+/** Interns the series named by writes: one object each. */
 export class WritableSeries {
   readonly #known = new Map<unknown, Map<unknown, Map<unknown, Series>>>();
   readonly #byText = new Map<string, Series>();
@@ -23,30 +23,33 @@ export class WritableSeries {
   #listsLength = 0;
   #size = 0;
 
-  /** How many series it has met. */
+  /** Number of series. */
   get size(): number {
     return this.#size;
   }
 
-  /** The series that a text names, as `name` said lately. */
+  /** Returns the series that was recently stored for a text by `name`. */
   named(text: string): Series | undefined {
     return this.#byText.get(text);
   }
 
-  /** Keeps which series a text names, such as the part of a line that does so: of short texts, and a bounded number of them. */
+  /**
+   * Caches the series of a text, such as the corresponding part of a line: of short texts, and a bounded number of
+   * them.
+   */
   name(text: string, series: Series): void {
     if (text.length > LONGEST_TEXT) return;
     if (this.#byText.size >= MOST_TEXTS) this.#byText.clear();
-    // A copy: a text that was cut out of a request body would keep all of it in memory.
+    // A copy: a slice of a request body would keep all of it in memory.
     this.#byText.set(Buffer.from(text).toString(), series);
   }
 
-  /** The series that the text of a list names, as `nameList` said lately. */
+  /** Returns the series that were recently stored for the text of a list by `nameList`. */
   listNamed(text: string): readonly Series[] | undefined {
     return this.#lists.get(text);
   }
 
-  /** Keeps which series the text of a list names: a script sends the same list with every block. */
+  /** Caches the series of a list's text: a script sends the same list with every block. */
   nameList(text: string, series: readonly Series[]): void {
     if (text.length > LISTS_LENGTH) return;
     this.#listsLength += text.length;
@@ -57,7 +60,7 @@ export class WritableSeries {
     this.#lists.set(Buffer.from(text).toString(), series);
   }
 
-  /** The series of these names, which may be anything that a caller sent, or what is wrong with them. */
+  /** Returns the series of these names, which may be any input of a caller, or the error. */
   find(dimension: unknown, id: unknown, type: unknown): Series | SeriesIssue {
     return this.#known.get(dimension)?.get(type)?.get(id) ?? this.#meet(dimension, id, type);
   }
@@ -88,7 +91,7 @@ export class WritableSeries {
   }
 }
 
-/** Whether `find` found a series. */
+/** Returns whether `find` found a series. */
 export function isSeries(found: Series | SeriesIssue): found is Series {
   return "id" in found;
 }
@@ -104,34 +107,34 @@ function oneOf(names: readonly string[]): string {
   return `One of ${names.join(", ")} is expected`;
 }
 
-/** The code is `required` where there is no value. */
+/** The code is `required` if there is no value. */
 function issueOf(field: SeriesIssue["field"], value: unknown, code: string, message: string): SeriesIssue {
   return { field, code: value === undefined || value === null ? "required" : code, message };
 }
 
-/** A point may be this much ahead of our clock. */
+/** Maximum lead of a point over our clock, ms. */
 const AHEAD_MS = 10 * 60_000;
 
-/** 2000-01-01: what lies before it was meant in another unit than ms. */
+/** 2000-01-01: an earlier instant was probably meant in another unit than ms. */
 export const EARLIEST_POINT_MS = Date.UTC(2000, 0, 1);
 
-/** The points that are taken: the ones at `to` (Unix ms) or before, in slots that start at `from` or after. */
+/** Accepted points: at `to` (Unix ms) or before, in slots that start at `from` or after. */
 export interface WriteWindow {
   readonly from: number;
   readonly to: number;
 }
 
-/** What may be written `now`, into a store that keeps points for `keep` ms (for ever when undefined). */
+/** Returns which points may be written `now` to a store that keeps points for `keep` ms (for ever if undefined). */
 export function writeWindow(now: number, keep: number | undefined): WriteWindow {
   return { from: Math.max(EARLIEST_POINT_MS, keep === undefined ? 0 : now - keep), to: now + AHEAD_MS };
 }
 
-/** Whether a point at an instant (Unix ms), in a slot of `slotMs`, is taken. */
+/** Returns whether a point at an instant (Unix ms), in a slot of `slotMs`, is accepted. */
 export function isInWindow(ms: number, slotMs: number, { from, to }: WriteWindow): boolean {
   return ms <= to && ms - (ms % slotMs) >= from;
 }
 
-/** Why an instant outside of the window is refused. */
+/** Returns why an instant outside the window is refused. */
 export function instantIssue(ms: number, window: WriteWindow): { code: string; message: string } {
   if (ms > window.to)
     return { code: "too_far_ahead", message: "The time is more than 10 minutes ahead, or not in the unit expected" };

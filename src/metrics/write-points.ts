@@ -10,7 +10,7 @@ export interface WritePointsParts {
 }
 
 /**
- * Stores slots: once it resolves, all of them survive a crash and every read returns them. Safe to repeat. Rejects as
+ * Stores slots. Once it resolves, all of them survive a crash and every read returns them. Safe to repeat. Rejects as
  * the store does.
  */
 export type WritePoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
@@ -37,9 +37,8 @@ export interface ExpirePointsParts {
 }
 
 /**
- * Has the store forget slots that start before an instant (Unix ms). What was read before is no longer valid: a clock
- * that is set back would have responses reach into it. Which entries hold such slots is not known, so all of them end;
- * that is once an hour.
+ * Removes slots that start before an instant (Unix ms) from the store. Invalidates all cached entries, as it is unknown
+ * which contain such slots, and a clock that is set back would make responses include them. This happens once an hour.
  */
 export function expirePoints({ store, epochs }: ExpirePointsParts): SeriesStore["expire"] {
   return async (before) => {
@@ -51,7 +50,7 @@ export function expirePoints({ store, epochs }: ExpirePointsParts): SeriesStore[
   };
 }
 
-/** The windows of consecutive slots that have a value. */
+/** Returns the windows of consecutive slots that have a value. */
 function windowsOf(columns: readonly SlotColumn[]): SeriesWindow[] {
   const windows: SeriesWindow[] = [];
   for (const { series, from, values } of columns) {

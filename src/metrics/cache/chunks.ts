@@ -26,7 +26,7 @@ type SlotStore = Pick<SeriesStore, "chunkSlots" | "read" | "mayHold">;
 /** Chunks that are cached before other requests run. */
 const KEPT_AT_ONCE = 5_000;
 
-/** Memory of an entry besides its slots, roughly, bytes. */
+/** Approximate memory of an entry besides its slots, bytes. */
 const ENTRY_BYTES = 300;
 
 export interface SlotCacheDependencies {
@@ -40,8 +40,8 @@ export interface SlotCacheDependencies {
 }
 
 /**
- * Chunks of slots in memory, exact under writes: see `Epochs`. Concurrent readers of one chunk share one read of the
- * store; a failure is not cached.
+ * Caches chunks of slots and invalidates them on writes: see `Epochs`. Concurrent readers of one chunk share one read
+ * of the store; a failure is not cached.
  */
 export class SlotCache {
   readonly #store: SlotStore;
@@ -50,7 +50,7 @@ export class SlotCache {
   readonly #deadlineMs: number;
   readonly #chunks: TokenCache<Float64Array>;
   readonly #loads = new Map<string, Kept<Load>>();
-  /** The one chunk without a saved slot. */
+  /** The shared chunk without a saved slot. */
   readonly #empty: Float64Array;
 
   constructor({ store, epochs, bytes, budget, deadlineMs }: SlotCacheDependencies) {
@@ -67,8 +67,8 @@ export class SlotCache {
   }
 
   /**
-   * Reads the slots of each window, in order, by at most one read of the store; a series that does not exist is not
-   * read. Rejects rather than return a part.
+   * Reads the slots of each window, in order, by at most one read of the store. A series that does not exist is not
+   * read. Rejects rather than return a partial result.
    */
   async read(windows: readonly SeriesWindow[]): Promise<CachedSlots[]> {
     const wanted = windows.map((window) => ({
@@ -91,7 +91,7 @@ export class SlotCache {
       }
     }
     if (missing.size > 0) for (const [key, load] of this.#load([...missing.values()])) loads.set(key, load);
-    // All at once: a load that rejected after another one had would be an unhandled rejection, which ends the process.
+    // All at once: if a load rejected while another was awaited, the unhandled rejection would end the process.
     const underWay = [...new Set(Array.from(loads.values(), ({ value }) => value))];
     const loaded = new Map(await Promise.all(underWay.map(async (load) => [load, await load] as const)));
     const slotsOf = ({ key }: Chunk) =>
@@ -104,8 +104,8 @@ export class SlotCache {
   }
 
   /**
-   * Starts to read these chunks; other calls may join until one of them is written. Caches those that are current at
-   * the end.
+   * Starts to read these chunks; other calls may join until one of them is written. Then caches the chunks that are
+   * still current.
    */
   #load(chunks: readonly Chunk[]): Map<string, Kept<Load>> {
     const tokens = chunks.map((chunk) => this.#epochs.token(chunk));
@@ -130,14 +130,14 @@ export class SlotCache {
     }
   }
 
-  /** A copy that does not retain the column that it was read in. */
+  /** Copies a chunk so that it does not retain the column that it was read in. */
   #compact(slots: Float64Array): Float64Array {
     return isEmpty(slots) ? this.#empty : slots.slice();
   }
 }
 
 /**
- * Resolves as `work` does within `ms`. Rejects with a `ServiceError`: its own, or `unavailable` for any other error and
+ * Settles as `work` does within `ms`. Rejects with a `ServiceError`: its own, or `unavailable` for any other error and
  * after `ms`.
  */
 async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
@@ -155,8 +155,8 @@ function isEmpty(slots: Float64Array): boolean {
 }
 
 /**
- * Reads the slots of each chunk, by key, in one read of the store; neighbours are one window. Rejects when the store
- * returns anything but whole windows.
+ * Reads the slots of each chunk, by key, in one read of the store; neighbours share a window. Rejects if the store
+ * returns an incomplete window.
  */
 async function readChunks(store: SlotStore, chunks: readonly Chunk[]): Promise<Map<string, Float64Array>> {
   const { chunkSlots } = store;
@@ -172,9 +172,7 @@ async function readChunks(store: SlotStore, chunks: readonly Chunk[]): Promise<M
   return slots;
 }
 
-/**
- * The slots of a window, copied out of those of its chunks. Chunks that are `empty` at either end of it are left out.
- */
+/** Returns the slots of a window, copied from its chunks. Chunks that are `empty` at either end are left out. */
 function joinChunks(
   { series, from, to }: SeriesWindow,
   chunks: readonly Chunk[],
@@ -197,7 +195,7 @@ function joinChunks(
   return { from: start * slotMs, values };
 }
 
-/** Chunks of one series that follow each other, together. */
+/** Groups consecutive chunks of one series. */
 function runsOf(chunks: readonly Chunk[]): Chunk[][] {
   const runs: Chunk[][] = [];
   let last: Chunk | undefined;
@@ -216,5 +214,5 @@ function windowOf(run: readonly Chunk[], chunkSlots: number): SeriesWindow {
 }
 
 function incomplete(): ServiceError {
-  return new ServiceError("unavailable", "A store did not answer in full; try again");
+  return new ServiceError("unavailable", "The store returned an incomplete response; try again");
 }

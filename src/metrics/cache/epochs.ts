@@ -15,29 +15,27 @@ export interface Chunk {
   readonly index: number;
 }
 
-/**
- * The epochs of some chunks before they were read from the store. The read is current as long as they are unchanged.
- */
+/** Epochs of some chunks before they were read from the store. The read is current while they are unchanged. */
 export interface ReadToken {
   readonly at: readonly number[];
   readonly epochs: readonly number[];
-  /** When the first of them was taken, ms of `performance.now`. */
+  /** When the first epoch was read, ms of `performance.now`. */
   readonly takenAt: number;
 }
 
 /**
- * Chunks share epochs, by their place in time and by series. Two chunks of one series share an epoch when they lie a
- * multiple of this many slots apart: a write to one of them makes the other be read again, too.
+ * Distance of chunks that share an epoch, slots. Chunks share epochs by their position in time and by series; a write
+ * to one chunk invalidates all chunks of its epoch.
  */
 const SPAN_SLOTS = 16 * 168;
-/** Number of epochs where this process is alone, and where processes share them. */
+/** Number of epochs of a single process, and of processes that share them. */
 const OWN_EPOCHS = 65_536;
 const SHARED_EPOCHS = 4_096;
 
-/** An epoch that no chunk has: that of a chunk which was written between two tokens. */
+/** An epoch that no chunk has; marks a chunk that was written between two tokens. */
 const NEVER = -1;
 
-/** The token of everything that was read under these tokens: current while each of them is. */
+/** Combines tokens: the result is current while each of them is. */
 export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
   const joined = new Map<number, number>();
   let takenAt = Number.POSITIVE_INFINITY;
@@ -52,22 +50,24 @@ export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
 }
 
 /**
- * Numbers that are raised once by each write: after it, and before its answer. One rule holds for everything that is
- * cached: an entry is valid while the epochs of its chunks are those that it was read under; where several processes
- * write, for 10 s at most. Chunks of one epoch invalidate each other, which costs a read.
+ * Counters that each write increments after it is stored and before it is answered. One rule applies to every cached
+ * entry: it is valid while the epochs of its chunks equal those of its read and, if several processes write, for at
+ * most 10 s. Chunks of one epoch invalidate each other, which costs a read.
  */
 export class Epochs {
   readonly #chunkSlots: number;
   readonly #shared: SharedInvalidation | undefined;
   /**
-   * How many consecutive chunks of one series have different epochs, and over how many epochs series are spread at each
-   * of them.
+   * Number of consecutive chunks of one series with different epochs, and number of epochs over which series are spread
+   * for each chunk.
    */
   readonly #phases: number;
   readonly #names: number;
   readonly #epochs: Float64Array;
 
-  /** `shared`: for processes that may write the same series; undefined where this one is alone. */
+  /**
+   * `shared`: the invalidation shared with processes that may write the same series; undefined for a single process.
+   */
   constructor(chunkSlots: number, shared?: SharedInvalidation) {
     this.#chunkSlots = chunkSlots;
     this.#shared = shared;
@@ -78,13 +78,13 @@ export class Epochs {
     shared?.listen((at) => this.#raise(at));
   }
 
-  /** The token of a chunk now, to be taken before the chunk is read. */
+  /** Returns the current token of a chunk. Call it before the chunk is read. */
   token(chunk: Chunk): ReadToken {
     const at = this.#indexOf(chunk.seriesHash, chunk.index);
     return { at: [at], epochs: [this.#epochs[at] as number], takenAt: performance.now() };
   }
 
-  /** Whether a read under this token returned what the same read would return now. */
+  /** Returns whether a read under this token is still valid. */
   isCurrent({ at, epochs, takenAt }: ReadToken): boolean {
     if (this.#shared !== undefined && !this.#shared.isReliable(takenAt)) return false;
     for (let i = 0; i < at.length; i += 1) if (this.#epochs[at[i] as number] !== epochs[i]) return false;
@@ -92,9 +92,9 @@ export class Epochs {
   }
 
   /**
-   * To be called when these windows were written, or may have been. Once it resolves no earlier entry is valid, also of
-   * the sums over these series: in this process from then on, in others within a second. Rejects when the write cannot
-   * be announced to the other processes.
+   * Invalidates windows that were, or may have been, written. Once it resolves no earlier entry is valid, including
+   * sums over these series: in this process from then on, in others within a second. Rejects if the write cannot be
+   * announced to the other processes.
    */
   async written(windows: readonly SeriesWindow[]): Promise<void> {
     const at = [...this.#indexes(windows)];
@@ -134,18 +134,18 @@ export class Epochs {
   }
 }
 
-/** A value that was made of slots read under this token. */
+/** A value computed from slots read under this token. */
 export interface Kept<T> {
   readonly value: T;
   readonly token: ReadToken;
 }
 
-/** Values by key. An entry is valid while its token is current, and there is no other rule. */
+/** Values by key. An entry is valid while its token is current; there is no other rule. */
 export class TokenCache<T> {
   readonly #epochs: Epochs;
   readonly #kept: LRUCache<string, Kept<T>>;
 
-  /** Holds at most `bytes`, by `sizeOf` an entry. */
+  /** Maximum size is `bytes`, measured by `sizeOf`. */
   constructor(epochs: Epochs, bytes: number, sizeOf: (value: T, key: string) => number) {
     this.#epochs = epochs;
     this.#kept = new LRUCache<string, Kept<T>>({
@@ -154,19 +154,19 @@ export class TokenCache<T> {
     });
   }
 
-  /** The valid entry of a key. */
+  /** Returns the valid entry of a key. */
   get(key: string): Kept<T> | undefined {
     const kept = this.#kept.get(key);
     return kept !== undefined && this.#epochs.isCurrent(kept.token) ? kept : undefined;
   }
 
-  /** Caches an entry, unless it is out of date already. */
+  /** Caches an entry unless it is already out of date. */
   keep(key: string, kept: Kept<T>): void {
     if (this.#epochs.isCurrent(kept.token)) this.#kept.set(key, kept);
   }
 }
 
-/** The chunks of `chunkSlots` slots that a window touches, ascending. */
+/** Returns the chunks of `chunkSlots` slots that overlap a window, ascending. */
 export function chunksOf({ series, from, to }: SeriesWindow, chunkSlots: number): Chunk[] {
   const chunks: Chunk[] = [];
   if (from >= to) return chunks;

@@ -3,29 +3,29 @@ import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError } from "../../errors.js";
 import type { EpochCounts, SharedEpochs } from "../ports.js";
 
-/** Interval between reads of the shared counts, and the time after which a read is given up, ms. */
+/** Interval between reads of the shared counts, and time limit of a read, ms. */
 const POLL_MS = 400;
 const READ_LIMIT_MS = 1_000;
 
-/** The counts are relied on for this long after the start of the last read that succeeded, ms. */
+/** Time after the start of the last successful read during which the counts are valid, ms. */
 const RELIED_ON_MS = 900;
 
 /**
- * Maximum age of a cached entry, ms: it bounds how long a write is hidden whose process was killed before it announced
- * it.
+ * Maximum age of a cached entry, ms. It bounds how long a write stays hidden if its process was killed before
+ * announcing it.
  */
 const MAX_AGE_MS = 10_000;
 
-/** Most epochs of writes that are announced together. */
+/** Maximum epochs in one announcement. */
 const MAX_ANNOUNCED = 10_000;
 
 export interface SharedInvalidationParts {
   readonly shared: SharedEpochs;
-  /** How long an announcement waits for its turn, ms. */
+  /** Maximum wait of an announcement, ms. */
   readonly deadlineMs: number;
 }
 
-/** The invalidation that processes over the same stores share; undefined where this process is the only one. */
+/** Invalidation shared by the processes over the same stores; undefined for a single process. */
 export function sharedInvalidation(
   { sharedEpochs, exclusive }: { readonly sharedEpochs?: SharedEpochs | undefined; readonly exclusive: boolean },
   deadlineMs: number,
@@ -36,8 +36,8 @@ export function sharedInvalidation(
 
 /**
  * Announces writes to the other processes over the same stores, and receives theirs. A writer increments the shared
- * counts after its write and before its answer, and every process polls them, so that it either has received every
- * write that was answered a second ago, or knows that its counts are out of date.
+ * counts after its write and before its answer. Every process polls the counts, so either it has received every write
+ * answered a second ago, or it knows that its counts are out of date.
  */
 export class SharedInvalidation {
   readonly #shared: SharedEpochs;
@@ -45,7 +45,7 @@ export class SharedInvalidation {
   #raise: (at: readonly number[]) => void = () => {};
   #version = 0;
   readonly #counts = new Map<number, number>();
-  /** Start of the last read that succeeded, ms of `performance.now`. */
+  /** Start of the last successful read, ms of `performance.now`. */
   #readAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -65,7 +65,7 @@ export class SharedInvalidation {
     this.#raise = raise;
   }
 
-  /** Whether an entry that was read at `readAt` (`performance.now`) may be used, unless its epochs were raised. */
+  /** Returns whether an entry read at `readAt` (`performance.now`) may be used, unless its epochs were raised. */
   isReliable(readAt: number): boolean {
     const now = performance.now();
     return now - this.#readAt <= RELIED_ON_MS && now - readAt <= MAX_AGE_MS;
@@ -89,7 +89,7 @@ export class SharedInvalidation {
     this.#timer = setTimeout(() => void this.#poll(), rest).unref();
   }
 
-  /** A read that returns late is still valid as of its start. */
+  /** A late response is still valid as of the start of its read. */
   async #read(startedAt: number): Promise<void> {
     const changed = await this.#shared.read(this.#version);
     if (changed !== undefined) {

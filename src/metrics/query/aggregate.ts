@@ -3,7 +3,7 @@ import type { SlotColumn } from "../series.js";
 import { type Buckets, type SeriesPlan, SMOOTH_LEAD } from "./plan.js";
 
 /**
- * A value for each bucket of a plan, made of a column of saved slots for each part; NaN where there is none. Uses up
+ * Computes a value for each bucket of a plan from a column of saved slots per part; NaN if there is none. Overwrites
  * the columns.
  */
 export function bucketValues(plan: SeriesPlan, columns: readonly Pick<SlotColumn, "from" | "values">[]): Float64Array {
@@ -23,9 +23,8 @@ export function bucketValues(plan: SeriesPlan, columns: readonly Pick<SlotColumn
 }
 
 /**
- * One value for each bucket from the slots that start in it; NaN for a bucket without a saved slot. `from` is the start
- * of the first slot; slots outside of the buckets do not count. A sum that leaves the range of a double stays at its
- * end.
+ * Aggregates the slots that start in each bucket; NaN for a bucket without a saved slot. `from` is the start of the
+ * first slot; slots outside the buckets are ignored. A sum beyond the range of a double is clamped.
  */
 export function aggregate(
   slots: Float64Array,
@@ -54,12 +53,12 @@ const combiners: Readonly<Record<Aggregation, (a: number, b: number) => number>>
   min: (a, b) => (a < b ? a : b),
 };
 
-/** The number, or the nearest one that JSON can carry. */
+/** Returns the number, or the nearest number that JSON can represent. */
 function finite(value: number): number {
   return Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, value));
 }
 
-/** Puts 0 into the first `count` buckets where they are empty. */
+/** Sets the first `count` buckets to 0 if they are empty. */
 export function fillEmpty(values: Float64Array, count: number): void {
   for (let i = 0; i < count; i += 1) if (Number.isNaN(values[i])) values[i] = 0;
 }
@@ -72,13 +71,13 @@ export function ratio(numerators: Float64Array, denominators: Float64Array): Flo
   return denominators.map((denominator, i) => ratioOf(numerators[i] as number, denominator));
 }
 
-/** The same of one bucket or slot. */
+/** As `divide`, for one bucket or slot. */
 export function ratioOf(numerator: number, denominator: number): number {
   if (Number.isNaN(denominator) || denominator === 0) return Number.NaN;
   return Number.isNaN(numerator) ? 0 : finite(numerator / denominator);
 }
 
-/** The mean of each bucket and the two before it, absent ones (NaN) left out. An absent bucket stays absent. */
+/** Returns the mean of each bucket and the two before it, ignoring absent ones (NaN). An absent bucket stays absent. */
 export function smooth(values: Float64Array): Float64Array {
   return values.map((value, i) => {
     if (Number.isNaN(value)) return Number.NaN;

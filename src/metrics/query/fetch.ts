@@ -16,11 +16,11 @@ import { type SeriesPlan, seriesPlan } from "./plan.js";
 import type { FetchedSeries, ReadPlans } from "./read-plans.js";
 import { type AskedSeries, seriesRequest, soundFields } from "./request.js";
 
-/** One item of a batch: the request as far as it could be read, and what is wrong with it. */
+/** One item of a batch: its valid fields and its errors. */
 export interface AskedItem {
   readonly asked: AskedSeries;
   readonly issue?: ValidationIssue | undefined;
-  /** The position of the item, which precedes the path of its issue: `[3]`, or nothing for a single item. */
+  /** Position of the item, a prefix of its issues' paths: `[3]`, or nothing for a single item. */
   readonly at: string;
 }
 
@@ -32,19 +32,19 @@ export interface RefusedSeries {
 
 export interface FetchDependencies {
   readonly read: ReadPlans;
-  /** The number of series in the sum over all series of a dimension. */
+  /** Returns the number of series in the sum over all series of a dimension. */
   summed(dimension: Dimension): Promise<number>;
-  /** Ids of at most `limit` segments of the catalogue, in code unit order. */
+  /** Returns the ids of at most `limit` segments of the catalogue, in code unit order. */
   firstSegments(limit: number): Promise<string[]>;
   readonly limits: AnswerLimits;
-  /** How long points are kept, ms; undefined: for ever. */
+  /** Retention of points, ms; undefined: for ever. */
   keep(): number | undefined;
   readonly count: CountSeries;
 }
 
 /** The series of a batch. */
 export interface FetchedBatch {
-  /** In the requested order. */
+  /** In the order of the request. */
   readonly series: readonly (FetchedSeries | RefusedSeries)[];
   /** The same items have the same series while the token is current, before this instant (Unix ms). */
   readonly freshUntil: number;
@@ -52,8 +52,8 @@ export interface FetchedBatch {
 }
 
 /**
- * Fetches the series of a batch as of `now` (Unix ms), in order. A bad item comes back in its place, and an item that
- * requests every segment as one series for each. Throws when every item is bad, the response would be too large, or a
+ * Fetches the series of a batch as of `now` (Unix ms), in order. An invalid item is returned in its place; an item for
+ * every segment becomes one series per segment. Throws if every item is invalid, the response would be too large, or a
  * store fails.
  */
 export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Reservation) => Promise<FetchedBatch>;
@@ -79,7 +79,7 @@ export function fetchBatch({ read, summed, firstSegments, limits, keep, count }:
     const fetched = await read(plans, now, kept, reading);
     count(fetched.length, fetched.filter(({ isCached }) => isCached).length);
     const inOrder = fetched.values();
-    // A bad item, and the list of segments, may be another the next time.
+    // An invalid item, and the list of segments, may differ the next time.
     const isReusable = refused.length === 0 && expandable === 0;
     return {
       series: expanded.map((item) => (isPlan(item) ? (inOrder.next().value as FetchedSeries) : item)),
@@ -88,7 +88,7 @@ export function fetchBatch({ read, summed, firstSegments, limits, keep, count }:
     };
   };
 
-  /** Gives plans of sums the number of their series, which bounds how many slots are read. */
+  /** Adds the number of series to plans of sums, which bounds how many slots are read. */
   async function weighed(planned: readonly (SeriesPlan | RefusedSeries)[]): Promise<typeof planned> {
     if (!planned.some(isOfSum)) return planned;
     return Promise.all(
@@ -144,7 +144,7 @@ function everyItemIsBad(refused: readonly RefusedSeries[]): ServiceError {
   return new ServiceError("invalid", message, { issues });
 }
 
-/** Counts series for `/metrics`: all that were requested, and those of them for which no store was read. */
+/** Counts series for `/metrics`: all requested series, and the series served without a store read. */
 export type CountSeries = (asked: number, cached: number) => void;
 
 export function seriesCounters(meters: Pick<Meters, "counter">): CountSeries {

@@ -2,21 +2,23 @@ import type { Dimension } from "../dimensions.js";
 import { isSum, type SlotColumn, slotStart } from "../series.js";
 import type { SeriesPlan } from "./plan.js";
 
-/** How long the values of a series stay as they are while nothing is written: docs/freshness.md. All Unix ms. */
+/** How long the values of a series stay unchanged without writes: docs/freshness.md. All Unix ms. */
 export interface Freshness {
-  /** Every bucket that ends by then can no longer change by a scheduled save. */
+  /** No scheduled save changes a bucket that ends by then. */
   readonly completeUntil: number;
   /** When polling again can return something new. */
   readonly nextSaveAt: number;
-  /** Until then the same request has the same response, this schedule included; not at all when it is not after now. */
+  /**
+   * Until then the same request has the same response, including this schedule; not cacheable unless it is after now.
+   */
   readonly freshUntil: number;
 }
 
-/** How long a slot that is due is waited for, and when to poll again meanwhile, ms. */
+/** Maximum wait for a due slot, and polling interval during that wait, ms. */
 const SAVE_WAIT_MS = 60_000;
 const POLL_AGAIN_MS = 5_000;
 
-/** The freshness of a plan's values as of `now`; slots are kept for `keep` ms. */
+/** Returns the freshness of a plan's values as of `now`; slots are kept for `keep` ms. */
 export function freshness(plan: SeriesPlan, isSaved: boolean, now: number, keep: number | undefined): Freshness {
   const schedule = saveSchedule(plan, isSaved, now);
   const expiresAt = keep === undefined ? Number.POSITIVE_INFINITY : plan.readFrom + keep;
@@ -24,8 +26,8 @@ export function freshness(plan: SeriesPlan, isSaved: boolean, now: number, keep:
 }
 
 /**
- * Whether the newest slot that is due is saved in every column. The series of a sum are saved one after the other:
- * never.
+ * Returns whether the newest due slot is saved in every column. Always false for sums, whose series are saved one after
+ * the other.
  */
 export function isSaved(
   plan: SeriesPlan,
@@ -39,14 +41,14 @@ export function isSaved(
 }
 
 /**
- * Whether what was made at `since` and is fresh until `freshUntil` is fresh at `now`. A clock that was set back ends
- * it, too.
+ * Returns whether a result of `since` that is fresh until `freshUntil` is fresh at `now`. Setting the clock back ends
+ * it too.
  */
 export function isFresh({ since, freshUntil }: { since: number; freshUntil: number }, now: number): boolean {
   return since <= now && now < freshUntil;
 }
 
-/** Start of the newest slot that is due: a count is due when its slot has ended, a size when its slot begins. */
+/** Returns the start of the newest due slot: a count is due when its slot has ended, a size when its slot begins. */
 export function newestDue(dimension: Dimension, now: number): number {
   const open = slotStart(dimension, now);
   return dimension.due === "end" ? open - dimension.slotMs : open;
@@ -72,9 +74,8 @@ function saveSchedule(plan: SeriesPlan, isSaved: boolean, now: number): Freshnes
 }
 
 /**
- * Until when the same request has the same slots and buckets. A window that is counted back from now changes when now
- * reaches its next slot or bucket; a fixed one changes while it has empty rows to come. Any other may change at every
- * instant.
+ * Returns until when the same request has the same slots and buckets. A relative window changes when now reaches its
+ * next slot or bucket; an absolute one changes while it has empty rows to come. Any other may change at every instant.
  */
 function windowUntil({ request: { window, grid, fillEmpty }, buckets, filled, to }: SeriesPlan): number {
   if (window.isFixed) return fillEmpty && filled < buckets.count ? 0 : Number.POSITIVE_INFINITY;

@@ -1,10 +1,12 @@
 import type { Buckets } from "./plan.js";
 
-/** The JSON array of the points from the bucket `lead` on, `[{"value":…,"ts":"…"},…]`; a bucket of NaN has none. */
+/**
+ * Returns the JSON array of the points from the bucket `lead` on, `[{"value":…,"ts":"…"},…]`, without buckets of NaN.
+ */
 export function pointsJson(values: Float64Array, buckets: Buckets, lead: number): Buffer {
   const ends = pointEnds(buckets);
   let json = "";
-  // By hand: two fields a point, numbers only, and the busiest lines of the service.
+  // Serialized by hand: two fields per point, numbers only, and the hottest code of the service.
   for (let i = lead; i < values.length; i += 1) {
     const value = values[i] as number;
     if (!Number.isNaN(value)) json += `,{"value":${value}${ends[i]}`;
@@ -15,7 +17,7 @@ export function pointsJson(values: Float64Array, buckets: Buckets, lead: number)
 let lastEnds: { readonly of: Buckets; readonly ends: readonly string[] } | undefined;
 
 /**
- * The text after the value of each bucket. Kept for the next series: those of one response mostly have the same
+ * The text after the value of each bucket, cached for the next series: the series of one response mostly have the same
  * buckets.
  */
 function pointEnds(buckets: Buckets): readonly string[] {

@@ -5,13 +5,13 @@ import { costOf, type SeriesPlan } from "./plan.js";
 export interface AnswerLimits {
   /** Buckets of one series. */
   readonly buckets: number;
-  /** Values of all series: a value for each bucket of each window, whether it is empty or not. */
+  /** Values of all series: a value for each bucket of each window, empty ones included. */
   readonly answer_values: number;
-  /** Saved slots of all series that the values are made of. */
+  /** Saved slots of all series that are read. */
   readonly answer_slots: number;
 }
 
-/** Throws when a series has too many buckets. */
+/** Throws if a series has too many buckets. */
 export function checkBuckets(plan: SeriesPlan, limits: AnswerLimits): void {
   if (costOf(plan).values <= limits.buckets) return;
   throw invalid(
@@ -33,12 +33,12 @@ export const tooManySegments: ValidationIssue = {
 /** Maximum series of all items of a batch that request every segment. */
 const MAX_EXPANDED = 10_000;
 
-/** Throws when the items that request every segment have too many series together. */
+/** Throws if the items for every segment have too many series together. */
 export function checkExpanded(series: number): void {
   if (series > MAX_EXPANDED) throw tooLarge("too_many_series", `more than ${MAX_EXPANDED} series`);
 }
 
-/** Throws when the response would be too large. */
+/** Throws if the response would be too large. */
 export function checkAnswer(plans: readonly SeriesPlan[], limits: AnswerLimits): void {
   let values = 0;
   let slots = 0;

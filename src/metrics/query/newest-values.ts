@@ -10,7 +10,7 @@ import { storedSeries } from "./plan.js";
 export interface Trend {
   /** The newest saved value. */
   readonly now: number | undefined;
-  /** The value that is saved one range before it. */
+  /** The value saved one range before the newest. */
   readonly before: number | undefined;
 }
 
@@ -22,23 +22,23 @@ export interface SeriesOf {
 }
 
 /**
- * The newest saved value of each series as of `now` (Unix ms), in the order of the ids, and with `rangeMs` the value
- * saved that long before it. A series without a value in the last 4 weeks has none. The store is read for what is not
- * in memory alone, many series at once.
+ * Returns the newest saved value of each series as of `now` (Unix ms), in the order of the ids, and with `rangeMs` the
+ * value saved that long before it. A series without a value in the last 4 weeks has none. Reads many uncached series at
+ * once.
  */
 export type NewestValues = (series: SeriesOf, now: number, rangeMs?: number) => Promise<readonly Trend[]>;
 
-/** Slots that mostly contain the newest value, and the time in which it is searched otherwise, ms. */
+/** Slots that usually contain the newest value, and the maximum time that is searched, ms. */
 const LATEST_SLOTS = 12;
 const SEARCHED_MS = 28 * 86_400_000;
 
-/** Series that are read at once. */
+/** Series read at once. */
 const AT_ONCE = 1_000;
 
-/** A slot of a column, and of the copy that is read from it, bytes. */
+/** A slot of a column and of its copy, bytes. */
 const SLOT_BYTES = 16;
 
-/** Memory for cached trends, and of each of them, roughly, bytes. */
+/** Memory for cached trends, and approximate memory of each, bytes. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 const TREND_BYTES = 400;
 
@@ -48,10 +48,7 @@ export interface NewestValuesParts {
   readonly memory: MemoryBudget;
 }
 
-/**
- * A value, the slot that it is saved in, and the token of all slots that were read for it; `value` is NaN where none is
- * saved.
- */
+/** A value, its slot, and the token of all slots read for it; `value` is NaN if none is saved. */
 interface Found extends Kept<number> {
   readonly slot: number;
 }
@@ -88,7 +85,7 @@ export function newestValues({ slots, epochs, memory }: NewestValuesParts): Newe
     for (const [from, places] of unsaved) await replace(series, newest, places, from, end);
     const before = new Array<Found | undefined>(newest.length);
     if (rangeMs > 0) {
-      // Series that were saved at the same time, as most are, are read together.
+      // Series saved at the same time, as most are, are read together.
       const earlier = placesBy(newest, ({ value, slot }) =>
         Number.isNaN(value) ? undefined : slotStart(dimension, slot - rangeMs),
       );
@@ -103,7 +100,7 @@ export function newestValues({ slots, epochs, memory }: NewestValuesParts): Newe
     });
   }
 
-  /** Puts the newest values of [from, to) into these places. */
+  /** Stores the newest values of [from, to) at these positions. */
   async function replace(
     { dimension, type, ids }: SeriesOf,
     found: (Found | undefined)[],
@@ -115,7 +112,7 @@ export function newestValues({ slots, epochs, memory }: NewestValuesParts): Newe
     for (const [n, i] of places.entries()) found[i] = read[n];
   }
 
-  /** The newest value of each series in [from, to). */
+  /** Returns the newest value of each series in [from, to). */
   async function newestOf({ dimension, type, ids }: SeriesOf, from: number, to: number): Promise<Found[]> {
     const { slotMs } = dimension;
     const windows = ids.flatMap((id) => storedSeries({ dimension, id, type }).map((series) => ({ series, from, to })));
@@ -136,7 +133,7 @@ function numberOf(value: number | undefined): number | undefined {
   return value === undefined || Number.isNaN(value) ? undefined : value;
 }
 
-/** The places of a list by a number for each item; items without one are left out. */
+/** Groups the positions of a list by a number of each item; items without one are left out. */
 function placesBy<T>(items: readonly T[], numberFor: (item: T) => number | undefined): Map<number, number[]> {
   const places = new Map<number, number[]>();
   for (const [i, item] of items.entries()) {

@@ -4,9 +4,9 @@ import { type Series, slotStart } from "../series.js";
 import type { SeriesRequest } from "./request.js";
 import { bucketStart, nextBucketStart } from "./time-window.js";
 
-/** Consecutive buckets. All Unix ms but `count`. */
+/** Consecutive buckets. All in Unix ms, except `count`. */
 export interface Buckets {
-  /** Start of the first. */
+  /** Start of the first bucket. */
   readonly start: number;
   readonly step: number;
   readonly count: number;
@@ -15,24 +15,24 @@ export interface Buckets {
 /** Number of preceding buckets in a moving average. */
 export const SMOOTH_LEAD = 2;
 
-/** The slots to read for a request, and the buckets to make of them. */
+/** The slots to read for a request, and the buckets to compute from them. */
 export interface SeriesPlan {
   readonly request: SeriesRequest;
-  /** The stored series: the one asked for, or numerator and denominator of a ratio. */
+  /** The stored series: the requested one, or numerator and denominator of a ratio. */
   readonly parts: readonly [Series] | readonly [Series, Series];
-  /** How many stored series each part is the sum of; 1 for a stored one. */
+  /** Number of stored series that each part sums up; 1 for a stored series. */
   readonly summed: number;
   /**
-   * The values are made of the slots [readFrom, start of the first bucket) and [from, to): Unix ms, slot boundaries.
-   * None of them has expired.
+   * The slots to read: [readFrom, start of the first bucket) and [from, to), Unix ms, slot boundaries. None of them has
+   * expired.
    */
   readonly readFrom: number;
   readonly from: number;
   readonly to: number;
-  /** The buckets of the window, and before them `lead` more for smoothing. */
+  /** The buckets of the window, after `lead` more for smoothing. */
   readonly buckets: Buckets;
   readonly lead: number;
-  /** How many of the buckets, from the first, are 0 where they are empty. */
+  /** Number of buckets, from the first, that are 0 if they are empty. */
   readonly filled: number;
 }
 
@@ -56,24 +56,24 @@ export function seriesPlan(request: SeriesRequest, now: number, keep?: number): 
   return { request, parts: storedSeries(request), summed: 1, readFrom, from, to, buckets, lead, filled };
 }
 
-/** The windows to read: one for each part, of the same slots. */
+/** Returns the windows to read: one for each part, of the same slots. */
 export function windowsOf({ parts, readFrom, to }: SeriesPlan): SeriesWindow[] {
   return parts.map((series) => ({ series, from: readFrom, to }));
 }
 
-/** How many slots the columns of a plan have. */
+/** Returns the number of slots in the columns of a plan. */
 export function columnSlots({ parts, readFrom, to, request }: SeriesPlan): number {
   return parts.length * ((to - readFrom) / request.dimension.slotMs);
 }
 
-/** How many slots are read, and how many values made, for the answer to a plan. */
+/** Returns the number of slots read and of values computed for a plan. */
 export function costOf(plan: SeriesPlan): { slots: number; values: number } {
   return { slots: plan.summed * columnSlots(plan), values: plan.buckets.count - plan.lead };
 }
 
 /**
- * How many of these buckets, from the first, can hold something by now: they have started, and the slot that holds
- * their start is due.
+ * Returns how many of these buckets, from the first, can have a value by now: they have started, and the slot of their
+ * start is due.
  */
 function fillable(dimension: Dimension, { start, step, count }: Buckets, now: number): number {
   const wait = dimension.due === "end" ? dimension.slotMs : 0;
@@ -82,7 +82,7 @@ function fillable(dimension: Dimension, { start, step, count }: Buckets, now: nu
   return known;
 }
 
-/** The stored series that a series is made of: itself, or numerator and denominator of a ratio. */
+/** Returns the stored series of a series: itself, or numerator and denominator of a ratio. */
 export function storedSeries({ dimension, id, type }: Series): SeriesPlan["parts"] {
   const ratio = Object.hasOwn(dimension.ratios, type) ? dimension.ratios[type] : undefined;
   if (ratio === undefined) return [{ dimension, id, type }];

@@ -3,25 +3,25 @@ import { columnSlots, costOf, type SeriesPlan } from "./plan.js";
 /** Plans that are read and answered together. */
 export interface ReadPart {
   readonly plans: readonly SeriesPlan[];
-  /** Whether it takes so little time that others need not be let go first. */
+  /** Whether it takes so little time that it need not yield first. */
   readonly isSmall: boolean;
 }
 
-/** What is done at once, in slots: well below 50 ms of work. */
+/** Maximum work without a pause, in slots: well below 50 ms. */
 const PART = 300_000;
 const SMALL = 20_000;
 
-/** What takes as much time as so many slots. */
+/** Work of a series, in slots. */
 const VALUE = 10;
 const PLAN = 1_000;
 
-/** A slot as the store hands it out and as it is kept, bytes. */
+/** Memory of a slot in the store's result and in the cache, bytes. */
 const SLOT_BYTES = 16;
 
-/** A value in its serialised series and in the body of the answer, usually, bytes. */
+/** Typical memory of a value in its serialized series and in the response body, bytes. */
 const VALUE_BYTES = 80;
 
-/** Cuts work on plans into parts, in order. A plan is never cut. */
+/** Splits work on plans into parts, in order. A plan is never split. */
 export function readParts(plans: readonly SeriesPlan[]): ReadPart[] {
   const parts: SeriesPlan[][] = [];
   let effort = Number.POSITIVE_INFINITY;
@@ -38,12 +38,14 @@ export function readParts(plans: readonly SeriesPlan[]): ReadPart[] {
   return parts.map((plans) => ({ plans, isSmall }));
 }
 
-/** What the answers to plans take, by estimate, bytes. One of a series that holds nothing has no more than its empty rows. */
+/**
+ * Returns the estimated memory of the answers to plans, bytes. A series without values has no more than its empty rows.
+ */
 export function answerBytes(plans: readonly SeriesPlan[], mayHold: (plan: SeriesPlan) => boolean): number {
   return plans.reduce((sum, plan) => sum + VALUE_BYTES * (mayHold(plan) ? costOf(plan).values : plan.filled), 0);
 }
 
-/** What the slots of plans take while they are read and aggregated, bytes at most. */
+/** Returns the maximum memory of the slots of plans while they are read and aggregated, bytes. */
 export function slotBytes(plans: readonly SeriesPlan[], mayHold: (plan: SeriesPlan) => boolean): number {
   return plans.reduce((sum, plan) => sum + (mayHold(plan) ? SLOT_BYTES * columnSlots(plan) : 0), 0);
 }

@@ -15,7 +15,7 @@ export interface ReadPlansDependencies {
   readonly epochs: Epochs;
   /** Maximum memory of the cached JSON. */
   readonly bytes: number;
-  /** The parts of long reads take turns in it. */
+  /** Shares the event loop between the parts of long reads. */
   readonly budget: YieldBudget;
 }
 
@@ -32,8 +32,8 @@ export interface FetchedSeries extends Freshness {
 
 /**
  * Reads the values of each plan as of `now` (Unix ms), in order, by one read of the store unless the plans are large;
- * slots are kept for `keep` ms. Takes the memory for it from the reservation, and stops when that has ended. Rejects
- * rather than return a part.
+ * slots are kept for `keep` ms. Reserves memory, and stops when the reservation has ended. Rejects rather than return a
+ * partial result.
  */
 export type ReadPlans = (
   plans: readonly SeriesPlan[],
@@ -42,21 +42,21 @@ export type ReadPlans = (
   reading: Reservation,
 ) => Promise<FetchedSeries[]>;
 
-/** How long values are made before the network is served, ms. */
+/** Maximum time of computing values without a pause, ms. */
 const PAUSE_MS = 5;
 
 /** The values of a plan. */
 interface Values {
   readonly json: Buffer;
-  /** Whether the newest slot that is due is saved. */
+  /** Whether the newest due slot is saved. */
   readonly isSaved: boolean;
 }
 
-/** Memory of a cache entry besides its JSON and its key, roughly, bytes. */
+/** Approximate memory of a cache entry besides its JSON and its key, bytes. */
 const ENTRY_BYTES = 1_000;
 
 export function readPlans({ store, slots, epochs, bytes, budget }: ReadPlansDependencies): ReadPlans {
-  // A write changes few series of a dashboard: the others are joined again as they were.
+  // A write changes few series of a dashboard; the JSON of the others is reused.
   const cache = new TokenCache<Values>(
     epochs,
     bytes,
@@ -111,7 +111,7 @@ export function readPlans({ store, slots, epochs, bytes, budget }: ReadPlansDepe
   }
 }
 
-/** Values that were made for this call. */
+/** Returns the values that were computed for this call. */
 interface Made extends Kept<Values> {
   readonly isCached: boolean;
 }
@@ -126,7 +126,7 @@ function makeValues(plan: SeriesPlan, parts: readonly CachedSlots[], now: number
   };
 }
 
-/** Two plans of one key have the same values, and the same slot is due. */
+/** Two plans of one key have the same values and the same due slot. */
 function keyOf({ request, buckets, lead, filled, readFrom, from, to }: SeriesPlan, now: number): string {
   const { dimension, id, type, aggregation, grid } = request;
   const due = newestDue(dimension, now);

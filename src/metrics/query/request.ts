@@ -5,7 +5,7 @@ import { type Aggregation, aggregations, type Dimension, dimensionNamed, dimensi
 import { dimensionIdRule, isDimensionId } from "../series.js";
 import { type AskedWindow, type BucketGrid, bucketGrid, type TimeWindow, timeWindow } from "./time-window.js";
 
-/** A series as it was requested: texts and flags that are not checked yet. */
+/** A requested series: unchecked texts and flags. */
 export interface AskedSeries extends AskedWindow {
   readonly dimension?: string | undefined;
   readonly id?: string | undefined;
@@ -17,7 +17,7 @@ export interface AskedSeries extends AskedWindow {
   readonly smooth?: boolean | undefined;
 }
 
-/** One series to fetch, checked. */
+/** One checked series to fetch. */
 export interface SeriesRequest {
   readonly dimension: Dimension;
   readonly id: string;
@@ -28,7 +28,7 @@ export interface SeriesRequest {
   readonly window: TimeWindow;
   readonly fillEmpty: boolean;
   readonly smooth: boolean;
-  /** The name of the dimension, the label and the interval as asked, for the answer. */
+  /** Name of the dimension, label and interval of the request, for the answer. */
   readonly asked: { readonly dimension: string; readonly name?: string | undefined; readonly interval: string };
 }
 
@@ -37,7 +37,7 @@ const DEFAULT_INTERVAL = "2h";
 /** Maximum characters of a name. */
 export const NAME_LENGTH = 256;
 
-/** Checks a request as of `now` (Unix ms). Throws `invalid` whose path is the first field that is wrong. */
+/** Checks a request as of `now` (Unix ms). Throws `invalid` with the path of the first invalid field. */
 export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
   const dimension = readDimension(asked.dimension);
   const id = readId(asked.id);
@@ -60,7 +60,7 @@ export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
   };
 }
 
-/** The valid ones of the name and the dimension fields of a request, for the response to a request that is invalid. */
+/** Returns the valid name and dimension fields of an invalid request, for its response. */
 export function soundFields({ dimension: dimensionName, id, type, name }: AskedSeries): AskedSeries {
   const dimension = dimensionName === undefined ? undefined : dimensionNamed(dimensionName);
   return {
@@ -71,7 +71,7 @@ export function soundFields({ dimension: dimensionName, id, type, name }: AskedS
   };
 }
 
-/** Every type that can be read of a dimension. */
+/** Returns every readable type of a dimension. */
 export function typesOf(dimension: Dimension): string[] {
   return [...dimension.storedTypes, ...Object.keys(dimension.ratios)];
 }

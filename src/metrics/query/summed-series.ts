@@ -2,9 +2,9 @@ import type { Dimension } from "../dimensions.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import { isSum } from "../series.js";
 
-/** A store in which the sum over all series of a dimension is read like a series. */
+/** A store in which the sum over all series of a dimension can be read like a series. */
 export interface SummingStore extends Pick<SeriesStore, "chunkSlots" | "read" | "mayHold"> {
-  /** Number of series in a sum when it was last read; the store is read for it once. */
+  /** Returns the number of series in a sum at its last read; reads the store once. */
   summed(dimension: Dimension): Promise<number>;
 }
 

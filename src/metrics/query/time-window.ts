@@ -2,32 +2,30 @@ import { invalid } from "../../errors.js";
 import { type Duration, durationRule, formatDuration, parseDuration } from "../../formats/duration.js";
 import { type Instant, instantRule, parseInstant } from "../../formats/instant.js";
 
-/** A window as it was requested. */
+/** A requested window. */
 export interface AskedWindow {
   readonly start?: string | number | undefined;
   readonly end?: string | number | undefined;
   readonly range?: string | undefined;
 }
 
-/** [from, to), Unix ms, and its length as the response names it. */
+/** [from, to), Unix ms, and its length in the form of the response. */
 export interface TimeWindow {
   readonly from: number;
   readonly to: number;
   readonly range: string;
   /** Whether both ends were given as absolute instants. */
   readonly isFixed: boolean;
-  /**
-   * Length of a window that is counted back from now and ends now, ms, before its start was moved to a bucket boundary.
-   */
+  /** Length of a relative window that ends now, ms, before its start was moved to a bucket boundary. */
   readonly backMs?: number | undefined;
 }
 
 const DEFAULT_RANGE: Duration = { text: "2d", unit: "d", ms: 2 * 86_400_000 };
 
 /**
- * The requested window. Without an end it ends now; without a start it is 2 days long. A relative start is moved down
- * to a bucket boundary, so that the first bucket is whole; an absolute instant is exact. Throws when the fields
- * contradict each other.
+ * Returns the requested window. Without an end it ends now; without a start it is 2 days long. A relative start is
+ * moved down to a bucket boundary, so that the first bucket is complete; an absolute instant is exact. Throws if the
+ * fields contradict each other.
  */
 export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): TimeWindow {
   if (asked.range !== undefined) {
@@ -65,7 +63,7 @@ function readInstant(written: string | number, field: string, now: number): Inst
   return instant;
 }
 
-/** Buckets are counted from here: 1970-01-01T00:00Z, and Monday 1970-01-05 for weeks. */
+/** Origin of the buckets: 1970-01-01T00:00Z, and Monday 1970-01-05 for weeks. */
 const FIRST_MONDAY = 4 * 86_400_000;
 
 /** The division of time into buckets. All Unix ms. */
@@ -80,12 +78,12 @@ export function bucketGrid(interval: Duration): BucketGrid {
   return { origin: interval.unit === "w" ? FIRST_MONDAY : 0, step: interval.ms };
 }
 
-/** Start of the bucket that holds an instant. */
+/** Returns the start of the bucket that contains an instant. */
 export function bucketStart({ origin, step }: BucketGrid, ms: number): number {
   return Math.floor((ms - origin) / step) * step + origin;
 }
 
-/** Start of the first bucket that begins at or after an instant. */
+/** Returns the start of the first bucket that begins at or after an instant. */
 export function nextBucketStart({ origin, step }: BucketGrid, ms: number): number {
   return Math.ceil((ms - origin) / step) * step + origin;
 }

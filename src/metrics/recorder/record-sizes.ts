@@ -5,13 +5,13 @@ import type { AudienceCounts, Dimension, Sampling } from "../dimensions.js";
 import type { LeaseResult, SeriesStore } from "../ports.js";
 import { type Series, type SlotColumn, slotStart } from "../series.js";
 
-/** How often the catalogue is asked for ids that are new in mid-slot, ms. */
+/** Interval of checks for new ids of the catalogue during a slot, ms. */
 const ASK_EVERY_MS = 5_000;
 
-/** Samples are written in batches of this many; between them other work gets its turn. */
+/** Samples per write; other work runs between writes. */
 const BATCH = 250;
 
-/** Samples that wait while the store is away, at most; then the oldest are dropped. */
+/** Maximum samples that wait while the store is unreachable; then the oldest are dropped. */
 const MOST_UNWRITTEN = 100_000;
 
 export interface SizeParts {
@@ -19,18 +19,18 @@ export interface SizeParts {
   readonly audiences: AudienceCounts;
   readonly series: Pick<SeriesStore, "read">;
   readonly missed: CountMissed;
-  /** Takes or renews the lease of the recorder that works. */
+  /** Takes or renews the lease of the active recorder. */
   lease(): Promise<LeaseResult>;
   /** Writes the recorder's plane. */
   write(columns: readonly SlotColumn[]): Promise<void>;
 }
 
-/** What this process knows of the slot that holds now. */
+/** State of this process for the current slot. */
 interface Progress {
   readonly slot: number;
   readonly sampled: Set<string>;
   askedAt: number;
-  /** Whether the slot was sampled, or another recorder works on it. */
+  /** Whether the slot was sampled, or another recorder is sampling it. */
   isSettled: boolean;
 }
 
@@ -42,8 +42,8 @@ interface SlotSample {
 }
 
 /**
- * Takes the values of one dimension once for the slot that holds now, as soon as there is something to take, and writes them
- * where the slot is still empty. Samples that cannot be written wait for a later call, also past the end of their slot.
+ * Samples the values of one dimension once in each slot, as early as possible, and writes them to slots that are still
+ * empty. Samples that cannot be written wait for a later call, also past the end of their slot.
  */
 export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: Sampling): () => Promise<void> {
   let progress: Progress | undefined;
@@ -60,7 +60,7 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
     }
   };
 
-  /** Samples of the ids that have none in this slot. */
+  /** Samples the ids that have no sample in this slot. */
   async function sample(): Promise<SlotSample[]> {
     const now = parts.clock();
     const slot = slotStart(dimension, now);
@@ -80,7 +80,7 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
     return samples.map(({ id, type, value }) => ({ series: { dimension, id, type }, slot, value }));
   }
 
-  /** A slot has begun: earlier ones that were not settled were missed. None when the clock was set back. */
+  /** Counts earlier slots without a sample when a slot begins; none if the clock was set back. */
   function enter(slot: number): Progress {
     if (progress !== undefined) {
       const passed = (slot - progress.slot) / dimension.slotMs;
@@ -92,9 +92,9 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
 }
 
 /**
- * Writes the samples whose slots are empty. False when the lease was held by another recorder, which may have written since
- * they were seen to be empty. What remains: a write that takes longer than the lease may replace the sample that another recorder
- * took for the same slot in the meantime; never a value of clients, which lies in their own plane.
+ * Writes the samples whose slots are empty. Returns false if another recorder held the lease, which may have written
+ * since they were read. Limitation: a write that takes longer than the lease may replace another recorder's sample of
+ * the same slot, but never a value of clients, which is stored in their own plane.
  */
 async function writeEmpty(
   { series: store, lease, write }: SizeParts,
@@ -109,7 +109,7 @@ async function writeEmpty(
   return true;
 }
 
-/** Is told how many slots have passed without a sample of the dimension, though a recorder was there. */
+/** Receives the number of slots that passed without a sample of the dimension while a recorder was running. */
 export type CountMissed = (dimension: Dimension, slots: number) => void;
 
 /** Counts the slots that recorders of these dimensions miss, for `/metrics`. */
@@ -119,7 +119,7 @@ export function countMissed(dimensions: readonly Dimension[], meters: Pick<Meter
     "Slots that passed without a sample though this process was there to take it, by dimension.",
     "dimension",
   );
-  // Shown from the start, so that a rule sees the first one that is missed.
+  // Exported from the start, so that an alert sees the first miss.
   for (const { name, sampling } of dimensions) if (sampling !== undefined) missed(0, name);
   return ({ name }, slots) => missed(slots, name);
 }

@@ -8,7 +8,7 @@ import { type Series, type SlotColumn, slotStart } from "../series.js";
 import { PointFold } from "../slot-columns.js";
 import { type SizeParts, sizeRecorder } from "./record-sizes.js";
 
-/** A recorder that works keeps the others off for this long, ms; one that died, too. */
+/** Duration of a recorder's lease, ms; also the delay after a recorder has died. */
 const LEASE_MS = 5_000;
 
 const EXPIRE_EVERY_MS = 3_600_000;
@@ -18,17 +18,17 @@ export interface RecorderParts extends Pick<SizeParts, "clock" | "audiences" | "
   readonly counts: Pick<SlotCounts, "unsaved" | "saved">;
   readonly lease: Lease;
   readonly series: Pick<SeriesStore, "read" | "expire">;
-  /** Tells this recorder from others over the same stores. */
+  /** Distinguishes this recorder from others over the same stores. */
   readonly owner: string;
-  /** How long series are kept, ms; undefined for ever. */
+  /** Retention of series, ms; undefined: for ever. */
   readonly keep: number | undefined;
 }
 
-/** Writes what the service itself measures. Several over the same stores do no harm: one works at a time. */
+/** Writes the service's own measurements. Of several recorders over the same stores one is active at a time. */
 export interface Recorder {
   /**
-   * Does what is due now, or a bounded part of it; true when more is left. A part that fails does not keep the others from
-   * being done; then it rejects at the end. What a tick left undone, or half done, a later one does.
+   * Does the due work, or a bounded part of it; returns true if more is left. A part that fails does not prevent the
+   * others; the tick then rejects at the end. A later tick repeats unfinished work.
    */
   tick(): Promise<boolean>;
 }
@@ -57,22 +57,22 @@ export function createRecorder(parts: RecorderParts): Recorder {
   };
 }
 
-/** Slots are written in batches of this many. */
+/** Slots per write. */
 const BATCH = 500;
 
 export interface CountParts extends Pick<RecorderParts, "clock" | "counts" | "write"> {
-  /** Takes or renews the lease of the recorder that works. */
+  /** Takes or renews the lease of the active recorder. */
   lease(): Promise<LeaseResult>;
 }
 
 /**
- * Saves stream counts of slots that have ended and were never saved, or have grown since, however long no recorder ran. One
- * batch; true when more may be left.
+ * Saves stream counts of ended slots that were never saved, or have grown since, however long no recorder ran. One
+ * batch; returns true if more may be left.
  */
 export async function recordCounts({ clock, counts, lease, write }: CountParts): Promise<boolean> {
   const ended = slotStart(stream, clock());
   if ((await counts.unsaved(ended, 1)).length === 0 || (await lease()) === "refused") return false;
-  // Under the lease, so that they are not older than what another recorder has saved.
+  // Read under the lease, so that they are not older than another recorder's saved counts.
   const unsaved = await counts.unsaved(ended, BATCH);
   if ((await lease()) !== "renewed") return false;
   await write(columnsOf(unsaved));
@@ -89,7 +89,7 @@ function columnsOf(counts: readonly SlotCount[]): SlotColumn[] {
   return fold.columns();
 }
 
-/** Has the store forget what is older than is kept. */
+/** Removes slots that are older than the retention from the store. */
 function expireSeries({ clock, series, keep }: RecorderParts): () => Promise<void> {
   let expiredAt = Number.NEGATIVE_INFINITY;
   return async () => {
@@ -100,10 +100,10 @@ function expireSeries({ clock, series, keep }: RecorderParts): () => Promise<voi
   };
 }
 
-/** After ticks that failed it waits longer, up to this, ms. */
+/** Maximum pause after failed ticks, ms. */
 const LONGEST_WAIT_MS = 5_000;
 
-/** Ticks the recorder every `tickMs`, never two at once, at once again while more is left, until it is stopped. */
+/** Ticks the recorder every `tickMs` until stopped, never two at once, and immediately again while more is left. */
 export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Background {
   let failedTicks = 0;
 
@@ -115,7 +115,7 @@ export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Backg
       return more ? 0 : tickMs;
     } catch (error) {
       failedTicks += 1;
-      log.error({ err: error, failures: failedTicks }, "the recorder failed and will try again");
+      log.error({ err: error, failures: failedTicks }, "the recorder failed; retrying");
       return Math.max(tickMs, backoff(failedTicks + 1, tickMs, LONGEST_WAIT_MS));
     }
   }
@@ -123,7 +123,7 @@ export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Backg
   return inBackground(tick);
 }
 
-/** The same recorder, with its lag for `/metrics`: seconds since it last had nothing left to do. */
+/** Wraps a recorder to export its lag for `/metrics`: seconds since it last had no work left. */
 export function watchRecorder(recorder: Recorder, clock: Clock, meters: Pick<Meters, "gauge">): Recorder {
   let upToDate = clock();
   meters.gauge("recorder_lag_seconds", "Seconds since the recorder last had nothing left to do.", () =>
