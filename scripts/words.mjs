@@ -25,7 +25,7 @@ const words = [
   [/\bthe ones? that\b/i, "which"],
   [/\bwhoever\b/i, "anyone"],
   [/\bnobody\b/i, "no process, no reader"],
-  [/\bas (it is|they are)\b(?! (also|not|in|on|at|for|only|called|used|the|a|an|\w+(ed|ing))\b)/i, "unchanged"],
+  [/\bas (it is|they are)(?=[.,;:]|$)/i, "unchanged"],
   [/\b(has|have) (it|them) again\b/i, "is valid again"],
   [/\bmeanwhile\b/i, "concurrently"],
   [/\bbeside\b/i, "next to"],

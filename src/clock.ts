@@ -1,11 +1,13 @@
-/** The time now, Unix ms. Passed to each part that needs it, so that only this file asks the machine. */
+/**
+ * Returns the current time, Unix ms. Passed to each part that needs it, so that only this file reads the system clock.
+ */
 export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
 
 /**
- * Arrival times: Unix ms that only go up, in steps of at least 1/1024 ms, so that of two arrivals in one millisecond
- * the later one is larger. A double holds such a number exactly until the year 2248.
+ * Returns a monotonic clock for arrivals: Unix ms that increase by at least 1/1024 ms, so that of two arrivals in one
+ * millisecond the later one is larger. A double represents such a number exactly until the year 2248.
  */
 export function arrivals(clock: Clock): Clock {
   let last = 0;

@@ -56,18 +56,18 @@ import type { Stores } from "./stores/stores.js";
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
 const shippedTables = new URL("../config/tables.json", import.meta.url);
 
-/** A running service, whole. */
+/** A running service. */
 export interface Service {
   readonly stores: Stores;
   readonly server: Server;
   readonly routes: readonly Route[];
   /** Opens the port; the address is a URL without a path. */
   listen(): Promise<string>;
-  /** Lets requests under way finish, then closes everything. */
+  /** Lets requests in progress finish, then closes everything. */
   stop(): Promise<void>;
 }
 
-/** What every part may need. */
+/** Dependencies of all parts. */
 interface Surroundings {
   readonly settings: Settings;
   readonly stores: Stores;
@@ -79,7 +79,7 @@ interface Surroundings {
   readonly failpoint: Failpoint;
 }
 
-/** Puts the parts together: the only file that knows every one of them. Each part gets the ports that it names, and no other. */
+/** Connects all parts: the only file that imports every part. Each part gets only the ports that it names. */
 export async function compose(
   settings: Settings,
   own: Clock,
@@ -116,7 +116,7 @@ export async function compose(
     ...keyRoutes(),
     ...pageRoutes(tables),
   ];
-  // A process that only works in the background says how it is, and serves nothing else.
+  // A worker process serves only its health and metrics.
   const routes: Route[] = roles.includes("api") ? served : [];
   const probes = stores.serverTime === undefined ? stores.probes : stores.probes.concat(probe);
   routes.push(...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes }));
@@ -164,7 +164,7 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
   const keep = () => shorterOf(keepSetting, stores.retentionMs());
   meters.gauge(
     "metric_read_bytes",
-    "Memory that reads, bodies and unsent responses take, by estimate.",
+    "Estimated memory of reads, bodies and unsent responses.",
     () => bodies.memory.reserved,
   );
   const count = seriesCounters(meters);
@@ -213,7 +213,7 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
   };
 }
 
-/** Collecting messages, and reading what they made of a profile. */
+/** Collecting messages, and reading profiles. */
 function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: Surroundings, bodies: BodyParts) {
   const { limits } = settings;
   const hashIdentity = identityHashing(stores.pepper);
@@ -258,7 +258,10 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
   };
 }
 
-/** Accepting deletions, and running them through every place that holds data. `stop` ends the calls to remote targets too. */
+/**
+ * Accepting deletions, and running them through every place that stores data. `stop` also ends the calls to remote
+ * targets.
+ */
 function composeDeletions(
   { settings, stores, clock, tables, meters, log, failpoint }: Surroundings,
   { hashIdentity }: { readonly hashIdentity: HashIdentity },

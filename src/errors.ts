@@ -1,4 +1,4 @@
-/** What went wrong, as a kind; `http/core/errors` alone knows the status of each. */
+/** Kind of an error; only `http/core/errors` maps it to a status. */
 export type ErrorKind =
   | "invalid"
   | "unauthenticated"
@@ -17,23 +17,21 @@ export type ErrorKind =
   | "out-of-space"
   | "internal";
 
-/**
- * One thing that is wrong. `path` holds positions and names of fields as they are on the wire; neither it nor `message` echoes input.
- */
+/** One issue. `path` contains positions and field names of the request; neither it nor `message` repeats input. */
 export interface ValidationIssue {
   readonly code: string;
   readonly path: string;
   readonly message: string;
 }
 
-/** Kinds whose stack a log shows. No other error captures one: a request can hold thousands of rejected messages. */
+/** Kinds whose stack is logged. No other error captures a stack: a request can have thousands of rejected messages. */
 const loggedKinds: readonly ErrorKind[] = ["internal", "unavailable", "out-of-space"];
 
-/** An error whose own words the caller gets. Every other error is answered as `internal`, without its text. */
+/** An error whose message is returned to the caller. Every other error is returned as `internal`, without its text. */
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
   readonly issues: readonly ValidationIssue[];
-  /** Whole seconds after which trying again makes sense. */
+  /** Seconds after which a retry makes sense, an integer. */
   readonly retryAfter: number | undefined;
 
   constructor(
@@ -53,25 +51,26 @@ export class ServiceError extends Error {
 }
 
 /**
- * What an error of a store means to a caller; undefined when it is not one of the store's own, or a defect of this service. A method of a port over a
- * store rejects with such a `ServiceError`, or with an error that this makes one of: `unavailable` while the store cannot be reached, is busy, or does not respond within its deadline;
- * `out-of-space` when a write finds the disk full. A write that rejects may have been kept all the same. What else a method rejects with stands at
- * the method; every other rejection is a defect.
+ * Converts an error of a store for a caller; undefined for an error that is not the store's own, or a defect of this
+ * service. A method of a port over a store rejects with such a `ServiceError`, or with an error that this converts to
+ * one: `unavailable` while the store is unreachable, busy, or exceeds its deadline; `out-of-space` if a write finds the
+ * disk full. A write that rejects may nevertheless be stored. Other rejections are documented at the method; any
+ * further one is a defect.
  */
 export type ServiceErrorOf = (error: unknown) => ServiceError | undefined;
 
-/** Bad input with one issue. */
+/** Returns an error for invalid input with one issue. */
 export function invalid(code: string, path: string, message: string): ServiceError {
   return new ServiceError("invalid", message, { issues: [{ code, path, message }] });
 }
 
-/** What was looked for; throws `not-found` when it is undefined. */
+/** Returns the value; throws `not-found` if it is undefined. */
 export function found<T>(value: T | undefined): T {
   if (value === undefined) throw new ServiceError("not-found", "Not Found");
   return value;
 }
 
-/** Why the service cannot start or a command cannot run, in one line for the person who started it. Holds no secret. */
+/** Why the service cannot start or a command cannot run, in one line for the operator. Contains no secret. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }

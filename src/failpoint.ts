@@ -1,14 +1,14 @@
 import { StartError } from "./errors.js";
 
-/** A place in the code where a test can make the process die; docs/promises.md lists them. Does nothing otherwise. */
+/** A place in the code where a test can end the process; docs/promises.md lists them. Otherwise it does nothing. */
 export type Failpoint = (name: string) => void;
 
 export const noFailpoint: Failpoint = () => {};
 
 /**
- * The failpoint that the environment asks for: it kills this process, as `kill -9` would, when the place FAILPOINT is reached for the
- * FAILPOINT_AFTER-th time (1 by default); with FAILPOINT_SIGNAL=SIGSTOP the process is stopped there until it is continued. Does
- * nothing without FAILPOINT. Throws StartError unless NODE_ENV is `test`.
+ * Returns the failpoint of the environment. It kills this process, like `kill -9`, when the place FAILPOINT is reached
+ * for the FAILPOINT_AFTER-th time (1 by default); with FAILPOINT_SIGNAL=SIGSTOP the process is stopped there until it
+ * is continued. Does nothing without FAILPOINT. Throws StartError unless NODE_ENV is `test`.
  */
 export function failpointFrom(environment: Readonly<Record<string, string | undefined>>): Failpoint {
   const { NODE_ENV, FAILPOINT, FAILPOINT_AFTER, FAILPOINT_SIGNAL } = environment;

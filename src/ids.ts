@@ -1,17 +1,18 @@
 import { randomBytes, randomUUID } from "node:crypto";
 
-/** A new id of 32 lower-case hex characters. */
+/** Returns a new id of 32 lower-case hex characters. */
 export function randomId(): string {
   return randomUUID().replaceAll("-", "");
 }
 
-/** Digits that nearby ids have in common, and how many ids in turn have them. */
+/** Digits of the common prefix, and number of consecutive ids that share it. */
 export const NEARBY_DIGITS = 8;
 const NEARBY = 1_000;
 
 /**
- * A function that makes random ids of 32 lower-case hex characters, for rows that are written together: many in turn begin alike, so that they lie side by
- * side in a store's indexes. Ids that begin at random are each written to another page. They say nothing of the time.
+ * Returns a generator of random ids of 32 lower-case hex characters, for rows that are written together. Consecutive
+ * ids share a prefix, so that they are neighbours in a store's indexes; ids with random prefixes are each written to
+ * another page. The ids do not reveal the time.
  */
 export function nearbyIds(): () => string {
   let start = "";

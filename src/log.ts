@@ -1,6 +1,6 @@
 import { type Logger, pino } from "pino";
 
-/** Structured logs. No identity, attribute, key or URL of a request is ever handed to one (a route pattern is). */
+/** Structured logs. They never contain an identity, attribute, key or URL of a request (a route pattern is allowed). */
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
 /** A logger that writes JSON lines to stderr. */
@@ -9,11 +9,11 @@ export function openLog(level: string): Log {
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers }, stderrLines());
 }
 
-/** Writes lines to stderr. One that cannot be written, as on a full disk, is lost, and the process goes on. */
+/** Writes lines to stderr. A line that cannot be written, as on a full disk, is dropped, and the process continues. */
 function stderrLines(): { write(line: string): void } {
   const open = () => {
     const opened = pino.destination({ dest: 2, sync: true });
-    // It would keep the line, and each that comes after it.
+    // The stream would keep the line, and each following one.
     opened.on("error", () => {
       lines = open();
     });
@@ -24,8 +24,8 @@ function stderrLines(): { write(line: string): void } {
 }
 
 /**
- * What a log says of an error: its words, its place, and the same of its causes. What else a driver hangs on an error may be what it
- * has sent: the arguments of a command, a password among them.
+ * Returns the loggable part of an error: its message, its stack, and those of its causes. A driver may attach what it
+ * has sent: the arguments of a command, including a password.
  */
 function described(error: unknown): unknown {
   if (!(error instanceof Error)) return { type: typeof error };

@@ -7,9 +7,9 @@ import { scopes } from "./keys/api-key.js";
 import { mintKey } from "./keys/verify-key.js";
 import { openLog } from "./log.js";
 
-// What this process writes is for its owner alone.
+// Files created by this process are accessible only to their owner.
 process.umask(0o077);
-// A reader that has gone, or a full disk, does not end the service.
+// Ignore stdout errors (closed pipe, full disk).
 process.stdout.on("error", () => {});
 
 let settings: Settings | undefined;
@@ -28,7 +28,7 @@ async function serve(settings: Settings): Promise<void> {
   }
   const asked = stopAsked();
   let isServing = false;
-  // Before the port is open there is no request to finish, and another start repeats what this one has begun.
+  // Before the port is open there are no requests to finish, and the next start repeats unfinished work.
   void asked.then(() => isServing || process.exit(0));
   const service = await compose(settings, systemClock, log, failpointFrom(process.env));
   const terminal = process.stdout.isTTY === true;
@@ -50,7 +50,7 @@ async function serve(settings: Settings): Promise<void> {
   process.exit(0);
 }
 
-/** Resolves when the process is asked to stop: by a signal, or because the script that started it is gone. */
+/** Resolves when the process is asked to stop: by a signal, or because the script that started it has ended. */
 function stopAsked(): Promise<void> {
   return new Promise((resolve) => {
     process.on("SIGINT", () => resolve());
@@ -59,7 +59,7 @@ function stopAsked(): Promise<void> {
   });
 }
 
-/** Makes the very first key, with every scope, and hands it on, unless there is a key already or `ADMIN_KEY` is one. */
+/** Creates the very first key, with every scope, and returns it, unless a key or `ADMIN_KEY` exists. */
 async function firstKey(
   { stores }: Service,
   settings: Settings,

@@ -4,7 +4,7 @@ import { ServiceError } from "./errors.js";
 export interface Reservation {
   /** Reserves bytes. Throws when the budget has too few left, or the caller has disconnected. */
   reserve(bytes: number): void;
-  /** Returns some of them before the request ends. */
+  /** Releases some of the bytes before the request ends. */
   release(bytes: number): void;
   /** Reports that the work has ended and only a response of so many bytes is left. Throws as `reserve` does. */
   keepResponse(bytes: number): void;
@@ -15,22 +15,22 @@ export interface Reservation {
 }
 
 /**
- * A body or response up to this size is neither counted nor refused, bytes: the number of requests in flight bounds
- * these.
+ * Bodies and responses up to this size are neither counted nor refused, bytes: the limit of requests in flight bounds
+ * them.
  */
 export const UNCOUNTED_BYTES = 65_536;
 
-/** The memory that reads, bodies and responses that are not sent yet may take, all of them together, by estimate. */
+/** Estimated memory that reads, bodies and unsent responses may take together. */
 export class MemoryBudget {
   readonly #limit: number;
   #reserved = 0;
 
-  /** `limit` is in bytes. A request that is the only one with a reservation may exceed it. */
+  /** `limit` is in bytes. A request that holds the only reservation may exceed it. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Bytes that are reserved now. */
+  /** Reserved bytes. */
   get reserved(): number {
     return this.#reserved;
   }
@@ -41,7 +41,7 @@ export class MemoryBudget {
    */
   open(whenOver: (then: () => void) => void, progressed: () => void = () => {}): Reservation {
     let own = 0;
-    // Undefined until something is reserved: most responses come from memory and reserve nothing.
+    // Undefined until something is reserved: most responses come from the cache and reserve nothing.
     let isOver: boolean | undefined;
 
     const add = (bytes: number) => {
@@ -49,7 +49,7 @@ export class MemoryBudget {
       this.#reserved += bytes;
     };
     const refuseIfOver = () => {
-      if (isOver) throw new ServiceError("timed-out", "The caller has gone");
+      if (isOver) throw new ServiceError("timed-out", "The caller has disconnected");
     };
     const end = () => {
       isOver = true;

@@ -1,31 +1,37 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** What is counted and timed, for `/metrics`. One of these for each service; names begin with `entity_metrics_`. */
+/** Counters and timers of one service, for `/metrics`; names begin with `entity_metrics_`. */
 export interface Meters {
-  /** A request that was answered: its route pattern (never its URL), status, and seconds it took. */
+  /** An answered request: its route pattern (never its URL), status, and duration in seconds. */
   request(method: string, route: string, status: number, seconds: number): void;
-  /** A new counter; calling it adds `by`, 1 by default. With `label` it counts each value of that label by itself. */
+  /**
+   * Returns a new counter; calling it adds `by`, 1 by default. With `label` it counts each value of that label
+   * separately.
+   */
   counter(name: string, help: string, label?: string): (by?: number, value?: string) => void;
-  /** A new gauge, read whenever `/metrics` is asked for. One that cannot be read is left out. With `labels` it has a value for each combination that is read. */
+  /**
+   * Adds a gauge that is read for each `/metrics`, and left out if it cannot be read. With `labels` it has a value for
+   * each combination that is read.
+   */
   gauge(name: string, help: string, read: () => Reading | Promise<Reading>, labels?: readonly string[]): void;
   /** Everything in Prometheus' text format. */
   text(): Promise<string>;
   readonly contentType: string;
 }
 
-/** What a gauge shows: a value, or one for each combination of its labels. */
+/** Value of a gauge, or one value for each combination of its labels. */
 export type Reading = number | readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
 
 /** A store as `/ready` names it. */
 export interface Probe {
   readonly name: string;
-  /** Whether the service is of no use without it. */
+  /** Whether the service cannot work without it. */
   readonly required: boolean;
-  /** Rejects when the store is unreachable; resolves with a note when it works with a restriction, else with undefined. */
+  /** Rejects if the store is unreachable; resolves with a note if it works with a restriction, else with undefined. */
   check(): Promise<string | undefined>;
 }
 
-/** Why a process cannot work, as a sentence for an operator: `/ready` contains it. */
+/** Why a process cannot work, as a sentence for an operator; part of the response of `/ready`. */
 export class NotReady extends Error {
   override readonly name = "NotReady";
 }
@@ -40,7 +46,7 @@ export function openMeters(): Meters {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
-  /** Looking a combination of labels up costs the library more than counting does. */
+  /** Looking up a combination of labels costs the library more than counting does. */
   const kinds = new Map<string, Histogram.Internal<"method" | "route" | "status">>();
 
   return {

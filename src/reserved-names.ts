@@ -1,17 +1,17 @@
-/** The id that stands for every segment, where series are read. */
+/** The id that represents every segment in reads of series. */
 export const EVERY_SEGMENT = "all_segments";
 
 /** The id of the sum over all streams in a request for series. */
 export const EVERY_STREAM = "all_streams";
 
-/** Ids that no segment and no stream has. */
+/** Ids that neither segments nor streams can have. */
 export const COLLECTIVE_IDS: readonly string[] = [EVERY_SEGMENT, EVERY_STREAM];
 
-/** Ids that no segment has: they mean something else in the path of a segment, or where a segment is named. */
+/** Ids that segments cannot have: they have another meaning in the path of a segment, or where a segment is named. */
 export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", ...COLLECTIVE_IDS];
 
-/** Names that no table has: they mean something else in the path of a profile. */
+/** Names that tables cannot have: they have another meaning in the path of a profile. */
 export const RESERVED_TABLES: readonly string[] = ["deletestatus", "export", "segments"];
 
-/** Names that no identity field has: one is another part of a message, the other is no name that an object can safely have. */
+/** Names that identity fields cannot have: one is another part of a message, the other is unsafe as an object key. */
 export const RESERVED_IDENTITY_FIELDS: readonly string[] = ["segments", "__proto__"];

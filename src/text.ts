@@ -1,10 +1,13 @@
-/** Whether a text has at most so many characters; one outside of the Basic Multilingual Plane is one character. */
+/** Returns whether a text has at most so many characters; one outside the Basic Multilingual Plane is one character. */
 export function hasAtMost(characters: number, text: string): boolean {
   if (text.length <= characters) return true;
   return text.length <= 2 * characters && [...text].length <= characters;
 }
 
-/** The order of UTF-8 bytes, which lists of ids are in. It differs from the order of code units only where a surrogate stands. */
+/**
+ * Compares in the order of UTF-8 bytes, which is the order of ids in lists. It differs from the order of code units
+ * only for surrogates.
+ */
 export function compareBytes(a: string, b: string): number {
   if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return a < b ? -1 : a > b ? 1 : 0;
@@ -12,12 +15,12 @@ export function compareBytes(a: string, b: string): number {
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** A text in the form in which lists are searched: two texts that differ in case alone have the same. */
+/** Returns the searchable form of a text, which ignores case. */
 export function searchText(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }
 
-/** The word that takes the fewest edits to reach, whatever the case, and how many they are. */
+/** Returns the nearest word by edit distance, ignoring case, and that distance. */
 export function nearestWord(name: string, words: readonly string[]): { readonly word: string; readonly edits: number } {
   const short = name.slice(0, 64).toLowerCase();
   return words
@@ -25,7 +28,7 @@ export function nearestWord(name: string, words: readonly string[]): { readonly 
     .reduce((best, one) => (one.edits < best.edits ? one : best));
 }
 
-/** Levenshtein's distance, https://en.wikipedia.org/wiki/Levenshtein_distance. */
+/** Levenshtein distance, https://en.wikipedia.org/wiki/Levenshtein_distance. */
 function distance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 1; i <= from.length; i += 1) {

@@ -256,7 +256,7 @@ describe("starting the service", () => {
   for (const name of ["ENTITIES_URL", "METRICS_URL", "JOBS_URL"]) {
     it(`refuses an engine that there is not in ${name}, without showing the address`, async () => {
       const message = await failure(start({ [name]: "postgres://user:hush@host/db" }));
-      expect(message).to.match(new RegExp(`^${name} asks for an engine that there is not. Allowed: sqlite:, `));
+      expect(message).to.match(new RegExp(`^${name} has an unknown engine. Allowed: sqlite:, `));
       expect(message).to.not.contain("hush");
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Does work for each item in order, `atOnce` at a time. After a failure no further item is begun; rejects with the first failure once the
- * work under way has ended.
+ * Does work for each item in order, `atOnce` at a time. After a failure no further item is started; rejects with the
+ * first failure once the running work has ended.
  */
 export async function eachAtOnce<T>(
   items: Iterable<T>,

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Items requested of the store at once. */
+/** Items requested from the store at once. */
 const PAGE = 1_000;
 
-/** Every item of a list that a store returns in pages of id order. Other requests run between two pages. */
+/** Yields every item of a list that a store returns in pages, in id order. Other requests run between two pages. */
 export async function everyItem<T>(
   page: (after: string | undefined, limit: number) => Promise<T[]>,
   idOf: (item: T) => string,

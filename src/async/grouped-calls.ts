@@ -1,4 +1,4 @@
-/** A call that waits to be done together with others. */
+/** A call that waits for its group. */
 interface Waiting<T, R> {
   readonly items: readonly T[];
   readonly weight: number;
@@ -7,24 +7,25 @@ interface Waiting<T, R> {
 }
 
 interface GroupOptions<T> {
-  /** Most that the items of a group weigh together, unless those of one call alone weigh more. */
+  /** Maximum weight of a group's items; a single call may exceed it. */
   readonly most: number;
-  /** What an item weighs; 1 when absent. */
+  /** Weight of an item; 1 if absent. */
   weightOf?(item: T): number;
-  /** Groups under way at once; calls that come meanwhile wait, and go on together. */
+  /** Maximum concurrent groups; calls that arrive during them wait and form the next group. */
   readonly atOnce: number;
-  /** Whether a group begins only after everything that this round of the event loop brings, so that the first call does not go on alone. */
+  /** Whether a group waits for all calls of this round of the event loop, so that the first call is not sent alone. */
   readonly afterRound?: boolean;
-  /** Whether an error may come from what one of the calls brought, so that the others deserve another try; none when absent. */
+  /** Returns whether one call may have caused an error, so that the others deserve a retry; no retry if absent. */
   isOfOneCall?(error: unknown): boolean;
-  /** How long a call waits for its turn, at most; for ever when absent. One that waits longer rejects with `error()` and is never done. */
+  /**
+   * Maximum wait of a call; unlimited if absent. A call that waits longer rejects with `error()` and is never executed.
+   */
   readonly deadline?: { readonly ms: number; error(): Error };
 }
 
 /**
- * Calls that come while others are under way are done as one, so that concurrent requests share a transaction, its sync, or a round trip (group
- * commit). Every call sees what was written before it. A group that fails for what one call brought is done again call by call, so that the others do
- * not fail with it.
+ * Groups concurrent calls, so that they share a transaction, its sync, or a round trip (group commit). Every call sees
+ * all writes before it. A group that fails because of one call is retried call by call, so that the others succeed.
  */
 export function groupedCalls<T, R>(
   work: (items: readonly T[]) => Promise<R>,
@@ -98,7 +99,7 @@ export function groupedCalls<T, R>(
   };
 }
 
-/** Reads by key, grouped: each call gets the values of its own keys. */
+/** Groups reads by key: each call gets the values of its own keys. */
 export function groupedReads<K, V>(
   read: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
   options: GroupOptions<K>,
@@ -116,13 +117,13 @@ export function groupedReads<K, V>(
   };
 }
 
-/** Erasing by id, and reading whether it is done, grouped: concurrent calls of each share one. */
+/** Groups erasing by id and the reads that verify it: concurrent calls of each share one. */
 export function groupedErasure({
   erase,
   held,
 }: {
   erase(ids: readonly string[]): Promise<void>;
-  /** The ids of which something is stored. */
+  /** Returns the ids of which something is stored. */
   held(ids: readonly string[]): Promise<readonly string[]>;
 }): { erase(ids: readonly string[]): Promise<void>; holds(ids: readonly string[]): Promise<boolean> } {
   const grouped = groupedCalls(erase, ERASURES);

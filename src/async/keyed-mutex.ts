@@ -1,8 +1,8 @@
-/** Lets work that shares a key run one after the other, in the order in which it came. */
+/** Runs work with a common key sequentially, in order of arrival. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Runs `work` once everything that came earlier under one of these keys has ended. */
+  /** Runs `work` after all earlier work under one of these keys has ended. */
   async run<T>(keys: Iterable<string>, work: () => Promise<T>): Promise<T> {
     const mine = new Set(keys);
     const before = new Set<Promise<void>>();

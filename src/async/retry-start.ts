@@ -1,10 +1,10 @@
 import { retry } from "./retry.js";
 
-/** How long a start waits for a store that is unreachable, and between two attempts, ms. */
+/** Maximum wait of a start for an unreachable store, and pause between two attempts, ms. */
 const START_WAIT_MS = 60_000;
 const START_PAUSE_MS = 1_000;
 
-/** Runs work that can be repeated, again and again while it fails for a store that is unreachable. Such an error is logged. */
+/** Retries work that fails because a store is unreachable. Logs that error. The work must be repeatable. */
 export function retryStart(
   work: () => Promise<void>,
   isUnavailable: (error: unknown) => boolean,
@@ -13,7 +13,7 @@ export function retryStart(
   const until = performance.now() + START_WAIT_MS;
   return retry(work, (error) => {
     if (!isUnavailable(error) || performance.now() > until) return undefined;
-    log.warn({ err: error }, "a store is unreachable: the start is tried again until it responds");
+    log.warn({ err: error }, "a store is unreachable; retrying the start");
     return START_PAUSE_MS;
   });
 }

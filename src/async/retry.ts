@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 interface RetryOptions {
-  /** Ends a pause, and with it everything: rejects with an `AbortError`. */
+  /** Aborts a pause and all further attempts: rejects with an `AbortError`. */
   readonly signal?: AbortSignal;
   /** Whether a pause keeps the process alive, as it does by default. */
   readonly ref?: boolean;
 }
 
 /**
- * Runs work that can be repeated until it succeeds, or until `pauseAfter` returns no pause (ms) for an error; attempts count from 1.
- * Rejects with the last error, or with what `pauseAfter` throws in its place.
+ * Retries work until it succeeds, or until `pauseAfter` returns no pause (ms) for an error; attempts count from 1.
+ * Rejects with the last error, or with the error that `pauseAfter` throws.
  */
 export async function retry<T>(
   work: () => Promise<T>,
@@ -27,7 +27,7 @@ export async function retry<T>(
   }
 }
 
-/** The same for work whose result tells that it is to be done again. Resolves with the last result; an error ends it. */
+/** As `retry`, for work whose result shows whether to repeat it. Resolves with the last result; an error ends it. */
 export async function repeat<T>(
   work: () => Promise<T>,
   pauseAfter: (result: T, attempt: number) => number | undefined,
@@ -41,18 +41,18 @@ export async function repeat<T>(
   }
 }
 
-/** Work that goes on in the background. */
+/** Work that runs in the background. */
 export interface Background {
-  /** Resolves when none of it is under way and none will follow. */
+  /** Resolves when no work is running and none will follow. */
   stop(): Promise<void>;
 }
 
-/** Does work now, and again after each pause (ms) that it resolves with, until it is stopped. It must not reject. */
+/** Does work now, and again after each pause (ms) that it resolves with, until stopped. It must not reject. */
 export function inBackground(work: () => Promise<number>, options: Pick<RetryOptions, "ref"> = {}): Background {
   const stopping = new AbortController();
   const { signal } = stopping;
   const pauseAfter = (pauseMs: number) => (signal.aborted ? undefined : pauseMs);
-  // Its only error is that it was stopped in a pause.
+  // Its only error is a stop during a pause.
   const running = repeat(work, pauseAfter, { ...options, signal }).catch(() => {});
   return {
     async stop() {
@@ -62,13 +62,13 @@ export function inBackground(work: () => Promise<number>, options: Pick<RetryOpt
   };
 }
 
-/** Pauses that double from one attempt to the next, ms: `firstMs` after the first attempt, never more than `longestMs`. */
+/** Returns pauses that double with each attempt, ms: `firstMs` after the first attempt, at most `longestMs`. */
 export function backoff(attempt: number, firstMs: number, longestMs: number): number {
   return Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30));
 }
 
 /**
- * A random part of a pause, so that two attempts that met at the same instant seldom do so again.
+ * Returns a random part of a pause, so that two attempts that collided seldom collide again.
  * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ ("full jitter")
  */
 export function jittered(pauseMs: number): number {

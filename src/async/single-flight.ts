@@ -1,4 +1,4 @@
-/** Work without arguments of which one run at a time is under way: calls during a run share its result, a later call begins another. */
+/** Runs work without arguments one at a time: calls during a run share its result, a later call starts a new run. */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined;
   return () => {

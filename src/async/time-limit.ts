@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
 
 /**
- * Runs `work` with a signal that aborts after `ms`, or as soon as one of `signals` does. Settles as `work` does, but rejects
- * with the reason as soon as the signal aborts. A response that has come by then counts, also when this process was too busy to
- * read it. The timer is held here: garbage collection can drop an `AbortSignal.timeout`, or any other source, that an
- * `AbortSignal.any` alone refers to (https://github.com/nodejs/node/issues/57736).
+ * Runs `work` with a signal that aborts after `ms`, or when one of `signals` does. Settles as `work` does, but rejects
+ * with the reason when the signal aborts. A response that has arrived by then counts, even if this process was too busy
+ * to read it. The timer is referenced here: garbage collection can drop an `AbortSignal.timeout`, or any other source,
+ * that is referenced only by an `AbortSignal.any` (https://github.com/nodejs/node/issues/57736).
  */
 export async function withTimeLimit<T>(
   ms: number,
@@ -15,13 +15,14 @@ export async function withTimeLimit<T>(
   const limit = new AbortController();
   let late: NodeJS.Immediate | undefined;
   const expire = () => limit.abort(new DOMException(`No response within ${ms} ms`, "TimeoutError"));
-  // What has arrived is read between timers and immediates.
+  // Received data is read between timers and immediates.
   const timer = setTimeout(() => {
     late = setImmediate(expire);
   }, ms);
   const forward = ({ target }: Event) => limit.abort((target as AbortSignal).reason);
   for (const signal of signals) {
-    // Any number of calls may share a signal. Without a signal this would change the limit of every emitter of the process.
+    // Any number of calls may share a signal. Without a signal argument this would change the limit of all emitters of
+    // the process.
     setMaxListeners(0, signal);
     signal.addEventListener("abort", forward);
   }
@@ -43,11 +44,11 @@ export class Deadline {
   readonly #ms: number;
   readonly #errorOf: (cause: Error) => Error;
   #leftMs: number;
-  /** Since when the time runs, ms of `performance.now`. */
+  /** Start of the time, ms of `performance.now`. */
   #since = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `errorOf` makes the error with which late work is rejected. */
+  /** `errorOf` returns the error with which late work is rejected. */
   constructor(ms: number, errorOf: (cause: Error) => Error) {
     this.#ms = ms;
     this.#leftMs = ms;
@@ -72,7 +73,7 @@ export class Deadline {
     }
   }
 
-  /** Stops the time, while the caller is waited for. */
+  /** Pauses the time during a wait for the caller. */
   pause(): void {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
@@ -85,12 +86,12 @@ export class Deadline {
     this.signal.throwIfAborted();
     if (this.#timer !== undefined) return;
     this.#since = performance.now();
-    // As above: what has arrived by then is read first.
+    // As in `withTimeLimit`, received data is read first.
     const timer = setTimeout(() => setImmediate(() => this.#expire(timer)), Math.max(1, this.#leftMs));
     this.#timer = timer;
   }
 
-  /** Starts the full time again after a part of the work. Throws when the deadline has passed. */
+  /** Restarts the full time after a part of the work. Throws if the deadline has passed. */
   restart(): void {
     this.pause();
     this.#leftMs = this.#ms;

@@ -1,24 +1,22 @@
-/** How long work is deferred at a time while new connections arrive in each round of the event loop, ms. */
+/** Pause of work while new connections arrive in each round of the event loop, ms. */
 const DEFERRED_MS = 10;
 
 /**
- * Shares the rounds of the event loop between all requests: long work runs one part in a round, so the process serves
- * the network between any two parts, however many requests have work left. The event loop accepts one connection in a
- * round, so rounds pass without work while connections arrive; otherwise each of many new connections would wait for a
+ * Shares the rounds of the event loop between all requests. Long work runs one part per round, so the process serves
+ * the network between any two parts, whatever the number of waiting requests. The event loop accepts one connection per
+ * round, so rounds run without work while connections arrive; otherwise each of many new connections would wait for a
  * part.
  */
 export class YieldBudget {
   readonly #waiting: (() => void)[] = [];
-  /** Parts that are begun and pause. */
+  /** Parts that have started and are paused. */
   readonly #paused: (() => void)[] = [];
   readonly #rounds: (() => void)[] = [];
   #hasAccepted = false;
   #deferredSince: number | undefined;
   #isServing = false;
 
-  /**
-   * Resolves when the next part of a piece of work may be done, in the order of the calls. A part takes 20 ms at most.
-   */
+  /** Resolves when the next part of a piece of work may run, in the order of the calls. A part takes at most 20 ms. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -27,9 +25,8 @@ export class YieldBudget {
   }
 
   /**
-   * Pauses in one part, awaited between two of its steps: whenever `ms` have passed since the last, the network is
-   * served, and then the part goes on before all that are not begun, in the order of the pauses. What is begun and not
-   * finished takes memory.
+   * Pauses within one part, awaited between two of its steps: after each `ms` the network is served, and then paused
+   * parts continue before new ones start, in the order of their pauses. Started work holds memory.
    */
   pauses(ms: number): () => Promise<void> | undefined {
     let since = performance.now();
@@ -45,7 +42,7 @@ export class YieldBudget {
     };
   }
 
-  /** Calls `work` in the next round that is not left to new connections, besides the part of that round. */
+  /** Calls `work` in the next round that is not reserved for new connections, in addition to the part of that round. */
   inNextRound(work: () => void): void {
     this.#rounds.push(work);
     this.#serve();
@@ -79,8 +76,8 @@ export class YieldBudget {
 }
 
 /**
- * Splits long work into parts: awaited between two steps, it lets other requests run whenever `ms` have passed since
- * they last could. Each piece of work has a pacer of its own.
+ * Splits long work into parts: awaited between two steps, it lets other requests run after each `ms`. Each piece of
+ * work has its own pacer.
  */
 export function pacer(ms = 20): () => Promise<void> | undefined {
   let since = performance.now();

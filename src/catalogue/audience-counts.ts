@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { everyItem } from "../async/every-item.js";
 import type { CatalogueStore, Experience, SegmentMembers } from "./ports.js";
 
-/** Counts the members of what the catalogue knows. Every list is in id order. */
+/** Counts the members of the catalogue's segments and experiences. Every list is in id order. */
 export function audienceCounts(store: Pick<CatalogueStore, "segmentIds" | "experiences">, members: SegmentMembers) {
   const allSegments = () => everyItem(store.segmentIds, (id) => id);
   const allExperiences = () => everyItem(store.experiences, ({ id }) => id);
@@ -34,10 +34,10 @@ export function audienceCounts(store: Pick<CatalogueStore, "segmentIds" | "exper
   };
 }
 
-/** Segments counted at once; other work goes on between them. */
+/** Segments counted at once; other work runs in between. */
 const BATCH = 50;
 
-/** Number of members of each segment, in the order asked. */
+/** Returns the number of members of each segment, in the order of the request. */
 export async function sizesOf(ids: readonly string[], members: Pick<SegmentMembers, "sizes">): Promise<number[]> {
   const sizes: number[] = [];
   for (let at = 0; at < ids.length; at += BATCH) {

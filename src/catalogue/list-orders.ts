@@ -1,31 +1,33 @@
 import { createHash } from "node:crypto";
 import type { SharedOrders } from "./ports.js";
 
-/** Orders in which lists were sorted by values that change, for their later pages. */
+/** Orders of lists that were sorted by changing values, for their later pages. */
 export interface ListOrders {
-  /** Stores the ids in this order for 10 minutes, and resolves with the order's name; equal orders have the same name. */
+  /**
+   * Stores the ids in this order for 10 minutes, and resolves with the order's name; equal orders have the same name.
+   */
   keep(ids: readonly string[]): Promise<string>;
-  /** The ids of an order; undefined when it is not stored, or no longer. */
+  /** Returns the ids of an order; undefined if it is not stored or has expired. */
   find(name: string): Promise<readonly string[] | undefined>;
 }
 
-/** Memory for orders, bytes: the oldest are removed for lack of room. */
+/** Maximum memory of orders, bytes: the oldest are evicted. */
 const MEMORY_BYTES = 16 * 1024 * 1024;
 
-/** What an id takes besides its characters, roughly, bytes. */
+/** Approximate memory of an id besides its characters, bytes. */
 const ID_BYTES = 50;
 
-/** An order is put again when it was last put this long ago, ms: it is found for 10 minutes after that. */
+/** Age after which an order is stored again, ms; each `put` makes it available for 10 minutes. */
 const PUT_AGAIN_MS = 60_000;
 
 interface Order {
   readonly ids: readonly string[];
   readonly bytes: number;
-  /** When this process put it, ms of `performance.now`. */
+  /** When this process stored it, ms of `performance.now`. */
   readonly putAt: number;
 }
 
-/** Orders in memory and, where other processes serve the same lists, in a store that they share. */
+/** Orders in memory and, if other processes serve the same lists, in a shared store. */
 export function listOrders(shared?: SharedOrders): ListOrders {
   const orders = new Map<string, Order>();
   let bytes = 0;

@@ -1,7 +1,10 @@
 import { ServiceError } from "../errors.js";
 import type { CatalogueStore } from "./ports.js";
 
-/** Deletes a segment and its memberships at `at` (see `CatalogueStore`); its series stay. Refused while an experience names it. */
+/**
+ * Deletes a segment and its memberships at `at` (see `CatalogueStore`); its series stay. Refused while an experience
+ * names it.
+ */
 export async function deleteSegment(
   id: string,
   at: number,
@@ -17,15 +20,15 @@ export async function deleteSegment(
   if (outcome === "absent") throw new ServiceError("not-found", "Not Found");
 }
 
-/** The ids of the first `limit` segments that the catalogue knows, in order. */
+/** Returns the first `limit` segment ids of the catalogue, in order. */
 export async function firstSegmentIds(store: Pick<CatalogueStore, "segmentIds">, limit: number): Promise<string[]> {
   return (await store.segmentIds(undefined, limit)).sort();
 }
 
-/** Ids of segments that messages name and what the catalogue calls them. */
+/** Names of the segments that messages use, by id. */
 export function segmentNames(store: Pick<CatalogueStore, "segmentsById">) {
   return {
-    /** The name of each id; ids that the catalogue does not know are absent. */
+    /** Returns the name of each id; unknown ids are absent. */
     async names(ids: readonly string[]): Promise<Map<string, string>> {
       const segments = await store.segmentsById(ids);
       return new Map([...segments].map(([id, { name }]) => [id, name]));

@@ -1,37 +1,37 @@
 import { parse } from "csv-parse/sync";
 import type { Line } from "./line-splitter.js";
 
-/** One record of CSV (RFC 4180), with the number of the line on which it begins. */
+/** One record of CSV (RFC 4180), with the number of its first line. */
 export interface CsvRecord {
   readonly number: number;
-  /** Undefined when a quote does not end, or does not end its cell. */
+  /** Undefined if a quote is not closed, or not at the end of its cell. */
   readonly cells: readonly string[] | undefined;
-  /** Why its line cannot be read at all. */
+  /** Why its line cannot be read. */
   readonly issue?: NonNullable<Line["issue"]>;
 }
 
-/** A record longer than this, in characters, ends with its line: a quote was never closed. */
+/** Maximum record length, characters: a longer one ends with its line, because a quote was never closed. */
 const LONGEST_RECORD = 1024 * 1024;
 
-/** Where a quoted cell begins. In other cells a quote is a character like any other. */
+/** Start of a quoted cell. In other cells a quote is an ordinary character. */
 const QUOTED = /(?:^|,)"/;
 const NEXT_QUOTED = /(?:^|,)"/g;
 
-/** The lines of a record whose quoted cell has not ended. */
+/** Lines of a record whose quoted cell is open. */
 interface OpenRecord {
-  /** Of its first line. */
+  /** Number of its first line. */
   readonly number: number;
   readonly texts: string[];
-  /** Of the texts together. */
+  /** Length of the texts together. */
   length: number;
   isBroken: boolean;
 }
 
-/** Puts records together that a quoted cell spreads over several lines, and cuts them into cells. */
+/** Joins records whose quoted cells span several lines, and splits them into cells. */
 export class CsvReader {
   #open: OpenRecord | undefined;
 
-  /** The records that end in these lines. A blank line is no record; inside a quoted cell it is kept. */
+  /** Returns the records that end in these lines. A blank line is not a record; inside a quoted cell it is kept. */
   push(lines: readonly Line[]): CsvRecord[] {
     const records: (Line | CsvRecord)[] = [];
     for (const { number, text, issue } of lines) {
@@ -42,7 +42,7 @@ export class CsvReader {
     return withCells(records);
   }
 
-  /** What is left open at the end of the text. */
+  /** Returns the unfinished record at the end of the text. */
   end(): CsvRecord[] {
     if (this.#open === undefined) return [];
     const { number } = this.#open;
@@ -50,7 +50,7 @@ export class CsvReader {
     return [{ number, cells: undefined }];
   }
 
-  /** Adds a line in which a quoted cell begins or goes on; returns the record that ends in it, if one does. */
+  /** Adds a line in which a quoted cell begins or continues; returns the record that ends in it, if any. */
   #add(number: number, text: string): (Line | CsvRecord)[] {
     const { isOpen, isBroken } = quotesOf(text, this.#open !== undefined);
     const record = this.#open ?? { number, texts: [], length: 0, isBroken };
@@ -65,12 +65,12 @@ export class CsvReader {
   }
 }
 
-/** The cells of one record; undefined when a quote does not end, or does not end its cell. */
+/** Returns the cells of one record; undefined if a quote is not closed, or not at the end of its cell. */
 export function csvCells(text: string): readonly string[] | undefined {
   return new CsvReader().push([{ number: 1, text }])[0]?.cells;
 }
 
-/** One record with its line end (RFC 4180): a cell that holds a comma, a quote or a line end is quoted. */
+/** Returns one record with its line end (RFC 4180). A cell that contains a comma, a quote or a line end is quoted. */
 export function csvRecord(cells: readonly string[]): string {
   return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")}\r\n`;
 }
@@ -85,13 +85,16 @@ function withCells(records: readonly (Line | CsvRecord)[]): CsvRecord[] {
   });
 }
 
-/** The cells of records whose quotes are in order: read together, as each by itself takes ten times as long. */
+/** Parses records with correct quotes together, as parsing each separately takes ten times as long. */
 function parsed(texts: readonly string[]): string[][] {
   if (texts.length === 0) return [];
   return parse(texts.join("\n"), { relax_quotes: true, relax_column_count: true, record_delimiter: "\n" });
 }
 
-/** Whether a quoted cell is open at the end of a line, and whether one does not end with its quote. `wasOpen`: one is open at its start. */
+/**
+ * Returns whether a quoted cell is open at the end of a line, and whether one does not end with its quote. `wasOpen`:
+ * one is open at its start.
+ */
 function quotesOf(line: string, wasOpen: boolean): { readonly isOpen: boolean; readonly isBroken: boolean } {
   let isBroken = false;
   for (let at = 0, isOpen = wasOpen; ; isOpen = false) {

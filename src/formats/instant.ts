@@ -1,6 +1,6 @@
 import { parseDuration } from "./duration.js";
 
-/** An instant as it was written. A relative one was counted back from now, by `ago` (absent: `now` itself). */
+/** A parsed instant. A relative one is `ago` before now; for `now` itself `ago` is absent. */
 export interface Instant {
   /** Unix ms. */
   readonly at: number;
@@ -8,33 +8,33 @@ export interface Instant {
   readonly ago?: string;
 }
 
-/** How an instant is written that does not depend on now. A form that is added here is read by the parser, and named in every error message. */
+/** Formats of an absolute instant. The parser and every error message use this list. */
 const forms: readonly { readonly words: string; read(text: string): number | undefined }[] = [
   { words: "RFC 3339 time", read: parseTime },
   { words: "a date as YYYY-MM-DD", read: parseDate },
   { words: "epoch milliseconds (13 digits) or seconds (10)", read: parseEpoch },
 ];
 
-/** What such an instant looks like, in words that follow "an". */
+/** Format of such an instant, to follow "an". */
 export const instantForms = forms.map(({ words }) => words).join(", ");
 
-/** What an instant looks like, in words for error messages. */
+/** Format of an instant, for error messages. */
 export const instantRule = `An ${instantForms}, now, or now-<n><unit>`;
 
-/** What `instantReader` reads, in words. */
+/** Formats of `instantReader`, as text. */
 export const fileInstantForms = "RFC 3339, YYYY-MM-DD HH:MM:SS (UTC), epoch seconds or milliseconds";
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+\- ])(\d\d):(\d\d))?$/;
 const EPOCH = /^(?:\d{10}|\d{13})$/;
 
-/** No instant is written longer than this. */
+/** Maximum length of an instant. */
 const LONGEST_TEXT = 64;
 
 /**
- * The instant that a text or a JSON number stands for: RFC 3339 (UTC where it names no offset; a blank in the place of an
- * offset's sign is a `+` that a URL swallowed), a date (its 00:00 UTC), epoch ms (13 digits) or s (10 digits), `now`, or
- * `now-<n><unit>`. Undefined when it is none of these.
+ * Parses an instant from a text or a JSON number: RFC 3339 (UTC if it has no offset; a blank in place of an offset's
+ * sign is a `+` that was lost in a URL), a date (its 00:00 UTC), epoch ms (13 digits) or s (10 digits), `now`, or
+ * `now-<n><unit>`. Undefined for anything else.
  */
 export function parseInstant(written: string | number, now: number): Instant | undefined {
   const text = String(written);
@@ -73,7 +73,7 @@ function parseTime(text: string): number | undefined {
   return day + ((hour * 60 + minute) * 60 + second) * 1000 + fraction - offset;
 }
 
-/** 00:00 UTC of a day of the Gregorian calendar; undefined for a day that it does not have. */
+/** Returns 00:00 UTC of a day of the Gregorian calendar; undefined for an invalid day. */
 function midnight(year: number, month: number, day: number): number | undefined {
   const date = new Date(0);
   const at = date.setUTCFullYear(year, month - 1, day);
@@ -84,8 +84,8 @@ function midnight(year: number, month: number, day: number): number | undefined 
 const SECONDS_BELOW = 1e11;
 
 /**
- * Reads times as files hold them: RFC 3339, `YYYY-MM-DD HH:MM:SS` (UTC), a date, epoch seconds or ms as text or number.
- * Returns Unix ms, or NaN for what is none of these. The same text twice in a row costs nothing.
+ * Returns a parser for times in files: RFC 3339, `YYYY-MM-DD HH:MM:SS` (UTC), a date, epoch seconds or ms as text or
+ * number. It returns Unix ms, or NaN for anything else. The last text is cached.
  */
 export function instantReader(): (written: unknown) => number {
   let lastText = "";

@@ -1,11 +1,11 @@
-/** Where the elements of a JSON array are in its bytes. One comma separates an element from the next. */
+/** Positions of the elements of a JSON array in its bytes. Elements are separated by one comma. */
 export interface JsonArray {
   readonly bytes: Buffer;
   /** Offset of the first element. */
   readonly start: number;
   /** Offset of the end of each element: of its comma, or of the bracket after the last. */
   readonly ends: readonly number[];
-  /** Offset at which the bytes end the array wrongly, or go on after it; undefined when they end it well. */
+  /** Offset of an error in the array's end or after it; undefined if there is none. */
   readonly brokenAt: number | undefined;
 }
 
@@ -16,8 +16,9 @@ const OPENING = 91;
 const CLOSING = 93;
 
 /**
- * Splits a JSON array into its elements without parsing them; undefined when the bytes are no array. More than `limit` elements are not
- * searched: `ends` then has `limit` + 1 of them. The array is valid JSON if each of its elements is, and it is not broken.
+ * Splits a JSON array into its elements without parsing them; undefined if the bytes are not an array. Stops after
+ * `limit` elements: `ends` then has `limit` + 1 entries. The array is valid JSON if all elements are valid and it is
+ * not broken.
  */
 export function splitArray(bytes: Buffer, limit: number): JsonArray | undefined {
   const bracket = firstNonBlank(bytes, 0);
@@ -46,7 +47,10 @@ export function splitArray(bytes: Buffer, limit: number): JsonArray | undefined 
   return { bytes, start, ends, brokenAt: isBroken ? after : undefined };
 }
 
-/** Offset of the first element from `index` on, so that elements `from` to `to` are the bytes from `startOf(from)` to `ends[to]`. */
+/**
+ * Returns the offset of the first element from `index` on, so that elements `from` to `to` are the bytes from
+ * `startOf(from)` to `ends[to]`.
+ */
 export function startOf({ start, ends }: JsonArray, index: number): number {
   return index === 0 ? start : (ends[index - 1] as number) + 1;
 }

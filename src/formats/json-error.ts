@@ -4,27 +4,27 @@ interface TextPosition {
   readonly column: number;
 }
 
-/** The position of the character that follows a text. */
+/** Returns the position of the character that follows a text. */
 export function positionAfter(text: string): TextPosition {
   const lines = text.split("\n");
   return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 }
 
-/** The issue of a line that is not JSON, for people. */
+/** Returns the message for a line that is not JSON. */
 export function lineNotJson(text: string): string {
   const { column } = positionAfter(text.slice(0, jsonErrorAt(text)));
   return `The line is not JSON: column ${column}`;
 }
 
 const BLANK = /[ \t\n\r]*/y;
-/** Characters of a string other than the quote, the backslash and control characters. */
+/** Characters of a string, except the quote, the backslash and control characters. */
 const PLAIN = /[ !#-[\]-\uffff]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 /**
- * Offset of the token at which a text stops being JSON; its length when it ends too early or is JSON. `JSON.parse` gives no position for
- * some errors, and other words in other versions of Node.
+ * Returns the offset of the first token that is not valid JSON; the text's length if it ends too early or is valid.
+ * `JSON.parse` reports no position for some errors, and its messages differ between versions of Node.
  */
 export function jsonErrorAt(text: string): number {
   const open: string[] = [];

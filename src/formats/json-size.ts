@@ -1,4 +1,4 @@
-/** The size of a JSON text, found without parsing it. */
+/** Size of a JSON text, computed without parsing it. */
 export interface JsonSize {
   /** Objects, arrays and names of members. */
   readonly nodes: number;
@@ -10,7 +10,7 @@ const COMMA = 44;
 const COLON = 58;
 const BACKSLASH = 92;
 
-/** Counts what a JSON text consists of; a text that is not JSON gets some count. */
+/** Counts the components of a JSON text; the result for other text is arbitrary. */
 export function jsonSize(text: string): JsonSize {
   let nodes = 0;
   let commas = 0;
@@ -28,11 +28,11 @@ export function jsonSize(text: string): JsonSize {
   return { nodes, commas };
 }
 
-/** Memory that an object, an array or a name takes, and what separates two values, bytes: more than V8 needs. */
+/** Memory of an object, an array or a name, and of a separator, bytes: an upper bound for V8. */
 const NODE_BYTES = 64;
 const COMMA_BYTES = 16;
 
-/** Memory that a text of this size takes together with what it is parsed to, by estimate, bytes: at most 33 times its length. */
+/** Returns the estimated memory of a text of this size with its parsed value, bytes: at most 33 times its length. */
 export function parsedBytes(text: string, { nodes, commas } = jsonSize(text)): number {
   return text.length + NODE_BYTES * nodes + COMMA_BYTES * commas;
 }

@@ -15,23 +15,25 @@ const KIND = { kty: "OKP", crv: "Ed25519" } as const;
 /** The public half of a private key. */
 export function publicKeyOf(privateKey: KeyObject): PublicKey {
   const { x = "" } = createPublicKey(privateKey).export({ format: "jwk" });
-  // Members in the order that RFC 7638 asks for.
+  // Members in the order that RFC 7638 requires.
   const thumbprint = JSON.stringify({ crv: KIND.crv, kty: KIND.kty, x });
   const kid = createHash("sha256").update(thumbprint).digest("base64url");
   return { ...KIND, x, kid, alg: "EdDSA", use: "sig" };
 }
 
-/** The payload, signed: a JWS in its compact form (RFC 7515). The same payload and key give the same text. */
+/**
+ * Returns the signed payload: a JWS in its compact form (RFC 7515). The same payload and key result in the same text.
+ */
 export function signJws(payload: object, privateKey: KeyObject): string {
   const header = { alg: "EdDSA", kid: publicKeyOf(privateKey).kid };
   const signed = `${encoded(JSON.stringify(header))}.${encoded(JSON.stringify(payload))}`;
   return `${signed}.${encoded(sign(null, Buffer.from(signed), privateKey))}`;
 }
 
-/** What came of checking a JWS: its payload, or why it is not to be trusted. */
+/** Result of checking a JWS: its payload, or why it is not trusted. */
 type CheckedJws = { readonly payload: unknown } | { readonly issue: string };
 
-/** Checks a JWS in its compact form against public keys, such as those of a JWKS; keys of another kind are passed over. */
+/** Verifies a JWS in its compact form against public keys, such as those of a JWKS; ignores keys of another kind. */
 export function checkJws(jws: string, keys: readonly unknown[]): CheckedJws {
   const parts = jws.split(".");
   const header = decodedJson(parts[0] ?? "");
@@ -62,7 +64,7 @@ function encoded(data: string | Uint8Array): string {
   return Buffer.from(data as Uint8Array).toString("base64url");
 }
 
-/** The bytes of base64url; undefined for any text that encoding does not give. */
+/** Decodes base64url; undefined for any text that encoding does not produce. */
 function decoded(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return text !== "" && encoded(bytes) === text ? bytes : undefined;

@@ -2,9 +2,9 @@
 export interface LinePoint {
   readonly measurement: string;
   readonly tags: ReadonlyMap<string, string>;
-  /** A number whatever its suffix: NaN for `nan`, `inf`, and one that is out of range. */
+  /** A number without its suffix: NaN for `nan`, `inf`, and a number out of range. */
   readonly fields: ReadonlyMap<string, number | string | boolean>;
-  /** An integer of 64 bits in decimal, in the unit of the request; absent when the line names none. */
+  /** A 64-bit integer in decimal, in the unit of the request; absent if the line has none. */
   readonly timestamp: string | undefined;
 }
 
@@ -14,7 +14,7 @@ interface LineProtocolIssue {
 }
 
 /**
- * Reads one line that is neither blank nor a comment.
+ * Parses one line that is neither blank nor a comment.
  * https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
  */
 export function parseLine(text: string): LinePoint | LineProtocolIssue {
@@ -51,30 +51,30 @@ export function parseLine(text: string): LinePoint | LineProtocolIssue {
   return { measurement, tags, fields, timestamp };
 }
 
-/** Units of a timestamp, by the name that `precision` gives them: its decimal digits below (ns) a millisecond, or above. */
+/** Units of a timestamp, by their name in `precision`: number of decimal digits below a millisecond (ns), or above. */
 const DIGITS_BELOW_MS = { ns: 6, us: 3, ms: 0, s: -3 } as const;
 
 export type Precision = keyof typeof DIGITS_BELOW_MS;
 
 export const precisions = Object.keys(DIGITS_BELOW_MS) as Precision[];
 
-/** What a line says of a metric; names and instant are still to be checked. */
+/** A metric point from a line; names and instant are not checked yet. */
 interface MetricLine {
   readonly dimension: string;
   readonly dimension_id: string | undefined;
   readonly dimension_type: string;
   readonly value: number;
-  /** Unix ms, moved down; undefined when the line names no time. */
+  /** Unix ms, rounded down; undefined if the line has no time. */
   readonly ms: number | undefined;
 }
 
-/** Why a line that is line protocol is not a metric point. */
+/** Why a valid line is not a metric point. */
 interface MetricLineIssue {
   readonly code: string;
   readonly issue: string;
 }
 
-/** The measurement is the dimension, two tags name the series (others are ignored), and the one field is `value`. */
+/** The measurement is the dimension, two tags name the series (others are ignored), and the only field is `value`. */
 export function metricLine(
   { measurement, tags, fields, timestamp }: LinePoint,
   precision: Precision,
@@ -94,8 +94,9 @@ export function metricLine(
 }
 
 /**
- * A metric line of the usual form: one blank, `value=` and a number, one blank, a timestamp. `head` is what stands before the first
- * blank. Undefined for any other line, good or bad: `parseLine` and `metricLine` read that, and they read this one the same.
+ * Fast path for a metric line of the usual form: one blank, `value=` and a number, one blank, a timestamp. `head` is
+ * the text before the first blank. Undefined for any other line, valid or not: `parseLine` and `metricLine` read those,
+ * with the same results for lines of this form.
  */
 export function usualLine(
   text: string,
@@ -112,12 +113,15 @@ export function usualLine(
 }
 
 const VALUE = "value=";
-/** A double holds it, and so does an integer of 64 bits. `-0` is left to `decimal`. */
+/** Exact in a double and in a 64-bit integer. `-0` is left to `decimal`. */
 const SHORT_INTEGER = /^(?:\d{1,15}|-[1-9]\d{0,14})i?$/;
-/** Of 64 bits for certain. */
+/** Certainly of 64 bits. */
 const TIMESTAMP = /^(?:\d{1,18}|[1-8]\d{18})$/;
 
-/** By its digits, as a double cannot hold nanoseconds: a point just before the end of a slot must not move into the next. */
+/**
+ * Uses the digits, as a double cannot represent nanoseconds: a point just before the end of a slot must not move into
+ * the next.
+ */
 function toMs(timestamp: string, digits: number): number {
   if (digits <= 0) return Number(timestamp) * 10 ** -digits;
   const ms = timestamp.slice(0, -digits);
@@ -125,15 +129,15 @@ function toMs(timestamp: string, digits: number): number {
 }
 
 /**
- * What a line begins with, up to its fields. Names hold nothing that needs escaping. A value is not empty and does not end in a
- * backslash, which stands for itself unless a comma, a blank or an equals sign follows.
+ * Returns the start of a line, up to its fields. Names need no escaping. A value is not empty and does not end in a
+ * backslash, which is literal unless a comma, a blank or an equals sign follows.
  */
 export function writeTags(measurement: string, tags: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(tags).map(([name, value]) => `,${name}=${value.replace(/[, =]/g, "\\$&")}`);
   return `${measurement}${pairs.join("")} `;
 }
 
-/** A finite number as the value of a field; the zero below zero keeps its sign. */
+/** Returns a finite number as the value of a field; keeps the sign of -0. */
 export function writeNumber(value: number): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
@@ -144,9 +148,11 @@ const COMMA = 44;
 const EQUALS = 61;
 const BACKSLASH = 92;
 
-/** A character that ends a part, unless a backslash stands before it; before any other character a backslash is itself. */
+/**
+ * A character that ends a part, unless it is escaped by a backslash; before any other character a backslash is literal.
+ */
 const ESCAPABLE = 1;
-/** A character that ends a part in any case. */
+/** A character that always ends a part. */
 const FINAL = 2;
 const CONTROLS = String.fromCharCode(...Array(SPACE).keys(), 127);
 
@@ -154,7 +160,7 @@ const MEASUREMENT_ENDS = endings(", ", CONTROLS);
 const KEY_ENDS = endings(",= ", CONTROLS);
 const TAG_VALUE_ENDS = endings(",= ", "\r\n");
 
-/** What ends a part of a line, by character code. */
+/** Terminators of a part of a line, by character code. */
 function endings(escapable: string, final: string): Uint8Array {
   const ends = new Uint8Array(128);
   for (const character of escapable) ends[character.charCodeAt(0)] = ESCAPABLE;
@@ -162,7 +168,7 @@ function endings(escapable: string, final: string): Uint8Array {
   return ends;
 }
 
-/** A place in a line that moves on as parts are taken. */
+/** A position in a line that advances as parts are taken. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -172,7 +178,7 @@ class Reader {
     this.takeSpaces();
   }
 
-  /** What stands before the first character that ends it; escapes resolved. */
+  /** Returns the text before its terminator, with escapes resolved. */
   word(ends: Uint8Array): string {
     let word = "";
     let start = this.#at;
@@ -187,7 +193,7 @@ class Reader {
     return word + this.#text.slice(start, this.#at);
   }
 
-  /** What stands before the next blank or comma. */
+  /** Returns the text before the next blank or comma. */
   raw(): string {
     const start = this.#at;
     for (; this.#at < this.#text.length; this.#at += 1) {
@@ -197,7 +203,7 @@ class Reader {
     return this.#text.slice(start, this.#at);
   }
 
-  /** A text in double quotes; undefined when it does not end. */
+  /** Returns a text in double quotes; undefined if it is not closed. */
   quoted(): string | undefined {
     const start = this.#at + 1;
     for (let i = start; i < this.#text.length; i += 1) {
@@ -249,15 +255,15 @@ function fieldValue(raw: string): number | boolean | undefined {
   return /^[+-]?(?:nan|inf|infinity)$/i.test(raw) ? Number.NaN : undefined;
 }
 
-/** Each character is matched by one part alone, so that a long text costs time in proportion to its length. */
+/** Each character matches only one part, so that a long text takes linear time. */
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The number that a decimal text is, ±Infinity for one beyond all doubles; undefined for any other text. */
+/** Parses a decimal number, ±Infinity beyond all doubles; undefined for any other text. */
 export function decimal(text: string): number | undefined {
   return DECIMAL.test(text) ? Number(text) : undefined;
 }
 
-/** An integer as near as a double comes; NaN for one out of range. */
+/** Returns an integer as the nearest double; NaN if out of range. */
 function integer(written: string, range: Range): number {
   const digits = withoutZeros(written);
   return isWithin(digits, range) ? Number(digits) : Number.NaN;
@@ -267,7 +273,7 @@ function withoutZeros(integer: string): string {
   return integer.replace(/^(-?)0+(?=\d)/, "$1");
 }
 
-/** Whether an integer without leading zeros is in a range of 64 bits. */
+/** Returns whether an integer without leading zeros is in a 64-bit range. */
 function isWithin(digits: string, { least, most }: Range): boolean {
   if (digits.length > 20) return false;
   const value = BigInt(digits);

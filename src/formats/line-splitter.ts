@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 export interface Line {
   /** Counted from 1, blank lines too. */
   readonly number: number;
-  /** Empty when there is an `issue`. */
+  /** Empty if there is an `issue`. */
   readonly text: string;
   readonly issue?: "too_long" | "not_utf8";
 }
@@ -17,18 +17,18 @@ export const lineIssues: Readonly<Record<NonNullable<Line["issue"]>, string>> = 
 
 const NEWLINE = 10;
 
-/** At the start of a text it says that the text is UTF-8, and belongs to no line. */
+/** At the start of a text it marks UTF-8 and belongs to no line. */
 const BYTE_ORDER_MARK = "\ufeff";
 
 /**
- * Cuts bytes into lines, in memory of one chunk and one line, whatever the text's length. A line of more than
- * `lineBytes` or of bytes that are not UTF-8 comes out as an issue, and the lines after it as usual. Blank lines are left out, unless they
- * are kept.
+ * Splits bytes into lines, in memory of one chunk and one line, whatever the text's length. A line of more than
+ * `lineBytes`, or of invalid UTF-8, becomes an issue; following lines are not affected. Blank lines are skipped, unless
+ * they are kept.
  */
 export class LineSplitter {
   readonly #lineBytes: number;
   readonly #keepsBlank: boolean;
-  /** The bytes of a line that has not ended yet, and how many there are (those of a line too long are not kept). */
+  /** Bytes of an unfinished line, and their number (bytes of an overlong line are not kept). */
   #open: Buffer[] = [];
   #openBytes = 0;
   #number = 0;
@@ -38,7 +38,7 @@ export class LineSplitter {
     this.#keepsBlank = keepBlank;
   }
 
-  /** The lines that end in this chunk. */
+  /** Returns the lines that end in this chunk. */
   push(chunk: Buffer): Line[] {
     const lines: Line[] = [];
     let start = 0;
@@ -58,7 +58,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** The line after the last line end, if there is one. */
+  /** Returns the line after the last line end, if there is one. */
   end(): Line[] {
     const lines: Line[] = [];
     if (this.#openBytes > 0) this.#closeOpen(lines);
@@ -78,7 +78,7 @@ export class LineSplitter {
     this.#openBytes = 0;
   }
 
-  /** Adds every line of a run of whole lines: at once where it can be, as nearly always. */
+  /** Adds every line of a run of complete lines, with a fast path for the usual case. */
   #addAll(bytes: Buffer, lines: Line[]): void {
     if (isUtf8(bytes)) for (const text of bytes.toString("utf8").split("\n")) this.#addText(text, lines);
     else this.#addEach(bytes, lines);

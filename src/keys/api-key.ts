@@ -10,7 +10,7 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
-/** An API key as it is kept: `em_<id>_<secret>` with only a digest of the secret. */
+/** A stored API key: `em_<id>_<secret>` with only a digest of the secret. */
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
@@ -23,24 +23,27 @@ export interface ApiKey {
   readonly lastUsedOn: number | undefined;
 }
 
-/** Letters and digits only; a secret of 22 of them can hold 128 random bits. No key is longer than 256 characters. */
+/** Only letters and digits; a secret of 22 of them can hold 128 random bits. A key has at most 256 characters. */
 const SHAPE = /^em_([A-Za-z0-9]{1,64})_[A-Za-z0-9]{22,187}$/;
 
-/** The id inside a key, or undefined when the text does not have the shape of one. */
+/** Returns the id inside a key; undefined if the text does not have the format of a key. */
 export function keyIdOf(key: string): string | undefined {
   return SHAPE.exec(key)?.[1];
 }
 
-/** PORT. API keys by id. What resolved survives a crash. Rejects as every store does: see `ServiceErrorOf`. */
+/** PORT. API keys by id. Resolved writes survive a crash. Rejects as every store does: see `ServiceErrorOf`. */
 export interface KeyStore {
-  /** Rejects when a key of this id is there already, which stays as it is. */
+  /** Rejects if a key of this id exists, which stays unchanged. */
   add(key: ApiKey): Promise<void>;
-  /** Revoked ones too; undefined when there is no such key. */
+  /** Returns the key, also a revoked one; undefined if it does not exist. */
   find(id: string): Promise<ApiKey | undefined>;
-  /** All keys, revoked ones too, oldest first. */
+  /** Returns all keys, revoked ones too, oldest first. */
   list(): Promise<ApiKey[]>;
-  /** Revokes the key at `at` (Unix ms). False when there is no such key. Safe to repeat; the first time stays. */
+  /** Revokes the key at `at` (Unix ms). Returns false if it does not exist. Safe to repeat; the first time is kept. */
   revoke(id: string, at: number): Promise<boolean>;
-  /** Stores that the key was used on the UTC day that starts at `day` (Unix ms), unless a later day is stored. Safe to repeat. */
+  /**
+   * Stores that the key was used on the UTC day that starts at `day` (Unix ms), unless a later day is stored. Safe to
+   * repeat.
+   */
   noteUse(id: string, day: number): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { type ApiKey, type KeyStore, keyIdOf, type Scope, scopes } from "./api-k
 
 /** The holder of a valid key. */
 interface Caller {
-  /** Id of the key; `admin` for the one of the configuration. */
+  /** Id of the key; `admin` for the configured one. */
   readonly keyId: string;
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
@@ -13,17 +13,17 @@ interface Caller {
 
 export type VerifyKey = (key: string) => Caller | undefined | Promise<Caller | undefined>;
 
-/** How long a key that was found valid is believed without looking again, ms: within this a revocation takes hold. */
+/** Time that a valid key is cached, ms: a revocation takes effect within this time. */
 const BELIEVED_MS = 3000;
 
 const DAY_MS = 86_400_000;
 
-/** Valid keys that are remembered, at most. */
+/** Maximum cached keys. */
 const REMEMBERED = 10_000;
 
 /**
- * Resolves with the holder of a key; undefined for a key that is unknown, has a wrong secret, or is revoked. Keys are found by id and compared
- * by digest in constant time. `adminKey` is valid with every scope.
+ * Resolves with the holder of a key; undefined for a key that is unknown, has a wrong secret, or is revoked. Keys are
+ * found by id and compared by digest in constant time. `adminKey` is valid with every scope.
  */
 export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock): VerifyKey {
   const remembered = new LRUCache<string, { caller: Caller; until: number }>({ max: REMEMBERED });
@@ -50,13 +50,13 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
   };
 }
 
-/** Stores the day of this use, once a day. No request waits for it or fails with it: the next look-up tries again. */
+/** Stores the day of this use, once a day. No request waits for it or fails with it: the next look-up retries. */
 function noteUse(store: KeyStore, { id, lastUsedOn = Number.NEGATIVE_INFINITY }: ApiKey, now: number): void {
   const day = now - (now % DAY_MS);
   if (lastUsedOn < day) store.noteUse(id, day).catch(() => {});
 }
 
-/** Who holds a key of this digest, if it is that of the key that is kept, and still valid. */
+/** Returns the holder if the digest matches the stored key and the key is valid. */
 function callerOf(kept: ApiKey | undefined, digest: Buffer): Caller | undefined {
   if (kept === undefined || kept.revokedAt !== undefined) return undefined;
   const expected = Buffer.from(kept.digest, "hex");
@@ -64,7 +64,7 @@ function callerOf(kept: ApiKey | undefined, digest: Buffer): Caller | undefined 
   return { keyId: kept.id, name: kept.name, scopes: new Set(kept.scopes) };
 }
 
-/** Makes a new key: the text to show once (a secret of 160 random bits), and what is kept of it. `now` is Unix ms. */
+/** Creates a key: its text, to be shown once (a secret of 160 random bits), and its stored form. `now` is Unix ms. */
 export function mintKey(name: string, scopes: readonly Scope[], now: number): { key: string; kept: ApiKey } {
   const id = randomBytes(6).toString("hex");
   const key = `em_${id}_${randomBytes(20).toString("hex")}`;
@@ -72,7 +72,7 @@ export function mintKey(name: string, scopes: readonly Scope[], now: number): { 
   return { key, kept: { ...kept, revokedAt: undefined, lastUsedOn: undefined } };
 }
 
-/** SHA-256 of a key as presented. */
+/** Returns the SHA-256 of a presented key. */
 function digestOf(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }

@@ -6,7 +6,7 @@ import type { IdentityHash } from "../entities/profile/identity.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 
-/** What engines keep, in the form in which it goes from one to another. Lists that are sets are sorted. */
+/** Records of the engines in the form in which they are copied. Lists that are sets are sorted. */
 export interface CopyRecords {
   readonly deletions: DeletionRecord;
   readonly "entity keys": EntityKeyRecord;
@@ -35,7 +35,7 @@ export interface DeletionRecord extends CopyRecord {
   readonly cutOffs: readonly { readonly hash: IdentityHash; readonly cutOff: number }[];
 }
 
-/** `id` is the entity's; without `key` it was destroyed. */
+/** `id` is the entity's; a record without `key` was destroyed. */
 export interface EntityKeyRecord extends CopyRecord {
   readonly key: Uint8Array | undefined;
 }
@@ -46,7 +46,7 @@ export type EntityRecord = Omit<StoredEntity, "memberships"> & {
   readonly statements: readonly ({ readonly segment: string; readonly member: boolean } & Version)[];
 };
 
-/** `id` is the hash; where it leads. */
+/** `id` is the hash; `entity` its profile. */
 interface IdentityRecord extends CopyRecord {
   readonly entity: EntityId;
 }
@@ -64,19 +64,19 @@ export interface StreamRecord extends CopyRecord {
   readonly lastArrival: number;
 }
 
-/** `segment`: it is in the catalogue. `deletedAt`: when it was last deleted, Unix ms. One is present at least. */
+/** `segment`: it is in the catalogue. `deletedAt`: when it was last deleted, Unix ms. At least one is present. */
 export interface SegmentRecord extends CopyRecord {
   readonly segment: Segment | undefined;
   readonly deletedAt: number | undefined;
 }
 
-/** Single numbers beside the records. */
+/** Single numbers in addition to the records. */
 export interface CopyFacts {
-  /** Number of the newest deletion that was ever accepted. */
+  /** Number of the newest deletion ever accepted. */
   readonly sequence: number;
-  /** Number of the newest deletion that the data has seen through. */
+  /** Number of the newest deletion up to which all are erased in the data. */
   readonly watermark: number;
-  /** The key of receipts, wrapped; absent before it was first needed. */
+  /** The wrapped key of receipts; absent before its first use. */
   readonly receiptKey?: string | undefined;
 }
 
@@ -86,45 +86,48 @@ export interface PartSource<R = unknown> {
   all(): AsyncIterable<R[]>;
 }
 
-/** Records of one part that is filled, and read again. */
+/** Records of one part that is written, and read again. */
 export interface PartTarget<R = unknown> {
   all(): AsyncIterable<R[]>;
   /** Stores new records. Resolves when they survive a crash. */
   add(records: readonly R[]): Promise<void>;
 }
 
-/** Profiles and all that surrounds them, kept from being written to while this is open. */
+/** Profiles and related data, locked against writes while this is open. */
 export interface ProfileSource {
-  /** Names this store for good: a random text. */
+  /** Permanent random id of this store. */
   readonly mark: string;
-  /** Fingerprint of the pepper that it was made with; undefined: it was never used. */
+  /** Fingerprint of its pepper; undefined: it was never used. */
   readonly pepper: string | undefined;
   readonly facts: CopyFacts;
   readonly parts: { readonly [P in Part]: PartSource<CopyRecords[P]> };
   close(): Promise<void>;
 }
 
-/** An engine for profiles that is being filled. No service starts on it until it is finished. */
+/** An engine for profiles that is being filled. No service starts on it until the copy is complete. */
 export interface ProfileTarget {
   readonly parts: { readonly [P in Part]: PartTarget<CopyRecords[P]> };
   /**
-   * Marks an empty store as being filled from the source of this mark. Empties it when it carries that mark already: that copy was interrupted.
-   * Throws a `StartError` when the store is in use, or is being filled from another source.
+   * Marks an empty store as being filled from the source of this mark. Empties it if it already has that mark: that
+   * copy was interrupted. Throws a `StartError` if the store is in use, or is being filled from another source.
    */
   begin(mark: string): Promise<void>;
   setFacts(facts: CopyFacts): Promise<void>;
   facts(): Promise<CopyFacts>;
-  /** From now on services may use the store. */
+  /** Allows services to use the store from now on. */
   finish(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Series, kept from being written to while this is open. */
+/** Series, locked against writes while this is open. */
 export interface SeriesSource {
-  /** Names this store for good: a random text. */
+  /** Permanent random id of this store. */
   readonly mark: string;
   readonly series: SeriesStore;
-  /** Every window that may hold something in a plane, each with others that lie at the same time, in batches that are read at once. */
+  /**
+   * Yields every window that may have values in a plane, in batches of windows of the same time, which are read at
+   * once.
+   */
   windows(): Iterable<SeriesWindow[]>;
   close(): Promise<void>;
 }
@@ -132,7 +135,7 @@ export interface SeriesSource {
 /** An engine for series that is being filled. */
 export interface SeriesTarget {
   readonly series: SeriesStore;
-  /** How long the store itself keeps points, ms; undefined: for ever. */
+  /** The store's own retention, ms; undefined: for ever. */
   retentionMs(): number | undefined;
   /** As `ProfileTarget.begin`, but the points of an interrupted copy stay: they are written again. */
   begin(mark: string): Promise<void>;
@@ -140,7 +143,7 @@ export interface SeriesTarget {
   close(): Promise<void>;
 }
 
-/** A profile as it is copied: lists in place of maps, sorted where their order means nothing. */
+/** A profile in its copied form: lists instead of maps, sorted if their order has no meaning. */
 export function entityRecord({ memberships, ...entity }: StoredEntity): EntityRecord {
   const statements = Array.from(memberships.statements, ([segment, statement]) => ({ segment, ...statement }));
   return {

@@ -8,10 +8,10 @@ import { mongodb } from "./mongodb/engine.js";
 import { sqlite } from "./sqlite/engine.js";
 import type { Engine, EngineDescription, OpenKeys, OpenParts, OpenTarget, Served, Stores } from "./stores.js";
 
-/** Every engine. The first one that serves a setting, and whose scheme its URL has, is opened. */
+/** Every engine. The first one that serves a setting and has the scheme of its URL is opened. */
 const all: readonly EngineDescription[] = [sqlite, inProcess, mongodb, influxdb, bullmq];
 
-/** Opens the engines that the URLs name. Throws a `StartError` when a URL names none, or one of them cannot be used. */
+/** Opens the engines of the URLs. Throws a `StartError` if a URL has no engine, or an engine cannot be used. */
 export async function openStores(parts: OpenParts): Promise<Stores> {
   const found = {
     entities: engineOf("entities", parts.settings),
@@ -51,31 +51,29 @@ export async function openStores(parts: OpenParts): Promise<Stores> {
   }
 }
 
-/** Opens the API keys alone, also beside a running service. */
+/** Opens only the API keys, also while a service runs. */
 export function openKeys(settings: Settings): Promise<OpenKeys> {
   return engineOf("entities", settings).entities.openKeys(settings);
 }
 
-/** Opens the engine that a URL names, to be filled with profiles; undefined where it cannot be. */
+/** Opens the engine of a URL for a copy of profiles; undefined if it does not support that. */
 export function profileTargetAt(url: string): OpenTarget<ProfileTarget> | undefined {
   return all.filter((engine) => isNamedBy(url, engine)).flatMap(({ entities }) => entities?.openTarget ?? [])[0];
 }
 
-/** Opens the engine that a URL names, to be filled with series; undefined where it cannot be. */
+/** Opens the engine of a URL for a copy of series; undefined if it does not support that. */
 export function seriesTargetAt(url: string): OpenTarget<SeriesTarget> | undefined {
   return all.filter((engine) => isNamedBy(url, engine)).flatMap(({ metrics }) => metrics?.openTarget ?? [])[0];
 }
 
-/** The engine that the URL of a setting names. Throws a `StartError` when there is none. */
+/** Returns the engine for the URL of a setting. Throws a `StartError` if there is none. */
 function engineOf<S extends Served>(served: S, settings: Settings): Serving<S> {
   const { url } = settings[served];
   const serving = all.filter((engine): engine is Serving<S> => engine[served] !== undefined);
   const found = serving.find((engine) => isNamedBy(url, engine));
   if (found !== undefined) return found;
   const allowed = serving.flatMap(({ schemes }) => schemes);
-  throw new StartError(
-    `${served.toUpperCase()}_URL asks for an engine that there is not. Allowed: ${allowed.join(", ")}`,
-  );
+  throw new StartError(`${served.toUpperCase()}_URL has an unknown engine. Allowed: ${allowed.join(", ")}`);
 }
 
 type Serving<S extends Served> = EngineDescription & Required<Pick<EngineDescription, S>>;

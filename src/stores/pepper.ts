@@ -3,7 +3,7 @@ import { StartError } from "../errors.js";
 
 const BASE64 = "base64:";
 
-/** The bytes that the setting PEPPER names: its text, or what it writes as `base64:…`. */
+/** Returns the bytes of the setting PEPPER: its text, or the decoded `base64:…`. */
 export function pepperBytes(setting: string): Uint8Array {
   if (!setting.startsWith(BASE64)) return Buffer.from(setting, "utf8");
   const bytes = Buffer.from(setting.slice(BASE64.length), "base64");
@@ -11,7 +11,7 @@ export function pepperBytes(setting: string): Uint8Array {
   return bytes;
 }
 
-/** Identifies a pepper. A keyed hash of a fixed text says nothing about the key. */
+/** Identifies a pepper. A keyed hash of a fixed text does not reveal the key. */
 export function pepperFingerprint(pepper: Uint8Array): string {
   return createHmac("sha256", pepper).update("entity-metrics pepper").digest("hex");
 }

@@ -4,26 +4,33 @@ import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { NotReady, type Probe } from "../meters.js";
 
-/** Processes over the same stores order what they do by the clock of the server that they share, as far as their own differ. */
+/** Processes over the same stores order their actions by the clock of the shared server, if their own clocks differ. */
 interface SharedClock {
-  /** The own clock, or the time of the server, as last measured, where the two differ by more than a second. Unix ms. */
+  /**
+   * Returns the local time, or the last measured time of the server if the two differ by more than a second. Unix ms.
+   */
   readonly now: Clock;
-  /** Measures how far the own clock is ahead of the server's, ms; below zero: behind. What the call itself takes is left out. */
+  /**
+   * Measures the lead of the local clock over the server's, ms; negative: behind. The duration of the call is left out.
+   */
   compare(): Promise<number>;
-  /** Not ready while the own clock is wrong by more than a minute. */
+  /** Not ready while the local clock is wrong by more than a minute. */
   readonly probe: Probe;
   /** Resolves after a first measurement; measures hourly from then on, and logs a difference of more than a second. */
   watch(log: Pick<Log, "warn">): Promise<Background>;
 }
 
-/** Differences that are left as they are, ms: NTP keeps clocks closer, and a measurement takes as long as its call. */
+/** Tolerated difference, ms: NTP keeps clocks closer, and a measurement is as inexact as its call takes. */
 const TOLERATED_MS = 1_000;
 const NOT_READY_MS = 60_000;
 const EVERY_MS = 3_600_000;
-/** How long `/ready` waits for a measurement: a server that is unreachable has a probe of its own. */
+/** Maximum wait of `/ready` for a measurement: an unreachable server has its own probe. */
 const PROBE_MS = 1_000;
 
-/** `machine` is the clock of this machine. Without `serverTime` (Unix ms) no other process uses the stores, and there is nothing to compare with. */
+/**
+ * `machine` is the clock of this machine. Without `serverTime` (Unix ms) no other process uses the stores, and no
+ * comparison is needed.
+ */
 export function sharedClock(
   clock: Clock,
   machine: Clock,
@@ -55,7 +62,7 @@ export function sharedClock(
     },
 
     async watch(log) {
-      // A server that is unreachable is reported by what needs it.
+      // Calls that need the server report that it is unreachable.
       const compared = () => compare().catch(() => 0);
       const measure = async () => {
         const aheadMs = await compared();

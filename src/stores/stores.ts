@@ -11,7 +11,7 @@ import type { Probe } from "../meters.js";
 import type { Lease, SeriesStore, SharedEpochs, SlotCounts } from "../metrics/ports.js";
 import type { ProfileTarget, SeriesTarget } from "./copy.js";
 
-/** What an engine is opened with. */
+/** Dependencies of an engine. */
 export interface OpenParts {
   readonly settings: Settings;
   readonly log: Log;
@@ -19,51 +19,51 @@ export interface OpenParts {
   readonly failpoint?: Failpoint | undefined;
 }
 
-/** What an engine says of itself. Nothing of its driver is loaded before a function of it is called. */
+/** Description of an engine. Its driver is loaded only when one of its functions is called. */
 export interface EngineDescription {
-  /** How the URLs that name it begin, `mongodb:`. */
+  /** Schemes of its URLs, such as `mongodb:`. */
   readonly schemes: readonly string[];
-  /** Whether one process alone may use what its URL names; otherwise several may, at the same time. */
+  /** Whether only one process may use the store of its URL; otherwise several may use it concurrently. */
   readonly exclusive: boolean;
-  /** The ports behind ENTITIES_URL; absent where it does not serve them, as with the others. */
+  /** Opens the ports of ENTITIES_URL; absent, like the following, if the engine does not serve them. */
   readonly entities?: {
     open(parts: OpenParts): Promise<EntityEngine>;
-    /** Opens the API keys alone, also beside a running service. */
+    /** Opens only the API keys, also while a service runs. */
     openKeys(settings: Settings): Promise<OpenKeys>;
-    /** Opens it to be filled by `npm run migrate`, where that can be. */
+    /** Opens the store to be filled by `npm run migrate`, if supported. */
     openTarget?: OpenTarget<ProfileTarget>;
   };
-  /** The ports behind METRICS_URL. */
+  /** Opens the ports of METRICS_URL. */
   readonly metrics?: {
     open(parts: OpenParts): Promise<MetricEngine>;
     openTarget?: OpenTarget<SeriesTarget>;
   };
-  /** The ports behind JOBS_URL. */
+  /** Opens the ports of JOBS_URL. */
   readonly jobs?: {
     open(parts: OpenParts): Promise<JobEngine>;
   };
 }
 
-/** Throws a `StartError` when the server cannot be used. */
+/** Throws a `StartError` if the server cannot be used. */
 export type OpenTarget<T extends ProfileTarget | SeriesTarget> = (parts: OpenParts) => Promise<T>;
 
 /** The settings with a URL of an engine: `settings.entities.url` and so on. */
 export type Served = "entities" | "metrics" | "jobs";
 
-/** API keys that were opened without the rest. */
+/** API keys, opened without the other ports. */
 export interface OpenKeys {
   readonly keys: KeyStore;
   close(): Promise<void>;
 }
 
-/** What every engine has besides its ports. */
+/** Common members of every engine besides its ports. */
 export interface Engine {
   readonly probes: readonly Probe[];
   readonly serviceErrorOf: ServiceErrorOf;
   close(): Promise<void>;
 }
 
-/** Ports over profiles and what surrounds them. */
+/** Ports over profiles and related data. */
 export interface EntityStores {
   readonly entities: EntityStore;
   readonly memberships: MembershipIndex;
@@ -77,39 +77,39 @@ export interface EntityStores {
   readonly ledger: Ledger;
   readonly suppression: Suppression;
   readonly entityKeys: EntityKeys;
-  /** Absent where no other process may use the same stores, as is `serverTime`. */
+  /** Absent if no other process may use the same stores, as is `serverTime`. */
   readonly sharedEpochs?: SharedEpochs;
-  /** The time by the clock of the server, Unix ms. Rejects as the ports do. */
+  /** Returns the time of the server's clock, Unix ms. Rejects as the ports do. */
   readonly serverTime?: () => Promise<number>;
-  /** Absent where no other process may use the same stores. */
+  /** Absent if no other process may use the same stores. */
   readonly sharedOrders?: SharedOrders;
 }
 
-/** What ENTITIES_URL names. */
+/** The engine of ENTITIES_URL. */
 export interface EntityEngine extends EntityStores, Engine {
-  /** PEPPER as this store was made with. */
+  /** The PEPPER that this store was created with. */
   readonly pepper: Uint8Array;
 }
 
-/** What METRICS_URL names. */
+/** The engine of METRICS_URL. */
 export interface MetricEngine extends Engine {
   readonly series: SeriesStore;
-  /** How long the store itself keeps points, ms; undefined: for ever, or not known yet. */
+  /** The store's own retention, ms; undefined: for ever, or not known yet. */
   retentionMs(): number | undefined;
   /**
-   * Calls `listener` when the store was replaced by another one since it was read, within a minute of that: what was read is no longer true. Absent
-   * where that cannot happen under a running service.
+   * Calls `listener` within a minute after the store was replaced by another: earlier reads are no longer valid. Absent
+   * if that cannot happen while a service runs.
    */
   onReplaced?(listener: () => void): void;
 }
 
-/** What JOBS_URL names. */
+/** The engine of JOBS_URL. */
 export interface JobEngine extends Engine {
   readonly wakeUp: WakeUp;
 }
 
 /** Every port, whichever engines serve them. */
 export interface Stores extends EntityEngine, MetricEngine, JobEngine {
-  /** What this process has for itself, by the setting that names its engine. */
+  /** Whether this process owns the store exclusively, by the setting of its engine. */
   readonly exclusive: Readonly<Record<Served, boolean>>;
 }

@@ -1,6 +1,6 @@
 /**
- * What is wrong with the TLS of a server, in words for its operator: a sentence about "it". Undefined when neither the error nor
- * what caused it is about that.
+ * Returns what is wrong with the TLS of a server, as a sentence about "it" for the operator. Undefined if neither the
+ * error nor its causes concern TLS.
  */
 export function tlsError(error: unknown): string | undefined {
   let each = error;
@@ -13,7 +13,7 @@ export function tlsError(error: unknown): string | undefined {
   return undefined;
 }
 
-/** How deep drivers wrap errors of Node, at most. */
+/** Maximum depth of errors of Node wrapped by drivers. */
 const DEEPEST = 5;
 
 /** https://nodejs.org/api/tls.html#x509-certificate-error-codes */

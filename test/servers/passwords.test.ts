@@ -148,7 +148,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     await setMongo(USER.password);
     await setRedis("another", redisPassword);
     await until("it is served again", async () => (await status()) === 200, 60_000);
-    await until("Redis is back", () => service.log().includes(`Redis at ${redis.host} is back`));
+    await until("Redis is back", () => service.log().includes(`Redis at ${redis.host} is reachable again`));
     await service.stop();
     expectNone([...texts, service.log()], [canary, redisPassword, servers.influx.token]);
   });

@@ -105,13 +105,13 @@ onServers(["mongodb"], "databases on MongoDB", () => {
       /The index a_1_b_-1 of .*\.things must be not unique/,
     ],
     [
-      "documents that stand in the way of a unique index",
+      "documents that conflict with a unique index",
       (client) =>
         client
           .db(name)
           .collection<{ c: number }>("things")
           .insertMany([{ c: 1 }, { c: 1 }]),
-      /An index of .*\.things cannot be made/,
+      /An index of .*\.things cannot be created/,
     ],
   ];
   for (const [title, before, message] of wrong) {

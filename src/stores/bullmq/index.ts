@@ -6,16 +6,18 @@ import type { JobEngine, OpenParts } from "../stores.js";
 import { tlsError } from "../tls-errors.js";
 import { bullmqWakeUp } from "./wake-up.js";
 
-/** How long opening waits for Redis, which may be unreachable, ms. */
+/** Maximum wait of opening for an unreachable Redis, ms. */
 const OPEN_MS = 1_500;
 
 /** Time limit of one command, ms. */
 const COMMAND_MS = 1_000;
 
-/** A worker's connection without a byte for longer is opened again, ms. An idle one gets a response every 10 s. */
+/** Silence after which a worker's connection is reopened, ms. An idle one gets a response every 10 s. */
 const WORKER_SILENCE_MS = 25_000;
 
-/** Opens the jobs in Redis. While Redis is unreachable hints are dropped, and the poll of the ledger finds the requests. */
+/**
+ * Opens the jobs in Redis. While Redis is unreachable hints are dropped, and the poll of the ledger finds the requests.
+ */
 export async function openBullmq({ settings, log }: OpenParts): Promise<JobEngine> {
   const redis = connections(settings.jobs.url);
   const producer = redis.open({
@@ -24,16 +26,16 @@ export async function openBullmq({ settings, log }: OpenParts): Promise<JobEngin
     commandTimeout: COMMAND_MS,
     socketTimeout: 2 * COMMAND_MS,
   });
-  /** Why Redis refuses connections, where that is known. */
+  /** Why Redis refuses connections, if known. */
   let reason: string | undefined;
-  /** What was last logged while Redis was unreachable. */
+  /** The last message logged while Redis was unreachable. */
   let logged: string | undefined;
   let closed = false;
   producer.on("error", (error: unknown) => {
     reason = connectionError(error);
   });
   producer.on("ready", () => {
-    if (logged !== undefined) log.info(`Redis at ${redis.host} is back`);
+    if (logged !== undefined) log.info(`Redis at ${redis.host} is reachable again`);
     logged = undefined;
     reason = undefined;
   });
@@ -65,7 +67,7 @@ async function ready(client: Redis): Promise<void> {
   await withTimeLimit(OPEN_MS, [], () => new Promise((resolve) => client.once("ready", resolve))).catch(() => {});
 }
 
-/** Whether Redis responds, and is configured to lose no job by itself. The service works without it, with delays. */
+/** Probes Redis and its configuration, which must not lose jobs. The service works without Redis, with delays. */
 function redisProbe(client: Redis, reason: () => string | undefined): Probe {
   return {
     name: "jobs",
@@ -83,21 +85,21 @@ function redisProbe(client: Redis, reason: () => string | undefined): Probe {
   };
 }
 
-/** Connections to the Redis that JOBS_URL names. It may be unreachable when they are opened, and at any time after. */
+/** Connections to the Redis of JOBS_URL, which may be unreachable at any time. */
 interface Connections {
-  /** What all our keys and channels begin with. */
+  /** Prefix of all our keys and channels. */
   readonly prefix: string;
   /** Host and port of the server. */
   readonly host: string;
   /** A connection that reconnects by itself. These options override those of the URL. */
   open(options: RedisOptions): Redis;
-  /** Ends them all at once, with the duplicates that BullMQ made of them. */
+  /** Ends all connections at once, including BullMQ's duplicates. */
   close(): void;
 }
 
 const DEFAULT_PREFIX = "entity-metrics";
 
-/** The longest pause before the next try to connect, ms. */
+/** Maximum pause before the next attempt to connect, ms. */
 const LONGEST_PAUSE_MS = 1_000;
 
 const common = {
@@ -113,7 +115,7 @@ function connections(jobsUrl: string): Connections {
   const all: Redis[] = [];
 
   function keep(client: Redis): Redis {
-    // The requests that fail say why a connection was lost. Without a listener Node would throw the event.
+    // Failing requests report why a connection was lost. Without a listener Node would throw the event.
     client.on("error", () => {});
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (options) => keep(duplicate(options ?? {}));
@@ -136,7 +138,7 @@ function connections(jobsUrl: string): Connections {
   };
 }
 
-/** Ends a connection and the calls that wait for it. One that waits to reconnect would never emit `end` by itself. */
+/** Ends a connection and the calls that wait for it. A connection that waits to reconnect would never emit `end`. */
 function end(client: Redis): void {
   client.options.retryStrategy = () => null;
   client.disconnect();
@@ -169,7 +171,7 @@ const clientErrors = /^(MaxRetriesPerRequestError|AbortError|ConnectionClosedErr
 const clientMessages =
   /^(Connection is closed|Stream isn't writeable and enableOfflineQueue options is false|Command timed out)/;
 
-/** The `ServiceError` that an error of Redis or of its client stands for; undefined for any other error. */
+/** Returns the `ServiceError` for an error of Redis or of its client; undefined for any other error. */
 function redisServiceError(error: unknown): ServiceError | undefined {
   if (!(error instanceof Error)) return undefined;
   if (!(error instanceof ReplyError) && !clientErrors.test(error.name) && !clientMessages.test(error.message))
@@ -177,7 +179,9 @@ function redisServiceError(error: unknown): ServiceError | undefined {
   return new ServiceError("unavailable", "Redis is unreachable", { retryAfter: 1, cause: error });
 }
 
-/** Why Redis refuses the connection, as a sentence about "it" for the operator. Undefined for what may pass by itself. */
+/**
+ * Returns why Redis refuses the connection, as a sentence about "it" for the operator. Undefined for temporary errors.
+ */
 function connectionError(error: unknown): string | undefined {
   const isRefused =
     error instanceof ReplyError && /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test((error as Error).message);

@@ -5,10 +5,13 @@ import type { WakeUp } from "../../deletions/ports.js";
 
 const QUEUE = "deletions";
 
-/** More than run at once: a job ends at once when its request finds no free place, and the ledger's poll runs the request. */
+/**
+ * Exceeds the number of concurrent runs: a job ends at once if its request finds no free place, and the ledger's poll
+ * runs the request.
+ */
 const JOBS_AT_ONCE = 64;
 
-/** Pause of a worker after an error of Redis (one that loads its data, for example), ms. */
+/** Pause of a worker after an error of Redis (while it loads its data, for example), ms. */
 const RETRY_MS = 1_000;
 
 /** Time limit of closing a worker, ms. Without it closing would wait for an unreachable Redis. */
@@ -23,8 +26,8 @@ export interface WakeUpDependencies {
 }
 
 /**
- * Hints as jobs that carry the id of the request alone. A hint is lost while Redis is unreachable, and with the process that took its
- * job: the ledger decides what is due, and its poll finds the request.
+ * Hints as jobs that contain only the id of the request. A hint is lost while Redis is unreachable, and with the
+ * process that took its job: the ledger decides which requests are due, and its poll finds the request.
  */
 export function bullmqWakeUp({ prefix, producer, consumer }: WakeUpDependencies): WakeUp {
   const queue = jobQueue(prefix, producer);
@@ -60,8 +63,8 @@ export function bullmqWakeUp({ prefix, producer, consumer }: WakeUpDependencies)
 }
 
 /**
- * Returns the queue; undefined while Redis is known to be unreachable. A BullMQ `Queue` whose connection breaks while it is being opened never
- * works again, so it is opened only while Redis is connected, and once more when that failed.
+ * Returns the queue; undefined while Redis is known to be unreachable. A BullMQ `Queue` whose connection breaks during
+ * opening never works again, so it is opened only while Redis is connected, and again if that failed.
  */
 function jobQueue(prefix: string, client: Redis): () => Queue | undefined {
   let open: Queue | undefined;
@@ -71,7 +74,7 @@ function jobQueue(prefix: string, client: Redis): () => Queue | undefined {
     const queue = new Queue(QUEUE, {
       connection: client,
       prefix,
-      // Nothing reads the stream of events.
+      // No process reads the stream of events.
       streams: { events: { maxLen: 10 } },
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });

@@ -1,7 +1,7 @@
 import type { WakeUp } from "../../deletions/ports.js";
 import type { EngineDescription } from "../stores.js";
 
-/** Jobs within this process, which the embedded engine goes with. */
+/** Jobs within this process, for the embedded engine. */
 export const inProcess: EngineDescription = {
   schemes: ["sqlite:"],
   exclusive: true,
@@ -15,7 +15,7 @@ export const inProcess: EngineDescription = {
   },
 };
 
-/** Hints within this process: with the embedded engine there is no other. A hint without a listener is lost. */
+/** Hints within this process, the only one of the embedded engine. A hint without a listener is lost. */
 function inProcessWakeUp(): WakeUp {
   const running = new Set<Promise<void>>();
   let run: ((requestId: string) => Promise<void>) | undefined;
