@@ -9,7 +9,7 @@ export const systemClock: Clock = () => Date.now();
  * Returns a monotonic clock for arrivals: Unix ms that increase by at least 1/1024 ms, so that of two arrivals in one
  * millisecond the later one is larger. A double represents such a number exactly until the year 2248.
  */
-export function arrivals(clock: Clock): Clock {
+export function monotonicClock(clock: Clock): Clock {
   let last = 0;
   return () => {
     last = Math.max(clock(), last + 1 / 1024);

@@ -6,7 +6,7 @@ import { YieldBudget } from "./async/yielding.js";
 import { audienceCounts } from "./catalogue/audience-counts.js";
 import { listOrders } from "./catalogue/list-orders.js";
 import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
-import { arrivals, type Clock } from "./clock.js";
+import { type Clock, monotonicClock } from "./clock.js";
 import { readJson, type Settings } from "./config/settings.js";
 import { openDeletions } from "./deletions/deletion-service.js";
 import { observeDeletions } from "./deletions/observe.js";
@@ -32,7 +32,7 @@ import { listingRoutes } from "./http/metrics/listings.js";
 import { keyRoutes, operationRoutes } from "./http/operations/index.js";
 import { pageRoutes } from "./http/pages/index.js";
 import { pointRoutes } from "./http/points/index.js";
-import { nearbyIds } from "./ids.js";
+import { clusteredIds } from "./ids.js";
 import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { MemoryBudget } from "./memory-budget.js";
@@ -92,7 +92,7 @@ export async function compose(
   const { now: clock, compare, probe, watch } = sharedClock(own, machine, stores.serverTime);
   const meters = openMeters();
   const tables = tablesOf(readJson("TABLES_FILE", settings.tables_file ?? shippedTables));
-  const arriving = arrivals(clock);
+  const arriving = monotonicClock(clock);
   const now = () => compare().then(arriving);
   const surroundings = { settings, stores, clock, arrivals: arriving, tables, meters, log, failpoint };
   const { read_bytes, inflation } = settings.limits;
@@ -227,7 +227,7 @@ function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: 
     memberships: stores.memberships,
     entityKeys: stores.entityKeys,
     clock,
-    newId: nearbyIds(),
+    newId: clusteredIds(),
     hashIdentity,
     serviceErrorOf: stores.serviceErrorOf,
   };

@@ -14,7 +14,7 @@ const NEARBY = 1_000;
  * ids share a prefix, so that they are neighbours in a store's indexes; ids with random prefixes are each written to
  * another page. The ids do not reveal the time.
  */
-export function nearbyIds(): () => string {
+export function clusteredIds(): () => string {
   let start = "";
   let left = 0;
   return () => {

@@ -10,7 +10,7 @@ export interface RetentionParts {
   readonly idempotency: Pick<Idempotency, "forget">;
   /** Removes memberships of deleted segments, as `CatalogueStore` does. */
   readonly catalogue: { endMemberships(): Promise<boolean> };
-  /** See `clock.arrivals`. */
+  /** See `clock.monotonicClock`. */
   readonly arrivals: Clock;
   /** How long messages are kept, ms; undefined is for ever. */
   readonly keepMs: number | undefined;

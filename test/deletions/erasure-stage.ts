@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { arrivals, type Clock, systemClock } from "../../src/clock.js";
+import { type Clock, monotonicClock, systemClock } from "../../src/clock.js";
 import { type DeletionService, openDeletions } from "../../src/deletions/deletion-service.js";
 import type { DeletionObserver } from "../../src/deletions/observe.js";
 import type { DownstreamTarget, Ledger } from "../../src/deletions/ports.js";
@@ -71,7 +71,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
   const stores: Stores = { ...open.stores, ...options.wrap?.(open.stores) };
   const seals = sealing(stores.entityKeys);
   const hashIdentity = identityHashing(stores.pepper);
-  const now = arrivals(clock);
+  const now = monotonicClock(clock);
   const dependencies = {
     ...stores,
     targets: [...downstreamTargets({ ...stores, remote: [], failpoint }), ...more],

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { segmentNames } from "../../src/catalogue/segments.js";
-import { arrivals } from "../../src/clock.js";
+import { monotonicClock } from "../../src/clock.js";
 import { openDeletions } from "../../src/deletions/deletion-service.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import { collectMessages } from "../../src/entities/collect/collect-messages.js";
@@ -117,7 +117,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
 export function virtualClock() {
   let time = 1_800_000_000_000;
   const clock = () => time;
-  const now = arrivals(clock);
+  const now = monotonicClock(clock);
   return {
     clock,
     now,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { segmentNames } from "../../src/catalogue/segments.js";
-import { arrivals, systemClock } from "../../src/clock.js";
+import { monotonicClock, systemClock } from "../../src/clock.js";
 import { type DeletionService, openDeletions } from "../../src/deletions/deletion-service.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import { collectMessages } from "../../src/entities/collect/collect-messages.js";
@@ -24,7 +24,7 @@ interface Process {
 
 describe("a message that merges two profiles beside a DELETE of one of them", function () {
   this.timeout(60_000);
-  const now = arrivals(systemClock);
+  const now = monotonicClock(systemClock);
   let open: OpenStores;
   /** Another opening of the same stores, where the engine allows one; else the same. */
   let second: Stores;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pacer } from "../../src/async/yielding.js";
 import { segmentNames } from "../../src/catalogue/segments.js";
-import { arrivals, type Clock } from "../../src/clock.js";
+import { type Clock, monotonicClock } from "../../src/clock.js";
 import { collectMessages } from "../../src/entities/collect/collect-messages.js";
 import { collectRequest } from "../../src/entities/collect/collect-request.js";
 import { type MessageRules, parseMessage } from "../../src/entities/collect/parse-message.js";
@@ -73,7 +73,7 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
   const parts = { ...stores, ...wrap(stores), ...common };
   const take = collectMessages(parts, MOST_SEGMENTS);
   const read = readEntity(plain);
-  const now = arrivals(Date.now);
+  const now = monotonicClock(Date.now);
   const rules = messageRules();
 
   return {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.js";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
-import { nearbyIds } from "../../ids.js";
+import { clusteredIds } from "../../ids.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type CollectMessages, MAX_BATCH_WEIGHT, weightOf } from "./collect-messages.js";
@@ -58,7 +58,7 @@ const NAMED_ERRORS = 100;
 /** How often messages are in memory while their batch is in progress: as they were read, and as they are stored. */
 const COPIES = 2;
 
-const newMessageId = nearbyIds();
+const newMessageId = clusteredIds();
 
 /** Takes in a request of any length, batch by batch. Each batch is durable, applied and counted before the next one is read. */
 export async function collectRequest(parts: CollectRequestParts, request: CollectRequest): Promise<CollectTally> {

@@ -16,7 +16,7 @@ export function requestHashing(pepper: Uint8Array): HashRequest {
 export interface IdempotencyParts {
   readonly hashRequest: HashRequest;
   readonly idempotency: Idempotency;
-  /** See `clock.arrivals`. */
+  /** See `clock.monotonicClock`. */
   readonly arrivals: Clock;
 }
 
@@ -42,7 +42,7 @@ export class RepeatableRun {
 
   /**
    * Takes note of the next messages of the body, all that one commit may bring, and returns an id for each: the same in each run, and for no other message. Ids
-   * of one request begin alike, as those of `nearbyIds` do. Refused when an earlier run had another body, as far as that is known by now.
+   * of one request begin alike, as those of `clusteredIds` do. Refused when an earlier run had another body, as far as that is known by now.
    */
   async meet(texts: readonly string[]): Promise<readonly string[]> {
     const digests: string[] = [];

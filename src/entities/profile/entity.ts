@@ -7,7 +7,7 @@ export type EntityId = string;
 export interface Version {
   /** Event time, Unix ms; the arrival where the message names none. */
   readonly time: number;
-  /** Arrival time (see `clock.arrivals`). */
+  /** Arrival time (see `clock.monotonicClock`). */
   readonly arrival: number;
   readonly position: number;
 }

@@ -28,7 +28,7 @@ const SPARE = 20_000;
  * Maximum different windows for which no query reads the gap between two windows of one series: that gap is probably
  * cached.
  */
-const FEW = 4;
+const MAX_UNBRIDGED_WINDOWS = 4;
 
 /** Returns a few queries that together cover all of these windows. */
 export function slotQueries(windows: readonly SeriesWindow[]): SlotQuery[] {
@@ -50,7 +50,7 @@ interface Span {
 function spansOf(windows: readonly SeriesWindow[]): Span[] {
   const spans: Span[] = [];
   const same = [...groupBy(windows, ({ from, to }) => `${from} ${to}`).values()].map(spanOf);
-  const mayBridge = same.length > FEW;
+  const mayBridge = same.length > MAX_UNBRIDGED_WINDOWS;
   for (const span of same.filter(({ from, to }) => from < to).sort((a, b) => a.from - b.from || a.to - b.to)) {
     const last = spans.at(-1);
     if (last === undefined || !isWorthwhile(last, span, mayBridge)) spans.push(span);

@@ -7,9 +7,9 @@ import { Memtable } from "./memtable.js";
 
 /** Size in the file at which the journal is folded, bytes, and the multiple of it that is allowed in memory. */
 const FOLD_BYTES = 16 * 1024 * 1024;
-const IN_MEMORY = 3;
+const MEMORY_FACTOR = 3;
 /** Multiple of that size at which writers wait. */
-const MOST_FOLDS = 2;
+const WAIT_FACTOR = 2;
 
 /** Maximum age of a slot before it is folded, ms. */
 const FOLD_AFTER_MS = 60_000;
@@ -111,7 +111,7 @@ export class Journal {
 
   /** Resolves when there is room for another record. Rejects with the error that prevents a fold. */
   async room(): Promise<void> {
-    while (sizeOf(this.#open) + sizeOf(this.#folding) > MOST_FOLDS * this.#foldBytes) await this.#runFold();
+    while (sizeOf(this.#open) + sizeOf(this.#folding) > WAIT_FACTOR * this.#foldBytes) await this.#runFold();
   }
 
   /**
@@ -251,5 +251,5 @@ function add(generation: Generation, id: number, record: PointRecord): void {
 }
 
 function sizeOf(generation: Generation | undefined): number {
-  return generation === undefined ? 0 : Math.max(generation.bytes, generation.slots.bytes / IN_MEMORY);
+  return generation === undefined ? 0 : Math.max(generation.bytes, generation.slots.bytes / MEMORY_FACTOR);
 }
