@@ -11,17 +11,18 @@ import { expandScope, type ScopeDependencies } from "./scope.js";
 export interface AcceptDependencies extends ScopeDependencies {
   readonly ledger: Pick<Ledger, "accept">;
   readonly history: Pick<History, "newestArrival">;
-  /** The targets of a request that is accepted now. */
+  /** Targets of a request that is accepted now. */
   readonly targets: readonly DownstreamTarget[];
   readonly failpoint: Failpoint;
 }
 
 /**
- * Accepts a request to delete the profile that has this identity, and resolves with its request id. When it resolves, the request survives
- * a crash, no read returns the profile by any of its identities, and no write that is not newer than `now` (Unix ms,
- * later than every arrival so far by the clock of this process), or than any message of the profile, brings it back. An identity that leads
- * to no profile is accepted in the same way. Rejects with `unavailable` when writers keep changing the profile. Once `late` has aborted,
- * nothing is sent to the ledger; what was sent before may still be accepted.
+ * Accepts the deletion of the profile that has this identity and resolves with its request id. From then on the request
+ * survives a crash and no read returns the profile by any of its identities. A write brings it back only when it is
+ * newer than `now` (Unix ms, later than every arrival so far by this process's clock) and than every message of the
+ * profile. An identity without a profile is accepted in the same way. Rejects with `unavailable` when writers keep
+ * changing the profile. Once `late` has aborted, nothing is sent to the ledger; a request sent before may still be
+ * accepted.
  */
 export async function acceptDeletion(
   dependencies: AcceptDependencies,

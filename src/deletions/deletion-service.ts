@@ -20,22 +20,22 @@ export interface DeletionDependencies {
   readonly watermark: ErasureWatermark;
   readonly history: Pick<History, "countByStream" | "newestArrival">;
   readonly wakeUp: WakeUp;
-  /** In the order in which a request passes them. */
+  /** In the order in which a request is erased from them. */
   readonly targets: readonly DownstreamTarget[];
   readonly hashIdentity: HashIdentity;
   readonly clock: Clock;
-  /** Later than every arrival so far in this process, by the clock that processes share. Unix ms. */
+  /** Returns Unix ms later than every arrival so far in this process, by the clock that processes share. */
   now(): Promise<number>;
   readonly log: Log;
   readonly observer: DeletionObserver;
   readonly failpoint: Failpoint;
-  /** Requests completed this many ms ago are forgotten; undefined: never. */
+  /** Requests expire this many ms after their completion; undefined: never. */
   readonly keepMs: number | undefined;
-  /** From one poll of the ledger for due requests to the next, ms. */
+  /** Ms between polls of the ledger for due requests. */
   readonly pollMs: number;
 }
 
-/** Deletions, over the ports. */
+/** Accepts, previews and runs deletions. */
 export interface DeletionService {
   /** See `acceptDeletion`. */
   accept(table: string, identity: Identity, late?: AbortSignal): Promise<string>;
@@ -43,9 +43,9 @@ export interface DeletionService {
   preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
   /** See `Scheduler`. */
   run(requestId: string): Promise<void>;
-  /** See `replayLedger`: before the first read. */
+  /** See `replayLedger`. Call before the first read. */
   replay(): Promise<void>;
-  /** Runs what is due from now on, and at each hint. */
+  /** Starts running requests that are due, and those that are hinted at. */
   start(): void;
   /** Resolves when no run is under way. */
   stop(): Promise<void>;

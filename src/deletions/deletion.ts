@@ -9,13 +9,13 @@ export interface Deletion {
   /** The identity in the request. */
   readonly identity: IdentityHash;
   readonly acceptedAt: number;
-  /** Messages of `hashes` with an event time not after this instant (Unix ms) are dropped. */
+  /** Messages of `hashes` are dropped if their event time (Unix ms) is not later. */
   readonly cutOff: number;
   /** Profiles to erase; none when no profile had the identity. */
   readonly entities: readonly EntityId[];
-  /** Every known identity of these profiles, and the one in the request. All are suppressed. */
+  /** All known identities of these profiles, and the one in the request. All are suppressed. */
   readonly hashes: readonly IdentityHash[];
-  /** For remote targets. Undefined when the request has none, and once its key is overwritten. */
+  /** Sent to remote targets. Undefined without such targets and once the key is overwritten. */
   readonly encryptedIdentities: EncryptedIdentities | undefined;
   /** Names of the downstream targets, fixed at acceptance. */
   readonly targets: readonly string[];
@@ -25,14 +25,14 @@ export interface Deletion {
   readonly times: Readonly<Record<string, StageTimes>>;
   /** Failed attempts in a row at the current stage. */
   readonly attempts: number;
-  /** Why the last attempt failed, or what the request waits for. Names no person. */
+  /** Cause of the last failure, or the reason for waiting. Contains no personal data. */
   readonly problem: string | undefined;
-  /** Unix ms before which no process runs it: it waits for its next try, or a runner has leased it until then. */
+  /** No process runs the request before this time (Unix ms): its retry time, or the end of its lease. */
   readonly notBefore: number;
   readonly completedAt: number | undefined;
 }
 
-/** A list of identities as written, encrypted under a random key of its own. */
+/** Identities as written, encrypted under a random key used only here. */
 export interface EncryptedIdentities {
   /** 32 bytes, overwritten in place before the request is completed. */
   readonly key: Uint8Array;
@@ -45,10 +45,10 @@ export interface StageTimes {
   readonly verifiedAt?: number;
 }
 
-/** The first stage, before the targets: the live profile and the identities that lead to it. */
+/** The first stage: the live profile and the identities that lead to it. */
 export const PROFILE = "profile";
 
-/** Stages after the targets; a request whose stages are all done is at `complete`. */
+/** Stages after the targets. A request whose stages are all done is at `complete`. */
 export const VERIFIED = "verified";
 export const KEY = "key";
 const COMPLETE = "complete";
@@ -56,7 +56,7 @@ const COMPLETE = "complete";
 /** Stage names that no target can have. */
 export const ownStages: readonly string[] = [PROFILE, VERIFIED, KEY, COMPLETE];
 
-/** Returns the stage that comes next: for a request whose last attempt failed, the one that failed. */
+/** Returns the next stage; after a failure, the stage that failed. */
 export function stageOf({
   targets,
   done,
@@ -67,8 +67,8 @@ export function stageOf({
 }
 
 /**
- * Returns the remote target that the next stage calls; undefined when it calls none. The verification calls all of them and counts for
- * the last one.
+ * Returns the remote target that the next stage calls; undefined when it calls none. The verification calls all of them
+ * and counts for the last one.
  */
 export function nextRemoteTarget(
   deletion: Pick<Deletion, "targets" | "done">,
@@ -79,7 +79,7 @@ export function nextRemoteTarget(
   return deletion.targets.includes(stage) && isRemote(stage) ? stage : undefined;
 }
 
-/** Whether it keeps failing, so that an operator should look at it. */
+/** Returns whether the request keeps failing and needs an operator. */
 export function isStuck({ attempts }: Pick<Deletion, "attempts">): boolean {
   return attempts >= STUCK_ATTEMPTS;
 }

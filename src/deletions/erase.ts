@@ -1,9 +1,9 @@
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
 import { decryptIdentities } from "./identity-list.js";
-import { type DownstreamTarget, type ErasureSubject, TargetError } from "./ports.js";
+import { type DeletionSubject, type DownstreamTarget, TargetError } from "./ports.js";
 
-/** Erases a request from one target, and verifies that. Safe to repeat. Rejects with a `StageError`. */
+/** Erases a request's data from one target and verifies the result. Safe to repeat. Rejects with a `StageError`. */
 export async function eraseFrom(target: DownstreamTarget, deletion: Deletion): Promise<void> {
   await inStage(target.name, async () => {
     const subject = subjectFor(target, deletion);
@@ -13,8 +13,8 @@ export async function eraseFrom(target: DownstreamTarget, deletion: Deletion): P
 }
 
 /**
- * Verifies that a request is erased from every target: data may have come back to one while the others were erased. Rejects with a
- * `StageError` of the target that is not clean.
+ * Verifies that no target holds the request's data: a target may receive data again while the others are erased.
+ * Rejects with a `StageError` of the target that is not clean.
  */
 export async function verifyAll(
   targets: readonly DownstreamTarget[],
@@ -25,19 +25,19 @@ export async function verifyAll(
   for (const target of targets) {
     await inStage(target.name, async () => {
       if (!(await target.verify(subjectFor(target, deletion)))) {
-        throw new TargetError(target.name, "is not clean any more");
+        throw new TargetError(target.name, "is no longer clean");
       }
     });
   }
   failpoint("all-targets-verified");
 }
 
-function subjectFor({ remote }: DownstreamTarget, deletion: Deletion): ErasureSubject {
+function subjectFor({ remote }: DownstreamTarget, deletion: Deletion): DeletionSubject {
   const { requestId, table, cutOff, entities } = deletion;
   return { requestId, table, cutOff, entities, identities: remote ? decryptIdentities(deletion) : [] };
 }
 
-/** A stage failed, for this cause. */
+/** Failure of a stage; `cause` is the original error. */
 export class StageError extends Error {
   readonly stage: string;
 
@@ -47,7 +47,7 @@ export class StageError extends Error {
   }
 }
 
-/** Does work whose error becomes a `StageError`. */
+/** Runs `work` and wraps its error in a `StageError`. */
 export async function inStage<T>(stage: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

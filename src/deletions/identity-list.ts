@@ -5,14 +5,14 @@ import type { Deletion, EncryptedIdentities } from "./deletion.js";
 
 const KEY_BYTES = 32;
 
-/** Encrypts the identities that a request sends to its remote targets, each once, under a new key. */
+/** Encrypts a request's identities for its remote targets, without duplicates, under a new key. */
 export function encryptIdentities(requestId: string, identities: readonly Identity[]): EncryptedIdentities {
   const key = randomBytes(KEY_BYTES);
   const plain = Buffer.from(JSON.stringify(eachOnce(identities).map(({ field, value }) => [field, value])));
   return { key, bytes: encrypt(key, plain, undefined, requestId) };
 }
 
-/** Returns the identities of a request for its remote targets; none once their key is overwritten. */
+/** Decrypts a request's identities; returns none once their key is overwritten. */
 export function decryptIdentities({
   requestId,
   encryptedIdentities,

@@ -9,13 +9,13 @@ export interface MaintenanceDependencies {
   readonly watermark: ErasureWatermark;
   readonly clock: Clock;
   readonly log: Log;
-  /** Requests completed this many ms ago are forgotten; undefined: never. */
+  /** Requests expire this many ms after their completion; undefined: never. */
   readonly keepMs: number | undefined;
 }
 
 const EVERY_MS = 10_000;
 
-/** Keeps the data's watermark close to the ledger, so that a start has little to erase again, and forgets requests past `keepMs`. */
+/** Keeps the data's watermark close to the ledger, so that a start has little to replay, and expires old requests. */
 export function maintainLedger(dependencies: MaintenanceDependencies): Background {
   const { ledger, watermark, clock, log, keepMs } = dependencies;
   const maintain = async () => {
@@ -24,7 +24,9 @@ export function maintainLedger(dependencies: MaintenanceDependencies): Backgroun
   };
   return inBackground(
     async () => {
-      await maintain().catch((error: unknown) => log.warn({ err: error }, "maintaining the ledger failed"));
+      await maintain().catch((error: unknown) =>
+        log.warn({ err: error }, "deletion ledger maintenance failed; retrying"),
+      );
       return EVERY_MS;
     },
     { ref: false },

@@ -1,29 +1,31 @@
-/** What a start reads of a ledger and of the entity data beside it. Numbers are sequence numbers of requests, 0 for none. */
+/**
+ * Facts that a start compares: the ledger and the entity data. Numbers are sequence numbers of requests; 0 means none.
+ */
 export interface LedgerFacts {
   readonly ledger: {
-    /** A random mark of the ledger; undefined for one that is new. */
+    /** Random mark of the ledger; undefined for a new ledger. */
     readonly mark: string | undefined;
-    /** The newest request that was ever accepted, and that was ever forgotten. */
+    /** The newest request ever accepted, and the newest ever expired. */
     readonly accepted: number;
     readonly forgotten: number;
-    /** Whether it has a key, overwritten or not, of each of the newest profiles in the data. */
+    /** Whether the ledger has a key record, overwritten or not, of each of the newest profiles in the data. */
     readonly hasNewestKeys: boolean;
   };
   readonly data: {
-    /** The mark of the ledger that the data was made with; undefined for data that is new. */
+    /** Mark of the ledger that the data was created with; undefined for new data. */
     readonly mark: string | undefined;
-    /** All requests up to this one are erased in the data. */
+    /** All requests up to this number are erased in the data. */
     readonly erased: number;
-    /** The newest request that the data knows to be accepted, and that it knows to be forgotten. */
+    /** The newest accepted request, and the newest expired one, that the data has a note of. */
     readonly accepted: number;
     readonly forgotten: number;
   };
 }
 
 /**
- * Returns why data must not be used with a ledger; undefined when it may be. With another or an older ledger, keys of profiles would be
- * missing, and who was erased since would be unknown. Data older than its ledger is what a backup brings, and is let in unless the
- * ledger has forgotten a request that the data has not seen.
+ * Returns why the data must not be used with the ledger; undefined when it may be used. Another or an older ledger
+ * lacks keys of profiles and misses later deletions. Data older than its ledger comes from a backup and is allowed,
+ * unless the ledger has expired a request that the data has not seen.
  */
 export function ledgerMismatch({
   ledger,

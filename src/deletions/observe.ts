@@ -3,15 +3,15 @@ import type { Meters } from "../meters.js";
 import { STUCK_ATTEMPTS } from "./deletion.js";
 import type { Ledger } from "./ports.js";
 
-/** Is told what happens to deletions, for `/metrics`. */
+/** Receives the events of deletions for `/metrics`. */
 export interface DeletionObserver {
-  /** A request is complete, this many ms after it was accepted. */
+  /** A request was completed `tookMs` ms after its acceptance. */
   completed(tookMs: number): void;
-  /** An attempt failed: `profile`, `verified`, `key`, or the name of a target. */
+  /** An attempt failed. The stage is `profile`, `verified`, `key` or the name of a target. */
   failed(stage: string): void;
 }
 
-/** Counts what happens to deletions, for `/metrics`. */
+/** Registers the meters of deletions and returns the observer that updates them. */
 export function observeDeletions(
   meters: Meters,
   ledger: Pick<Ledger, "countOpen" | "list">,
@@ -30,8 +30,15 @@ export function observeDeletions(
     },
   );
   const completed = meters.counter("deletions_completed_total", "Deletion requests completed by this process.");
-  const seconds = meters.counter("deletion_seconds_total", "Time from acceptance to completion of those, added up.");
-  const failed = meters.counter("deletion_failures_total", "Attempts that failed, by stage or target.", "stage");
+  const seconds = meters.counter(
+    "deletion_seconds_total",
+    "Total time from acceptance to completion of these requests.",
+  );
+  const failed = meters.counter(
+    "deletion_failures_total",
+    "Failed attempts of deletion requests, by stage or target.",
+    "stage",
+  );
   return {
     completed(tookMs) {
       completed();

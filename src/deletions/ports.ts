@@ -2,68 +2,78 @@ import type { EntityId } from "../entities/profile/entity.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
 import type { Deletion } from "./deletion.js";
 
-/** What a run that did not complete its request stores of it. */
-export interface Progress extends Pick<Deletion, "done" | "times" | "attempts" | "problem" | "notBefore"> {
-  /** The remote target that the next run calls; undefined when it begins with our own stores. */
+/** Progress of a request that a run stores when it does not complete the request. */
+export interface DeletionProgress extends Pick<Deletion, "done" | "times" | "attempts" | "problem" | "notBefore"> {
+  /** The remote target that the next run calls; undefined when the next run begins with our own stores. */
   readonly nextTarget: string | undefined;
   /** When `notBefore` was set, Unix ms. */
   readonly now: number;
 }
 
-/** What a request was planned from. */
+/** State that a request was planned from. */
 export interface AcceptedScope {
-  /** The live profiles of the request, with the revisions they were read at. */
+  /** Live profiles of the request, with the revisions they were read at. */
   readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
-  /** Identities of the request that lead to no live profile, with the id that held each; undefined: no id. */
+  /** Identities of the request without a live profile, with the entity id that owned each, or undefined. */
   readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
 
-/** Requests by the remote target that their next run calls: those of one target, or all but those of some. */
+/** Selects requests by the remote target of their next run: one target, or none of these. */
 export type NextTarget = { readonly is: string } | { readonly isNoneOf: readonly string[] };
 
-/** Which requests are listed. */
+/** States by which requests are listed. */
 export type ListedState = "open" | "completed" | "all";
 
-/** PORT. Deletion requests: the newest truth about who is erased, and never restored from a backup. Rejects as every store does: see `ServiceErrorOf`. */
+/**
+ * PORT. Deletion requests: the authority on erased profiles, never restored from a backup. Rejects as every store does:
+ * see `ServiceErrorOf`.
+ */
 export interface Ledger {
   /**
-   * Stores the request and resolves with its sequence number; undefined, with nothing stored, when a profile of its scope, or the holder of an identity, has changed. When
-   * it resolves with a number it survives a crash, `Suppression` answers with it, `EntityStore.load` returns none of the profiles, and every commit that was planned before
-   * and concerns one of the identities is refused. The entity data notes that a request of this number was accepted: the next start refuses a ledger
-   * without it. Once `late` has aborted nothing is sent any more: then it rejects.
+   * Stores the request durably and resolves with its sequence number. Resolves with undefined, and stores nothing, when
+   * a profile of the scope or the owner of an identity has changed. From acceptance on, `Suppression` returns the
+   * request, `EntityStore.load` returns none of its profiles, and the store refuses every commit that was planned
+   * before and concerns one of its identities. The entity data notes the number, so the next start refuses a ledger
+   * that lacks it. Once `late` has aborted, nothing is sent and the call rejects.
    */
   accept(deletion: Deletion, scope: AcceptedScope, late?: AbortSignal): Promise<number | undefined>;
-  /** Undefined when there is no such request. */
+  /** Returns the request, or undefined. */
   find(requestId: string): Promise<Deletion | undefined>;
-  /** Ids of open requests that name any of these identities, in order of acceptance, at most `limit`. */
+  /** Returns the ids of at most `limit` open requests over any of these identities, in order of acceptance. */
   openOver(identities: readonly IdentityHash[], limit: number): Promise<string[]>;
   /**
-   * Ids of open requests that are due at `now`, in order of acceptance, at most `limit`. A request is due when its `notBefore` is not later than
-   * `now`, or was set after `now`: the clock has been set back since.
+   * Returns the ids of at most `limit` open requests that are due at `now`, in order of acceptance. A request is due
+   * when its `notBefore` has passed, or was set later than `now` because the clock was set back since.
    */
   due(now: number, nextTarget: NextTarget, limit: number): Promise<string[]>;
-  /** Leases an open request that is due at `now` to a runner, as its `notBefore`. Undefined when it is not due, not open or unknown. */
+  /**
+   * Leases an open request that is due at `now` to a runner until `until`. Undefined when it is not due, not open or
+   * unknown.
+   */
   lease(requestId: string, runner: string, now: number, until: number): Promise<Deletion | undefined>;
-  /** Extends this runner's lease. Does nothing when it has none. */
+  /** Extends this runner's lease. No effect without a lease. */
   renew(requestId: string, runner: string, now: number, until: number): Promise<void>;
-  /** Ends this runner's lease and stores its progress. Does nothing when it has no lease or the request is completed. */
-  release(requestId: string, runner: string, progress: Progress): Promise<void>;
-  /** Makes requests due that wait for a later try, but none that is leased. Safe to repeat. */
+  /** Ends this runner's lease and stores its progress. No effect without a lease or on a completed request. */
+  release(requestId: string, runner: string, progress: DeletionProgress): Promise<void>;
+  /** Makes requests due that wait for a retry; leased requests stay leased. Safe to repeat. */
   wake(requestIds: readonly string[]): Promise<void>;
-  /** The same for every request whose next run calls this remote target. Costs little when none waits. */
+  /** Makes every request due whose next run calls this remote target. Cheap when none waits. */
   wakeWaitingFor(target: string): Promise<void>;
-  /** Overwrites the key of the request's encrypted identities in place. Resolves and rejects as `EntityKeys.destroy` does; does nothing without a key. Safe to repeat. */
+  /**
+   * Overwrites the key of the request's encrypted identities in place. Resolves and rejects as `EntityKeys.destroy`
+   * does; no effect without a key. Safe to repeat.
+   */
   destroyKey(requestId: string): Promise<void>;
   /**
-   * Completes an open request, with the times of its stages, and removes its encrypted identities. Never goes back. True for the one call that
-   * completed it.
+   * Completes an open request, stores the times of its stages and removes its encrypted identities. Cannot be undone.
+   * Resolves with true for the one call that completed it.
    */
   complete(requestId: string, at: number, times: Deletion["times"]): Promise<boolean>;
-  /** How many are open; with `attempts`, how many of them have at least so many failed attempts. */
+  /** Counts open requests; with `attempts`, those with at least that many failed attempts. */
   countOpen(options?: { attempts: number }): Promise<number>;
   /**
-   * Requests in the order of acceptance or, `newestFirst`, in the opposite order, after the one of id `after`, at most `limit`. None when there is no
-   * such request.
+   * Lists at most `limit` requests after the id `after`, in order of acceptance or, with `newestFirst`, in reverse.
+   * Empty when `after` is unknown.
    */
   list(options: {
     readonly state: ListedState;
@@ -71,72 +81,84 @@ export interface Ledger {
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<Deletion[]>;
-  /** Number of requests in this state. */
+  /** Counts the requests in this state. */
   count(state: ListedState): Promise<number>;
-  /** Keeps the wrapped key of receipts unless it has one; resolves with the one that it has then, the same for all processes that call at once. */
+  /**
+   * Stores the wrapped key of receipts unless one is stored; resolves with the stored key, the same for concurrent
+   * callers.
+   */
   receiptKey(fresh: string): Promise<string>;
-  /** The newest sequence number up to which no request is open. Sequence numbers go up with each request, from 1. */
+  /** Returns the newest sequence number up to which no request is open. Sequence numbers increase from 1. */
   settledSequence(): Promise<number>;
-  /** Requests accepted after that sequence number, in order, completed ones too, at most `limit`, each with its number. */
+  /**
+   * Returns at most `limit` requests accepted after that sequence number, in order and with their numbers, including
+   * completed ones.
+   */
   since(sequence: number, limit: number): Promise<{ sequence: number; deletion: Deletion }[]>;
   /**
-   * Forgets requests completed before `before` (deletions.keep), suppression included. Before, `note` is called with the newest number
-   * of them; when it rejects, this rejects with the same error, and nothing is forgotten.
+   * Removes requests completed before `before` (deletions.keep) with their suppression. Calls `note` first with the
+   * newest number among them; when `note` rejects, nothing is removed and the same error is thrown.
    */
   expire(before: number, note: (newest: number) => Promise<void>): Promise<void>;
 }
 
 /**
- * PORT. What the entity data knows of its ledger. Kept with the data, so that data restored from a backup knows less; the
- * start of an engine compares it with the ledger. Rejects as every store does: see `ServiceErrorOf`.
+ * PORT. The entity data's record of its ledger. Stored with the data, so a restored backup has an older record; at
+ * start the engine compares it with the ledger. Rejects as every store does: see `ServiceErrorOf`.
  */
 export interface ErasureWatermark {
-  /** How much of the ledger the data has seen: all requests up to this number are erased in it. 0 at first. */
+  /** Returns the number up to which all requests are erased in the data; 0 at first. */
   read(): Promise<number>;
-  /** Notes that all requests up to this number are erased in the data. Never goes down. Safe to repeat. */
+  /** Records that all requests up to this number are erased in the data. Never decreases. Safe to repeat. */
   write(sequence: number): Promise<void>;
   /**
-   * Notes that completed requests up to this number are about to be forgotten, all of which are erased in the data. Data without
-   * the note is refused at the next start, unless it has seen as much of the ledger. Safe to repeat.
+   * Records that completed requests up to this number will expire; all of them are erased in the data. The next start
+   * refuses data without this record, unless the data has seen as much of the ledger. Safe to repeat.
    */
   noteForgotten(sequence: number): Promise<void>;
 }
 
-/** What a target erases for a request. */
-export interface ErasureSubject {
+/** Data that a target erases for a request. */
+export interface DeletionSubject {
   readonly requestId: string;
   readonly table: string;
   readonly entities: readonly EntityId[];
-  /** As written; for remote targets alone, empty for others. */
+  /** Identities as written; empty for our own targets. */
   readonly identities: readonly Identity[];
   /** Unix ms. */
   readonly cutOff: number;
 }
 
-/** PORT. A system that holds data about entities. One of our own rejects as every store does (see `ServiceErrorOf`), a remote one with a `TargetError`. */
+/**
+ * PORT. A system that holds data about entities. Our own targets reject as every store does (see `ServiceErrorOf`),
+ * remote targets with a `TargetError`.
+ */
 export interface DownstreamTarget {
   readonly name: string;
-  /** A target of our own is tried again at most 30 s apart, a remote one at most 15 min. */
+  /** Our own targets are retried after at most 30 s, remote targets after at most 15 min. */
   readonly remote: boolean;
-  /** Removes everything about the subject. Safe to repeat; rejects when it is not certain. */
-  erase(subject: ErasureSubject): Promise<void>;
-  /** Looks again: true when it holds nothing about the subject. Rejects when it cannot tell. */
-  verify(subject: ErasureSubject): Promise<boolean>;
+  /** Removes all data about the subject. Safe to repeat. Rejects when the result is uncertain. */
+  erase(subject: DeletionSubject): Promise<void>;
+  /** Returns whether the target holds no data about the subject. Rejects when it cannot tell. */
+  verify(subject: DeletionSubject): Promise<boolean>;
 }
 
-/** A target failed. The message says which one and how, in words that name no person: `crm answered 500`. */
+/** Failure of a target. The message names the target and the failure, and no personal data: `crm answered 500`. */
 export class TargetError extends Error {
   constructor(name: string, words: string, cause?: unknown) {
     super(`${name} ${words}`, { cause });
   }
 }
 
-/** PORT. Hints that a request can be run now. They may be lost, doubled or late: the ledger decides what is due, and its poll finds the rest. */
+/**
+ * PORT. Hints that a request can run now. A hint may be lost, duplicated or late: the ledger decides which requests are
+ * due, and polling finds the rest.
+ */
 export interface WakeUp {
-  /** Gives the id to one listener of any process. Never rejects and never waits for a store that is unreachable. */
+  /** Sends the id to one listener in any process. Never rejects and never waits for an unreachable store. */
   hint(requestId: string): void;
-  /** Calls `run` for each hint that reaches this process. A run that rejects is not repeated; the others continue. */
+  /** Calls `run` for each hint that reaches this process. A rejected run is not repeated; other runs continue. */
   listen(run: (requestId: string) => Promise<void>): void;
-  /** Stops listening; resolves when no run is under way. Never rejects. */
+  /** Stops listening and resolves when no run is in progress. Never rejects. */
   close(): Promise<void>;
 }

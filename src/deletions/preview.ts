@@ -9,20 +9,23 @@ export interface PreviewDependencies extends ScopeDependencies {
   readonly targets: readonly { readonly name: string }[];
 }
 
-/** What an erasure would remove, in counts. */
+/** Counts of the data that a deletion would erase. */
 export interface DeletionPreview {
-  /** Live ones. */
+  /** Number of live profiles. */
   readonly profiles: number;
-  /** By identity field. */
+  /** Number of identities by field. */
   readonly identities: ReadonlyMap<string, number>;
-  /** By stream. */
+  /** Number of messages by stream. */
   readonly messages: ReadonlyMap<string, number>;
   readonly segments: number;
-  /** Names of what a request accepted now is for. */
+  /** Names of the targets that a request accepted now has. */
   readonly targets: readonly string[];
 }
 
-/** What a deletion by this identity would remove now (Unix ms); undefined when it leads to no live profile. Changes nothing. */
+/**
+ * Returns what a deletion of this identity would erase now (Unix ms); undefined without a live profile. Changes
+ * nothing.
+ */
 export async function previewDeletion(
   dependencies: PreviewDependencies,
   table: string,

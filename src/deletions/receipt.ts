@@ -3,23 +3,23 @@ import { decrypt, encrypt } from "../entities/profile/encryption.js";
 import { type PublicKey, publicKeyOf, signJws } from "../formats/jws.js";
 import type { Ledger } from "./ports.js";
 
-/** Proofs that deletions are completed. */
+/** Signed proofs that deletions are completed. */
 export interface Receipts {
-  /** A JWS (RFC 7515, compact, EdDSA) over these claims, as JSON, with the name and version of the service. */
+  /** Returns a JWS (RFC 7515, compact, EdDSA) over these claims and the name and version of the service. */
   sign(claims: object): Promise<string>;
   publicKey(): Promise<PublicKey>;
 }
 
-export interface ReceiptParts {
+export interface ReceiptDependencies {
   readonly ledger: Pick<Ledger, "receiptKey">;
-  /** Wraps the private key, which the ledger keeps. */
+  /** Secret that wraps the private key in the ledger. */
   readonly pepper: Uint8Array;
-  /** Of this package. */
+  /** Version of this package. */
   readonly version: string;
 }
 
-/** Signs with the key pair of the ledger, which is made once. */
-export function receipts({ ledger, pepper, version }: ReceiptParts): Receipts {
+/** Creates receipts signed with the ledger's key pair, which is generated once. */
+export function receipts({ ledger, pepper, version }: ReceiptDependencies): Receipts {
   let known: Promise<KeyObject> | undefined;
 
   const privateKey = () => {
@@ -39,8 +39,10 @@ export function receipts({ ledger, pepper, version }: ReceiptParts): Receipts {
   };
 }
 
-/** The key pair that the ledger keeps; when it has none, a new one, unless another process adds one first. */
-async function readKey(ledger: ReceiptParts["ledger"], pepper: Uint8Array): Promise<KeyObject> {
+/**
+ * Returns the key pair stored in the ledger. Stores a new one if there is none; of concurrent processes the first wins.
+ */
+async function readKey(ledger: ReceiptDependencies["ledger"], pepper: Uint8Array): Promise<KeyObject> {
   const wrapping = wrappingKey(pepper);
   const fresh = generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" });
   const kept = await ledger.receiptKey(encrypt(wrapping, fresh).toString("base64"));

@@ -13,13 +13,13 @@ export interface ReplayDependencies {
   readonly failpoint: Failpoint;
 }
 
-/** Requests that are erased at once. Stores make few calls of them, each well below a deadline. */
+/** Requests erased concurrently. Stores group them into few calls, each well below a deadline. */
 const PAGE = 200;
 
 /**
- * Brings entity data that may come from a backup up to the ledger: erases every request again that was accepted since the
- * data's watermark, from the profiles and our own targets, and verifies that. To be run before the first read. Safe to repeat. Rejects as a
- * store does, or when a completed request is not clean afterwards.
+ * Brings entity data that may come from a backup up to date with the ledger: erases every request accepted since the
+ * data's watermark again, from the profiles and our own targets, and verifies the result. Run it before the first read.
+ * Safe to repeat. Rejects as a store does, or when a completed request is not clean afterwards.
  */
 export async function replayLedger(dependencies: ReplayDependencies): Promise<void> {
   const { ledger, watermark } = dependencies;
@@ -35,7 +35,7 @@ export async function replayLedger(dependencies: ReplayDependencies): Promise<vo
 }
 
 async function eraseAgain({ entities, targets, failpoint }: ReplayDependencies, deletion: Deletion): Promise<void> {
-  // A remote target's data is not restored with ours.
+  // Remote targets are not restored with our data.
   const own = targets.filter(({ remote }) => !remote);
   const all = erasureTargets(
     entities,
@@ -47,13 +47,13 @@ async function eraseAgain({ entities, targets, failpoint }: ReplayDependencies, 
     await verifyAll(all, deletion, failpoint);
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
-    // The run of an open request verifies it, and the watermark stays before it.
+    // An open request is verified by its own run, and the watermark stays before it.
     if (deletion.completedAt === undefined && error.cause instanceof TargetError) return;
     throw error.cause;
   }
 }
 
-/** Notes with the data how much of the ledger it has seen: everything before the oldest open request. */
+/** Advances the data's watermark to the last request before the oldest open one. */
 export async function advanceWatermark({
   ledger,
   watermark,

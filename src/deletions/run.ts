@@ -21,21 +21,22 @@ export interface RunDependencies {
   readonly failpoint: Failpoint;
 }
 
-/** A request that no other runner has, until this one releases or completes it. */
+/** A request leased to this runner until the runner releases or completes it. */
 export interface LeasedDeletion {
   readonly deletion: Deletion;
   readonly runner: string;
-  /** The remote target that the run may call; undefined: none, our own stores alone. */
+  /** The remote target that this run may call; undefined: only our own stores. */
   readonly target: string | undefined;
 }
 
-/** Requests over the same identities that a completion wakes at most; those behind them follow, or come up by themselves. */
+/** Maximum requests over the same identities that a completion wakes. The poll finds the others. */
 const MAX_WOKEN = 8;
 
 /**
- * Runs a leased request stage by stage: the live profile, each target, all of them verified once more, the keys, completion. Every stage
- * can be repeated, so a run may die anywhere, and two may run at once. A failed stage is stored with the time of its next try. Resolves
- * with the remote target at which the request continues in another run; undefined when it is completed or waits.
+ * Runs a leased request stage by stage: the live profile, each target, verification of all targets, the keys,
+ * completion. Every stage can be repeated, so a run may crash at any point and two runs may overlap. A failed stage is
+ * stored with its retry time. Resolves with the remote target of the next run; undefined when the request is completed
+ * or waits.
  */
 export async function runDeletion(dependencies: RunDependencies, leased: LeasedDeletion): Promise<string | undefined> {
   const { ledger, clock, failpoint } = dependencies;
@@ -66,7 +67,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
         const open = await inStage(VERIFIED, () => ledger.openOver(hashes, 1 + MAX_WOKEN));
         if (open.length > 0 && open[0] !== requestId) {
           await release({ ...deletion, problem: "an earlier request is open" }, WAIT_FOR_EARLIER_MS);
-          // It may have been completed before this request waited for it.
+          // The earlier request may have been completed before this one was stored as waiting.
           const [first] = await ledger.openOver(hashes, 1);
           if (first === requestId) await runSoon(dependencies, [requestId]);
           return undefined;
@@ -101,7 +102,7 @@ function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], 
   return { ...times, ...Object.fromEntries(targets.map(({ name }) => [name, { ...times[name], verifiedAt: now }])) };
 }
 
-/** Destroys the keys of a request whose targets are all verified, and completes it. */
+/** Destroys the keys of a fully verified request and completes it. */
 async function complete(
   { ledger, entityKeys, clock, observer, log, failpoint }: RunDependencies,
   { requestId, entities, acceptedAt, times }: Deletion,
@@ -118,7 +119,7 @@ async function complete(
   log.info({ request: requestId }, "a deletion is complete");
 }
 
-/** Makes requests due, and hints at them. */
+/** Makes requests due and sends their hints. */
 async function runSoon({ ledger, wakeUp }: RunDependencies, requestIds: readonly string[]): Promise<void> {
   if (requestIds.length === 0) return;
   await ledger.wake(requestIds);

@@ -13,39 +13,42 @@ export interface SchedulerDependencies {
   readonly failpoint: Failpoint;
   /** Names of the configured remote targets. */
   readonly remoteTargets: readonly string[];
-  /** From one poll to the next, ms. */
+  /** Ms between polls. */
   readonly pollMs: number;
   /** See `runDeletion`. */
   run(leased: LeasedDeletion): Promise<string | undefined>;
 }
 
-/** Runs requests when the ledger says that they are due: at once for a hint, and otherwise at the next poll. */
+/** Runs requests that are due: at once after a hint, otherwise at the next poll. */
 export interface Scheduler {
-  /** Polls the ledger from now on. */
+  /** Starts polling the ledger. */
   start(): void;
-  /** Runs a request that is due, unless too many run; then the poll finds it. Resolves when the run has ended. Never rejects. */
+  /**
+   * Runs a request that is due; when too many are running, leaves it to the poll. Resolves when the run has ended.
+   * Never rejects.
+   */
   run(requestId: string): Promise<void>;
-  /** Resolves when no run is under way, and none begins any more. */
+  /** Starts no more runs and resolves when none is in progress. */
   stop(): Promise<void>;
 }
 
-/** A runner that was killed has its request for this long after it last renewed its lease, ms. A second run would do no harm, only work. */
+/** Ms after its last renewal that a killed runner's lease ends. A second concurrent run is harmless. */
 export const LEASE_MS = 8_000;
 const RENEW_MS = 2_000;
 
-/** Runs under way at once for each remote target, and for our own stores. */
+/** Concurrent runs per remote target, and for our own stores. */
 const AT_ONCE = 8;
 
-/** Due requests that a poll looks at: several processes choose among them. */
+/** Due requests read per poll. Several processes choose among them. */
 const PAGE = 8 * AT_ONCE;
 
-/** The runs that call one remote target, or our own stores alone. A target that hangs delays no other. */
+/** Runs that call one remote target, or only our own stores. A target that hangs does not delay the others. */
 interface Lane {
   readonly target: string | undefined;
   readonly due: NextTarget;
-  /** By request id. */
+  /** Runs in progress by request id. */
   readonly runs: Map<string, Promise<string | undefined>>;
-  /** Whether the last run could not be begun or stored: the ledger is read-only or unreachable. */
+  /** Whether the last run could not start or store its result: the ledger is read-only or unreachable. */
   isFailing: boolean;
 }
 
@@ -64,7 +67,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   const underWay = new Set<Promise<void>>();
   let isStopped = false;
 
-  /** Runs a request in a lane, then in the lane of each remote target that it reaches, as long as there is a place. */
+  /** Runs a request in a lane, then in the lane of each remote target that it reaches, while there is capacity. */
   function follow(requestId: string, first: Lane): Promise<void> {
     const following = (async () => {
       for (let lane: Lane | undefined = first; lane !== undefined && !isStopped; ) {
@@ -80,7 +83,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     return following.finally(() => underWay.delete(following));
   }
 
-  /** What fails before the run could store it is tried again when the lease has ended. */
+  /** A run that fails before it stores its result is retried when the lease ends. */
   async function leaseAndRun(requestId: string, lane: Lane): Promise<string | undefined> {
     let renewal: NodeJS.Timeout | undefined;
     try {
@@ -95,24 +98,24 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
       return next;
     } catch (error) {
       lane.isFailing = true;
-      log.warn({ err: error, request: requestId }, "a deletion could not be run");
+      log.warn({ err: error, request: requestId }, "running a deletion failed; retrying");
       return undefined;
     } finally {
       clearInterval(renewal);
     }
   }
 
-  /** Starts what is due and has a place. Resolves with the pause until the next poll, ms: none while more is due. */
+  /** Starts due requests up to the capacity. Resolves with the ms until the next poll: 0 while more are due. */
   async function poll(lane: Lane): Promise<number> {
     try {
       const { runs } = lane;
       if (runs.size >= AT_ONCE) await Promise.race(runs.values());
       const page = (await ledger.due(clock(), lane.due, PAGE)).filter((requestId) => !runs.has(requestId));
       const free = AT_ONCE - runs.size;
-      for (const requestId of fromAnywhere(page).slice(0, free)) void follow(requestId, lane);
+      for (const requestId of rotated(page).slice(0, free)) void follow(requestId, lane);
       return page.length > free && !lane.isFailing ? 0 : pollMs;
     } catch (error) {
-      log.warn({ err: error }, "looking for due deletions failed");
+      log.warn({ err: error }, "reading due deletions failed; retrying");
       return pollMs;
     }
   }
@@ -132,8 +135,8 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   };
 }
 
-/** Rotates the list to a random beginning, so that processes that poll at the same time seldom lease the same requests. */
-function fromAnywhere<T>(items: readonly T[]): T[] {
+/** Rotates the list to a random start, so that concurrent polls of several processes seldom lease the same requests. */
+function rotated<T>(items: readonly T[]): T[] {
   const start = Math.floor(Math.random() * items.length);
   return [...items.slice(start), ...items.slice(0, start)];
 }

@@ -11,26 +11,26 @@ export interface ScopeDependencies {
   readonly hashIdentity: HashIdentity;
 }
 
-/** The profiles and identities that a request covers, as found. */
-export interface ErasureScope {
+/** Profiles and identities that a request covers. */
+export interface DeletionScope {
   readonly profiles: readonly StoredEntity[];
-  /** Every identity of the profiles, and the one in the request. */
+  /** All identities of the profiles, and the one in the request. */
   readonly hashes: readonly IdentityHash[];
-  /** The identities of the profiles as written, each once. */
+  /** Identities of the profiles as written, without duplicates. */
   readonly identities: readonly Identity[];
-  /** The `hashes` that lead to no live profile, each with its holder: an id that is being erased, or undefined. */
+  /** The `hashes` without a live profile, each with its owner: an id that is being erased, or undefined. */
   readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
 
 /**
- * Follows an identity to the live profile that it leads to, that profile's identities, and from these to every other profile that has held one
- * of them since `now` (Unix ms) or longer.
+ * Follows an identity to its live profile, from there to that profile's identities, and from these to every other
+ * profile that has held one of them since `now` (Unix ms) or longer.
  */
 export async function expandScope(
   dependencies: ScopeDependencies,
   hash: IdentityHash,
   now: number,
-): Promise<ErasureScope> {
+): Promise<DeletionScope> {
   const hashes = new Set([hash]);
   const profiles = new Map<EntityId, StoredEntity>();
   const free = new Map<IdentityHash, EntityId | undefined>();
@@ -62,8 +62,8 @@ function isSince({ bindings }: StoredEntity, hash: IdentityHash, now: number): b
 }
 
 /**
- * Returns every identity of the profiles: those that lead to them, and those written in them, which may lead to a newer profile by now.
- * A profile whose key is destroyed has none of the latter.
+ * Returns all identities of the profiles: those that lead to them, and those written in them, which may lead to a newer
+ * profile by now. A profile whose key is destroyed has none of the latter.
  */
 async function identitiesOf(
   { entityKeys, hashIdentity }: ScopeDependencies,

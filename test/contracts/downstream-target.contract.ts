@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
+import type { DeletionSubject, DownstreamTarget } from "../../src/deletions/ports.js";
 
 /** Names of the targets of our own, in the order in which a deletion goes through them. */
 export const ownTargets: readonly string[] = ["membership-index", "history-archive"];
@@ -57,7 +57,7 @@ export function downstreamTargetContract(name: string, open: () => Promise<OpenT
   });
 }
 
-export function subjectOf(...people: Person[]): ErasureSubject {
+export function subjectOf(...people: Person[]): DeletionSubject {
   return {
     requestId: "0123456789abcdef0123-1700000000",
     table: "user",

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
-import type { AcceptedScope, Ledger, NextTarget, Progress } from "../../src/deletions/ports.js";
+import type { AcceptedScope, DeletionProgress, Ledger, NextTarget } from "../../src/deletions/ports.js";
 import type { EntityStore, Suppression } from "../../src/entities/ports.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
 
@@ -140,7 +140,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     /** What a run stores that failed at `now`. */
-    const failed = (over: Partial<Progress> = {}): Progress => ({
+    const failed = (over: Partial<DeletionProgress> = {}): DeletionProgress => ({
       done: [],
       times: {},
       attempts: 1,
@@ -152,7 +152,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     /** Leases a request and ends the lease with this progress. */
-    async function run(requestId: string, progress: Progress): Promise<void> {
+    async function run(requestId: string, progress: DeletionProgress): Promise<void> {
       expect(await ledger.lease(requestId, "one", progress.now, progress.now + 10)).to.not.equal(undefined);
       await ledger.release(requestId, "one", progress);
     }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
+import type { DeletionSubject, DownstreamTarget } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ServiceError } from "../../src/errors.js";
 import { amount } from "../support/servers.js";
@@ -9,7 +9,7 @@ const person = (index: number): Identity => ({ field: "user_id", value: `person-
 
 /** A target whose calls and answers a test sees and decides. */
 function place(name: string, remote: boolean) {
-  const state = { clean: true, erased: [] as ErasureSubject[], verified: [] as ErasureSubject[] };
+  const state = { clean: true, erased: [] as DeletionSubject[], verified: [] as DeletionSubject[] };
   const target: DownstreamTarget = {
     name,
     remote,
@@ -38,7 +38,7 @@ describe("P25: the replay of the ledger over entity data", () => {
   it("asks each target of our own for what the ledger keeps of each request, completed or open, and verifies it twice", async () => {
     const own = place("cache", false);
     const at = await open({ more: [own.target] });
-    const expected: ErasureSubject[] = [];
+    const expected: DeletionSubject[] = [];
     for (let index = 0; index < REQUESTS; index += 1) {
       if (index % 10 === 0) await at.profile([person(index)]);
       const requestId = await at.deletions.accept("user", person(index));
@@ -109,7 +109,7 @@ describe("P25: the replay of the ledger over entity data", () => {
   });
 });
 
-function byRequest(subjects: readonly ErasureSubject[]): ErasureSubject[] {
+function byRequest(subjects: readonly DeletionSubject[]): DeletionSubject[] {
   return [...subjects].sort((a, b) => (a.requestId < b.requestId ? -1 : 1));
 }
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DownstreamTarget, ErasureSubject } from "../../src/deletions/ports.js";
+import type { DeletionSubject, DownstreamTarget } from "../../src/deletions/ports.js";
 import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
@@ -14,7 +14,7 @@ const annsId: Identity = { field: "user_id", value: "ann-1" };
 
 /** A place outside whose answers a test decides. */
 function place(name: string, remote = true) {
-  const erased: ErasureSubject[] = [];
+  const erased: DeletionSubject[] = [];
   const state = { unreachable: false, clean: true, erased, target: undefined as unknown as DownstreamTarget };
   state.target = {
     name,
@@ -236,7 +236,7 @@ describe("running a deletion", () => {
     const id = await at.deletions.accept("user", ann);
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       await at.run(id);
-      expect(await kept(at, id)).to.deep.include({ attempts: attempt, problem: "crm is not clean any more" });
+      expect(await kept(at, id)).to.deep.include({ attempts: attempt, problem: "crm is no longer clean" });
     }
     expect(crm.erased).to.have.length(3);
   });

@@ -112,7 +112,7 @@ describe("a remote target", () => {
       collectGarbage();
       return failure !== undefined;
     });
-    expect(failure).to.have.property("message", "crm did not answer in 0.2 s");
+    expect(failure).to.have.property("message", "crm timed out after 0.2 s");
   });
 
   it("is not taken for clean when its answer does not say so", async () => {
@@ -138,7 +138,7 @@ describe("a remote target", () => {
     it(`${allowed ? "may" : "may not"} be at ${url}`, () => {
       const make = () => remoteTarget({ name: "crm", url, token: "secret" }, noFailpoint);
       if (allowed) expect(make().name).to.equal("crm");
-      else expect(make).to.throw(/needs an https address|has a user in its address/);
+      else expect(make).to.throw(/needs an https URL|has a user name or password in its URL/);
     });
   }
 });
@@ -162,7 +162,7 @@ describe("the targets of deletions", () => {
 
   for (const name of ["profile", ...ownTargets, "verified", "key", "complete"]) {
     it(`cannot have the name ${name}, which a stage has`, () => {
-      expect(() => targets("crm", name)).to.throw(StartError, `${name} is a name that the service uses`);
+      expect(() => targets("crm", name)).to.throw(StartError, `${name} is a reserved name`);
     });
   }
 

@@ -119,7 +119,7 @@ describe("The list of open deletions", () => {
         "problem",
         "next_try_at",
       );
-      expect(item).to.include({ stage: "crm", stuck: true, problem: "crm cannot be reached", completed_at: null });
+      expect(item).to.include({ stage: "crm", stuck: true, problem: "crm is unreachable", completed_at: null });
       expect(item.attempts).to.be.at.least(3);
       expect(item.accepted_at).to.match(isoMs);
       expect(item.next_try_at).to.match(isoMs);

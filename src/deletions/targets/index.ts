@@ -10,16 +10,16 @@ import { type RemoteTarget, remoteTarget } from "./remote.js";
 export interface TargetDependencies {
   readonly memberships: MembershipIndex;
   readonly history: History;
-  /** `deletions.targets` of the settings. */
+  /** Setting `deletions.targets`. */
   readonly remote: readonly RemoteTarget[];
   readonly failpoint: Failpoint;
-  /** Ends calls to remote targets, so that a stop need not wait for them. */
+  /** Aborts calls to remote targets, so that a stop does not wait for them. */
   readonly stopping?: AbortSignal;
 }
 
 /**
- * Returns every target that a request passes after the live profile, in order. Throws a `StartError` when two have the same name, or one
- * has the name of a stage: of two such targets the second would count as done with the first.
+ * Returns the targets that follow the live profile, in order. Throws a `StartError` when two have the same name or one
+ * has the name of a stage: the second would count as done with the first.
  */
 export function downstreamTargets({
   memberships,
@@ -35,7 +35,7 @@ export function downstreamTargets({
   const reserved = new Set([...ownStages, ...targets.map(({ name }) => name)]);
   for (const target of remote) {
     const { name } = target;
-    if (reserved.has(name)) throw new StartError(`deletions.targets is wrong: ${name} is a name that the service uses`);
+    if (reserved.has(name)) throw new StartError(`deletions.targets is wrong: ${name} is a reserved name`);
     if (targets.some((other) => other.name === name))
       throw new StartError(`deletions.targets is wrong: two targets have the name ${name}`);
     targets.push(remoteTarget(target, failpoint, stopping));
@@ -43,7 +43,7 @@ export function downstreamTargets({
   return targets;
 }
 
-/** Returns the live profile, then the targets of these names. One that is not configured any more always fails. */
+/** Returns the live profile and the targets with these names. A target that is no longer configured always fails. */
 export function erasureTargets(
   entities: Pick<EntityStore, "erase" | "holds">,
   configured: readonly DownstreamTarget[],
@@ -54,6 +54,6 @@ export function erasureTargets(
 }
 
 function missing(name: string): DownstreamTarget {
-  const fail = () => Promise.reject(new TargetError(name, "is not configured any more"));
+  const fail = () => Promise.reject(new TargetError(name, "is no longer configured"));
   return { name, remote: false, erase: fail, verify: fail };
 }

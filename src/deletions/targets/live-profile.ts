@@ -2,7 +2,10 @@ import type { EntityStore } from "../../entities/ports.js";
 import { PROFILE } from "../deletion.js";
 import type { DownstreamTarget } from "../ports.js";
 
-/** The live profiles, with the identities that lead to them. A store may keep an identity that no profile has under the id of the request. */
+/**
+ * The live profiles and the identities that lead to them. A store may keep an identity without a profile under the id
+ * of the request.
+ */
 export function liveProfile(entities: Pick<EntityStore, "erase" | "holds">): DownstreamTarget {
   return {
     name: PROFILE,

@@ -2,15 +2,18 @@ import type { EntityId } from "../../entities/profile/entity.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { DownstreamTarget } from "../ports.js";
 
-/** A store of our own that keeps data under the ids of entities. */
+/** One of our own stores, which keeps data by entity id. */
 export interface ErasableStore {
-  /** Removes everything about these entities. Safe to repeat. */
+  /** Removes all data about these entities. Safe to repeat. */
   erase(ids: readonly EntityId[]): Promise<void>;
-  /** Whether anything about one of them is stored. */
+  /** Returns whether any data about these entities is stored. */
   holds(ids: readonly EntityId[]): Promise<boolean>;
 }
 
-/** A target over such a store. Erases the first entity in a call of its own, so that a failpoint lies between two calls. */
+/**
+ * Wraps a store as a target. Erases the first entity in a separate call, so that a failpoint can stop between two
+ * calls.
+ */
 export function ownStore(name: string, store: ErasableStore, failpoint: Failpoint): DownstreamTarget {
   return {
     name,
