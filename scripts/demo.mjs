@@ -17,7 +17,7 @@ answerHelp(args, {
 const size = args.filter((argument) => argument === "--large");
 if (size.length < args.length) {
   process.stderr.write(
-    'npm run demo takes no argument but --help, --version and --large; settings are variables: README.md, "Settings"\n',
+    "npm run demo takes no argument but --help, --version and --large; settings are variables: docs/settings.md\n",
   );
   process.exit(2);
 }

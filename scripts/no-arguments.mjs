@@ -6,7 +6,7 @@ export function noArguments(name, description) {
   answerHelp(args, { call: `${name} -- [options]`, description });
   if (args.length > 0) {
     process.stderr.write(
-      `${name} takes no argument but --help and --version; settings are variables: README.md, "Settings"\n`,
+      `${name} takes no argument but --help and --version; settings are variables: docs/settings.md\n`,
     );
     process.exit(2);
   }

@@ -175,7 +175,7 @@ describe("the files in deploy", () => {
     it("accepts the configuration and every rule after the documented step, whose key reads /metrics", async function () {
       this.timeout(120_000);
       const documented = /^```sh run=prometheus\n([\s\S]*?)^```$/m;
-      const step = documented.exec(readFileSync(join(root, "docs/operations.md"), "utf8"))?.[1] ?? "";
+      const step = documented.exec(readFileSync(join(root, "docs/prometheus.md"), "utf8"))?.[1] ?? "";
       // A folder that looks like the project's, so that the key stays out of it.
       for (const name of ["package.json", "scripts", "config", "dist", ".npmrc"])
         symlinkSync(join(root, name), join(dir, name));

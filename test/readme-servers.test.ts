@@ -27,7 +27,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "README, on servers", function () {
   });
 
   it("has commands that bring a folder to servers and start the service there", async () => {
-    const [block] = commandBlocks().filter(({ run }) => run === "servers");
+    const [block] = commandBlocks("README.md").filter(({ run }) => run === "servers");
     const script = [
       [/'mongodb:[^']*'/, `'${mongodbUrl(name)}'`],
       [/'influxdb:[^']*'/, `'${influxdbUrl(name)}'`],

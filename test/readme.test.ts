@@ -3,17 +3,19 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { commandBlocks } from "./support/readme.js";
+import { paste } from "./support/paste.js";
+import { commandBlocks, pages, pageText } from "./support/readme.js";
 import { remoteSystem } from "./support/remote-system.js";
 import { adminKey } from "./support/service.js";
 import { hasTerminals, type ShellService, startInShell } from "./support/shell-service.js";
 import { root } from "./support/source-tree.js";
 import { until } from "./support/until.js";
 
-const marker = "=== block ";
-const blocks = commandBlocks();
+const blocks = pages.flatMap(commandBlocks);
+const pastedOf = (page: string) => blocks.filter((block) => block.page === page && block.run === undefined);
+const otherPages = pages.filter((page) => page !== "README.md" && pastedOf(page).length > 0);
 
-describe("README", function () {
+describe("The commands of README and docs", function () {
   this.timeout(120_000);
   let dir: string;
   let running: ShellService | undefined;
@@ -36,17 +38,29 @@ describe("README", function () {
   };
   const blockOf = (run: string) => blocks.find((block) => block.run === run)?.script ?? "";
 
-  it("shows no command that is not tried, but the demo and the containers", () => {
-    const untried = blocks.filter(({ run }) => run === "never").map(({ script }) => script);
-    expect(untried).to.have.length(3);
-    expect(untried[0]).to.equal("npm run demo\n");
-    for (const script of untried.slice(1)) expect(script).to.match(/^(docker compose .*\n)+$/);
-    for (const run of ["start", "servers", "targets"])
-      expect(blocks.filter((block) => block.run === run)).to.have.length(1);
+  it("are all tried, except those that need containers, systemd or Grafana, the demo and the tests themselves", () => {
+    const untried = blocks.filter(({ run }) => run === "never");
+    const pagesOf = new Set(untried.map(({ page }) => page));
+    expect([...pagesOf].sort()).to.deep.equal([
+      "README.md",
+      "docs/docker.md",
+      "docs/grafana.md",
+      "docs/kubernetes.md",
+      "docs/systemd.md",
+    ]);
+    const scriptsOf = (wanted: string) => untried.filter(({ page }) => page === wanted).map(({ script }) => script);
+    expect(scriptsOf("README.md")).to.deep.equal(["npm test\n"]);
+    for (const script of scriptsOf("docs/docker.md")) expect(script).to.match(/^(docker compose .*\n)+$/);
+    const named = blocks.flatMap(({ run }) => (run === undefined || run === "never" ? [] : [run]));
+    expect(named.sort()).to.deep.equal(["bench", "prometheus", "servers", "start", "targets"]);
+  });
+
+  it("README has at most 200 lines", () => {
+    expect(pageText("README.md").trimEnd().split("\n").length).to.be.at.most(200);
   });
 
   for (const terminal of [true, false]) {
-    it(`has commands that work as they are pasted, the service started ${terminal ? "at" : "without"} a terminal, with the answers that it shows`, async function () {
+    it(`README: commands work as they are pasted, the service started ${terminal ? "at" : "without"} a terminal, with the answers that the page shows`, async function () {
       const missing = spawnSync("curl", ["--version"]).error !== undefined ? "curl" : "script of util-linux";
       if (missing === "curl" || (terminal && !hasTerminals)) {
         process.stderr.write(`${missing} was not found: the commands of README.md are not tried\n`);
@@ -57,26 +71,35 @@ describe("README", function () {
       expect(existsSync(join(dir, "data", "first-key"))).to.equal(!terminal);
       expect(service.output()).to.match(terminal ? /shown this once:\s+em_/ : /Your API key is in .*first-key/);
 
-      const pasted = blocks.filter(({ run }) => run === undefined);
-      const script = pasted
-        .map(({ script }, index) => `printf '\\n${marker}${index}\\n'\n${at(service.address, script)}`)
-        .join("\n");
-      const env = { ...environment(), ENTITY_METRICS_URL: service.address };
-      const { status, stdout, stderr } = spawnSync("sh", ["-ec", script], { cwd: dir, env, encoding: "utf8" });
-      const outputs = stdout.split(new RegExp(`^${marker}\\d+\\n`, "m")).slice(1);
-      const last = pasted[outputs.length - 1];
-      expect(status, `README line ${last?.line}: ${outputs.at(-1)}\n${stderr}`).to.equal(0);
-      pasted.forEach((block, index) => {
-        const output = outputs[index] ?? "";
-        expect(output, `README line ${block.line}`).to.not.match(/"status":[45]\d\d/);
-        if (block.answer !== undefined)
-          expectLike(JSON.parse(output), JSON.parse(block.answer), `README line ${block.line}`);
-      });
+      paste(pastedOf("README.md"), dir, service.address, environment());
       expect(await service.stop()).to.equal(0);
     });
   }
 
-  it("has a target that is called with its token, and that an erasure waits for", async () => {
+  for (const page of otherPages) {
+    it(`${page}: commands work as they are pasted, with the answers that the page shows`, async function () {
+      if (spawnSync("curl", ["--version"]).error !== undefined) {
+        process.stderr.write(`curl was not found: the commands of ${page} are not tried\n`);
+        this.skip();
+      }
+      const { address } = await started(blockOf("start"), false, { ADMIN_KEY: adminKey });
+      paste(pastedOf(page), dir, address, { ...environment(), KEY: adminKey });
+    });
+  }
+
+  it("README: the benchmark measures the parts that the table names", () => {
+    const sizes = `--series 5 --days 3 --secs 0.03 --people 200 --history ${join(dir, "history.jsonl")}`;
+    const script = blockOf("bench").replace(/\n$/, ` ${sizes}\n`);
+    const env = { ...environment(), TMPDIR: dir };
+    const { status, stdout, stderr } = spawnSync("sh", ["-ec", script], { cwd: dir, env, encoding: "utf8" });
+    expect(status, stderr).to.equal(0);
+    for (const part of ["reads", "writes", "entities"]) {
+      expect(pageText("README.md")).to.contain(`| \`${part}\` |`);
+      expect(stdout).to.contain(`| ${part} `);
+    }
+  });
+
+  it("docs/delete-a-person.md: a target is called with its token, and a deletion waits for it", async () => {
     const crm = await remoteSystem();
     try {
       crm.holds.add("ada@example.com");
@@ -103,27 +126,3 @@ describe("README", function () {
     }
   });
 });
-
-/** Commands for a service at this address, in place of the usual port. */
-function at(address: string, script: string): string {
-  return script.replaceAll("http://127.0.0.1:8080", address);
-}
-
-/** Equal, but where the text shown is `…`. */
-function expectLike(actual: unknown, shown: unknown, where: string): void {
-  if (shown === "…") return;
-  if (Array.isArray(shown) && Array.isArray(actual)) {
-    expect(actual.length, where).to.equal(shown.length);
-    shown.forEach((item, index) => {
-      expectLike(actual[index], item, `${where}[${index}]`);
-    });
-    return;
-  }
-  if (typeof shown === "object" && shown !== null && typeof actual === "object" && actual !== null) {
-    expect(Object.keys(actual), where).to.have.members(Object.keys(shown));
-    for (const [name, value] of Object.entries(shown))
-      expectLike((actual as Record<string, unknown>)[name], value, `${where}.${name}`);
-    return;
-  }
-  expect(actual, where).to.deep.equal(shown);
-}

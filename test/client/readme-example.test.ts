@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { readme } from "../support/readme.js";
+import { pageText } from "../support/readme.js";
 import { startReal } from "../support/real-service.js";
 import { adminKey } from "../support/service.js";
 import { root } from "../support/source-tree.js";
 
-describe("README's example of the client", function () {
+describe("The example of the client in docs/write-metrics.md", function () {
   this.timeout(120_000);
   let dir: string;
   beforeEach(() => {
@@ -20,7 +20,7 @@ describe("README's example of the client", function () {
     spawnSync(process.execPath, args, { cwd: dir, encoding: "utf8", env: { ...process.env, KEY: adminKey } });
 
   it("is checked by the compiler in a project of its own, and runs", async () => {
-    const [, example = ""] = /```ts client\n([\s\S]*?)```/.exec(readme) ?? [];
+    const [, example = ""] = /```ts client\n([\s\S]*?)```/.exec(pageText("docs/write-metrics.md")) ?? [];
     const service = await startReal(join(dir, "data"));
     try {
       mkdirSync(join(dir, "node_modules/@types"), { recursive: true });

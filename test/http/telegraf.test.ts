@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { dimensionNames } from "../../src/metrics/dimensions.js";
-import { readme } from "../support/readme.js";
+import { pageText } from "../support/readme.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { socketIn, startTelegraf, type Telegraf, telegrafBinary } from "./telegraf.js";
 
 const HOUR = 3_600_000;
-const recipe = /^```toml telegraf\n([\s\S]*?)^```$/m.exec(readme)?.[1] ?? "";
+const recipe = /^```toml telegraf\n([\s\S]*?)^```$/m.exec(pageText("docs/line-protocol.md"))?.[1] ?? "";
 
-describe("README's recipe for Telegraf", () => {
+describe("The recipe for Telegraf in docs/line-protocol.md", () => {
   it("lets through every dimension, the field value, and nothing else", () => {
     const names = [...recipe.matchAll(/^ *namepass = (\[.*\])$/gm)].map(([, list]) => JSON.parse(list as string));
     expect(names).to.have.length(2);

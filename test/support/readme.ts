@@ -1,27 +1,41 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./source-tree.js";
 
-/** A command block of README.md. */
+/** A command block of a page. */
 export interface CommandBlock {
+  readonly page: string;
   readonly line: number;
   readonly script: string;
-  /** `start` and `servers` are run in another way than pasted, `never` not at all; undefined: pasted. */
+  /** Blocks with a name are run by a test of their own, `never` ones not at all; undefined: pasted in order. */
   readonly run: string | undefined;
-  /** The JSON that README shows right below as the answer, if it does. `…` in it stands for anything. */
-  readonly answer: string | undefined;
+  /** The language and text that the page shows right below as the output, if it does. `…` in JSON stands for anything. */
+  readonly answer: { readonly form: "json" | "text"; readonly text: string } | undefined;
 }
 
-export const readme = readFileSync(join(root, "README.md"), "utf8");
+/** README.md and every page of docs, README.md first. */
+export const pages: readonly string[] = [
+  "README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .sort()
+    .map((name) => `docs/${name}`),
+];
 
-/** Every `sh` block, in order. */
-export function commandBlocks(): CommandBlock[] {
-  return [...readme.matchAll(/^```sh(?: run=(\w+))?\n([\s\S]*?)^```\n(?:\n```json\n([\s\S]*?)^```)?/gm)].map(
-    (match) => ({
-      line: readme.slice(0, match.index).split("\n").length,
-      run: match[1],
-      script: match[2] ?? "",
-      answer: match[3],
-    }),
-  );
+export const pageText = (page: string): string => readFileSync(join(root, page), "utf8");
+
+/** Every `sh` block of a page, in order. */
+export function commandBlocks(page: string): CommandBlock[] {
+  const text = pageText(page);
+  const blocks = /^```sh(?: run=(\w+))?\n([\s\S]*?)^```\n(?:\n```(json|text)\n([\s\S]*?)^```)?/gm;
+  return [...text.matchAll(blocks)].map((match) => {
+    const [, run, script = "", form, shown = ""] = match;
+    return {
+      page,
+      line: text.slice(0, match.index).split("\n").length,
+      script,
+      run,
+      answer: form === undefined ? undefined : { form: form as "json" | "text", text: shown },
+    };
+  });
 }
