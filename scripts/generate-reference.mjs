@@ -1,0 +1,127 @@
+// node scripts/generate-reference.mjs [--print settings|routes|commands]: writes the reference pages in docs below their marker line:
+// settings from config/schema.json, routes from the OpenAPI document and commands from --help of the built service.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const MARKER = "<!-- Generated below this line by node scripts/generate-reference.mjs -->\n";
+
+const generators = { settings, routes, commands };
+
+const [option, wanted] = process.argv.slice(2);
+if (option === "--print") {
+  process.stdout.write(await pageWith(wanted));
+} else {
+  for (const name of Object.keys(generators)) writeFileSync(fileOf(name), await pageWith(name));
+}
+
+function fileOf(name) {
+  return join(root, `docs/${name}.md`);
+}
+
+async function pageWith(name) {
+  const [head] = readFileSync(fileOf(name), "utf8").split(MARKER);
+  return `${head}${MARKER}\n${await generators[name]()}`;
+}
+
+function table(header, rows) {
+  const lines = [header, header.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`);
+  return lines.join("").replaceAll(/^\| --- .*$/gm, (line) => line.replaceAll(" ", ""));
+}
+
+/** One line for a cell of a table. */
+function cell(text) {
+  return text.replaceAll(/\s*\n+\s*/g, " ").replaceAll("|", "\\|");
+}
+
+function settings() {
+  const schema = JSON.parse(readFileSync(join(root, "config/schema.json"), "utf8"));
+  const rows = settingsOf(schema, []).map(({ path, setting }) => {
+    const environment = setting.environment ?? path.join("_").toUpperCase();
+    const value = setting.default;
+    const shown = Array.isArray(value) ? value.join(",") || "none" : String(value);
+    return [`\`${environment}\``, `\`${path.join(".")}\``, `\`${shown}\``, cell(setting.description)];
+  });
+  return table(["environment", "setting", "default", "meaning"], rows);
+}
+
+function settingsOf(part, path) {
+  if (part.properties === undefined) return [{ path, setting: part }];
+  return Object.entries(part.properties).flatMap(([name, child]) => settingsOf(child, [...path, name]));
+}
+
+async function routes() {
+  const document = await openApiDocument();
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+  const sections = document.tags.map(({ name }) => {
+    const own = operations.filter(({ operation }) => operation.tags.includes(name));
+    return `## ${name[0].toUpperCase()}${name.slice(1)}\n\n${own.map(routeText).join("\n")}`;
+  });
+  return sections.join("\n");
+}
+
+function routeText({
+  path,
+  method,
+  operation: { summary, description = "", parameters = [], requestBody, responses },
+}) {
+  const bodies = Object.keys(requestBody?.content ?? {});
+  const answers = Object.entries(responses).map(([status, { content = {} }]) => {
+    const types = Object.keys(content);
+    return status < "300" && types.length > 0 ? `${status} (${types.join(", ")})` : status;
+  });
+  const rows = parameters.map(({ name, in: place, required, description = "", schema = {} }) => {
+    const fallback = schema.default === undefined ? "" : ` Default: \`${schema.default}\`.`;
+    const choices =
+      schema.enum === undefined ? "" : ` One of ${schema.enum.map((value) => `\`${value}\``).join(", ")}.`;
+    return [`\`${name}\``, required ? `${place}, required` : place, cell(`${description}${choices}${fallback}`)];
+  });
+  return [
+    `### ${method} ${path}\n`,
+    `**${summary}.** ${description}\n`,
+    ...(rows.length === 0 ? [] : [table(["parameter", "in", "meaning"], rows)]),
+    `${bodies.length === 0 ? "" : `Body: ${bodies.join(", ")}. `}Responses: ${answers.join(", ")}.\n`,
+  ].join("\n");
+}
+
+async function openApiDocument() {
+  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const env = { PATH: process.env.PATH, DATA_DIR: dir, PORT: "0", LOG_LEVEL: "error" };
+  const service = spawn(process.execPath, [join(root, "dist/main.js")], { env, stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    let output = "";
+    for await (const chunk of service.stdout) {
+      output += chunk;
+      const [, address] = /listens on (http\S+)\n/.exec(output) ?? [];
+      if (address !== undefined) return await (await fetch(`${address}/openapi.json`)).json();
+    }
+    throw new Error(`the service did not start: ${output}`);
+  } finally {
+    const ended = service.exitCode === null ? once(service, "exit") : undefined;
+    service.kill();
+    await ended;
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function commands() {
+  const programs = ["key", "collect", "ingest", "export", "receipt", "backup", "migrate"];
+  const all = [
+    ["npm start", "scripts/start.mjs"],
+    ...programs.map((name) => [`npm run ${name}`, `dist/commands/${name}.js`]),
+    ["npm run demo", "scripts/demo.mjs"],
+    ["npm run bench", "scripts/bench/run.mjs"],
+  ];
+  return all
+    .map(([name, file]) => {
+      const help = execFileSync(process.execPath, [join(root, file), "--help"], { encoding: "utf8" });
+      return `## ${name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\`\n`;
+    })
+    .join("\n");
+}
