@@ -1,0 +1,70 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect } from "chai";
+import { statusOf } from "../src/http/core/errors.js";
+import { pages, pageText } from "./support/readme.js";
+import { root, sourceFiles } from "./support/source-tree.js";
+
+const outside = ["CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "PERFORMANCE.md"];
+
+/** The anchors of the headings of a page, as GitHub makes them. */
+const anchorsOf = (page: string) =>
+  [...pageText(page).matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
+const linksOf = (page: string) =>
+  [...pageText(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = ""]) => {
+    const [path = "", anchor] = link.split("#");
+    return { link, target: path === "" ? page : normalize(join(dirname(page), path)), anchor };
+  });
+
+describe("The reference pages", function () {
+  this.timeout(60_000);
+
+  for (const name of ["settings", "routes", "commands"]) {
+    it(`docs/${name}.md is as node scripts/generate-reference.mjs writes it`, () => {
+      const script = join(root, "scripts/generate-reference.mjs");
+      const { stdout, stderr } = spawnSync(process.execPath, [script, "--print", name], { encoding: "utf8" });
+      expect(stdout, stderr).to.equal(readFileSync(join(root, `docs/${name}.md`), "utf8"));
+    });
+  }
+
+  it("docs/errors.md lists every code of a response, and no code that the service does not have", () => {
+    const listed = [...pageText("docs/errors.md").matchAll(/^\| (`\w+`(?:, `\w+`)*) \|/gm)]
+      .flatMap(([, names = ""]) => names.match(/\w+/g) ?? [])
+      .filter((code, index, all) => all.indexOf(code) === index);
+    const edges = sourceFiles().filter(({ path }) => !/^(dashboard|client|stores\/(?!influxdb))/.test(path));
+    const code = edges.map(({ code }) => code).join("\n");
+    const thrown = [
+      ...code.matchAll(/(?:\b(?:invalid|add|refuse|tooLarge)\(\s*|\bcode: |\bissue: )"([a-z]+(?:_[a-z0-9]+)*)"/g),
+    ];
+    const ofKinds = Object.keys(statusOf).map((kind) => kind.replaceAll("-", "_"));
+    const codes = [...thrown.map(([, name = ""]) => name), ...ofKinds];
+    expect(codes).to.have.length.above(80);
+    expect(codes.filter((name) => !listed.includes(name))).to.deep.equal([]);
+    expect(
+      listed.filter((name) => !ofKinds.includes(name) && !code.includes(`"${name}"`) && !code.includes(`${name}:`)),
+    ).to.deep.equal([]);
+  });
+});
+
+describe("Links between pages", () => {
+  for (const page of [...pages, ...outside]) {
+    it(`${page}: every link leads to a file and a heading that exist`, () => {
+      for (const { link, target, anchor } of linksOf(page)) {
+        expect(existsSync(join(root, target)), link).to.equal(true);
+        if (anchor !== undefined) expect(anchorsOf(target), link).to.include(anchor);
+      }
+    });
+  }
+
+  it("the index leads to every page", () => {
+    const linked = new Set(linksOf("docs/README.md").map(({ target }) => target));
+    expect(pages.filter((page) => page !== "docs/README.md" && !linked.has(page))).to.deep.equal([]);
+  });
+});
