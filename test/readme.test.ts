@@ -13,6 +13,7 @@ import { until } from "./support/until.js";
 
 const blocks = pages.flatMap(commandBlocks);
 const pastedOf = (page: string) => blocks.filter((block) => block.page === page && block.run === undefined);
+const linesOf = (page: string) => pageText(page).trimEnd().split("\n").length;
 const otherPages = pages.filter((page) => page !== "README.md" && pastedOf(page).length > 0);
 
 describe("The commands of README and docs", function () {
@@ -55,8 +56,9 @@ describe("The commands of README and docs", function () {
     expect(named.sort()).to.deep.equal(["bench", "prometheus", "servers", "start", "targets"]);
   });
 
-  it("README has at most 200 lines", () => {
-    expect(pageText("README.md").trimEnd().split("\n").length).to.be.at.most(200);
+  it("README has at most 200 lines, PERFORMANCE at most 150", () => {
+    expect(linesOf("README.md")).to.be.at.most(200);
+    expect(linesOf("PERFORMANCE.md")).to.be.at.most(150);
   });
 
   for (const terminal of [true, false]) {

@@ -6,7 +6,7 @@ import { statusOf } from "../src/http/core/errors.js";
 import { pages, pageText } from "./support/readme.js";
 import { root, sourceFiles } from "./support/source-tree.js";
 
-const outside = ["CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "PERFORMANCE.md"];
+const outside = ["CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
 
 /** The anchors of the headings of a page, as GitHub makes them. */
 const anchorsOf = (page: string) =>

@@ -13,9 +13,10 @@ export interface CommandBlock {
   readonly answer: { readonly form: "json" | "text"; readonly text: string } | undefined;
 }
 
-/** README.md and every page of docs, README.md first. */
+/** README.md, PERFORMANCE.md and every page of docs. */
 export const pages: readonly string[] = [
   "README.md",
+  "PERFORMANCE.md",
   ...readdirSync(join(root, "docs"))
     .filter((name) => name.endsWith(".md"))
     .sort()
