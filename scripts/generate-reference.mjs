@@ -1,5 +1,5 @@
-// node scripts/generate-reference.mjs [--print settings|routes|commands]: writes the reference pages in docs below their marker line:
-// settings from config/schema.json, routes from the OpenAPI document and commands from --help of the built service.
+// Writes the reference pages in docs below their marker line: settings from config/schema.json, routes from the OpenAPI
+// document and commands from --help of the built service. `--print settings` (or routes, commands) prints a page instead.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

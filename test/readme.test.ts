@@ -39,7 +39,7 @@ describe("The commands of README and docs", function () {
   };
   const blockOf = (run: string) => blocks.find((block) => block.run === run)?.script ?? "";
 
-  it("are all tried, except those that need containers, systemd or Grafana, the demo and the tests themselves", () => {
+  it("are all tried, except commands for containers, systemd and Grafana, and the tests themselves", () => {
     const untried = blocks.filter(({ run }) => run === "never");
     const pagesOf = new Set(untried.map(({ page }) => page));
     expect([...pagesOf].sort()).to.deep.equal([
