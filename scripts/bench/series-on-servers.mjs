@@ -1,7 +1,7 @@
 // Series in InfluxDB: what reads and writes cost the service beside itself embedded, and beside the official client alone.
 import { fluxClient } from "./direct.mjs";
 import { sendAll, sendFor, settledCost, writeBlocks } from "./load.mjs";
-import { blocks, DAY, filledTime, HOUR, monotonicClock, nameOf } from "./made-up-points.mjs";
+import { arrivals, blocks, DAY, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
 import { quantile } from "./quantile.mjs";
 import { costIsCpu, costUnit } from "./server.mjs";
 import { line } from "./table.mjs";

@@ -1,6 +1,6 @@
 // Writes of points: beside a table with a row a point, which takes the same bodies.
 import { sendAll, sendFor, settledCost } from "./load.mjs";
-import { blocks, filledTime, HOUR, monotonicClock, nameOf } from "./made-up-points.mjs";
+import { arrivals, blocks, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
 import { costUnit } from "./server.mjs";
 import { line } from "./table.mjs";
 import { windowWorkload } from "./workloads.mjs";
