@@ -14,6 +14,7 @@ const ON_SERVERS = [
   ...["ledger-and-data", "merge-beside-deletion", "random-histories"].map((name) => `test/deletions/${name}`),
   ...["interrupted", "writers-and-erasers"].map((name) => `test/entities/${name}`),
   ...["recorder-year", "slot-races"].map((name) => `test/metrics/${name}`),
+  "test/bad-inputs/random-requests",
 ];
 
 /** How the paths of the slowest tests begin, in the order in which they start; each file has a process of its own. */
