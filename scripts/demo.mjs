@@ -5,19 +5,19 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { refusingTarget } from "./refusing-target.mjs";
 import { runChild } from "./run-child.mjs";
-import { root, setUp } from "./set-up.mjs";
+import { callOf, dataRoot, root, setUp, usageOf } from "./set-up.mjs";
 import { answerHelp } from "./usage.mjs";
 
 const args = process.argv.slice(2);
 answerHelp(args, {
-  call: "npm run demo -- [options]",
+  call: usageOf("demo"),
   description: "Serves made-up data on http://127.0.0.1:8080, kept in ./demo-data. Delete the folder to start again.",
   options: [["--large", "5,000 segments, 500 streams and 300 experiences, kept in ./demo-data-large"]],
 });
 const size = args.filter((argument) => argument === "--large");
 if (size.length < args.length) {
   process.stderr.write(
-    "npm run demo takes no argument but --help, --version and --large; settings are variables: docs/settings.md\n",
+    `${callOf("demo")} takes no argument but --help, --version and --large; settings are variables: docs/settings.md\n`,
   );
   process.exit(2);
 }
@@ -27,7 +27,7 @@ const HOUR_MS = 3_600_000;
 /** How often the demo looks whether another hour has begun. */
 const LOOK_MS = 10_000;
 
-const folder = resolve(process.env.DATA_DIR ?? join(root, size.length === 0 ? "demo-data" : "demo-data-large"));
+const folder = resolve(process.env.DATA_DIR ?? join(dataRoot, size.length === 0 ? "demo-data" : "demo-data-large"));
 const keyFile = join(folder, "demo-key");
 const key = demoKey();
 let seeding;

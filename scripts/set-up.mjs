@@ -8,9 +8,27 @@ import { fileURLToPath } from "node:url";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
+/** Whether this is a clone, which is built here. An installed package and an image have no sources and are built already. */
+const isClone = existsSync(join(root, "src"));
+
+/** Folder of the data that a script keeps beside the project, or in the working directory of a package's user. */
+export const dataRoot = isClone ? root : process.cwd();
+
+/** How a user calls a script of package.json: `npm run demo` in a clone, `entity-metrics demo` otherwise. */
+export function callOf(name) {
+  if (!isClone) return `entity-metrics ${name}`;
+  return name === "start" ? "npm start" : `npm run ${name}`;
+}
+
+/** The first line of its help. */
+export function usageOf(name) {
+  return `${callOf(name)}${isClone ? " --" : ""} [options]`;
+}
+
 /** Installs when node_modules is missing or older than the lock file, builds when dist is stale. Says what it does on stderr. */
 export function setUp() {
   checkNode();
+  if (!isClone) return;
   if (dependenciesAreStale()) install();
   if (buildIsStale()) build();
 }

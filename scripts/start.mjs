@@ -4,6 +4,6 @@ import { noArguments } from "./no-arguments.mjs";
 import { runChild } from "./run-child.mjs";
 import { root, setUp } from "./set-up.mjs";
 
-noArguments("npm start", "Serves on http://127.0.0.1:8080, data in ./data. Settings: docs/settings.md.");
+noArguments("start", "Serves on http://127.0.0.1:8080, data in ./data. Settings: docs/settings.md.");
 setUp();
 process.exit(await runChild([join(root, "dist/main.js")]));

@@ -1,9 +1,13 @@
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Command, CommanderError } from "commander";
 import { ApiError, NotReached } from "../client/client.js";
 import { StartError } from "../errors.js";
 
 const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
+
+/** Whether this runs in a clone. An installed package has no sources, and its help names `entity-metrics key` for `npm run key --`. */
+const isClone = existsSync(new URL("../../src", import.meta.url));
 
 /** Exit code of a command that did its work but for what it rejected. */
 export const REJECTED = 3;
@@ -38,7 +42,7 @@ export async function runCommand(command: Command, action: () => Promise<number>
     .configureOutput({
       writeOut(help) {
         isHelp = true;
-        process.stdout.write(help);
+        process.stdout.write(isClone ? help : help.replaceAll(/npm run (\w+) --/g, "entity-metrics $1"));
       },
     });
   let isHelp = false;
