@@ -26,7 +26,7 @@ describe("States of the dashboard in Chromium", function () {
   it("Without a key the page explains keys and makes no request; a typed key works, and Forget it removes it", async () => {
     const { page, requests, errors } = await on.open("", { key: null });
     await state(page, "no-key");
-    expect(await page.innerText("main")).to.include("npm run key -- create");
+    expect(await page.innerText("main")).to.include("npx entity-metrics key create");
     await page.clock.fastForward(HOUR);
     expect(requests).to.deep.equal([]);
     await page.getByLabel("API key").fill(on.service.key);

@@ -16,7 +16,7 @@ export function KeyCard({ reason, controller }: KeyCardProps): VNode {
       <h1>{reason === undefined ? "API key" : "This key does not work"}</h1>
       {reason !== undefined && <p role="alert">{reason}</p>}
       <p>Every request carries an API key. The first start of the service made one; this command makes more:</p>
-      <Code text="npm run key -- create --scopes metric:read,entity:read --name dashboard" />
+      <Code text="npx entity-metrics key create --scopes metric:read,entity:read --name dashboard" />
       <KeyForm controller={controller} />
       {reason !== undefined && (
         <button type="button" onClick={controller.forgetKey}>

@@ -47,7 +47,7 @@ export const homePage = (address: string): string => `<!doctype html>
 <h2>Try it</h2>
 <p>Requests carry an API key. In the folder of the service, and with its settings, this makes one:</p>
 <pre>BASE='${address}'
-KEY=$(npm run key -- create --scopes entity:read,entity:write,entity:delete,metric:read,metric:write --name first-steps)</pre>
+KEY=$(npx entity-metrics key create --scopes entity:read,entity:write,entity:delete,metric:read,metric:write --name first-steps)</pre>
 <p>On another machine use a key that you were given: <code>KEY='em_…'</code>. Behind a proxy that adds a path, <code>BASE</code> is the address of this page without the last slash.</p>
 <p>Write a value, and read it:</p>
 <pre>curl -X POST "$BASE/api/v2/write" -H "Authorization: $KEY" \\
