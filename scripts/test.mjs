@@ -26,6 +26,7 @@ const SLOW = [
   "test/deletions/random-histories",
   ...["secured", "held", "deleted-segments", "killed", "started-at-once"].map((name) => `test/servers/${name}`),
   "test/start-scripts",
+  "test/package",
   ...["body-limits", "slow-", "deletion-reads"].map((name) => `test/http/${name}`),
   "test/bad-inputs/random-requests",
 ];
