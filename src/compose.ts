@@ -22,7 +22,7 @@ import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { keepMs, shorterOf } from "./formats/duration.js";
 import { catalogueRoutes } from "./http/catalogue/index.js";
 import { collectRoutes } from "./http/collect/index.js";
-import type { BodyParts } from "./http/core/body.js";
+import type { BodyDependencies } from "./http/core/body.js";
 import type { Route } from "./http/core/route.js";
 import { deletionRoutes } from "./http/deletions/index.js";
 import { openServer } from "./http/edge/server.js";
@@ -152,7 +152,7 @@ export async function compose(
 }
 
 /** Writing, reading and recording series. */
-export function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings, bodies: BodyParts) {
+export function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings, bodies: BodyDependencies) {
   const { limits, cache } = settings;
   const deadlineMs = limits.store_deadline_ms;
   const { sharedEpochs, exclusive } = stores;
@@ -214,7 +214,10 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
 }
 
 /** Collecting messages, and reading profiles. */
-function composeProfiles({ settings, stores, clock, arrivals, tables, meters }: Surroundings, bodies: BodyParts) {
+function composeProfiles(
+  { settings, stores, clock, arrivals, tables, meters }: Surroundings,
+  bodies: BodyDependencies,
+) {
   const { limits } = settings;
   const hashIdentity = identityHashing(stores.pepper);
   const parts = {

@@ -5,23 +5,24 @@ import type { History, Idempotency } from "./ports.js";
 
 const EVERY_MS = 20_000;
 
-export interface RetentionParts {
+export interface RetentionDependencies {
   readonly history: Pick<History, "expire">;
   readonly idempotency: Pick<Idempotency, "forget">;
-  /** Removes memberships of deleted segments, as `CatalogueStore` does. */
+  /** Removes memberships of deleted segments; see `CatalogueStore`. */
   readonly catalogue: { endMemberships(): Promise<boolean> };
   /** See `clock.monotonicClock`. */
   readonly arrivals: Clock;
-  /** How long messages are kept, ms; undefined is for ever. */
+  /** Retention of messages, ms; undefined: unlimited. */
   readonly keepMs: number | undefined;
   readonly log: Log;
 }
 
 /**
- * Removes messages that are older than the retention, requests that can be repeated no more, and memberships of deleted segments, now and 20 s after
- * each round, or at once while more of them are left. What fails does not keep the rest from being removed. `stop` resolves when no round is under way.
+ * Removes expired messages, expired idempotent requests, and memberships of deleted segments. Runs now and 20 s after
+ * each round, or at once while more are left. A failed removal does not stop the others. `stop` resolves when no round
+ * is in progress.
  */
-export function enforceRetention(parts: RetentionParts): Background {
+export function enforceRetention(parts: RetentionDependencies): Background {
   const { history, idempotency, catalogue, arrivals, keepMs, log } = parts;
 
   async function round(): Promise<number> {

@@ -58,12 +58,12 @@ describe("a route whose query and body have schemas", () => {
 
   const refusals: [string, string, object][] = [
     ["/things/long", '{"name":"b"}', { code: "bad_id", path: "id", message: "At most 3 characters" }],
-    ["/things/a?dry=1", '{"name":"b"}', { code: "bad_flag", path: "dry", message: "dry is either true or false" }],
+    ["/things/a?dry=1", '{"name":"b"}', { code: "bad_flag", path: "dry", message: "dry must be true or false" }],
     ["/things/a", "[]", { code: "not_an_object", path: "", message: "The body must be a JSON object" }],
     ["/things/a", "{}", { code: "required", path: "name", message: "name is required" }],
     ["/things/a", '{"name":null}', { code: "required", path: "name", message: "name is required" }],
-    ["/things/a", '{"name":""}', { code: "bad_value", path: "name", message: "A text is expected. A name." }],
-    ["/things/a", '{"name":1}', { code: "bad_type", path: "name", message: "A text is expected. A name." }],
+    ["/things/a", '{"name":""}', { code: "bad_value", path: "name", message: "A string is expected. A name." }],
+    ["/things/a", '{"name":1}', { code: "bad_type", path: "name", message: "A string is expected. A name." }],
     [
       "/things/a",
       '{"name":"b","count":1.5}',
@@ -90,7 +90,7 @@ describe("a route whose query and body have schemas", () => {
       {
         code: "unknown_field",
         path: "",
-        message: "There is a field that is not known; the nearest known one is count",
+        message: "Unknown field; the nearest known one is count",
       },
     ],
   ];

@@ -79,7 +79,7 @@ describe("keys", () => {
   });
 
   it("that are absent are refused with the way to send one", async () => {
-    expect(await refusal(absent)).to.contain("An API key is expected in the header Authorization: em_<id>_<secret>");
+    expect(await refusal(absent)).to.contain("Send an API key in the Authorization header: em_<id>_<secret>");
   });
 
   it("without the scope of a route are 403", async () => {

@@ -59,7 +59,7 @@ describe("a service with as many requests in flight as it may have", () => {
     expect(headers.get("x-content-type-options")).to.equal("nosniff");
     expect(headers.get("cache-control")).to.equal("no-store");
     expect(headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
-    const message = "The service has as many requests as it can serve";
+    const message = "Too many requests in flight; try again";
     const errors = [{ code: "unavailable", path: "", message }];
     expect(body).to.deep.equal({ status: 503, message, data: null, errors });
   });
@@ -86,7 +86,7 @@ describe("a service with as many requests in flight as it may have", () => {
     const { status, headers, body, text } = await rawRequest(service.port, post("/api/metric", lines));
     expect([status, headers.get("retry-after")]).to.deep.equal([429, "1"]);
     expect(text).to.not.include("100 Continue");
-    expect(body).to.deep.include({ status: 429, message: "Too many requests at once with this key", data: null });
+    expect(body).to.deep.include({ status: 429, message: "Too many concurrent requests with this key", data: null });
     expect((await service.fetch("/api/metric", { method: "POST", json: [], key: "em_x_1" })).status).to.equal(401);
     expect((await service.fetch("/metrics")).status).to.equal(200);
     await endHeld();

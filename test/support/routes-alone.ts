@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { YieldBudget } from "../../src/async/yielding.js";
 import { createApp } from "../../src/http/core/app.js";
-import type { BodyParts } from "../../src/http/core/body.js";
+import type { BodyDependencies } from "../../src/http/core/body.js";
 import type { Route } from "../../src/http/core/route.js";
 import { followConnections } from "../../src/http/edge/connections.js";
 import { RequestLimits } from "../../src/http/edge/limits.js";
@@ -13,7 +13,7 @@ import { type Meters, openMeters } from "../../src/meters.js";
 import { type Overrides, settingsFor } from "./service.js";
 
 /** What reading bodies shares, with the limits as shipped. */
-export function bodyParts(): BodyParts {
+export function bodyParts(): BodyDependencies {
   const { read_bytes, inflation } = settingsFor("unused").limits;
   return { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(), inflation };
 }

@@ -11,7 +11,7 @@ import { type BatchMessage, encodeMessage } from "./message.js";
 import { type BatchPlan, type FoundProfiles, type PlanLimits, planBatch, type RefusedMessage } from "./plan-batch.js";
 import { retryOnConflict } from "./retry-on-conflict.js";
 
-export interface BatchParts {
+export interface BatchDependencies {
   readonly entities: EntityStore;
   readonly history: History;
   readonly suppression: Suppression;
@@ -19,27 +19,30 @@ export interface BatchParts {
   readonly entityKeys: EntityKeys;
   /** Unix ms. */
   readonly clock: Clock;
-  /** A new random entity id. */
+  /** Returns a new random entity id. */
   newId(): EntityId;
 }
 
 /**
- * Memory that the stored profiles of one batch may take while they are sealed (see `FindOptions.maxBytes`). Opened, they take ten times
- * as much, so four batches at once stay within 160 MiB.
+ * Maximum bytes of the encrypted profiles of one batch (see `FindOptions.maxBytes`). Decrypted profiles take ten times
+ * as much, so four concurrent batches stay within 160 MiB.
  */
 const PROFILE_BYTES = 4 * 1_048_576;
 
-/** The same for the profiles that one message merges: they have to be opened together to see whether they fit into one. */
+/**
+ * Maximum bytes of the encrypted profiles that one message merges: they are decrypted together to check the limits of
+ * one profile.
+ */
 export const MERGE_BYTES = 8 * 1_048_576;
 
 /**
- * Brings messages into the history, the profiles and the counts by one commit. Profiles that are too large to be opened together take several
- * commits: then an earlier one may be kept when this rejects. Messages that an erasure suppresses are left out, as are messages that are kept already.
- * Resolves with the messages over a limit, which were not kept. Rejects with `unavailable` when other writers change the same profiles
- * without end.
+ * Applies messages to the history, the profiles and the counts in one commit. A batch whose profiles are too large to
+ * decrypt together takes several commits, so an earlier one may be stored when this rejects. Skips suppressed messages
+ * and messages that are already stored. Resolves with the messages that exceed a limit, which are not stored. Rejects
+ * with `unavailable` when other writers keep changing the same profiles.
  */
 export function applyBatch(
-  parts: BatchParts,
+  parts: BatchDependencies,
   batch: readonly BatchMessage[],
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
@@ -67,9 +70,9 @@ export function applyBatch(
   });
 }
 
-/** The messages that `applyBatch` would refuse now. Nothing is kept, and nothing changes. */
+/** Returns the messages that `applyBatch` would refuse now. Stores and changes nothing. */
 export function checkBatch(
-  parts: BatchParts,
+  parts: BatchDependencies,
   batch: readonly BatchMessage[],
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
@@ -82,8 +85,8 @@ export function checkBatch(
 }
 
 /**
- * Does the work of a batch, or of its halves, one after the other, when its profiles are too large to be opened together. Other requests run
- * in between.
+ * Runs the work for a batch or, when its profiles are too large to decrypt together, for its halves in turn. Other
+ * requests run in between.
  */
 async function inHalves(
   batch: readonly BatchMessage[],
@@ -106,9 +109,9 @@ function hashesOf(batch: readonly BatchMessage[]): IdentityHash[] {
   return [...new Set(batch.flatMap(({ hashes }) => hashes))];
 }
 
-/** The messages without those among `mayBeKept` that the history has. */
+/** Returns the messages except those among `mayBeKept` that the history contains. */
 async function withoutKept(
-  { history }: BatchParts,
+  { history }: BatchDependencies,
   messages: readonly BatchMessage[],
   mayBeKept: readonly BatchMessage[],
 ): Promise<readonly BatchMessage[]> {
@@ -117,23 +120,31 @@ async function withoutKept(
   return messages.filter(({ id }) => !kept.has(id));
 }
 
-/** Concerns one message of a batch; the others can be applied without it. */
+/** Rejects one message of a batch; the other messages can be applied without it. */
 export class CutOffAhead extends ServiceError {}
 
-/** How far a cut-off may be ahead of the clock, ms: cut-offs and arrivals go up within a millisecond, and clocks of processes differ. */
+/**
+ * Ms that a cut-off may be ahead of the clock: cut-offs and arrivals increase within a millisecond, and the clocks of
+ * processes differ.
+ */
 const AHEAD_MS = 1_000;
 
 /**
- * Whether a message is not newer than an erasure of one of its identities. A repeat is as old as its first arrival, also if its event time is later: the
- * first run may have stored it, and the erasure may have removed it. Throws for a message that names no event time when the cut-off is ahead of the
- * clock: it may have arrived after the erasure was accepted, by a clock that was ahead, or before.
+ * Returns whether a message is not newer than a deletion of one of its identities. A repeat counts as old as its first
+ * arrival, even with a later event time: the first run may have stored it, and the deletion may have removed it. Throws
+ * when the message has no event time and the cut-off is ahead of the clock: it is unknown whether the message arrived
+ * before the deletion was accepted.
  */
 function isSuppressed({ hashes, version, isRepeat }: BatchMessage, { cutOffs }: FoundProfiles, now: number): boolean {
   const time = isRepeat ? Math.min(version.time, version.arrival) : version.time;
   const cutOff = Math.max(...hashes.map((hash) => cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
   if (time > cutOff) return false;
   if (version.time === version.arrival && cutOff > now + AHEAD_MS) {
-    throw new CutOffAhead("unavailable", "A deletion was accepted by a clock that is ahead", { retryAfter: 1 });
+    throw new CutOffAhead(
+      "unavailable",
+      "A deletion of this identity was accepted by a clock that is ahead; try again",
+      { retryAfter: 1 },
+    );
   }
   return true;
 }
@@ -163,7 +174,7 @@ async function commitOf(plan: BatchPlan, found: FoundProfiles, { seal, newKeys }
   };
 }
 
-/** Every segment that a message adds, once. */
+/** Returns every segment that a message adds, without duplicates. */
 function segmentsOf({ messages }: BatchPlan): Commit["segments"] {
   const segments = new Map<string, string>();
   for (const { message } of messages) {
@@ -172,9 +183,9 @@ function segmentsOf({ messages }: BatchPlan): Commit["segments"] {
   return Array.from(segments, ([id, table]) => ({ id, table }));
 }
 
-/** Looks up the profiles of identities, and their cut-offs; "too-large" when the profiles take more than `maxBytes`. */
+/** Returns the profiles of these identities and their cut-offs; "too-large" when the profiles exceed `maxBytes`. */
 async function findProfiles(
-  { entities, suppression }: BatchParts,
+  { entities, suppression }: BatchDependencies,
   { expect, open }: BatchSealing,
   hashes: readonly IdentityHash[],
   maxBytes: number,
@@ -199,21 +210,21 @@ async function findProfiles(
 }
 
 /**
- * Erases live profiles that could not be opened because their keys are destroyed: an erasure meant them, and its record may be
- * forgotten. When the ledger never had a key of one, it may be the wrong ledger: nothing is erased, and this rejects. Safe to repeat.
+ * Erases live profiles whose keys are destroyed: a deletion covered them, and its record may have expired. Rejects, and
+ * erases nothing, when the ledger has no record of a key: it may be the wrong ledger. Safe to repeat.
  */
 async function eraseUnreadable(
-  { entities, memberships, history, entityKeys }: BatchParts,
+  { entities, memberships, history, entityKeys }: BatchDependencies,
   profiles: readonly StoredEntity[],
 ): Promise<void> {
   const destroyed = await entityKeys.destroyed(profiles.map(({ id }) => id));
   if (profiles.some(({ id }) => !destroyed.has(id))) {
-    throw new ServiceError("unavailable", "The ledger has no key of a profile");
+    throw new ServiceError("unavailable", "The deletion ledger has no key of a profile");
   }
   const ids = profiles.flatMap(idsOf);
   await memberships.erase(ids);
   await history.erase(ids);
   await entityKeys.destroy(ids);
-  // Last: until then the next message that names a profile finds it again.
+  // Last, so that until then the next message for a profile finds it again.
   await entities.erase(ids);
 }

@@ -4,19 +4,19 @@ import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../../e
 import type { EntityStore } from "../ports.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity } from "../profile/identity.js";
-import { applyBatch, type BatchParts, CutOffAhead, checkBatch, MERGE_BYTES } from "./apply-batch.js";
+import { applyBatch, type BatchDependencies, CutOffAhead, checkBatch, MERGE_BYTES } from "./apply-batch.js";
 import type { BatchMessage, Message, NewMessage } from "./message.js";
 import type { LimitReason, PlanLimits, RefusedMessage } from "./plan-batch.js";
 
-export interface CollectParts extends BatchParts {
+export interface CollectDependencies extends BatchDependencies {
   readonly hashIdentity: HashIdentity;
   readonly serviceErrorOf: ServiceErrorOf;
 }
 
 /**
- * Takes in a batch of messages for one stream and table, in order. When it resolves they are durable, applied and counted;
- * resolves with an issue for each that was refused. Once `late` has aborted it rejects with the reason, and no commit of these messages begins.
- * Safe to repeat with the same ids.
+ * Collects messages for one stream and table, in order. Resolves when they are durable, applied and counted, with an
+ * issue for each refused message. Once `late` has aborted, rejects with its reason and starts no commit of these
+ * messages. Safe to repeat with the same ids.
  */
 export type CollectMessages = (
   stream: string,
@@ -28,23 +28,25 @@ export type CollectMessages = (
 /** Maximum bytes of an entity's document. */
 const ENTITY_BYTES = 1_048_576;
 
-/** Maximum bytes of its segments' ids. A store may keep each id twice, and a profile in one document of 16 MiB. */
+/**
+ * Maximum bytes of the ids of an entity's segments. A store may hold each id twice, in one document of at most 16 MiB.
+ */
 const SEGMENT_BYTES = 6 * 1_048_576;
 
-/** Batches in progress at once. */
+/** Concurrent batches. */
 const AT_ONCE = 4;
 
-/** Weight of a full batch: 500 messages of usual size. */
+/** Weight of a full batch: 500 messages of typical size. */
 export const MAX_BATCH_WEIGHT = 500;
 
-/** Together with `PROFILE_BYTES` these bound the time and the memory of a commit. */
+/** Limits of a batch. Together with `PROFILE_BYTES` they bound the time and memory of a commit. */
 const MAX_BYTES = 1_048_576;
 const MAX_IDENTITIES = 1_000;
 const MAX_STATEMENTS = 5_000;
 
 /**
- * The part of a batch that a message takes: a batch has at most 500 messages, 1 MiB of them, 1,000 identities to look up and bind, and 5,000
- * statements about segments to write. `bytes` is the memory of the message, by estimate.
+ * Returns the weight of a message in a batch. A batch has at most 500 messages, 1 MiB of memory, 1,000 identities to
+ * look up and bind, and 5,000 statements about segments. `bytes` is the estimated memory of the message.
  */
 export function weightOf(bytes: number, message: Message | undefined): number {
   const { identities = [], segments: { add, remove } = { add: [], remove: [] } } = message ?? {};
@@ -56,27 +58,27 @@ export function weightOf(bytes: number, message: Message | undefined): number {
 const issues: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<ValidationIssue, "path">> = {
   too_many_values: ({ maxValues }) => ({
     code: "too_many_values",
-    message: `An entity holds at most ${maxValues} values of an identity field`,
+    message: `An entity has at most ${maxValues} values per identity field`,
   }),
   entity_too_large: () => ({
     code: "entity_too_large",
-    message: `An entity holds at most ${ENTITY_BYTES} bytes`,
+    message: `An entity has at most ${ENTITY_BYTES} bytes`,
   }),
   merge_too_large: () => ({
     code: "merge_too_large",
-    message: `The entities that one message merges hold at most ${MERGE_BYTES} bytes`,
+    message: `The entities that one message merges have at most ${MERGE_BYTES} bytes`,
   }),
   too_many_segments: (_, { segments }) => ({
     code: "too_many_segments",
-    message: `An entity has at most ${segments} segments, those that it left counted`,
+    message: `An entity has at most ${segments} segments, including those it left`,
   }),
   segments_too_large: () => ({
     code: "segments_too_large",
-    message: `The ids of the segments of an entity take at most ${SEGMENT_BYTES} bytes, those that it left counted`,
+    message: `The segment ids of an entity take at most ${SEGMENT_BYTES} bytes, including those it left`,
   }),
 };
 
-/** The same store, with the number of messages of each commit that it keeps handed to `count`. */
+/** Wraps a store so that it calls `count` with the number of messages of each successful commit. */
 export function countTaken(entities: EntityStore, count: (messages: number) => void): EntityStore {
   return {
     ...entities,
@@ -88,10 +90,13 @@ export function countTaken(entities: EntityStore, count: (messages: number) => v
   };
 }
 
-/** Collecting into these stores, with at most `segments` segments an entity. Concurrent requests share commits. */
-export function collectMessages(parts: CollectParts, segments: number): CollectMessages {
+/**
+ * Creates the collector for these stores. `segments` is the maximum of segments per entity. Concurrent requests share
+ * commits.
+ */
+export function collectMessages(parts: CollectDependencies, segments: number): CollectMessages {
   const mutex = new KeyedMutex();
-  // Batches that name the same identity would conflict, and be planned again.
+  // Batches with a common identity would conflict and be planned again.
   const apply = (batch: readonly BatchMessage[], limits: PlanLimits) =>
     mutex.run(new Set(batch.flatMap(({ hashes }) => hashes)), () =>
       applyBatch(parts, eachOnce(batch.filter(({ late }) => late?.aborted !== true)), limits),
@@ -100,16 +105,16 @@ export function collectMessages(parts: CollectParts, segments: number): CollectM
 }
 
 /**
- * Resolves with what collecting the messages now would refuse, and stores nothing. What an earlier batch of the same request, or another request,
- * would have made is not there.
+ * Creates a check that resolves with the issues that collecting the messages now would return, and stores nothing. It
+ * ignores the effect of earlier batches of the same request.
  */
-export function checkMessages(parts: CollectParts, segments: number): CollectMessages {
+export function checkMessages(parts: CollectDependencies, segments: number): CollectMessages {
   return inTurn(parts, segments, 0, (batch, limits) => checkBatch(parts, batch, limits));
 }
 
-/** Batches of all requests, a few at once; those that weigh at most `shared` together are one. */
+/** Groups the batches of all requests up to the weight `shared`, and runs a few groups at once. */
 function inTurn(
-  parts: CollectParts,
+  parts: CollectDependencies,
   segments: number,
   shared: number,
   work: (batch: readonly BatchMessage[], limits: PlanLimits) => Promise<readonly RefusedMessage[]>,
@@ -141,7 +146,7 @@ function inTurn(
   };
 }
 
-/** A repeat that comes while the request before it is in progress brings the same messages. */
+/** Removes duplicate ids: a repeat may arrive while the first request is in progress. */
 function eachOnce(batch: readonly BatchMessage[]): BatchMessage[] {
   return [...new Map(batch.map((message) => [message.id, message])).values()];
 }

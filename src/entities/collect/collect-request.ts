@@ -4,64 +4,69 @@ import { clusteredIds } from "../../ids.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type CollectMessages, MAX_BATCH_WEIGHT, weightOf } from "./collect-messages.js";
-import { type IdempotencyParts, RepeatableRun } from "./idempotency.js";
+import { type IdempotencyDependencies, RepeatableRun } from "./idempotency.js";
 import type { NewMessage } from "./message.js";
 import { aheadIssue, type ParsedMessage } from "./parse-message.js";
 
-/** One message of a request, not read yet. */
+/** One unparsed message of a request. */
 export interface RequestItem {
-  /** As it was sent, or what stands for it: equal texts, equal messages. */
+  /** The text as sent, or a replacement for it: equal texts mean equal messages. */
   readonly text: string;
-  /** Memory that it takes once it is read, by estimate, bytes. */
+  /** Estimated memory of the parsed message, bytes. */
   readonly bytes: number;
-  /** Reads the message, whenever it is called to the same result; refused with one issue. */
+  /** Parses the message, with the same result in each call. Throws `invalid` with one issue. */
   parse(): ParsedMessage;
-  /** Where an issue of it lies in the request. */
+  /** Returns the position of an issue of this message in the request. */
   place(path: string): string;
 }
 
 export interface CollectRequest {
   readonly stream: string;
   readonly table: Table;
-  /** As they arrive. */
+  /** Messages as they arrive. */
   readonly items: AsyncIterable<readonly RequestItem[]>;
-  /** Awaited before each message is read, so that other requests run in between. */
+  /** Awaited before each message is parsed, so that other requests can run. */
   pause(): Promise<void> | undefined;
-  /** The memory of the request: a batch is reserved here while it is in progress. */
+  /** Reserves memory for each batch while it is in progress. */
   readonly memory: Reservation;
-  /** Aborts when the request is given up. */
+  /** Aborts when the request is abandoned. */
   readonly late: AbortSignal;
-  /** Names a request that may be repeated: all that tells it apart from others. */
+  /** Identifies a request that may be repeated; undefined for other requests. */
   readonly repeatName: string | undefined;
-  /** Whether the messages are only checked, and nothing is stored. */
+  /** Whether to check the messages without storing them. */
   readonly dryRun: boolean;
 }
 
-/** What a request came to. */
+/** Result of a request. */
 export interface CollectTally {
-  /** Messages that were taken in, messages of erased identities too. */
+  /** Accepted messages, including those of erased identities. */
   taken: number;
   rejected: number;
-  /** Of the first hundred that were rejected. */
+  /** Issues of the first 100 rejected messages. */
   errors: ValidationIssue[];
 }
 
-export interface CollectRequestParts extends IdempotencyParts {
+export interface CollectRequestDependencies extends IdempotencyDependencies {
   readonly clock: Clock;
   readonly collect: CollectMessages;
-  /** The same, but stores nothing. */
+  /** Checks the messages like `collect`, but stores nothing. */
   readonly check: CollectMessages;
 }
 
 const NAMED_ERRORS = 100;
 
-/** How often messages are in memory while their batch is in progress: as they were read, and as they are stored. */
+/** Copies of a message in memory while its batch is in progress: the parsed one and the stored one. */
 const COPIES = 2;
 
 const newMessageId = clusteredIds();
 
-/** Takes in a request of any length, batch by batch. Each batch is durable, applied and counted before the next one is read. */
-export async function collectRequest(parts: CollectRequestParts, request: CollectRequest): Promise<CollectTally> {
+/**
+ * Collects a request of any length in batches. Each batch is durable, applied and counted before the next one is read.
+ */
+export async function collectRequest(
+  parts: CollectRequestDependencies,
+  request: CollectRequest,
+): Promise<CollectTally> {
   const { repeatName, dryRun } = request;
   if (repeatName === undefined || dryRun) return collectBatches(parts, request, undefined);
   const run = new RepeatableRun(parts, repeatName);
@@ -70,7 +75,7 @@ export async function collectRequest(parts: CollectRequestParts, request: Collec
 }
 
 async function collectBatches(
-  parts: CollectRequestParts,
+  parts: CollectRequestDependencies,
   request: CollectRequest,
   run: RepeatableRun | undefined,
 ): Promise<CollectTally> {
@@ -106,7 +111,7 @@ async function collectBatches(
   return tally;
 }
 
-/** An item that was read; with an issue it is rejected. */
+/** A parsed item; with an issue it is rejected. */
 interface ReadItem {
   readonly item: RequestItem;
   readonly message?: ParsedMessage;
@@ -114,8 +119,9 @@ interface ReadItem {
 }
 
 /**
- * The one batcher: messages in batches that bound a commit (see `weightOf`), each full but the last, or over by its last message. A body is cut in
- * the same places whenever it is sent, so that a repeat can be compared batch by batch.
+ * Splits the messages into batches that bound a commit (see `weightOf`). Each batch but the last is full; its last
+ * message may exceed the weight. The same body is always split in the same places, so a repeat can be compared batch by
+ * batch.
  */
 async function* batchesOf({ items, pause, memory }: CollectRequest, clock: Clock): AsyncGenerator<readonly ReadItem[]> {
   let batch: ReadItem[] = [];
@@ -143,7 +149,7 @@ async function* batchesOf({ items, pause, memory }: CollectRequest, clock: Clock
   if (batch.length > 0) yield batch;
 }
 
-/** An error that rejects more than this message is thrown on. */
+/** Parses an item. Errors that concern more than this message are rethrown. */
 function readItem(item: RequestItem, now: number): ReadItem {
   try {
     const message = item.parse();
@@ -155,7 +161,7 @@ function readItem(item: RequestItem, now: number): ReadItem {
   }
 }
 
-/** Counts a message, as rejected when there is an issue. */
+/** Counts a message as rejected when it has an issue, otherwise as accepted. */
 function note(
   tally: CollectTally,
   item: RequestItem,

@@ -5,15 +5,15 @@ import { ServiceError } from "../../errors.js";
 import { NEARBY_DIGITS } from "../../ids.js";
 import type { Idempotency, IdempotentRequest } from "../ports.js";
 
-/** Keyed hash of a text, hex: without the key no guess of the text can be confirmed. */
+/** Returns the keyed hash of a text in hex. Without the key a guess of the text cannot be confirmed. */
 export type HashRequest = (text: string) => string;
 
-/** How requests and their messages are hashed in a store made with this pepper. */
+/** Returns the hash of requests and their messages in a store with this pepper. */
 export function requestHashing(pepper: Uint8Array): HashRequest {
   return (text) => createHmac("sha256", pepper).update("repeatable request\n").update(text).digest("hex");
 }
 
-export interface IdempotencyParts {
+export interface IdempotencyDependencies {
   readonly hashRequest: HashRequest;
   readonly idempotency: Idempotency;
   /** See `clock.monotonicClock`. */
@@ -21,11 +21,12 @@ export interface IdempotencyParts {
 }
 
 /**
- * One run of a request that may be repeated. The ids of its messages are the same in each run, so the history drops messages
- * that an earlier or concurrent run has stored. A run needs neither a lease nor a record of progress; a dead run delays no other.
+ * One run of a request that may be repeated. Its messages have the same ids in each run, so the history drops messages
+ * that an earlier or concurrent run has stored. Runs need neither a lease nor a record of progress, so a crashed run
+ * does not delay others.
  */
 export class RepeatableRun {
-  readonly #parts: IdempotencyParts;
+  readonly #parts: IdempotencyDependencies;
   readonly #id: string;
   readonly #pace = pacer();
   /** The stored request; undefined before its first batch. */
@@ -34,15 +35,16 @@ export class RepeatableRun {
   #seen = 0;
   #digest = "";
 
-  /** `name` tells the request apart from all others. */
-  constructor(parts: IdempotencyParts, name: string) {
+  /** `name` identifies the request. */
+  constructor(parts: IdempotencyDependencies, name: string) {
     this.#parts = parts;
     this.#id = parts.hashRequest(name);
   }
 
   /**
-   * Takes note of the next messages of the body, all that one commit may bring, and returns an id for each: the same in each run, and for no other message. Ids
-   * of one request begin alike, as those of `clusteredIds` do. Refused when an earlier run had another body, as far as that is known by now.
+   * Hashes the next messages of the body, at most one commit, and returns an id for each: the same in each run, and
+   * unique. Ids of one request share a prefix, as those of `clusteredIds` do. Throws when an earlier run had another body,
+   * as far as that is known by now.
    */
   async meet(texts: readonly string[]): Promise<readonly string[]> {
     const digests: string[] = [];
@@ -61,12 +63,12 @@ export class RepeatableRun {
     return own.map((digits) => id.slice(0, NEARBY_DIGITS) + digits.slice(0, 32 - NEARBY_DIGITS));
   }
 
-  /** When the request arrived for the first time, Unix ms. */
+  /** First arrival of the request, Unix ms. */
   get arrival(): number | undefined {
     return this.#stored?.arrival;
   }
 
-  /** Whether an earlier run, or one that is in progress, may have stored messages. */
+  /** Whether an earlier or concurrent run may have stored messages. */
   get isRepeat(): boolean {
     return this.#isRepeat;
   }
@@ -76,7 +78,7 @@ export class RepeatableRun {
     return this.#stored !== undefined && this.#stored.tally !== "";
   }
 
-  /** Ends the body. Returns the tally of the run that did so first, which is `tally` if none did. Refused when that run had another body. */
+  /** Stores the tally, unless an earlier run did, and returns the stored one. Throws when that run had another body. */
   async finish(tally: string): Promise<string> {
     if (this.#stored === undefined) return tally;
     const own = { ...this.#stored, digest: this.#digest, tally };

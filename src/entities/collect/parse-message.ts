@@ -6,45 +6,48 @@ import type { Table } from "../profile/entity-tables.js";
 import { type Identity, identityKey, identityOf } from "../profile/identity.js";
 import type { Message, SegmentStatement } from "./message.js";
 
-/** How the messages of one request are read. */
+/** Rules for the messages of one request. */
 export interface MessageRules {
   readonly table: Table;
-  /** The attribute that holds the event time. */
+  /** Name of the attribute with the event time. */
   readonly timestampField: string | undefined;
   readonly identityBytes: number;
-  /** Levels of nesting, the message itself counted. */
+  /** Maximum levels of nesting, including the message itself. */
   readonly nesting: number;
   readonly segmentId: SegmentIdRule;
-  /** The instant (Unix ms) that a written event time stands for. */
+  /** Returns the Unix ms of a written event time; undefined when it is not valid. */
   eventTime(written: string | number): number | undefined;
 }
 
 export interface ParsedMessage extends Message {
-  /** Event time, Unix ms; undefined when the message names none. */
+  /** Event time, Unix ms; undefined when the message has none. */
   readonly time: number | undefined;
 }
 
-/** Most that a sender's clock may be ahead, ms. */
+/** Maximum ms that a sender's clock may be ahead. */
 const AHEAD_MS = 600_000;
 
-const LONGEST_NAME = 256;
+const MAX_NAME_LENGTH = 256;
 
-/** More attributes would not fit into an entity, however small they are. */
-const MOST_NAMES = 25_000;
+/** More attributes do not fit into an entity, however small they are. */
+const MAX_NAMES = 25_000;
 
 /**
- * Memory that the text of a message may be parsed to, by estimate, bytes. A text that takes more is longer than any that fits into an
- * entity: each byte of a text takes at most 33.
+ * Maximum estimated memory of a parsed message, bytes. A parsed byte takes at most 33, so a larger message does not fit
+ * into an entity.
  */
 export const MESSAGE_MEMORY_BYTES = 33 * 1_048_576;
 
-/** The message that a JSON value stands for, whenever it is read. Refused with one issue, whose path is an identity field, `timestampField` or empty. */
+/**
+ * Parses a message; repeated calls return the same. Throws `invalid` with one issue, whose path is an identity field,
+ * `timestampField` or empty.
+ */
 export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    throw invalid("not_an_object", "", "A message is an object");
+    throw invalid("not_an_object", "", "A message must be an object");
   }
   const names = Object.keys(json);
-  if (names.length > MOST_NAMES) throw invalid("too_many_names", "", `A message has at most ${MOST_NAMES} attributes`);
+  if (names.length > MAX_NAMES) throw invalid("too_many_names", "", `A message has at most ${MAX_NAMES} attributes`);
   const issue = jsonIssue(json, rules.nesting);
   if (issue !== undefined) throw invalid(issue.code, "", issue.message);
 
@@ -62,7 +65,7 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
     }
     const values = Array.isArray(value) ? (value as readonly Json[]) : [value];
     if (values.length > table.maxValues) {
-      throw invalid("too_many_values", name, `An entity holds at most ${table.maxValues} values of an identity field`);
+      throw invalid("too_many_values", name, `An entity has at most ${table.maxValues} values per identity field`);
     }
     for (const raw of values) {
       const identity = identityOf(table, field, raw, rules.identityBytes);
@@ -82,8 +85,8 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
 }
 
 function checkedName(name: string): string {
-  if (name === "" || !hasAtMost(LONGEST_NAME, name)) {
-    throw invalid("invalid_name", "", `The name of an attribute has 1 to ${LONGEST_NAME} characters`);
+  if (name === "" || !hasAtMost(MAX_NAME_LENGTH, name)) {
+    throw invalid("invalid_name", "", `The name of an attribute has 1 to ${MAX_NAME_LENGTH} characters`);
   }
   return name;
 }
@@ -99,7 +102,7 @@ function eventTimeOf(json: object, { timestampField, eventTime }: MessageRules):
   return time;
 }
 
-/** The issue of a message whose event time is too far ahead of `now` (Unix ms); undefined for others. */
+/** Returns an issue when the event time is too far ahead of `now` (Unix ms); otherwise undefined. */
 export function aheadIssue({ time }: ParsedMessage, now: number): ValidationIssue | undefined {
   if (time === undefined || time <= now + AHEAD_MS) return undefined;
   return { code: "time_ahead", path: "timestampField", message: "The event time is more than 10 minutes ahead" };
@@ -109,16 +112,16 @@ function ownValue(json: object, name: string): Json | undefined {
   return Object.hasOwn(json, name) ? (json as Record<string, Json>)[name] : undefined;
 }
 
-/** What may be the id of a segment. */
+/** Rule for segment ids. */
 export interface SegmentIdRule {
   allows(id: string): boolean;
   readonly inWords: string;
 }
 
-/** Most segments that one message may name. */
+/** Maximum segments per message. */
 export const MOST_SEGMENTS = 1_000;
 
-/** What `segments` of a message says: a list is the full list; absent or null says nothing. */
+/** Parses the `segments` of a message. A list is the full list; absent or null means no statement. */
 export function parseSegments(json: Json | undefined, rule: SegmentIdRule): SegmentStatement | undefined {
   if (json === undefined || json === null) return undefined;
   if (Array.isArray(json)) return { add: idsOf(json, rule), remove: [], full: true };
@@ -145,12 +148,15 @@ function refuse(message: string) {
   return invalid("invalid_segments", "segments", message);
 }
 
-/** What keeps a JSON value from being kept: nested more than `maxDepth` levels, a number that is none, a hazardous name. */
+/**
+ * Returns the issue of a JSON value that cannot be stored: nested more than `maxDepth` levels, not a finite number, or
+ * a dangerous name.
+ */
 export function jsonIssue(value: unknown, maxDepth: number): Omit<ValidationIssue, "path"> | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : NOT_A_NUMBER;
   if (typeof value !== "object" || value === null) return undefined;
   if (maxDepth === 0) return { code: "too_deep", message: "The value is nested too deep" };
-  if (!Array.isArray(value) && Object.hasOwn(value, "__proto__")) return HAZARDOUS_NAME;
+  if (!Array.isArray(value) && Object.hasOwn(value, "__proto__")) return DANGEROUS_NAME;
   for (const child of Array.isArray(value) ? value : Object.values(value)) {
     const issue = jsonIssue(child, maxDepth - 1);
     if (issue !== undefined) return issue;
@@ -162,4 +168,4 @@ const NOT_A_NUMBER = {
   code: "invalid_number",
   message: "An integer beyond 2^53 that a double cannot hold, or a number too large: send it as a string",
 };
-const HAZARDOUS_NAME = { code: "invalid_name", message: "A name must not be __proto__" };
+const DANGEROUS_NAME = { code: "invalid_name", message: "A name must not be __proto__" };

@@ -5,23 +5,23 @@ import type { IdentityHash } from "../profile/identity.js";
 import { type OpenProfile, ProfileDraft, type UnitedDrafts } from "../profile/profile-draft.js";
 import { type BatchMessage, documentOf, segmentsNamedIn } from "./message.js";
 
-/** What a batch of messages is planned from. */
+/** Stored state that a batch is planned from. */
 export interface FoundProfiles {
-  /** Who holds each identity; undefined: no entity does. It may be one that is being erased. */
+  /** Owner of each identity; undefined: no entity. The owner may be being erased. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
-  /** The live ones among them, by id. */
+  /** Live profiles among the owners, by id. */
   readonly profiles: ReadonlyMap<EntityId, OpenProfile>;
-  /** Live ones that cannot be opened, as they have no key. */
+  /** Live profiles that cannot be decrypted because they have no key. */
   readonly unreadable: readonly StoredEntity[];
-  /** Newest cut-off of each identity that was ever asked to be erased. */
+  /** Newest cut-off of each identity that was ever deleted. */
   readonly cutOffs: ReadonlyMap<IdentityHash, number>;
 }
 
 /** The result of planning a batch. */
 export interface BatchPlan {
-  /** In order, refused ones left out, each with the profile that it is for in the end. */
+  /** Accepted messages in order, each with its final profile. */
   readonly messages: readonly { readonly message: BatchMessage; readonly profile: ProfileDraft }[];
-  /** Profiles as they end up, with all that was merged into them. */
+  /** Final profiles, with everything that was merged into them. */
   readonly profiles: readonly ProfileDraft[];
   readonly refused: readonly RefusedMessage[];
 }
@@ -32,8 +32,8 @@ export interface RefusedMessage {
 }
 
 /**
- * Walks through the messages in order. One that names identities of several profiles merges them into the oldest. An
- * identity whose owner was not found alive goes to the profile that the message is for.
+ * Plans the messages in order. A message with identities of several profiles merges them into the oldest. An identity
+ * without a live owner goes to the profile of the message.
  */
 export async function planBatch(
   batch: readonly BatchMessage[],
@@ -104,19 +104,22 @@ export type LimitReason =
   | "segments_too_large";
 
 export interface PlanLimits {
-  /** Most bytes of a profile's document. */
+  /** Maximum bytes of a profile's document. */
   readonly entityBytes: number;
-  /** Most segments that statements of a profile are kept of, and most bytes of their ids. */
+  /** Maximum segments with a statement per profile, and maximum bytes of their ids. */
   readonly segments: number;
   readonly segmentBytes: number;
 }
 
-/** Bytes of 256 characters, at most. */
-const LONGEST_SEGMENT_ID = 1_024;
+/** Maximum bytes of 256 characters. */
+const MAX_SEGMENT_ID_BYTES = 1_024;
 
-/** Returns the limit that a message which names these profiles would exceed, or undefined. A change that makes a profile smaller is always allowed. */
+/**
+ * Returns the check for limits: it returns the limit that a message for these profiles would exceed, or undefined. It
+ * always allows a change that makes a profile smaller.
+ */
 function limitCheck({ entityBytes, segments, segmentBytes }: PlanLimits) {
-  // The union made last, and of what: many messages in a row may ask for the same merge.
+  // Cache of the last union: many messages in a row may need the same merge.
   let last: { readonly of: string; readonly drafts: UnitedDrafts } | undefined;
 
   function unionOf(named: readonly ProfileDraft[]): UnitedDrafts {
@@ -138,13 +141,13 @@ function limitCheck({ entityBytes, segments, segmentBytes }: PlanLimits) {
     }
     const bytes = draft.bytesWith(document, entityBytes);
     if (bytes > entityBytes && (merges || bytes > draft.bytes)) return "entity_too_large";
-    // It changes nothing, but it is kept in the history.
+    // The statement is too old to change the profile, but the history stores it.
     if (draft.lateBytes(document) > entityBytes) return "entity_too_large";
     const said = segmentsNamedIn(message);
     const size = memberships.sizeWith(said);
     if (size <= Math.max(0, ...named.map((one) => one.segments))) return undefined;
     if (size > segments) return "too_many_segments";
-    const mayBeLarge = size * LONGEST_SEGMENT_ID > segmentBytes;
+    const mayBeLarge = size * MAX_SEGMENT_ID_BYTES > segmentBytes;
     return mayBeLarge && memberships.idBytesWith(said) > segmentBytes ? "segments_too_large" : undefined;
   };
 }

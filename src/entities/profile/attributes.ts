@@ -3,8 +3,8 @@ import { type AttributeState, type EntityDocument, encodedBytes } from "./entity
 import { type Identity, identityKey } from "./identity.js";
 
 /**
- * A document in the making: of each attribute the newest statement, and every identity. The order in which documents are
- * merged does not matter, nor does one that comes twice.
+ * A document under construction: the newest statement of each attribute, and every identity. The result depends neither
+ * on the order of merged documents nor on duplicates.
  */
 export class AttributesDraft {
   readonly #attributes: Map<string, AttributeState>;
@@ -14,7 +14,7 @@ export class AttributesDraft {
   #bytes: number;
   #changes = 0;
 
-  /** Begins empty, or with a document whose encoded size is known. */
+  /** Starts empty, or with a document of known encoded size. */
   constructor(document?: EntityDocument, bytes = 0) {
     this.#attributes = new Map(document?.attributes);
     this.#identities = new Map(document?.identities.map((identity) => [identityKey(identity), identity]));
@@ -23,7 +23,7 @@ export class AttributesDraft {
     this.#bytes = bytes;
   }
 
-  /** Another draft that says the same. */
+  /** Returns an independent copy. */
   copy(): AttributesDraft {
     return new AttributesDraft(this.document(), this.#bytes);
   }
@@ -33,17 +33,17 @@ export class AttributesDraft {
     return this.#bytes;
   }
 
-  /** Goes up with every attribute that gets another value, and every identity that is added. */
+  /** Number of changed attribute values and added identities. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Notes the arrival of a message that changed the entity. */
+  /** Records the arrival of a message that changed the entity. */
   noteChange(arrival: number): void {
     this.#modified = Math.max(arrival, this.#modified ?? arrival);
   }
 
-  /** Takes in what a document says. */
+  /** Merges a document into this draft. */
   merge(document: EntityDocument): this {
     for (const [name, state, growth] of this.#newsOf(document)) {
       const kept = this.#attributes.get(name);
@@ -67,8 +67,8 @@ export class AttributesDraft {
   }
 
   /**
-   * Size that merging a document would lead to, its identities left out. What is far over `most` is not looked at to its
-   * end: then the size so far.
+   * Returns the size after merging a document, without its identities. Stops far above `most` and returns the size so
+   * far.
    */
   bytesWith(document: EntityDocument, most: number): number {
     let bytes = this.#bytes;
@@ -80,19 +80,19 @@ export class AttributesDraft {
     return bytes;
   }
 
-  /** Size of what a document says too late to change anything. */
+  /** Returns the size of the statements that are too old to change the draft. */
   lateBytes({ attributes }: EntityDocument): number {
     let bytes = 0;
     for (const [name, state] of attributes) if (!this.#isNews(name, state)) bytes += encodedBytes(name, state);
     return bytes;
   }
 
-  /** Whether one of these identities is not known. */
+  /** Returns whether any of these identities is new. */
   lacks(identities: readonly Identity[]): boolean {
     return identities.some((identity) => !this.#identities.has(identityKey(identity)));
   }
 
-  /** Values that the fullest identity field would hold once these were added. */
+  /** Returns the number of values of the largest identity field after adding these. */
   valuesWith(added: readonly Identity[]): number {
     const counts = new Map<string, number>();
     const all = new Map([...this.#identities, ...added.map((identity) => [identityKey(identity), identity] as const)]);
@@ -100,7 +100,6 @@ export class AttributesDraft {
     return Math.max(0, ...counts.values());
   }
 
-  /** The merged document. */
   document(): EntityDocument {
     const keys = [...this.#identities.keys()].sort();
     return {
@@ -111,12 +110,12 @@ export class AttributesDraft {
     };
   }
 
-  /** What a stream adds to the size. */
+  /** Returns the bytes that a stream adds. */
   #growthBy(stream: string): number {
     return this.#streams.has(stream) ? 0 : Buffer.byteLength(stream) + 3;
   }
 
-  /** Statements of a document that are newer than what is known, with what each adds to the size. */
+  /** Yields the statements that are newer than the stored ones, with the bytes that each adds. */
   *#newsOf({ attributes }: EntityDocument): Generator<[name: string, state: AttributeState, growth: number]> {
     for (const [name, state] of attributes) {
       if (!this.#isNews(name, state)) continue;
@@ -131,7 +130,7 @@ export class AttributesDraft {
   }
 }
 
-/** Equal versions of different writers are told apart by what they say, so that every order ends the same. */
+/** Orders equal versions of different writers by value, so that every order of arrival gives the same result. */
 function isNewer(a: AttributeState, b: AttributeState): boolean {
   const order = compareVersions(a.version, b.version);
   return order > 0 || (order === 0 && textOf(a) > textOf(b));

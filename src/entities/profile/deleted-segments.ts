@@ -1,32 +1,33 @@
 import type { Commit, ProfileChange } from "../ports.js";
 import type { Memberships, Version } from "./entity.js";
 
-/** When segments were last deleted, Unix ms, by id; segments that never were are absent. */
+/** Time of each segment's last deletion, Unix ms, by id; segments that were never deleted are absent. */
 export type SegmentDeletions = ReadonlyMap<string, number>;
 
 /**
- * Whether the deletion of its segment (Unix ms; undefined: there was none) voids a statement. A statement counts if both its event time and its
- * arrival are later: an older event never overwrites the deletion, and a future-dated one that had arrived before does not survive it.
+ * Returns whether the deletion of its segment (Unix ms; undefined: none) voids a statement. A statement counts only if
+ * its event time and its arrival are both later: an older event never overwrites the deletion, and a future-dated event
+ * that arrived earlier does not survive it.
  */
 export function isVoid({ time, arrival }: Version, deletedAt: number | undefined): boolean {
   return deletedAt !== undefined && (time <= deletedAt || arrival <= deletedAt);
 }
 
-/** The same memberships without void statements. */
+/** Returns the memberships without void statements. */
 export function validMemberships(memberships: Memberships, deletions: SegmentDeletions): Memberships {
   if (deletions.size === 0) return memberships;
   const valid = [...memberships.statements].filter(([segment, version]) => !isVoid(version, deletions.get(segment)));
   return { ...memberships, statements: new Map(valid) };
 }
 
-/** Every segment that a commit states something about, or may add to the catalogue. */
+/** Returns every segment that a commit has a statement about or may add to the catalogue. */
 export function segmentsNamedBy({ profiles, segments }: Pick<Commit, "profiles" | "segments">): string[] {
   const named = new Set(segments.map(({ id }) => id));
   for (const { changedSegments } of profiles) for (const id of changedSegments) named.add(id);
   return [...named];
 }
 
-/** What is kept of a commit: no void statement, and no segment that was deleted and is named by void statements only. */
+/** Returns the part of a commit to store: no void statements, and no deleted segment that only void statements name. */
 export function validCommit(
   commit: Pick<Commit, "profiles" | "segments">,
   deletions: SegmentDeletions,

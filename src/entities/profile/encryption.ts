@@ -2,21 +2,24 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { EntityKeys } from "../ports.js";
 import type { EntityId } from "./entity.js";
 
-/** Seals personal bytes under the key of an entity: once the key is destroyed, no copy of them can be read anywhere. */
+/** Encrypts personal data under the key of its entity. Once the key is destroyed, no copy can be decrypted. */
 export interface Sealing {
-  /** The sealed form of each item, in order. Rejects when an entity has no key: it was never made, or it was destroyed. */
+  /** Encrypts each item, in order. Rejects when an entity has no key: it never existed or was destroyed. */
   seal(items: readonly { readonly entity: EntityId; readonly plain: Uint8Array }[]): Promise<Uint8Array[]>;
-  /** The plain form of each item, in order; undefined where the key is gone. Rejects when bytes were tampered with. */
+  /** Decrypts each item, in order; undefined where the key is gone. Rejects when bytes were altered. */
   open(
     items: readonly { readonly entity: EntityId; readonly sealed: Uint8Array }[],
   ): Promise<(Uint8Array | undefined)[]>;
 }
 
-/** Sealed bytes begin with it; what `encrypt` made under the entity's key follows, with the entity's id as context. */
+/**
+ * First byte of encrypted data. The output of `encrypt` under the entity's key follows, with the entity's id as
+ * context.
+ */
 const VERSION = 1;
 const KEY_BYTES = 32;
 
-/** Sealing with the keys of this store. */
+/** Encrypts with the keys of this store. */
 export function sealing(keys: Pick<EntityKeys, "read">): Sealing {
   return {
     async seal(items) {
@@ -40,11 +43,11 @@ export function sealing(keys: Pick<EntityKeys, "read">): Sealing {
   };
 }
 
-/** Sealing for the time that a batch, or a read, takes: a key is asked for once, and new entities get theirs before it is stored. */
+/** Encryption for one batch or read: reads each key once, and creates keys of new entities before they are stored. */
 export interface BatchSealing extends Sealing {
-  /** Begins to read the keys of these ids. What fails then is what the next call fails with. */
+  /** Starts to read the keys of these ids. A failure is reported by the next call. */
   expect(ids: readonly EntityId[]): void;
-  /** A random key for each of these ids, which have none yet. */
+  /** Creates a random key for each of these ids, which have none yet. */
   newKeys(ids: readonly EntityId[]): ReadonlyMap<EntityId, Uint8Array>;
 }
 
@@ -86,7 +89,7 @@ const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The nonce, AES-256-GCM ciphertext, and its tag. `context` is authenticated with them. */
+/** Returns the nonce, the AES-256-GCM ciphertext and its tag. `context` is authenticated with them. */
 export function encrypt(
   key: Uint8Array,
   plain: Uint8Array,
@@ -97,7 +100,7 @@ export function encrypt(
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** What `encrypt` was given. Throws when the bytes, or the context, are not the same. */
+/** Decrypts the output of `encrypt`. Throws when the bytes or the context differ. */
 export function decrypt(key: Uint8Array, encrypted: Uint8Array, context = ""): Buffer {
   const end = encrypted.length - TAG_BYTES;
   const decipher = createDecipheriv(CIPHER, key, encrypted.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });

@@ -4,25 +4,25 @@ import type { Identity } from "./identity.js";
 /** Any JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** What an attribute is, or that it was removed (`value` undefined), since when. */
+/** Value of an attribute, or its removal (`value` undefined), with the version that set it. */
 export interface AttributeState {
   readonly version: Version;
   readonly value: Json | undefined;
 }
 
-/** What is personal about an entity, as it is sealed. */
+/** Personal data of an entity; stored encrypted. */
 export interface EntityDocument {
-  /** By name; removed ones too, so that an older event cannot bring them back. */
+  /** Attributes by name, including removed ones, so that an older event cannot restore them. */
   readonly attributes: ReadonlyMap<string, AttributeState>;
-  /** Identities as written, each once, ordered by field, then value. */
+  /** Identities as written, without duplicates, ordered by field, then value. */
   readonly identities: readonly Identity[];
   /** Names of the streams of its messages, in code unit order. */
   readonly streams: readonly string[];
-  /** Arrival of the newest message that changed the entity; undefined when none has been noted. */
+  /** Arrival of the newest message that changed the entity; undefined if none was recorded. */
   readonly modified: number | undefined;
 }
 
-/** A document, and how long its encoded form is. */
+/** A document and the length of its encoded form. */
 export interface OpenedDocument {
   readonly document: EntityDocument;
   readonly bytes: number;
@@ -30,7 +30,7 @@ export interface OpenedDocument {
 
 type EncodedAttribute = [name: string, time: number, arrival: number, position: number, value?: Json];
 
-/** The bytes to seal. */
+/** Encodes a document for encryption. */
 export function encodeDocument({ attributes, identities, streams, modified }: EntityDocument): Uint8Array {
   return Buffer.from(
     JSON.stringify({
@@ -42,7 +42,7 @@ export function encodeDocument({ attributes, identities, streams, modified }: En
   );
 }
 
-/** What an attribute takes up in the encoded document. */
+/** Returns the bytes of an attribute in the encoded document. */
 export function encodedBytes(name: string, state: AttributeState): number {
   return Buffer.byteLength(JSON.stringify(encodeAttribute([name, state]))) + 1;
 }
@@ -52,7 +52,7 @@ function encodeAttribute([name, { version, value }]: readonly [string, Attribute
   return value === undefined ? [name, time, arrival, position] : [name, time, arrival, position, value];
 }
 
-/** The document of bytes that `encodeDocument` made. */
+/** Decodes the bytes of `encodeDocument`. */
 export function decodeDocument(bytes: Uint8Array): EntityDocument {
   const {
     attributes,

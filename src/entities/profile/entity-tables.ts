@@ -1,7 +1,7 @@
 import { ServiceError, StartError } from "../../errors.js";
 import { RESERVED_IDENTITY_FIELDS, RESERVED_TABLES } from "../../reserved-names.js";
 
-/** How values of an identity field are made equal: `text` is NFC and trimmed, `email` is lower-cased too. */
+/** Normalization of an identity field: `text` is NFC and trimmed; `email` is also lower-cased. */
 export type NormalForm = "text" | "email";
 
 export interface IdentityField {
@@ -9,16 +9,16 @@ export interface IdentityField {
   readonly normalForm: NormalForm;
 }
 
-/** A kind of entity, as the configuration describes it. */
+/** A kind of entity as configured. */
 export interface Table {
   readonly name: string;
-  /** In the order in which they are listed. */
+  /** Identity fields in listing order. */
   readonly identities: readonly IdentityField[];
-  /** Name of the identity field that is meant when none is named. */
+  /** Identity field that a request without one means. */
   readonly defaultIdentity: string;
-  /** Most values of one identity field that an entity may hold. */
+  /** Maximum values per identity field of an entity. */
   readonly maxValues: number;
-  /** Values, lower-case, that are never an identity, such as `anonymous`. */
+  /** Lower-case values that never identify an entity, such as `anonymous`. */
   readonly nobody: ReadonlySet<string>;
 }
 
@@ -29,8 +29,9 @@ const NOBODY = ["anonymous", "null", "undefined", "none", "unknown", "n/a"];
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 
 /**
- * The tables of a configuration: an array of `{ name, identities, default_identity, max_values, nobody }`. An identity is
- * a name, or `{ name, normal_form }`; the form of `email` is `email`, of any other `text`. Throws a `StartError`.
+ * Parses the tables of a configuration: an array of `{ name, identities, default_identity, max_values, nobody }`. An
+ * identity is a name, or `{ name, normal_form }`; the default form is `email` for `email` and `text` for other names.
+ * Throws a `StartError`.
  */
 export function tablesOf(json: unknown): Tables {
   if (!Array.isArray(json) || json.length === 0) throw new StartError("tables: must be a list of at least one table");
@@ -43,7 +44,7 @@ export function tablesOf(json: unknown): Tables {
   return tables;
 }
 
-/** The table of that name; there is none: not found. */
+/** Returns the table with this name. Throws `not-found` when there is none. */
 export function tableNamed(tables: Tables, name: string): Table {
   const table = tables.get(name);
   if (table !== undefined) return table;

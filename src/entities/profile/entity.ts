@@ -12,47 +12,49 @@ export interface Version {
   readonly position: number;
 }
 
-/** Below zero when `a` is older than `b`. */
+/** Returns a negative number when `a` is older than `b`. */
 export function compareVersions(a: Version, b: Version): number {
   return a.time - b.time || a.arrival - b.arrival || a.position - b.position;
 }
 
-/** That an identity belongs to an entity, since the oldest event (Unix ms) that said so. */
+/** An identity of an entity, since the oldest event (Unix ms) that stated it. */
 export interface Binding {
   readonly hash: IdentityHash;
   readonly since: number;
 }
 
-/** The newest thing that was said of an entity and a segment. */
+/** The newest statement about an entity and a segment. */
 export interface MembershipStatement extends Version {
   readonly member: boolean;
 }
 
-/** Everything that is known of an entity's segments. */
+/** All statements about an entity's segments. */
 export interface Memberships {
-  /** Version of the newest full list; a segment that an older statement names is left since then. */
+  /** Version of the newest full list, which ends the older memberships that it omits. */
   readonly fullSince: Version | undefined;
-  /** By segment id; segments that the entity left included, so that an older message cannot bring them back. */
+  /**
+   * Statements by segment id, including segments that the entity left, so that an older message cannot restore them.
+   */
   readonly statements: ReadonlyMap<string, MembershipStatement>;
 }
 
-/** An entity as it is kept: nothing personal outside `sealed`. */
+/** An entity as stored. Only `sealed` contains personal data. */
 export interface StoredEntity {
   readonly id: EntityId;
   readonly table: string;
-  /** 0 for one that is not stored yet; goes up with each commit. */
+  /** 0 before the entity is stored; increases with each commit. */
   readonly revision: number;
-  /** Arrival that created it: of entities that are merged, the oldest stays. */
+  /** Arrival of the first message. A merge keeps the oldest profile. */
   readonly born: number;
   readonly bindings: readonly Binding[];
-  /** Ids that were merged into it, also indirectly. Messages stay under the id that they were kept for. */
+  /** Ids merged into this profile, directly or indirectly. Messages stay under their original id. */
   readonly mergedIds: readonly EntityId[];
   readonly memberships: Memberships;
-  /** Attributes and identities as written, sealed under the entity's key (see `sealed`). */
+  /** Attributes and identities as written, encrypted under the entity's key (see `encryption`). */
   readonly sealed: Uint8Array;
 }
 
-/** Every id that a profile's data stands under: its own, and the ids of profiles that were merged into it. */
+/** Returns every id that a profile's data is stored under: its own and those merged into it. */
 export function idsOf({ id, mergedIds }: Pick<StoredEntity, "id" | "mergedIds">): EntityId[] {
   return [id, ...mergedIds];
 }

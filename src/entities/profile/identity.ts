@@ -2,21 +2,24 @@ import { createHmac } from "node:crypto";
 import { invalid } from "../../errors.js";
 import type { IdentityField, NormalForm, Table } from "./entity-tables.js";
 
-/** HMAC-SHA-256(PEPPER, table, field, value), 64 lower-case hex characters: all that is ever stored of an identity in the clear. */
+/**
+ * HMAC-SHA-256(PEPPER, table, field, value), 64 lower-case hex characters: the only form in which identities are stored
+ * unencrypted.
+ */
 export type IdentityHash = string;
 
-/** An identity as it was written, in its field's normal form. Personal: lives in memory or sealed. */
+/** An identity as written, in its field's normal form. Personal: exists only in memory or encrypted. */
 export interface Identity {
   readonly field: string;
   readonly value: string;
 }
 
-/** A name that no other identity has. */
+/** Returns a key that is unique to the identity. */
 export function identityKey({ field, value }: Identity): string {
   return `${field}\0${value}`;
 }
 
-/** The values of each field, in order. */
+/** Returns the values of each field, in order. */
 export function valuesByField(identities: readonly Identity[]): Map<string, string[]> {
   const values = new Map<string, string[]>();
   for (const { field, value } of identities) values.set(field, [...(values.get(field) ?? []), value]);
@@ -25,14 +28,14 @@ export function valuesByField(identities: readonly Identity[]): Map<string, stri
 
 export type HashIdentity = (table: string, identity: Identity) => IdentityHash;
 
-/** The identity field of that name; undefined when the table has none. */
+/** Returns the identity field with this name; undefined when the table has none. */
 export function identityField(table: Table, name: string): IdentityField | undefined {
   return table.identities.find((field) => field.name === name);
 }
 
 /**
- * The identity that a value stands for, in its field's normal form, at most `maxBytes` long. A number counts as its
- * canonical text. Throws `invalid` for anything else, for an empty value, and for one that no entity can be identified by.
+ * Parses a value into an identity in its field's normal form, at most `maxBytes` long. A number counts as its canonical
+ * text. Throws `invalid` for other types, empty values, and values that identify nobody.
  */
 export function identityOf(table: Table, field: IdentityField, raw: unknown, maxBytes: number): Identity {
   const refuse = (code: string, message: string) => invalid(code, field.name, message);
@@ -48,13 +51,13 @@ export function identityOf(table: Table, field: IdentityField, raw: unknown, max
     throw refuse("identity_too_long", `An identity must not be longer than ${maxBytes} bytes`);
   }
   if (UNREADABLE.test(value)) {
-    throw refuse("invalid_identity", "An identity must not hold control characters or lone surrogates");
+    throw refuse("invalid_identity", "An identity must not contain control characters or lone surrogates");
   }
   if (table.nobody.has(value.toLowerCase())) throw refuse("identifies_nobody", "This value identifies nobody");
   return { field: field.name, value };
 }
 
-/** How identities are hashed in a store made with this pepper. */
+/** Returns the hash of identities in a store with this pepper. */
 export function identityHashing(pepper: Uint8Array): HashIdentity {
   return (table, { field, value }) => {
     const hmac = createHmac("sha256", pepper);
@@ -73,5 +76,8 @@ const normalForms: Record<NormalForm, (value: string) => string> = {
   email: (value) => value.normalize("NFC").trim().toLowerCase().normalize("NFC"),
 };
 
-/** Control characters and lone surrogates: no address of ours can name such a value, so no entity could be read or erased by it. */
+/**
+ * Control characters and lone surrogates. No URL can contain such a value, so the entity could be neither read nor
+ * erased by it.
+ */
 const UNREADABLE = /\p{Cc}|\p{Cs}/u;

@@ -3,12 +3,12 @@ import { compareVersions, type MembershipStatement, type Memberships, type Versi
 
 export const noMemberships: Memberships = { fullSince: undefined, statements: new Map() };
 
-/** Ids of the segments that the entity is in, in code unit order. */
+/** Returns the ids of the segments that the entity is in, in code unit order. */
 export function segmentsIn({ statements }: Memberships): string[] {
   return [...statements].flatMap(([segment, { member }]) => (member ? [segment] : [])).sort();
 }
 
-/** Memberships in the making: of each segment the newest statement. It does not matter which of two statements comes first. */
+/** Memberships under construction: the newest statement per segment. The order of statements does not matter. */
 export class MembershipDraft {
   readonly #statements: Map<string, MembershipStatement>;
   readonly #changed = new Set<string>();
@@ -20,7 +20,10 @@ export class MembershipDraft {
     this.#statements = new Map(statements);
   }
 
-  /** Applies the statements of one message. A newer full list that omits a segment ends the membership from that list's version on. */
+  /**
+   * Applies the statements of one message. A newer full list that omits a segment ends the membership from that list's
+   * version on.
+   */
   apply({ add, remove, full }: SegmentStatement, { time, arrival, position }: Version): void {
     const version = { time, arrival, position };
     if (full) {
@@ -35,37 +38,37 @@ export class MembershipDraft {
     for (const segment of add) this.#say(segment, { ...version, member: true });
   }
 
-  /** Unites these with the statements about an entity that is merged into this one. */
+  /** Merges the statements of an entity that is merged into this one. */
   merge({ fullSince, statements }: Memberships): void {
     for (const [segment, statement] of statements) this.#state(segment, statement);
     if (fullSince !== undefined) this.#raiseFull(fullSince);
   }
 
-  /** Segments that were ever named. */
+  /** Number of segments with a statement. */
   get size(): number {
     return this.#statements.size;
   }
 
-  /** How many segments there would be once these were named too. */
+  /** Returns the number of segments after adding these. */
   sizeWith(segments: Iterable<string>): number {
     let size = this.#statements.size;
     for (const segment of new Set(segments)) if (!this.#statements.has(segment)) size += 1;
     return size;
   }
 
-  /** How many bytes their ids would take then. */
+  /** Returns the bytes of all segment ids after adding these. */
   idBytesWith(segments: Iterable<string>): number {
     let bytes = 0;
     for (const id of new Set([...this.#statements.keys(), ...segments])) bytes += Buffer.byteLength(id);
     return bytes;
   }
 
-  /** The segments whose statement is another one than at first. */
+  /** Segments whose statement has changed. */
   get changed(): ReadonlySet<string> {
     return this.#changed;
   }
 
-  /** Goes up with every segment that the entity enters or leaves. */
+  /** Number of times the entity entered or left a segment. */
   get moves(): number {
     return this.#moves;
   }

@@ -6,24 +6,26 @@ import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
 import { MembershipDraft, noMemberships } from "./memberships.js";
 
-/** A stored profile, and what is sealed in it. */
+/** A stored profile with its decrypted document. */
 export interface OpenProfile {
   readonly entity: StoredEntity;
   readonly opened: OpenedDocument;
 }
 
-/** The union of several profiles. */
+/** Several profiles merged. */
 export interface UnitedDrafts {
   readonly draft: AttributesDraft;
   readonly memberships: MembershipDraft;
 }
 
-/** A profile as a batch sees it: stored or about to be, and what the batch merges into it. */
+/** A stored or new profile, with the changes that a batch merges into it. */
 export class ProfileDraft {
   readonly id: EntityId;
   readonly table: string;
   readonly born: number;
-  /** Of profiles born at once, the first one met is the older; stored ones are older than new ones. */
+  /**
+   * Age among profiles of the same arrival: the first one found is the older, and stored ones are older than new ones.
+   */
   readonly order: number;
   readonly revision: number;
   readonly #bindings: Map<IdentityHash, number>;
@@ -33,7 +35,7 @@ export class ProfileDraft {
   readonly #memberships: MembershipDraft;
   #draft = new AttributesDraft();
   #changes = 0;
-  /** Whether another profile was merged into it by a message that is not recorded yet. */
+  /** Whether a message that is not applied yet merged another profile into this one. */
   #isUnited = false;
   #parent: ProfileDraft | undefined;
 
@@ -59,7 +61,7 @@ export class ProfileDraft {
     return new ProfileDraft({ id, table, born, ...nothing }, order);
   }
 
-  /** The drafts that merging these would lead to; they stay as they are. */
+  /** Returns the result of merging these profiles, without changing them. */
   static united(drafts: readonly ProfileDraft[]): UnitedDrafts {
     const [first, ...others] = drafts;
     if (first === undefined) return { draft: new AttributesDraft(), memberships: new MembershipDraft() };
@@ -78,17 +80,17 @@ export class ProfileDraft {
     return `${this.id} ${this.#changes}`;
   }
 
-  /** Segments of which a statement is kept. */
+  /** Number of segments with a statement. */
   get segments(): number {
     return this.#memberships.size;
   }
 
-  /** Whether the batch made it. */
+  /** Whether the batch created it. */
   get isNew(): boolean {
     return this.revision === 0;
   }
 
-  /** What it was merged into in the end; itself when it was not merged into another. */
+  /** The profile that it was finally merged into; itself if it was not merged. */
   get root(): ProfileDraft {
     return this.#parent === undefined ? this : this.#parent.root;
   }
@@ -112,7 +114,7 @@ export class ProfileDraft {
     this.#changes += 1;
   }
 
-  /** Takes in what a message says. */
+  /** Applies a message. */
   take({ hashes, version, message }: BatchMessage, document: EntityDocument): void {
     const before = this.#draft.changes + this.#memberships.moves;
     this.#draft.merge(document);
@@ -124,7 +126,7 @@ export class ProfileDraft {
     this.#changes += 1;
   }
 
-  /** The change that keeps it, with its document sealed. */
+  /** Returns the change to commit, with the encrypted document. */
   change(sealed: Uint8Array): ProfileChange {
     const { id, table, revision, born } = this;
     const bindings: Binding[] = Array.from(this.#bindings, ([hash, since]) => ({ hash, since }));

@@ -5,29 +5,29 @@ import type { HashIdentity, Identity } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
 import { liveHolder } from "./read-entity.js";
 
-export interface ExplainParts {
+export interface ExplainDependencies {
   readonly entities: Pick<EntityStore, "find">;
   readonly history: Pick<History, "at">;
   readonly segments: SegmentNames;
   readonly hashIdentity: HashIdentity;
 }
 
-/** Why an entity belongs to a segment. Times are Unix ms. */
+/** Reason why an entity belongs to a segment. Times are Unix ms. */
 export interface SegmentReason {
   readonly id: string;
   readonly name: string;
-  /** Event time of the newest statement that says so. */
+  /** Event time of the newest statement of the membership. */
   readonly since: number;
-  /** When the message arrived that made it. */
+  /** Arrival of the message with that statement. */
   readonly arrival: number;
-  /** The stream of that message; undefined when the message is not kept any more. */
+  /** Stream of that message; undefined when the message is no longer stored. */
   readonly stream: string | undefined;
 }
 
-/** The segments of the entity that an identity leads to, by id; undefined when there is none, or it is being erased. */
+/** Returns the segments of the entity with this identity, by id; undefined when there is none or it is being erased. */
 export type ExplainSegments = (table: Table, identity: Identity) => Promise<SegmentReason[] | undefined>;
 
-export function explainSegments({ entities, history, segments, hashIdentity }: ExplainParts): ExplainSegments {
+export function explainSegments({ entities, history, segments, hashIdentity }: ExplainDependencies): ExplainSegments {
   return async (table, identity) => {
     const entity = await liveHolder(entities, hashIdentity(table.name, identity));
     if (entity === undefined) return undefined;

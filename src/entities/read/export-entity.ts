@@ -8,7 +8,7 @@ import { type HashIdentity, type Identity, valuesByField } from "../profile/iden
 import { segmentsIn } from "../profile/memberships.js";
 import { liveHolder } from "./read-entity.js";
 
-export interface ExportParts {
+export interface ExportDependencies {
   readonly entities: Pick<EntityStore, "find" | "load">;
   readonly history: Pick<History, "page">;
   readonly segments: SegmentNames;
@@ -16,7 +16,7 @@ export interface ExportParts {
   readonly hashIdentity: HashIdentity;
 }
 
-/** A piece of what is kept about an entity. Times are Unix ms. */
+/** A piece of an entity's data. Times are Unix ms. */
 export type Exported = ExportedProfile | ExportedMessage | { readonly type: "end"; readonly messages: number };
 
 export interface ExportedProfile {
@@ -33,22 +33,22 @@ export interface ExportedMessage {
   readonly stream: string;
   readonly time: number;
   readonly arrival: number;
-  /** As it was sent. */
+  /** The message as sent. */
   readonly body: unknown;
 }
 
 /**
- * Everything that is kept about the entity that an identity leads to, some pieces at a time, never none; undefined when there is none, or it is
- * being erased. It ends without the last piece when the entity is erased or merged meanwhile: pieces are handed out right after a check
- * that the entity is still live, and of the same merged ids.
+ * Returns all data about the entity with this identity, in non-empty lists of pieces; undefined when there is none or
+ * it is being erased. Ends without the last piece when the entity is erased or merged during the export: each list is
+ * yielded right after a check that the entity is live and has the same merged ids.
  */
 export type ExportEntity = (
   table: Table,
   identity: Identity,
 ) => Promise<AsyncGenerator<readonly Exported[], void, void> | undefined>;
 
-/** Exporting from these stores. */
-export function exportEntity(parts: ExportParts): ExportEntity {
+/** Creates the export from these stores. */
+export function exportEntity(parts: ExportDependencies): ExportEntity {
   return async (table, identity) => {
     const entity = await liveHolder(parts.entities, parts.hashIdentity(table.name, identity));
     const profile = entity && (await profileLine(parts, entity));
@@ -56,9 +56,9 @@ export function exportEntity(parts: ExportParts): ExportEntity {
   };
 }
 
-/** The profile, its messages by arrival, then a last piece that counts them. */
+/** Yields the profile, its messages by arrival, then a last piece with their number. */
 async function* piecesOf(
-  parts: ExportParts,
+  parts: ExportDependencies,
   entity: StoredEntity,
   profile: ExportedProfile,
 ): AsyncGenerator<readonly Exported[], void, void> {
@@ -68,7 +68,7 @@ async function* piecesOf(
   for await (const page of messagePages(parts.history, idsOf(entity))) {
     const plain = await sealing(parts.entityKeys).open(page);
     if (!(await isStill(parts, entity))) return;
-    // The key of an entity goes last: what it sealed cannot be opened any more.
+    // An erasure destroys the key last: the rest cannot be decrypted.
     if (plain.includes(undefined)) return;
     messages += page.length;
     yield page.map(({ stream, time, arrival }, index) => ({
@@ -83,7 +83,7 @@ async function* piecesOf(
 }
 
 async function profileLine(
-  { entityKeys, segments }: ExportParts,
+  { entityKeys, segments }: ExportDependencies,
   entity: StoredEntity,
 ): Promise<ExportedProfile | undefined> {
   const { id, table, sealed, memberships } = entity;
@@ -106,24 +106,29 @@ async function profileLine(
   };
 }
 
-/** Whether the profile is live, and made of the same ones as before. */
-async function isStill({ entities }: ExportParts, { id, mergedIds }: StoredEntity): Promise<boolean> {
+/** Returns whether the profile is live and has the same merged ids as before. */
+async function isStill({ entities }: ExportDependencies, { id, mergedIds }: StoredEntity): Promise<boolean> {
   const now = (await entities.load([id])).get(id);
   return now !== undefined && now.mergedIds.length === mergedIds.length;
 }
 
-/** Messages of a page at most, and about how many sealed bytes: a message may take a MiB. Twice as much is held at the same time. */
-const AT_ONCE = 200;
-const BYTES_AT_ONCE = 1_048_576;
-/** Messages that are asked for first; more, while they are small. */
-const FEW = 10;
+/**
+ * Maximum messages of a page and approximate encrypted bytes: a message may take 1 MiB. Two pages are in memory at
+ * once.
+ */
+const MAX_PAGE = 200;
+const PAGE_BYTES = 1_048_576;
+/** Messages read first; the number grows while they are small. */
+const FIRST_PAGE = 10;
 
-/** Messages of several ids in the order of arrival, a page at a time: a store hands out those of one id in that order. */
+/**
+ * Yields pages of the messages of several ids in order of arrival; the store returns each id's messages in that order.
+ */
 export async function* messagePages(
   history: Pick<History, "page">,
   ids: readonly EntityId[],
 ): AsyncGenerator<HistoryMessage[]> {
-  const share = { messages: Math.max(1, Math.ceil(AT_ONCE / ids.length)), bytes: BYTES_AT_ONCE / ids.length };
+  const share = { messages: Math.max(1, Math.ceil(MAX_PAGE / ids.length)), bytes: PAGE_BYTES / ids.length };
   const sources = await Promise.all(ids.map((id) => openSource(history, id, share)));
   let page: HistoryMessage[] = [];
   let bytes = 0;
@@ -135,7 +140,7 @@ export async function* messagePages(
     page.push(message);
     bytes += message.sealed.length;
     await first.advance();
-    if (page.length === AT_ONCE || bytes >= BYTES_AT_ONCE) {
+    if (page.length === MAX_PAGE || bytes >= PAGE_BYTES) {
       yield page;
       page = [];
       bytes = 0;
@@ -145,18 +150,18 @@ export async function* messagePages(
 }
 
 interface Source {
-  /** The next message; undefined after the last one. */
+  /** The next message; undefined at the end. */
   readonly head: HistoryMessage | undefined;
   advance(): Promise<void>;
 }
 
-/** The messages of one id. As many are read at once as have lately fitted into its share. */
+/** Reads the messages of one id. The page size adapts to its share of bytes. */
 async function openSource(
   history: Pick<History, "page">,
   id: EntityId,
   share: { readonly messages: number; readonly bytes: number },
 ): Promise<Source> {
-  let limit = Math.min(FEW, share.messages);
+  let limit = Math.min(FIRST_PAGE, share.messages);
   let messages = await history.page(id, undefined, limit);
   let next = 0;
   return {

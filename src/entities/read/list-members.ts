@@ -6,7 +6,7 @@ import type { Tables } from "../profile/entity-tables.js";
 import { valuesByField } from "../profile/identity.js";
 import { attributesOf } from "./read-entity.js";
 
-export interface MembersParts {
+export interface MembersDependencies {
   readonly memberships: Pick<MembershipIndex, "members">;
   readonly entities: Pick<EntityStore, "load">;
   readonly suppression: Pick<Suppression, "erased">;
@@ -18,37 +18,44 @@ export interface MembersParts {
 export interface Member {
   /** Values by field. */
   readonly identities: ReadonlyMap<string, readonly string[]>;
-  /** By name, as a read of the entity returns them. */
+  /** Attributes by name, as in a read of the entity. */
   readonly attributes: ReadonlyMap<string, Json>;
   /** Event time of the newest statement of the membership, Unix ms. */
   readonly since: number;
 }
 
-/** At least one member; or the end of the list, with the id after which a limited list continues. */
+/** At least one member, or the end of the list, with the id after which a limited list continues. */
 export type Listed =
   | { readonly members: readonly Member[] }
   | { readonly count: number; readonly next: EntityId | null };
 
 /**
- * The members of a segment in the order of their ids, after one of them, at most `limit`. Each piece is checked against accepted
- * deletions right before it is returned: a piece that is requested after a DELETE was answered does not contain that entity.
+ * Yields at most `limit` members of a segment after `after`, in order of their ids. Each piece is checked against
+ * accepted deletions right before it is returned: a piece requested after a DELETE was answered does not contain that
+ * entity.
  */
 export type ListMembers = (
   segment: string,
   page: { readonly after?: EntityId; readonly limit?: number },
 ) => AsyncGenerator<Listed, void, void>;
 
-/** Profiles that are read at once, and about how many sealed bytes: a profile may take a MiB. */
-const AT_ONCE = 200;
-const BYTES_AT_ONCE = 1_048_576;
-/** Profiles that are read first; more, while they are small. */
-const FEW = 10;
+/** Maximum profiles read at once and their approximate encrypted bytes: a profile may take 1 MiB. */
+const MAX_PAGE = 200;
+const PAGE_BYTES = 1_048_576;
+/** Profiles read first; the number grows while they are small. */
+const FIRST_PAGE = 10;
 
-export function listMembers({ memberships, entities, suppression, entityKeys, tables }: MembersParts): ListMembers {
+export function listMembers({
+  memberships,
+  entities,
+  suppression,
+  entityKeys,
+  tables,
+}: MembersDependencies): ListMembers {
   return async function* (segment, { after, limit = Number.POSITIVE_INFINITY }) {
     let last = after;
     let count = 0;
-    let size = FEW;
+    let size = FIRST_PAGE;
     while (count < limit) {
       const most = Math.min(size, limit - count);
       const ids = await memberships.members(segment, last, most);
@@ -59,13 +66,13 @@ export function listMembers({ memberships, entities, suppression, entityKeys, ta
       last = ids.at(-1) ?? last;
       if (ids.length < most) return yield { count, next: null };
       const bytes = profiles.reduce((sum, { sealed }) => sum + sealed.length, 0);
-      size = bytes * 2 <= BYTES_AT_ONCE ? Math.min(2 * size, AT_ONCE) : Math.max(1, Math.floor(size / 2));
+      size = bytes * 2 <= PAGE_BYTES ? Math.min(2 * size, MAX_PAGE) : Math.max(1, Math.floor(size / 2));
     }
     const [another] = await memberships.members(segment, last, 1);
     yield { count, next: another === undefined ? null : (last ?? null) };
   };
 
-  /** Members among these profiles that can be opened. The check for deletions is the last step before they are returned. */
+  /** Returns the members among these profiles that can be decrypted. The check for deletions is the last step. */
   async function membersOf(segment: string, profiles: readonly StoredEntity[]): Promise<Member[]> {
     const plain = await sealing(entityKeys).open(profiles.map(({ id, sealed }) => ({ entity: id, sealed })));
     const erased = await suppression.erased(profiles.flatMap(idsOf));

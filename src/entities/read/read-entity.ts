@@ -7,35 +7,35 @@ import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
 
-export interface ReadParts {
+export interface ReadDependencies {
   readonly entities: Pick<EntityStore, "find">;
   readonly segments: SegmentNames;
   readonly entityKeys: Pick<EntityKeys, "read">;
   readonly hashIdentity: HashIdentity;
 }
 
-/** An entity as it is read. */
+/** An entity as returned by a read. */
 export interface Profile {
-  /** By name; an identity field is a string, or an array of strings when the entity has several values of it. */
+  /** Attributes by name. An identity field is a string, or an array of strings when the entity has several values. */
   readonly attributes: ReadonlyMap<string, Json>;
-  /** Names of the segments it belongs to, each once, in code unit order; undefined when they were not asked for. */
+  /** Names of its segments, without duplicates, in code unit order; undefined when not requested. */
   readonly segments: readonly string[] | undefined;
-  /** Arrival of its first message, and of the newest one that changed it, Unix ms. */
+  /** Arrivals of its first message and of the newest one that changed it, Unix ms. */
   readonly createdAt: number;
   readonly modifiedAt: number;
   /** Names of the streams of its messages, in code unit order. */
   readonly streams: readonly string[];
 }
 
-/** The entity that an identity leads to; undefined when there is none, or it is being erased. */
+/** Returns the entity with this identity; undefined when there is none or it is being erased. */
 export type ReadEntity = (
   table: Table,
   identity: Identity,
   options: { readonly segments: boolean },
 ) => Promise<Profile | undefined>;
 
-/** Reading from these stores. */
-export function readEntity({ entities, segments, entityKeys, hashIdentity }: ReadParts): ReadEntity {
+/** Creates the read from these stores. */
+export function readEntity({ entities, segments, entityKeys, hashIdentity }: ReadDependencies): ReadEntity {
   return async (table, identity, options) => {
     const seals = batchSealing(entityKeys);
     const entity = await liveHolder(entities, hashIdentity(table.name, identity), seals.expect);
@@ -56,9 +56,12 @@ export function readEntity({ entities, segments, entityKeys, hashIdentity }: Rea
   };
 }
 
-/** The live profile that an identity leads to; `expect` as in `EntityStore.find`. One that is merged meanwhile is looked for again: the identity leads to another one by then. */
+/**
+ * Returns the live profile of an identity; `expect` as in `EntityStore.find`. After a concurrent merge it searches
+ * again, because the identity has another owner by then.
+ */
 export async function liveHolder(
-  entities: ReadParts["entities"],
+  entities: ReadDependencies["entities"],
   hash: IdentityHash,
   expect?: (ids: readonly EntityId[]) => void,
 ): Promise<StoredEntity | undefined> {
@@ -80,7 +83,7 @@ async function segmentNames(segments: SegmentNames, memberships: Memberships): P
   return [...new Set(ids.flatMap((id) => names.get(id) ?? []))].sort();
 }
 
-/** Attributes by name; an identity field among them is a text, or an array of texts when the entity has several values of it. */
+/** Returns attributes by name. An identity field is a text, or an array of texts when the entity has several values. */
 export function attributesOf(
   { attributes, identities }: EntityDocument,
   table: Pick<Table, "identities">,

@@ -23,7 +23,7 @@ export interface ExperienceParts {
   readonly clock: Clock;
 }
 
-/** The experiences of the catalogue. */
+/** Routes of the catalogue's experiences. */
 export function experienceRoutes({ catalogue, orders, newest, clock }: ExperienceParts): readonly Route[] {
   return [
     route({
@@ -33,14 +33,14 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
       docs: {
         id: "listExperiences",
         tag: "catalogue",
-        summary: "Experiences",
+        summary: "List experiences",
         description:
-          "With `range`, each row also has the newest conversion rate and the one of one range earlier. An experience without a rate in the last 4 weeks has null.",
+          "Use it to list, search and rank experiences. With `range`, each row also has the newest conversion rate and the one a range earlier; null without a rate in the last 4 weeks. Errors 400: `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`, `bad_after`.",
       },
       query: {
         ...searchQuery(
           ["change"],
-          "By `change`, the relative change from `before` to `now`: rows without both come last.",
+          "`change` is the relative change from `before` to `now`; rows without both come last.",
         ),
         ...rangeQuery,
       },
@@ -67,7 +67,12 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
       method: "GET",
       path: "/api/experience/:id",
       scopes: ["metric:read"],
-      docs: { id: "readExperience", tag: "catalogue", summary: "An experience" },
+      docs: {
+        id: "readExperience",
+        tag: "catalogue",
+        summary: "Read an experience",
+        description: "Use it to look up the segments of an experience. Error 404: `not_found`.",
+      },
       params: { id: idIn(exampleId) },
       responses: { 200: experienceAnswer },
       async handler({ params: { id } }) {
@@ -78,7 +83,13 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
       method: "PUT",
       path: "/api/experience/:id",
       scopes: ["admin"],
-      docs: { id: "putExperience", tag: "catalogue", summary: "Make or change an experience" },
+      docs: {
+        id: "putExperience",
+        tag: "catalogue",
+        summary: "Create or replace an experience",
+        description:
+          "Use it to define an experience over two segments of the catalogue. Errors 400: `bad_id`, `required`, `unknown_segment`.",
+      },
       params: { id: newExperienceId },
       body: {
         schema: ExperienceInput,
@@ -96,7 +107,12 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
       method: "DELETE",
       path: "/api/experience/:id",
       scopes: ["admin"],
-      docs: { id: "deleteExperience", tag: "catalogue", summary: "Remove an experience" },
+      docs: {
+        id: "deleteExperience",
+        tag: "catalogue",
+        summary: "Delete an experience",
+        description: "Use it to remove an experience from the catalogue; its series stay. Error 404: `not_found`.",
+      },
       params: { id: idIn(exampleId) },
       responses: { 200: success("RemovedAnswer", Removed) },
       async handler({ params: { id } }) {

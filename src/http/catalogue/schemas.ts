@@ -4,13 +4,13 @@ import { rowValue } from "../core/list-page.js";
 const idRule = "1 to 256 characters, without control characters, not ending in a backslash.";
 const idShape = { minLength: 1, maxLength: 256, pattern: "^[^\\p{Cc}\\p{Cs}]*[^\\p{Cc}\\p{Cs}\\\\]$" };
 
-/** What an id of the catalogue must be. */
+/** Id in the catalogue. */
 export const Id = Type.String({ ...idShape, description: idRule });
 
-/** The id in a path, for documentation: what is not an id is not found. */
+/** Id in a path, for documentation only: an invalid id is not found. */
 export const idIn = (example: string) => Type.String({ ...idShape, description: idRule, examples: [example] });
 
-/** The id in the path of what is put into the catalogue. */
+/** Id in the path of a PUT. */
 export const newIdIn = (example: string) =>
   Type.String({ ...idShape, description: idRule, examples: [example], issue: { code: "bad_id", message: idRule } });
 
@@ -20,15 +20,13 @@ const Name = Type.String({
   minLength: 1,
   maxLength: 256,
   pattern: "^[^\\p{Cc}\\p{Cs}]*$",
-  description: "1 to 256 characters, without control characters. The id when it is absent.",
+  description: "1 to 256 characters, without control characters. Default: the id.",
 });
 
 export const SegmentInput = Type.Object(
   {
     name: Type.Optional(Name),
-    table: Type.Optional(
-      Type.String({ description: "The table whose entities are its members; `user` when it is absent." }),
-    ),
+    table: Type.Optional(Type.String({ description: "Table of its members. Default: `user`." })),
   },
   { title: "SegmentInput", description: "A segment of the catalogue.", additionalProperties: false },
 );
@@ -36,24 +34,24 @@ export const SegmentInput = Type.Object(
 export const ExperienceInput = Type.Object(
   {
     name: Type.Optional(Name),
-    group: Type.Optional(idOf("Id of the experience group that it belongs to.")),
-    audience: idOf("Id of the segment that can be reached."),
-    goal: idOf("Id of the segment of the people who converted."),
+    group: Type.Optional(idOf("Id of its experience group.")),
+    audience: idOf("Id of the segment of people who can see it."),
+    goal: idOf("Id of the segment of people who converted."),
   },
   {
     title: "ExperienceInput",
-    description: "An experience: who could see it, and who did what it is for.",
+    description: "An experience: the segment that can see it and the segment that converted.",
     additionalProperties: false,
   },
 );
 
-const Size = Type.Integer({ minimum: 0, description: "Members now." });
+const Size = Type.Integer({ minimum: 0, description: "Current number of members." });
 
 export const Segment = Type.Object({ id: Id, name: Name, table: Type.String(), size: Size }, { title: "Segment" });
 
-const savedSize = (which: string) => rowValue(`The ${which}; null where none is saved. With \`range\` alone.`);
+const savedSize = (which: string) => rowValue(`The ${which}; null where none is saved. Only with \`range\`.`);
 
-/** A row of the list of segments. */
+/** A row in the list of segments. */
 export const ListedSegment = Type.Object(
   { ...Segment.properties, now: savedSize("newest saved size"), before: savedSize("size saved one range earlier") },
   { title: "ListedSegment" },
@@ -72,9 +70,9 @@ export const Experience = Type.Object(
   { title: "Experience" },
 );
 
-const savedRate = (which: string) => rowValue(`The ${which}; null where there is none. With \`range\` alone.`);
+const savedRate = (which: string) => rowValue(`The ${which}; null where there is none. Only with \`range\`.`);
 
-/** A row of the list of experiences. */
+/** A row in the list of experiences. */
 export const ListedExperience = Type.Object(
   {
     ...Experience.properties,

@@ -19,9 +19,9 @@ import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, Segme
 export interface SegmentParts {
   readonly catalogue: CatalogueStore;
   readonly members: SegmentMembers;
-  /** The tables that there are, by name. */
+  /** Names of the configured tables. */
   readonly tables: { has(name: string): boolean };
-  /** Later than every arrival so far, Unix ms. */
+  /** Returns Unix ms later than every arrival so far. */
   now(): Promise<number>;
   readonly orders: ListOrders;
   readonly newest: NewestValues;
@@ -35,7 +35,7 @@ const newSegmentId = newIdIn(exampleNames.audience);
 
 const segmentAnswer = success("SegmentAnswer", Segment);
 
-/** The segments of the catalogue. */
+/** Routes of the catalogue's segments. */
 export function segmentRoutes(parts: SegmentParts): readonly Route[] {
   const { catalogue, members, tables, now, orders, newest, clock } = parts;
   const withSizes = async (segments: readonly CatalogueSegment[]) => {
@@ -59,15 +59,15 @@ export function segmentRoutes(parts: SegmentParts): readonly Route[] {
       docs: {
         id: "listSegments",
         tag: "catalogue",
-        summary: "Segments",
+        summary: "List segments",
         description:
-          "With `range`, each row also has the newest saved size and the size saved one range earlier. A segment without a saved size in the last 4 weeks has null.",
+          "Use it to list, search and rank segments. With `range`, each row also has the newest saved size and the one a range earlier; null without a saved size in the last 4 weeks. Errors 400: `unknown_table`, `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`, `bad_after`.",
       },
       query: {
-        table: Type.Optional(Type.String({ description: "Segments of this table alone." })),
+        table: Type.Optional(Type.String({ description: "Only segments of this table." })),
         ...searchQuery(
           ["size", "change"],
-          "By `size`, the newest saved one, or by `change`, the relative change from `before` to `now`; rows without such a value come last.",
+          "`size` is the newest saved size, `change` the relative change from `before` to `now`; rows without such a value come last.",
         ),
         ...rangeQuery,
       },
@@ -96,9 +96,15 @@ export function segmentRoutes(parts: SegmentParts): readonly Route[] {
       method: "GET",
       path: "/api/segment/sizes",
       scopes: ["metric:read"],
-      docs: { id: "listSegmentSizes", tag: "catalogue", summary: "Sizes of segments", description: "In order of id." },
+      docs: {
+        id: "listSegmentSizes",
+        tag: "catalogue",
+        summary: "List the current sizes of segments",
+        description:
+          "Use it to read the live sizes of many segments at once, in order of id. Errors 400: `bad_id`, `bad_limit`.",
+      },
       query: {
-        ids: Type.Optional(Type.String({ description: "These segments alone: ids, separated by commas." })),
+        ids: Type.Optional(Type.String({ description: "Only these segments: ids, separated by commas." })),
         ...sizesPage,
       },
       responses: { 200: success("SegmentSizesAnswer", Type.Array(SegmentSize), { meta: PageMeta }) },
@@ -115,7 +121,12 @@ export function segmentRoutes(parts: SegmentParts): readonly Route[] {
       method: "GET",
       path: "/api/segment/:id",
       scopes: ["metric:read"],
-      docs: { id: "readSegment", tag: "catalogue", summary: "A segment" },
+      docs: {
+        id: "readSegment",
+        tag: "catalogue",
+        summary: "Read a segment",
+        description: "Use it to read a segment and its current size. Error 404: `not_found`.",
+      },
       params: { id: idIn(exampleNames.audience) },
       responses: { 200: segmentAnswer },
       async handler({ params: { id } }) {
@@ -126,7 +137,13 @@ export function segmentRoutes(parts: SegmentParts): readonly Route[] {
       method: "PUT",
       path: "/api/segment/:id",
       scopes: ["admin"],
-      docs: { id: "putSegment", tag: "catalogue", summary: "Make or change a segment" },
+      docs: {
+        id: "putSegment",
+        tag: "catalogue",
+        summary: "Create or replace a segment",
+        description:
+          "Use it to name a segment or set its table; messages create missing segments themselves. Errors 400: `bad_id`, `reserved_id`, `unknown_table`.",
+      },
       params: { id: newSegmentId },
       body: {
         schema: SegmentInput,
@@ -149,8 +166,9 @@ export function segmentRoutes(parts: SegmentParts): readonly Route[] {
       docs: {
         id: "deleteSegment",
         tag: "catalogue",
-        summary: "Remove a segment and its memberships",
-        description: "Its series stays. Refused while an experience names it.",
+        summary: "Delete a segment and its memberships",
+        description:
+          "Use it to remove a segment that is no longer needed; its series stays. Errors: 404 `not_found`; 409 `conflict` while an experience uses it.",
       },
       params: { id: idIn(exampleNames.spare) },
       responses: { 200: success("RemovedAnswer", Removed), 409: errorEnvelope },
@@ -164,14 +182,14 @@ export function segmentRoutes(parts: SegmentParts): readonly Route[] {
 
 const isId = compile(Id);
 
-/** The ids that a query parameter names, separated by commas. */
+/** Parses the ids of a query parameter, separated by commas. */
 function readIds(text: string): readonly string[] {
   const ids = text.split(",");
   if (!ids.every((id) => isId(id))) throw invalid("bad_id", "ids", `Each id is ${Id.description}`);
   return ids;
 }
 
-/** A page of the segments that are named, as the catalogue lists them: in the order of the ids' UTF-8 bytes. */
+/** Returns a page of these segments in the catalogue's order: by the UTF-8 bytes of the ids. */
 async function namedSegments(
   catalogue: Pick<CatalogueStore, "segmentsById">,
   ids: readonly string[],

@@ -9,7 +9,7 @@ import { instantForms, parseInstant } from "../../formats/instant.js";
 import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
-import type { BodyParts } from "../core/body.js";
+import type { BodyDependencies } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
 import { type ApiContext, type Route, route } from "../core/route.js";
@@ -19,13 +19,13 @@ export interface CollectRouteParts {
   collect(request: CollectRequest): Promise<Tally>;
   readonly tables: Tables;
   readonly limits: MessageLimits & Pick<Limits, "identity_bytes" | "nesting">;
-  readonly bodies: BodyParts;
+  readonly bodies: BodyDependencies;
   readonly clock: Clock;
 }
 
 const streamName = Type.String({
   pattern: streamNamePattern,
-  description: "The stream they are counted for.",
+  description: "Stream that the messages are counted for.",
   examples: [exampleNames.stream],
   issue: { code: "invalid_stream", message: streamNameRule },
 });
@@ -38,8 +38,8 @@ const segmentIds = (options: Readonly<Record<string, unknown>>) => ({
 });
 
 /**
- * For the document. The service accepts one list without the other. Both are required here because clients of typescript-fetch
- * distinguish the object from a list by its required fields.
+ * Documented form. The service also accepts one list without the other. Both are required here because clients of
+ * typescript-fetch distinguish the object from a list by its required fields.
  */
 const SegmentChange = {
   title: "SegmentChange",
@@ -75,7 +75,7 @@ const MessageInput = Type.Object(
 );
 
 /**
- * A body of type `application/json`, for the document. The service also accepts a single object, but client generators fail at a
+ * Documented body of type `application/json`. The service also accepts a single object, but client generators fail on a
  * choice between an object and an array of it.
  */
 const MessagesBody = Type.Array(MessageInput, { minItems: 1 });
@@ -85,31 +85,29 @@ const collectQuery = {
   timestamp_field: Type.Optional(
     Type.String({
       minLength: 1,
-      description:
-        `The attribute that holds the event time: an ${instantForms}. ` +
-        "A message that has none happened when it arrived.",
+      description: `The attribute that holds the event time: an ${instantForms}. ` + "Default: the arrival.",
     }),
   ),
   dryrun: Type.Boolean({
     default: false,
-    description: "Checks and counts the messages, and stores nothing. The answer has the same form.",
+    description: "Whether to validate and count the messages without storing them. The response has the same form.",
   }),
 };
 
-/** `data` of the answer to a request. */
+/** `data` of the response. */
 export const CollectTally = Type.Object(
   {
-    message_count: Type.Integer({ minimum: 0, description: "Messages that were taken in." }),
-    rejected_count: Type.Integer({ minimum: 0, description: "Messages that were not." }),
+    message_count: Type.Integer({ minimum: 0, description: "Accepted messages." }),
+    rejected_count: Type.Integer({ minimum: 0, description: "Rejected messages." }),
     errors: Type.Array(ValidationIssue, {
       maxItems: 100,
-      description: "What is wrong with the first hundred that were rejected, by position: `[0]`, or `line 1`.",
+      description: "Issues of the first 100 rejected messages, by position: `[0]`, or `line 1`.",
     }),
   },
   { title: "CollectTally", additionalProperties: false },
 );
 
-/** Taking in messages about entities. When the answer goes out they are durable, applied and counted. */
+/** Routes that collect messages about entities. A response means that the messages are durable, applied and counted. */
 export function collectRoutes({ collect, tables, limits, bodies, clock }: CollectRouteParts): readonly Route[] {
   return [
     route({
@@ -119,9 +117,9 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
       docs: {
         id: "collectMessages",
         tag: "collecting",
-        summary: "Take in messages about entities",
+        summary: "Collect messages about entities",
         description:
-          "An array of up to 10,000 messages, one message instead of it, or one on each line (then of any number). A message that is wrong is reported by position, the others stand. Durable, applied and counted when the answer comes.",
+          "Use it to send profile data. The body is an array of up to 10,000 messages, a single message, or NDJSON with any number of messages. Invalid messages are reported by position and the others are applied. A 200 means durable, applied and counted. Send an `Idempotency-Key` to retry safely. Errors: 400 `empty`, `not_json`, `invalid_stream`; 404 `unknown_table`; 413 `too_large`; 422 `unprocessable`. Codes of rejected messages include `no_identity`, `invalid_identity`, `invalid_time`, `time_ahead`, `invalid_segments`.",
       },
       params: {
         stream: streamName,
@@ -133,13 +131,13 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
           maxLength: 256,
           pattern: "^[ -~]*$",
           description:
-            "Makes the request safe to repeat for 24 hours: what was applied is skipped, the rest is processed.",
+            "Makes the request safe to repeat for 24 hours: messages that were applied are skipped, the others are processed.",
         }),
       },
       stream: {
         "application/json": { schema: MessagesBody, examples: () => messageExamples },
         "application/x-ndjson": {
-          schema: Type.String({ description: "A message in JSON on each line." }),
+          schema: Type.String({ description: "One JSON message per line." }),
           examples: () => ({ lines: messageExamples.several.map((one) => JSON.stringify(one)).join("\n") }),
         },
       },
@@ -187,7 +185,7 @@ function rulesOf(
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,256}$/;
 
-/** What tells this request apart from others; undefined when it has no Idempotency-Key. */
+/** Returns the identity of this request; undefined without an Idempotency-Key. */
 function repeatNameOf(ctx: ApiContext): string | undefined {
   const key = ctx.headers["idempotency-key"];
   if (key === undefined) return undefined;
@@ -201,7 +199,7 @@ const { field, value, defaultValue, audience, goal, spare } = exampleNames;
 
 const message = { _uid: defaultValue, [field]: value, plan: "trial", segments: [audience, goal, spare] };
 
-/** The others' examples build on the first. */
+/** The examples of other routes depend on the first one. */
 const messageExamples = {
   one: [message],
   several: [message, { [field]: "ben@example.com", plan: "paid", segments: [audience] }],

@@ -8,16 +8,16 @@ import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
 import type { Reservation } from "../../memory-budget.js";
-import { type BodyParts, isJsonLines, readBody, readLines, reservationOf } from "../core/body.js";
+import { type BodyDependencies, isJsonLines, readBody, readLines, reservationOf } from "../core/body.js";
 import { notJson } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 
-/** The messages of a body, as they arrive. */
+/** Messages of a body as they arrive. */
 export interface MessageBody {
-  /** Whether the body is one object: then it is refused as a whole. */
+  /** Whether the body is a single object; then one issue refuses the whole request. */
   readonly single: boolean;
   readonly items: AsyncIterable<readonly RequestItem[]>;
-  /** What the messages take is reserved here. */
+  /** Reservation of the messages' memory. */
   readonly memory: Reservation;
   /** See `CollectRequest`. */
   pause(): Promise<void> | undefined;
@@ -25,12 +25,12 @@ export interface MessageBody {
 
 export type MessageLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "inflation" | "batch_messages">;
 
-/** Opens a body: JSON is read whole and checked, within its limits; lines of JSON are read one by one. */
+/** Opens a body. JSON is read completely and validated; JSON lines are read one by one. */
 export async function readMessages(
   ctx: ApiContext,
   rules: MessageRules,
   limits: MessageLimits,
-  bodies: BodyParts,
+  bodies: BodyDependencies,
 ): Promise<MessageBody> {
   const pause = bodies.parsing.pauses(PAUSE_MS);
   if (isJsonLines(ctx)) {
@@ -48,10 +48,13 @@ export async function readMessages(
   return { single: array === undefined, items: itemsOf(messages, sizes, rules), memory, pause };
 }
 
-/** Milliseconds of work on messages before other requests run. */
+/** Ms of work on messages before other requests run. */
 const PAUSE_MS = 10;
 
-/** Checks that each message is JSON, so that nothing is stored of a body that is not. Resolves with the memory that each is parsed to, bytes. */
+/**
+ * Checks that every message is JSON, so that nothing of an invalid body is stored. Resolves with the memory of each
+ * parsed message, bytes.
+ */
 async function checkedSizes(messages: JsonArray, pause: MessageBody["pause"]): Promise<number[]> {
   const { bytes, ends, brokenAt } = messages;
   const sizes: number[] = [];
@@ -91,7 +94,7 @@ async function* itemsOf(
       text: `${digest} ${index}`,
       bytes: size > MESSAGE_MEMORY_BYTES ? 0 : size,
       parse() {
-        if (size > MESSAGE_MEMORY_BYTES) throw invalid("entity_too_large", "", "The message holds too many values");
+        if (size > MESSAGE_MEMORY_BYTES) throw invalid("entity_too_large", "", "The message has too many values");
         return parseMessage(parseExactly(textAt(messages, index)), rules);
       },
       place: (path) => (single ? wirePath(path) : `[${index}]${path === "" ? "" : `.${wirePath(path)}`}`),
@@ -103,7 +106,7 @@ async function* linesOf(
   ctx: ApiContext,
   rules: MessageRules,
   lineBytes: number,
-  bodies: BodyParts,
+  bodies: BodyDependencies,
 ): AsyncGenerator<readonly RequestItem[]> {
   for await (const lines of readLines(ctx, lineBytes, bodies)) yield lines.map((line) => itemOf(line, rules));
 }
@@ -120,7 +123,7 @@ function itemOf({ number, text, issue }: Line, rules: MessageRules): RequestItem
   };
 }
 
-/** The path of an issue in a message: an identity field as it was sent, or a parameter of the request. */
+/** Returns the path of an issue on the wire: an identity field as sent, or a parameter of the request. */
 function wirePath(path: string): string {
   return path === "timestampField" ? "timestamp_field" : path;
 }
@@ -134,25 +137,25 @@ function parseLine(text: string): unknown {
 }
 
 /**
- * The value of JSON text. An integer that a double would round (9007199254740993, say) comes as `Infinity`, so that it is refused
- * instead of changed. A number with a fraction or an exponent is meant as a double. Throws when the text is not JSON.
+ * Parses JSON text. An integer that a double would round, such as 9007199254740993, becomes `Infinity`, so that it is
+ * refused instead of changed. Numbers with a fraction or an exponent are doubles. Throws when the text is not JSON.
  */
 function parseExactly(json: string): unknown {
   const value: unknown = JSON.parse(json);
   const isInString = stringsOf(json);
-  const marked = json.replace(LONG_NUMBER, (number, place: number) =>
+  const marked = json.replace(LONG_INTEGER, (number, place: number) =>
     isInString(place) || !isRounded(number) ? number : NO_NUMBER,
   );
   return marked === json ? value : JSON.parse(marked);
 }
 
-/** A number that JSON allows and no double holds: what reads it as a value refuses it. */
+/** A JSON number beyond the range of doubles: validation refuses it. */
 const NO_NUMBER = "1e999";
 
-/** A number that begins with 16 digits or more: integers of fewer are held exactly by a double. */
-const LONG_NUMBER = /(?<![\d.eE]|[eE][+-])-?\d{16,}(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** A number with at least 16 leading digits: doubles hold shorter integers exactly. */
+const LONG_INTEGER = /(?<![\d.eE]|[eE][+-])-?\d{16,}(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** Says of places in valid JSON, in ascending order, whether they are in a string. */
+/** Returns a function that tells whether a position in valid JSON is in a string. Positions must be ascending. */
 function stringsOf(json: string): (place: number) => boolean {
   let isOpen = false;
   let quote = json.indexOf('"');
@@ -165,7 +168,7 @@ function stringsOf(json: string): (place: number) => boolean {
   };
 }
 
-/** Whether an odd number of backslashes stands before this place. */
+/** Returns whether an odd number of backslashes precedes this position. */
 function isEscaped(json: string, place: number): boolean {
   let before = place;
   while (json[before - 1] === "\\") before -= 1;
@@ -175,7 +178,7 @@ function isEscaped(json: string, place: number): boolean {
 /** Digits of the largest integers that a double can hold. */
 const MOST_DIGITS = 309;
 
-/** Whether the number is an integer that no double is. */
+/** Returns whether the number is an integer that no double equals. */
 function isRounded(number: string): boolean {
   if (!/^-?\d+$/.test(number)) return false;
   const value = Number(number);

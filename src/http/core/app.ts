@@ -14,20 +14,20 @@ import type { ApiContext, ApiState, Route } from "./route.js";
 import { routerOf } from "./router.js";
 import { type RunDependencies, runRoute } from "./run-route.js";
 
-export interface AppParts extends RunDependencies {
+export interface AppDependencies extends RunDependencies {
   readonly routes: readonly Route[];
   readonly log: Log;
   readonly meters: Meters;
   readonly settings: Pick<Settings, "http" | "limits">;
-  /** Whether the service is stopping: then each answer is the last of its connection. */
+  /** Whether the service is stopping; then each response closes its connection. */
   stopping(): boolean;
   readonly serviceErrorOf: ServiceErrorOf;
 }
 
 type App = Koa<ApiState, Koa.DefaultContextExtends>;
 
-/** The application: middleware in the order in which a request meets it. */
-export function createApp(parts: AppParts): App {
+/** Creates the application; middleware is listed in the order of execution. */
+export function createApp(parts: AppDependencies): App {
   const { routes, settings } = parts;
   const app: App = new Koa({ proxy: settings.http.trust_proxy });
   app.silent = true;
@@ -43,11 +43,8 @@ export function createApp(parts: AppParts): App {
   return app;
 }
 
-/**
- * Gives every request a response, with a request id; an error becomes its envelope. Each response is logged and
- * counted.
- */
-function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
+/** Gives every response a request id, converts errors to the error envelope, and logs and counts each response. */
+function answerAll(parts: AppDependencies): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
   return async (ctx, next) => {
     const context = ctx as unknown as ApiContext;
     const began = performance.now();
@@ -57,7 +54,7 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
     ctx.res.once("finish", () => noteAnswer(context, began, parts));
     ctx.onerror = (error) => {
       if (!error) return;
-      // An error of a stream is told of twice: by the stream, and by the response that ends with it.
+      // A stream error is reported twice: by the stream and by the response that ends with it.
       ctx.onerror = () => {};
       answerLateError(context, error, parts);
     };
@@ -70,41 +67,42 @@ function answerAll(parts: AppParts): Koa.Middleware<ApiState, Koa.DefaultContext
   };
 }
 
-/** Headers that a handler may have set before its error, and that an error response must not have. */
-const OF_SUCCESS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
+/** Headers that a handler may set before it fails and that an error response must not have. */
+const SUCCESS_HEADERS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
 
-function answerError(ctx: ApiContext, error: unknown, { log, routes, serviceErrorOf }: AppParts): void {
+function answerError(ctx: ApiContext, error: unknown, { log, routes, serviceErrorOf }: AppDependencies): void {
   const known = error instanceof ServiceError ? error : (serviceErrorOf(error) ?? error);
-  // By the path, as a request may be refused before it has a route.
+  // By path, because a request may be refused before routing.
   const { errorCode } = routes.find(({ path, errorCode }) => errorCode !== undefined && path === ctx.path) ?? {};
   const { status, headers, body } = errorResponse(known, errorCode);
   if (status >= 500 && !isOverload(known)) {
     log.error(describeError(ctx, error, status), "a request failed");
   }
-  for (const name of OF_SUCCESS) ctx.remove(name);
+  for (const name of SUCCESS_HEADERS) ctx.remove(name);
   ctx.status = status;
   ctx.set(headers);
   ctx.body = body;
 }
 
 /**
- * Whether the service refuses a request for its load. `/metrics` counts these refusals: a line for each would make
- * overload worse.
+ * Returns whether the service refused a request because of its load. `/metrics` counts these refusals; logging each
+ * would make overload worse.
  */
 function isOverload(error: unknown): boolean {
   return error instanceof ServiceError && error.retryAfter !== undefined && error.cause === undefined;
 }
 
-/** Codes of the errors of a response whose caller closed the connection. */
+/** Error codes of a response whose caller closed the connection. */
 const CALLER_GONE: readonly unknown[] = [...BROKEN_OFF, "EPIPE"];
 
 /**
- * An error that comes when Koa is already sending: the error answer if nothing is out yet, else the connection ends.
+ * Handles an error after Koa has started to respond: sends the error response if no bytes were sent, otherwise closes
+ * the connection.
  */
-function answerLateError(ctx: ApiContext, error: Error, parts: AppParts): void {
+function answerLateError(ctx: ApiContext, error: Error, parts: AppDependencies): void {
   if (ctx.headerSent || !ctx.writable) {
     const isGone = "code" in error && CALLER_GONE.includes(error.code);
-    if (!isGone) parts.log.error(describeError(ctx, error, ctx.status), "a response is cut off");
+    if (!isGone) parts.log.error(describeError(ctx, error, ctx.status), "a response was aborted");
     ctx.res.destroy();
     return;
   }
@@ -112,7 +110,7 @@ function answerLateError(ctx: ApiContext, error: Error, parts: AppParts): void {
   ctx.res.end(JSON.stringify(ctx.body));
 }
 
-/** Logs and counts a response that is sent: by the route's pattern, never by its URL or caller. */
+/** Logs and counts a response by the route's pattern, never by URL or caller. */
 function noteAnswer(
   ctx: ApiContext,
   began: number,
@@ -129,7 +127,7 @@ function noteAnswer(
 }
 
 /**
- * What a log may say of an unexpected error: its request, kind and place. Its message could quote what a caller sent.
+ * Describes an unexpected error for the log: request, kind and stack. Omits the message, which could quote the input.
  */
 function describeError({ state: { requestId, route } }: ApiContext, error: unknown, status: number): object {
   const request = { requestId, route: route?.path, status };
@@ -139,9 +137,9 @@ function describeError({ state: { requestId, route } }: ApiContext, error: unkno
   return { ...request, name: error.name, code, at: at.slice(0, 8).map((line) => line.trim()) };
 }
 
-/** Lets browsers of these origins call; `*` is every origin. Keys travel in a header, so no cookie is ever wanted. */
+/** Allows browsers of these origins; `*` allows every origin. Keys travel in a header, so cookies are never needed. */
 function corsHeaders(origins: readonly string[]): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
-  // As browsers write them: https://A.example:443 is https://a.example.
+  // Normalized as browsers do: https://A.example:443 becomes https://a.example.
   const allowed = new Set(origins.map((origin) => (URL.canParse(origin) ? new URL(origin).origin : origin)));
   return cors({
     origin: (ctx) => {

@@ -9,7 +9,10 @@ import { type MemoryBudget, type Reservation, UNCOUNTED_BYTES } from "../../memo
 import { BROKEN_OFF, onResponseClosed } from "../edge/connections.js";
 import type { ApiContext } from "./route.js";
 
-/** The media type of the body, lower-case and without parameters; "" when none is named. Text that is not UTF-8 is refused. */
+/**
+ * Returns the media type of the body in lower case without parameters; "" when there is none. Throws for a charset
+ * other than UTF-8.
+ */
 export function mediaType(ctx: ApiContext): string {
   const given = ctx.req.headers["content-type"] ?? "";
   if (given === "application/json") return given;
@@ -26,7 +29,7 @@ export function mediaType(ctx: ApiContext): string {
 
 const LINE_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
 
-/** Whether a body has a JSON value on each line; false for a body that is one JSON value. Another type is refused. */
+/** Returns whether the body is JSON lines; false for one JSON value. Throws for other types. */
 export function isJsonLines(ctx: ApiContext): boolean {
   const type = mediaType(ctx);
   if (LINE_TYPES.includes(type)) return true;
@@ -34,29 +37,29 @@ export function isJsonLines(ctx: ApiContext): boolean {
   throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
 }
 
-/** Whether a request comes with a body, if only an empty one in parts. */
+/** Returns whether the request has a body, possibly an empty chunked one. */
 export function hasBody({ req: { headers } }: ApiContext): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
-/** Refuses a body of another type than JSON. */
+/** Throws when the body is not JSON. */
 export function refuseUnlessJson(ctx: ApiContext): void {
   if (mediaType(ctx) === "application/json") return;
   throw new ServiceError("unsupported-media", "The body must be application/json in UTF-8");
 }
 
-/** What reading the bodies of all requests shares. */
-export interface BodyParts {
-  /** The memory that bodies and what they are parsed to may take, with other work. */
+/** Resources shared by the bodies of all requests. */
+export interface BodyDependencies {
+  /** Memory budget of bodies and their parsed values, shared with other work. */
   readonly memory: MemoryBudget;
-  /** Lets one large text be parsed in each round of the event loop. */
+  /** Allows one large text to be parsed per round of the event loop. */
   readonly parsing: YieldBudget;
-  /** Bytes that one byte of a gzip body may inflate to. */
+  /** Maximum bytes that one byte of a gzip body may inflate to. */
   readonly inflation: number;
 }
 
-/** Returns the one reservation of a request, which ends when its response is sent or its caller has disconnected. */
-export function reservationOf({ res, state }: ApiContext, { memory }: Pick<BodyParts, "memory">): Reservation {
+/** Returns the request's memory reservation, which ends when the response is sent or the caller disconnects. */
+export function reservationOf({ res, state }: ApiContext, { memory }: Pick<BodyDependencies, "memory">): Reservation {
   state.memory ??= memory.open(
     (then) => onResponseClosed(res, then),
     () => state.deadline.restart(),
@@ -64,24 +67,24 @@ export function reservationOf({ res, state }: ApiContext, { memory }: Pick<BodyP
   return state.memory;
 }
 
-/** A whole body. */
+/** A complete body. */
 export interface WholeBody {
   readonly bytes: Buffer;
-  /** What the body takes is reserved here. */
+  /** Reservation of the body's memory. */
   readonly memory: Reservation;
 }
 
-/** Reads a whole body as `readBytes` does: UTF-8, without a byte order mark. */
-export async function readBody(ctx: ApiContext, limit: number, parts: BodyParts): Promise<WholeBody> {
+/** Reads a complete UTF-8 body as `readBytes` does, without its byte order mark. */
+export async function readBody(ctx: ApiContext, limit: number, parts: BodyDependencies): Promise<WholeBody> {
   const { bytes, memory } = await readBytes(ctx, limit, parts);
   return { bytes: utf8Of(bytes), memory };
 }
 
 /**
- * Reads a whole body, plain or gzip, of at most `limit` bytes after inflation. It is refused as `unavailable` when there is no memory for
- * it. A body that is not small resolves when it may be parsed: one in each round of the event loop.
+ * Reads a complete body, plain or gzip, of at most `limit` bytes after inflation. Throws `unavailable` when memory is
+ * short. A large body resolves when it may be parsed: one per round of the event loop.
  */
-export async function readBytes(ctx: ApiContext, limit: number, parts: BodyParts): Promise<WholeBody> {
+export async function readBytes(ctx: ApiContext, limit: number, parts: BodyDependencies): Promise<WholeBody> {
   const memory = reservationOf(ctx, parts);
   const arrived = arrivedBytes(ctx, limit);
   if (arrived !== undefined) return { bytes: arrived, memory };
@@ -92,7 +95,7 @@ export async function readBytes(ctx: ApiContext, limit: number, parts: BodyParts
     bytes += chunk.length;
     if (bytes > limit) throw tooLarge(limit);
     if (bytes > UNCOUNTED_BYTES) {
-      // Twice: the chunks, and the whole that they are joined to.
+      // Twice: for the chunks and for the buffer that joins them.
       memory.reserve(2 * bytes - reserved);
       reserved = 2 * bytes;
     }
@@ -105,34 +108,34 @@ export async function readBytes(ctx: ApiContext, limit: number, parts: BodyParts
 }
 
 /**
- * A plain body that came along with its head, as most do: it is there already, and nothing has to be waited for. Node says that a
- * request is complete a little later.
+ * Returns a plain body that arrived with its head, as most do, without waiting. Node marks the request as complete a
+ * little later.
  */
 function arrivedBytes({ req }: ApiContext, limit: number): Buffer | undefined {
   const { readableLength, headers } = req;
   if (readableLength === 0 || readableLength > limit || String(readableLength) !== headers["content-length"]) return;
   if (headers["content-encoding"] !== undefined) return;
   const bytes: Buffer | null = req.read();
-  // Lets the request end.
+  // Allows the request to emit `end`.
   req.resume();
   return bytes ?? undefined;
 }
 
-/** The bytes of a text without its byte order mark. Refused unless they are UTF-8. */
+/** Returns the bytes without a byte order mark. Throws unless they are UTF-8. */
 export function utf8Of(bytes: Buffer): Buffer {
   if (!isUtf8(bytes)) throw invalid("not_utf8", "", "The body is not valid UTF-8");
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /**
- * The lines of a body (plain or gzip), in batches as they arrive, blank ones left out: a body of any length in constant
- * memory. A batch is split off when it may be parsed: one in each round of the event loop. A line over `lineBytes`, or not UTF-8, comes
- * as a line with an `issue`. A body that inflates to more than may be is refused as too large.
+ * Yields the lines of a body (plain or gzip) in batches as they arrive, without blank lines, in constant memory.
+ * Batches are parsed one per round of the event loop. A line that exceeds `lineBytes` or is not UTF-8 has an `issue`.
+ * Throws `too-large` when the body inflates too much.
  */
 export async function* readLines(
   ctx: ApiContext,
   lineBytes: number,
-  { parsing, inflation }: BodyParts,
+  { parsing, inflation }: BodyDependencies,
 ): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(lineBytes);
   for await (const chunk of bodyChunks(ctx, inflation)) {
@@ -144,27 +147,27 @@ export async function* readLines(
   if (rest.length > 0) yield rest;
 }
 
-/** The error for a body of more than `limit` bytes. */
+/** Returns the error for a body that exceeds `limit` bytes. */
 export function tooLarge(limit: number): ServiceError {
   return new ServiceError("too-large", `The body is larger than ${limit} bytes`);
 }
 
-/** Bytes of a refused body that are read and discarded, so that its sender can read the response. */
+/** Maximum bytes of a refused body that are read and discarded, so that its sender can read the response. */
 const DISCARDED_BYTES = 64 * 1024 * 1024;
 
-/** A body of this size after inflation may have grown by any factor, as a few equal lines do. */
+/** Up to this size after inflation any inflation factor is allowed, as a few equal lines may have one. */
 const ANY_INFLATION_BYTES = 65_536;
 
-/** Refuses what `received` bytes have inflated to when it is more than `inflation` times as much. */
+/** Throws when `received` bytes have inflated by more than the factor `inflation`. */
 export function refuseInflated(bytes: number, received: number, inflation: number): void {
   if (bytes <= Math.max(ANY_INFLATION_BYTES, inflation * received)) return;
   throw new ServiceError("too-large", `The body inflates to more than ${inflation} times what was sent`);
 }
 
 /**
- * The bytes of a body, plain or gzip (inflated here), as they come: nothing more is taken from the sender while the
- * caller is busy with a chunk. The caller may stop early and still answer. A body that inflates to more than `inflation` times
- * what was received of it so far is refused as too large.
+ * Yields the bytes of a body, plain or gzip (inflated here), as they arrive. Reads nothing more while the caller
+ * processes a chunk. The caller may stop early and still respond. Throws `too-large` when the body inflates by more
+ * than the factor `inflation` of the bytes received so far.
  */
 async function* bodyChunks(ctx: ApiContext, inflation: number): AsyncGenerator<Buffer> {
   const { req } = ctx;
@@ -199,7 +202,7 @@ async function* bodyChunks(ctx: ApiContext, inflation: number): AsyncGenerator<B
   }
 }
 
-/** How the body is encoded; another encoding is refused. */
+/** Returns the content encoding; throws for an unsupported one. */
 export function encodingOf(ctx: ApiContext): "identity" | "gzip" {
   const name = ctx.get("Content-Encoding").trim().toLowerCase();
   if (name === "" || name === "identity") return "identity";
@@ -213,17 +216,17 @@ function inflated(req: IncomingMessage): Readable {
   return req.pipe(gunzip);
 }
 
-/** An error of a body for which its sender is to blame, in words; any other error as it is. */
+/** Converts a body error that the sender caused to a `ServiceError`; returns other errors unchanged. */
 export function bodyError(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code.startsWith("Z_")) return invalid("not_gzip", "", "The body is not whole, valid gzip");
+  if (code.startsWith("Z_")) return invalid("not_gzip", "", "The body is not complete, valid gzip");
   if (BROKEN_OFF.includes(code)) {
-    return invalid("incomplete", "", "The body ended before its end");
+    return invalid("incomplete", "", "The request body was truncated");
   }
   return error;
 }
 
-/** Reads and throws away the rest of a body, up to a bound. */
+/** Reads and discards the rest of a body, up to `DISCARDED_BYTES`. */
 export function discard(req: IncomingMessage): void {
   let left = DISCARDED_BYTES;
   req.on("error", () => {});

@@ -27,8 +27,8 @@ export interface ErrorResponse {
 }
 
 /**
- * Returns the error envelope, with its status and headers. It contains nothing of an error that is not a
- * `ServiceError`. `errorCode` returns the name that the protocol of a route has for a kind of error, where it has one.
+ * Returns the error envelope with its status and headers. Contains no details of errors other than `ServiceError`.
+ * `errorCode` maps a kind of error to the code of the route's protocol.
  */
 export function errorResponse(error: unknown, errorCode?: (kind: ErrorKind) => string): ErrorResponse {
   const known =
@@ -44,7 +44,7 @@ export function errorResponse(error: unknown, errorCode?: (kind: ErrorKind) => s
   return { status, headers, body: { status, message, data: null, errors, ...code } };
 }
 
-/** The same as it is sent without the application: all headers, and the body as text. */
+/** Returns a complete error response for use outside the application: all headers and the body as text. */
 export function wholeErrorResponse(error: ServiceError): {
   status: number;
   headers: Record<string, string>;

@@ -7,7 +7,7 @@ import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
 import { type JsonSize, jsonSize, parsedBytes } from "../../formats/json-size.js";
 import { UNCOUNTED_BYTES } from "../../memory-budget.js";
 import {
-  type BodyParts,
+  type BodyDependencies,
   bodyError,
   discard,
   encodingOf,
@@ -26,9 +26,9 @@ import type { ApiContext } from "./route.js";
  */
 export function jsonBody(
   { body_bytes, nesting }: Pick<Limits, "body_bytes" | "nesting">,
-  parts: BodyParts,
+  parts: BodyDependencies,
 ): (ctx: ApiContext, next: Koa.Next) => Promise<void> {
-  // As bytes: the parser itself would put other characters in the place of bytes that are not UTF-8.
+  // As bytes: the parser would replace bytes that are not UTF-8.
   const parser = bodyParser({
     enableTypes: ["text"],
     extendTypes: { text: ["application/json"] },
@@ -47,7 +47,7 @@ export function jsonBody(
     req.on("data", (chunk: Buffer) => {
       received += chunk.length;
     });
-    // The parser would wait for the rest of a gzip body when its sender disconnects.
+    // When its sender disconnects, the parser would wait for the rest of a gzip body.
     const broken = new Promise<never>((_, reject) => req.once("error", (error) => reject(bodyError(error))));
     const read = parser(ctx, async () => {
       const inflated = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
@@ -63,7 +63,7 @@ export function jsonBody(
 }
 
 /**
- * Refuses a body that is not JSON, plain or gzip, and writes its headers in the one spelling that the parser accepts.
+ * Throws unless the body is JSON, plain or gzip, and normalizes its headers to the spelling that the parser accepts.
  */
 function writeHeadersPlainly(ctx: ApiContext): void {
   refuseUnlessJson(ctx);
@@ -79,13 +79,13 @@ function refuse(error: unknown, { req }: ApiContext, limit: number): never {
   throw bodyError(error);
 }
 
-/** Bytes that a body can have after inflation, `limit` at most. A body of unknown length can have as many. */
+/** Returns the maximum bytes of a body after inflation, at most `limit`; `limit` for an unknown length. */
 function mostBytes({ headers }: IncomingMessage, limit: number, inflation: number): number {
   const factor = headers["content-encoding"] === "gzip" ? inflation : 1;
   return Math.min(limit, factor * Number(headers["content-length"] ?? limit));
 }
 
-/** Reserves the memory that a body is parsed to, unless it is small. `check` may refuse it for what it consists of. */
+/** Reserves the memory of the parsed body unless it is small. `check` may refuse it by its contents. */
 export function reserveParsed({ bytes, memory }: WholeBody, check?: (size: JsonSize) => void): void {
   if (bytes.length <= UNCOUNTED_BYTES) return;
   const text = bytes.toString();
@@ -94,7 +94,7 @@ export function reserveParsed({ bytes, memory }: WholeBody, check?: (size: JsonS
   memory.reserve(parsedBytes(text, size));
 }
 
-/** Parses the text of a body; with `nesting`, refuses a deeper value. */
+/** Parses the text of a body; with `nesting`, throws for a deeper value. */
 export function parseJson(text: string, nesting?: number): unknown {
   const body = parse(text);
   if (nesting !== undefined && depthOf(body, nesting) > nesting)
@@ -110,13 +110,13 @@ function parse(text: string): unknown {
   }
 }
 
-/** The error for a body that stops being JSON after the text `before`. */
+/** Returns the error for a body that is invalid JSON after the text `before`. */
 export function notJson(before: string): ServiceError {
   const { line, column } = positionAfter(before);
   return invalid("not_json", "", `The body is not JSON: line ${line}, column ${column}`);
 }
 
-/** Depth of a JSON value, counted to `limit` + 1 at most; without recursion, as the sender chooses the depth. */
+/** Returns the depth of a JSON value, at most `limit` + 1. Not recursive, because the sender controls the depth. */
 function depthOf(value: unknown, limit: number): number {
   let level = [value].filter(isNested);
   let depth = 0;

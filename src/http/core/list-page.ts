@@ -7,42 +7,42 @@ import type { Trend } from "../../metrics/query/newest-values.js";
 import { compareBytes, searchText } from "../../text.js";
 import { fetchPage, listQuery, oneOf, PageMeta } from "./responses.js";
 
-const MOST_Q = 256;
+const MAX_Q_LENGTH = 256;
 
 const q = Type.Optional(
   Type.String({
-    maxLength: MOST_Q,
-    description: "Entries alone whose id or name contains this text, in any case.",
-    issue: { code: "bad_q", message: `q is a text of at most ${MOST_Q} characters` },
+    maxLength: MAX_Q_LENGTH,
+    description: "Only entries whose id or name contains this text; case does not matter.",
+    issue: { code: "bad_q", message: `q must be a string of at most ${MAX_Q_LENGTH} characters` },
   }),
 );
 
 /** `order` of a list. */
 export const orders = ["asc", "desc"] as const;
 
-const badOrder = { code: "unknown_order", message: `order is one of ${orders.join(", ")}` };
+const badOrder = { code: "unknown_order", message: `order must be one of ${orders.join(", ")}` };
 
-/** `order`, where nothing else is the default. */
+/** `order` with this default. */
 export function orderQuery(usual: (typeof orders)[number]) {
   return oneOf(orders, { default: usual, description: "Ascending or descending.", issue: badOrder });
 }
 
-/** `sort`: `id`, `name`, or one of these. */
+/** `sort`: `id`, `name` or one of these. */
 export function sortQuery<const S extends string>(others: readonly S[], description: string) {
   const sorts = ["id", "name", ...others] as const;
   return oneOf<(typeof sorts)[number]>(sorts, {
     default: "id",
     description,
-    issue: { code: "unknown_sort", message: `sort is one of ${sorts.join(", ")}` },
+    issue: { code: "unknown_sort", message: `sort must be one of ${sorts.join(", ")}` },
   });
 }
 
-/** Query parameters of a list that is searched and sorted. */
+/** Query parameters of a list with search and sorting. */
 export function searchQuery<const S extends string>(others: readonly S[], description: string) {
   return { ...listQuery, q, sort: sortQuery(others, description), order: orderQuery("asc") };
 }
 
-/** The length of time between `now` and `before` of a row. */
+/** Query parameter for the time between `now` and `before` of a row. */
 export const rangeQuery = {
   range: Type.Optional(
     Type.String({
@@ -54,32 +54,35 @@ export const rangeQuery = {
   ),
 };
 
-/** A value of a row with `range`; null where nothing is saved. */
+/** A value of a row with `range`; null when none is saved. */
 export function rowValue(description: string) {
   return Type.Optional(Type.Unsafe<number | null>({ type: ["number", "null"], description }));
 }
 
-/** `meta` of a list that is searched. */
+/** `meta` of a list with search. */
 export const ListMeta = Type.Object(
   { ...PageMeta.properties, total: Type.Integer({ minimum: 0, description: "How many entries match." }) },
   { title: "ListMeta" },
 );
 
-/** What a row is sorted and searched by. */
+/** Fields by which rows are sorted and searched. */
 interface Entry {
   readonly id: string;
   readonly name: string;
 }
 
-/** How a list is read. */
+/** Source of a list. */
 export interface ListSource<T extends Entry> {
-  /** Entries in id order, after one of an id. */
+  /** Returns entries in id order after an id. */
   page(after: string | undefined, limit: number): Promise<T[]>;
   count(): Promise<number>;
-  /** The entries of these ids that still exist. */
+  /** Returns the entries with these ids that still exist. */
   byIds(ids: readonly string[]): Promise<ReadonlyMap<string, T>>;
   readonly orders: ListOrders;
-  /** A number for each entry, by which it is sorted; undefined: it comes last, in either order. Absent: entries are sorted by name. */
+  /**
+   * Returns the sort key of each entry; entries with undefined come last in either order. Absent: entries are sorted by
+   * name.
+   */
   readonly keys?: ((entries: readonly T[]) => Promise<readonly (number | undefined)[]>) | undefined;
 }
 
@@ -97,12 +100,12 @@ interface ListedPage<T> {
   readonly meta: { readonly next: string | null; readonly total: number };
 }
 
-/** Entries that one request sorts by what can change. */
-const MOST_SORTED = 10_000;
+/** Maximum entries that one request sorts by changing values. */
+const MAX_SORTED = 10_000;
 
 /**
- * A page of the entries that match. In id order the next page begins after the last id of this one. Every other order is determined with the first page,
- * as values can change until the last page is read: `next` names that order and a place in it.
+ * Returns a page of the matching entries. In id order the next page starts after the last id. Any other order is fixed
+ * by the first page, because values may change between pages: `next` contains the name of that order and a position.
  */
 export async function listPage<T extends Entry>(request: ListRequest, source: ListSource<T>): Promise<ListedPage<T>> {
   const { after, limit, order } = request;
@@ -115,11 +118,11 @@ export async function listPage<T extends Entry>(request: ListRequest, source: Li
   const all = await everyItem(source.page, ({ id }) => id);
   const found = text === "" ? all : all.filter(({ id, name }) => contains(id, text) || contains(name, text));
   if (request.sort === "id") return idPage(found, request);
-  if (found.length > MOST_SORTED) {
+  if (found.length > MAX_SORTED) {
     throw invalid(
       "too_many_entries",
       "sort",
-      `More than ${MOST_SORTED} entries match: sort by id, or narrow the list with q`,
+      `More than ${MAX_SORTED} entries match: sort by id, or narrow the list with q`,
     );
   }
   const sorted = await inOrder(found, order, source.keys);
@@ -133,7 +136,7 @@ function contains(text: string, part: string): boolean {
   return searchText(text).includes(part);
 }
 
-/** The entries, which are in id order, after the one of the page before, in either order. */
+/** Returns a page of the entries, given in id order, after the previous page's last one, in either order. */
 function idPage<T extends Entry>(found: readonly T[], { after, limit, order }: ListRequest): ListedPage<T> {
   const sorted = order === "asc" ? found : found.toReversed();
   const isAfter = (id: string) =>
@@ -144,7 +147,7 @@ function idPage<T extends Entry>(found: readonly T[], { after, limit, order }: L
   return { items, meta: { next: isLast ? null : (items.at(-1)?.id ?? null), total: sorted.length } };
 }
 
-/** A later page of an order. Entries that no longer exist are left out, and later ones take their places. */
+/** Returns a later page of a stored order. Entries that no longer exist are skipped and the following ones move up. */
 async function orderedPage<T extends Entry>(
   after: string,
   limit: number,
@@ -154,7 +157,7 @@ async function orderedPage<T extends Entry>(
   const ids = place && (await kept.find(place.name));
   if (place === undefined || ids === undefined) {
     const message =
-      "after is the meta.next of a page of the last 10 minutes, in the same order: begin again without it";
+      "after must be the meta.next of a page of the last 10 minutes, in the same order; start again without it";
     throw invalid("bad_after", "after", message);
   }
   const items: T[] = [];
@@ -179,7 +182,7 @@ function readPlace(text: string): { readonly name: string; readonly at: number }
   return name === undefined ? undefined : { name, at: Number(at) };
 }
 
-/** The entries, which are in id order, by key or by name; of equal ones the first id comes first. */
+/** Sorts the entries, given in id order, by key or name; equal ones stay in id order. */
 async function inOrder<T extends Entry>(
   entries: readonly T[],
   order: (typeof orders)[number],
@@ -194,12 +197,12 @@ async function inOrder<T extends Entry>(
   return [...places.map((i) => entries[i] as T), ...last];
 }
 
-/** Infinite keys are equal to themselves. */
+/** Compares numbers. Equal infinities compare as equal. */
 function compareNumbers(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The length of time of `range`, ms; undefined without one. `sort=change` needs one. */
+/** Parses `range` to ms; undefined without one. Throws when `sort=change` has no range. */
 export function rangeMs(range: string | undefined, sort: string): number | undefined {
   if (range === undefined) {
     if (sort === "change") throw invalid("range_required", "range", "sort=change needs a range");
@@ -210,7 +213,7 @@ export function rangeMs(range: string | undefined, sort: string): number | undef
   return duration.ms;
 }
 
-/** What rows are sorted by: the relative change from `before` to `now` with `sort=change`, otherwise `now`. */
+/** Returns the sort keys of rows: the relative change from `before` to `now` with `sort=change`, otherwise `now`. */
 export function sortKeys(sort: string, trends: readonly Trend[]): readonly (number | undefined)[] {
   return trends.map(({ now, before }) => {
     if (sort !== "change") return now;
@@ -220,7 +223,7 @@ export function sortKeys(sort: string, trends: readonly Trend[]): readonly (numb
   });
 }
 
-/** `now` and `before` of a row. */
+/** Returns the `now` and `before` of a row. */
 export function rowValues(trend: Trend | undefined): { now: number | null; before: number | null } {
   return { now: trend?.now ?? null, before: trend?.before ?? null };
 }

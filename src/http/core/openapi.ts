@@ -4,7 +4,10 @@ import { statusOf } from "./errors.js";
 import { ErrorBody } from "./responses.js";
 import { type Body, type ResponseSpec, type Route, type Schemas, tags } from "./route.js";
 
-/** The OpenAPI 3.1 document of these routes. Examples that need a time are of the hour that begins at `hour` (Unix ms). */
+/**
+ * Returns the OpenAPI 3.1 document of these routes. Timestamps in examples are in the hour that begins at `hour` (Unix
+ * ms).
+ */
 export function openApiDocument(routes: readonly Route[], version: string, hour: number): object {
   const components = new Components();
   const paths: Record<string, Record<string, object>> = {};
@@ -18,7 +21,8 @@ export function openApiDocument(routes: readonly Route[], version: string, hour:
     info: {
       title: "entity-metrics",
       version,
-      description: "Profiles with their segments, their erasure for good, and time series about them.",
+      description:
+        "Profiles with segment memberships, their permanent deletion with a receipt, and time series about them.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
@@ -83,7 +87,7 @@ function operationObject(route: Route, hour: number, components: Components): ob
   };
 }
 
-/** The body as the service accepts it: an optional field may be null, which counts as absent. */
+/** Allows null for optional fields, which counts as absent. */
 function withNulls({ schema, examples }: Body): Body {
   const { required = [], properties } = schema;
   const fields = Object.entries<TSchema>(properties).map(([name, field]) =>
@@ -94,7 +98,7 @@ function withNulls({ schema, examples }: Body): Body {
   return { schema: { ...schema, properties: Object.fromEntries(fields) }, examples };
 }
 
-/** What any route that takes a key can answer. */
+/** Statuses of errors that any route with a key can return. */
 function forCallers(withBody: boolean): number[] {
   return [400, 401, 403, 404, 405, 414, 429, 431, 500, 503, ...(withBody ? [408, 413, 415, 507] : [])];
 }
@@ -135,7 +139,7 @@ function bodyContent(bodies: Readonly<Record<string, Body>>, hour: number, compo
   );
 }
 
-/** A single example has no name: Swagger UI looks for the name that was chosen for another media type. */
+/** A single example has no name: Swagger UI looks for the name selected for another media type. */
 function examplesOf(examples: Readonly<Record<string, unknown>>): object {
   const entries = Object.entries(examples);
   if (entries.length === 1) return { example: entries[0]?.[1] };
@@ -171,25 +175,26 @@ function errorObject(status: number, components: Components): object {
   return {
     description: `${words[0]?.toUpperCase()}${words.slice(1)}.`,
     ...(status === 429 || status === 503
-      ? { headers: { "Retry-After": { description: "Seconds.", schema: components.add(seconds) } } }
+      ? {
+          headers: {
+            "Retry-After": { description: "Seconds to wait before the next try.", schema: components.add(seconds) },
+          },
+        }
       : {}),
     content: contentOf({ "application/json": ErrorBody }, components),
   };
 }
 
-/** A part of a JSON Schema. */
+/** A JSON Schema or a part of one. */
 type Schema = Readonly<Record<string, unknown>>;
 
-/**
- * The named schemas of a document. A schema with a title stands once among the components, under its title, and is a
- * reference everywhere else.
- */
+/** Named schemas of a document. A schema with a title is stored once as a component and referenced elsewhere. */
 class Components {
   readonly schemas: Record<string, Schema> = {};
 
   /**
-   * The schema as the document shows it: a reference when it has a title. Patterns with `\p{…}` are left out, because the
-   * regular expressions of most languages do not know it; the service checks them all the same.
+   * Returns the schema as shown in the document: a reference when it has a title. Omits patterns with `\p{…}`, which
+   * the regular expressions of most languages do not support; the service still checks them.
    */
   add(schema: object): Schema {
     const { title, pattern, issue: _, ...rest } = schema as Schema;
@@ -214,7 +219,7 @@ class Components {
     return value;
   }
 
-  /** A reference, with what this use of the schema says otherwise than the first one. */
+  /** Returns a reference, with the description of this use where it differs. */
   #refer(title: string, schema: Schema): Schema {
     this.schemas[title] ??= schema;
     const { description, deprecated, ...content } = schema;
@@ -228,7 +233,7 @@ class Components {
   }
 }
 
-/** How wide a number is. Generated clients take 32 bits by default, too few for Unix ms and for sums. */
+/** Returns the format of a number. Generated clients assume 32 bits, too few for Unix ms and sums. */
 function formatOf({ type, maximum, const: value }: Schema): string | undefined {
   const types = [type].flat();
   if (types.includes("number")) return "double";
@@ -236,8 +241,8 @@ function formatOf({ type, maximum, const: value }: Schema): string | undefined {
 }
 
 /**
- * What the examples of the document are about. The names say that they are examples, because "Try it out" sends them to
- * real services.
+ * Names in the examples of the document. They are recognizable as examples, because "Try it out" sends them to real
+ * services.
  */
 export const exampleNames = {
   stream: "example",
@@ -247,7 +252,7 @@ export const exampleNames = {
   defaultValue: "example-ann",
   audience: "example-readers",
   goal: "example-buyers",
-  /** A segment that no experience names, so that it can be deleted. */
+  /** A segment that no experience uses, so that it can be deleted. */
   spare: "example-spare",
   experience: "example-offer",
   group: "example-offers",

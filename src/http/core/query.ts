@@ -4,21 +4,18 @@ import { nearestWord } from "../../text.js";
 import type { Route } from "./route.js";
 import { parameterCheck } from "./validation.js";
 
-/** A query that was read and checked. */
+/** A parsed and validated query. */
 export interface Query {
-  /**
-   * The parameters that the route knows, in the types of their schemas: those that are given, and those that have a
-   * default.
-   */
+  /** Known parameters in the types of their schemas: those given and those with a default. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** The API key, which `key` may carry on every route. */
+  /** The API key, which every route accepts as `key`. */
   readonly key: string | undefined;
 }
 
 /**
- * Reads the query of a route. Refuses more than `most` parameters, a parameter that is given twice, a value that breaks
- * its schema or is not percent-encoded UTF-8, and, unless the route ignores them, unknown parameters: a typing error
- * would otherwise be answered with the default. As in forms, `+` is a blank. A GET without query parameters ignores
+ * Creates the parser of a route's query. It throws for more than `most` parameters, repeated parameters, values that
+ * violate their schema or are not percent-encoded UTF-8, and, unless the route ignores them, unknown parameters: a
+ * typing error would otherwise get the default. As in forms, `+` is a blank. A GET without query parameters ignores
  * unknown ones.
  */
 export function queryReader(
@@ -61,11 +58,11 @@ export function queryReader(
 }
 
 function unknownParameter(name: string, known: readonly string[]): Error {
-  const hint = known.length === 0 ? "there is none here" : `the nearest known one is ${nearestWord(name, known).word}`;
-  return invalid("unknown_parameter", "", `There is a query parameter that is not known; ${hint}`);
+  const hint = known.length === 0 ? "this route has none" : `the nearest known one is ${nearestWord(name, known).word}`;
+  return invalid("unknown_parameter", "", `Unknown query parameter; ${hint}`);
 }
 
-/** Makes the value of a parameter from its text. */
+/** Creates the function that converts a parameter's text to its value. */
 function valueReader(name: string, schema: TSchema): (text: string) => unknown {
   if (schema.type === "boolean") return (text) => readFlag(text, name);
   const check = parameterCheck(name, schema);
@@ -76,18 +73,18 @@ function valueReader(name: string, schema: TSchema): (text: string) => unknown {
   };
 }
 
-/** A flag in a query: exactly `true` or `false`. */
+/** Parses a flag: exactly `true` or `false`. */
 function readFlag(text: string, name: string): boolean {
   if (text === "true" || text === "false") return text === "true";
-  throw invalid("bad_flag", name, `${name} is either true or false`);
+  throw invalid("bad_flag", name, `${name} must be true or false`);
 }
 
-/** The number that up to six digits are; any other text stays a text, which no schema of a number allows. */
+/** Parses up to six digits; returns other text unchanged, which the number schemas refuse. */
 function wholeNumber(text: string): number | string {
   return /^[0-9]{1,6}$/.test(text) ? Number(text) : text;
 }
 
-/** The name of a parameter, unchanged if it cannot be decoded, and its value, still encoded. */
+/** Splits a pair into its name, unchanged if it cannot be decoded, and its encoded value. */
 function partsOf(pair: string): { readonly name: string; readonly encoded: string } {
   const equals = pair.indexOf("=");
   const name = equals < 0 ? pair : pair.slice(0, equals);

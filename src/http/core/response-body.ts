@@ -6,34 +6,34 @@ import type Koa from "koa";
 import compress from "koa-compress";
 import type { ApiContext } from "./route.js";
 
-/** Bytes below which gzip is not worth its time. */
+/** Minimum bytes for which gzip pays. */
 export const WORTH_GZIP = 2048;
 
-/** Of a body that is not kept for long: more time would seldom pay. */
+/** Level for bodies used only briefly; a higher one seldom pays. */
 const FAST = { level: 1 };
 
 const gzip = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
 const gzipResponse = compress({ threshold: WORTH_GZIP, gzip: FAST, br: false, deflate: false, zstd: false });
 
-/** Sends large answers as gzip to callers that take it. Small answers, and callers that do not ask for it, cost nothing. */
+/** Compresses large responses for callers that accept gzip. Small responses and other callers cost nothing. */
 export async function compressed(ctx: Koa.Context, next: Koa.Next): Promise<void> {
   await next();
   if (ctx.body && takesGzip(ctx)) await gzipResponse(ctx, async () => {});
 }
 
-/** Sends the answer to a request plain: pieces of it would wait in the compressor. */
+/** Disables compression for this response: the compressor would delay its pieces. */
 export function sendPlain(ctx: ApiContext): void {
   (ctx as { compress?: boolean }).compress = false;
 }
 
 /**
- * Answers with pieces as they come: each is requested when the one before has been written, and is written as soon as it comes. Rejects with what fails
- * before the first one: then nothing is out yet.
+ * Streams pieces as the response. Requests each piece after the previous one was written, and writes it at once.
+ * Rejects with an error before the first piece, when nothing has been sent.
  */
 export async function streamPieces(ctx: ApiContext, pieces: AsyncGenerator<string>): Promise<void> {
   let first: IteratorResult<string> | undefined = await pieces.next();
-  // Readable.from would request a piece ahead, which could wait in memory for as long as the reader is slow.
+  // Readable.from would read one piece ahead, which a slow reader would keep in memory.
   ctx.body = new Readable({
     highWaterMark: 0,
     read() {
@@ -53,26 +53,27 @@ export async function streamPieces(ctx: ApiContext, pieces: AsyncGenerator<strin
   });
 }
 
-/** The same compression, of a body that several responses share. */
+/** Compresses a body that several responses share. */
 export function gzipFast(body: Buffer): Promise<Buffer> {
   return gzip(body, FAST);
 }
 
-/** Names what an answer depends on, besides what is named already. Koa's own reads the header anew. */
+/** Adds names to the `Vary` header. Koa's own function parses the header again. */
 export function varyBy(ctx: Pick<Koa.Context, "res" | "vary">, names: string): void {
   if (ctx.res.hasHeader("Vary")) ctx.vary(names);
   else ctx.res.setHeader("Vary", names);
 }
 
-/** Whether the caller takes gzip. One that refuses every encoding, the plain one too, is sent the plain one. */
+/** Returns whether the caller accepts gzip. A caller that accepts no encoding at all gets the plain body. */
 export function takesGzip(ctx: Pick<Koa.Context, "req" | "acceptsEncodings">): boolean {
   const accepts = ctx.req.headers["accept-encoding"];
   return accepts?.includes("gzip") === true && ctx.acceptsEncodings("gzip", "identity") === "gzip";
 }
 
 /**
- * Whether a GET or HEAD names the ETag of the answer that is about to go out: then 304 is due (RFC 9110, 13.1.2). The request's
- * own `Cache-Control` speaks to caches on the way: `fetch` sends `no-cache` with every `If-None-Match` of its caller.
+ * Returns whether a GET or HEAD has the ETag of this response in `If-None-Match`, so that 304 is due (RFC 9110,
+ * 13.1.2). Ignores the request's `Cache-Control`, which is for caches in between: `fetch` sends `no-cache` with every
+ * `If-None-Match`.
  */
 export function isNotModified({ req, res }: Pick<ApiContext, "req" | "res">): boolean {
   const { method } = req;
@@ -83,12 +84,12 @@ export function isNotModified({ req, res }: Pick<ApiContext, "req" | "res">): bo
   return asked.split(",").some((one) => one.trim() === "*" || withoutWeakness(one.trim()) === known);
 }
 
-/** What the weak comparison of two tags looks at. */
+/** Returns the part of a tag that weak comparison uses. */
 function withoutWeakness(tag: string): string {
   return tag.startsWith("W/") ? tag.slice(2) : tag;
 }
 
-/** A body that is the same for every request: made and compressed once, and shared by all responses. */
+/** A body that is the same for every request, created and compressed once. */
 export interface KeptBody {
   readonly type: string;
   readonly plain: Buffer;
@@ -104,7 +105,7 @@ export async function keepBody(type: string, content: string | Buffer): Promise<
   return { type, plain, gzip: small.length < 0.9 * plain.length ? small : undefined, etag };
 }
 
-/** Answers with it, as gzip to a caller that takes gzip. */
+/** Responds with the body, as gzip to callers that accept it. */
 export function answerKept(ctx: ApiContext, { type, plain, gzip, etag }: KeptBody): void {
   ctx.set({ "Content-Type": type, "Cache-Control": "no-cache", ETag: etag });
   ctx.status = 200;
@@ -117,7 +118,7 @@ export function answerKept(ctx: ApiContext, { type, plain, gzip, etag }: KeptBod
   }
 }
 
-/** A body that is made when it is first asked for. An error is not kept: the next request makes it again. */
+/** Creates a body on the first request. After an error the next request tries again. */
 export function madeOnce(make: () => Promise<KeptBody>): () => Promise<KeptBody> {
   let made: Promise<KeptBody> | undefined;
   return () => {

@@ -1,19 +1,19 @@
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import type { ResponseSpec, SchemaIssue } from "./route.js";
 
-/** One of these texts. */
+/** Schema of one of these strings. */
 export function oneOf<T extends string>(values: readonly T[], options: Readonly<Record<string, unknown>> = {}) {
   return Type.Unsafe<T>({ type: "string", enum: values, ...options });
 }
 
-/** One thing that is wrong. */
+/** Schema of one issue. */
 export const ValidationIssue = Type.Object(
   {
-    code: Type.String({ description: "What is wrong, for programs." }),
+    code: Type.String({ description: "Stable error code for programs." }),
     path: Type.String({
-      description: "Where: a position, or the name of a field or parameter. Never what was sent.",
+      description: "Position, or name of the field or parameter. Never contains the input.",
     }),
-    message: Type.String({ description: "What is wrong, for people." }),
+    message: Type.String({ description: "Explanation for people; may change." }),
   },
   { title: "Problem", additionalProperties: false },
 );
@@ -28,12 +28,12 @@ const errorProperties = {
 /** The body of every response that is not a success. */
 export const ErrorBody = Type.Object(errorProperties, { title: "ErrorAnswer" });
 
-/** The error envelope of this name whose `data` is not null. */
+/** The error envelope with this name and a `data` that is not null. */
 export function errorWith<Data extends TSchema>(title: string, data: Data) {
   return Type.Object({ ...errorProperties, data }, { title });
 }
 
-/** The success envelope of this name around `data`, with `meta` where there is one. */
+/** The success envelope with this name around `data`, with `meta` if given. */
 export function success<Data extends TSchema, Meta extends TProperties = Record<never, never>>(
   title: string,
   data: Data,
@@ -47,7 +47,7 @@ export function success<Data extends TSchema, Meta extends TProperties = Record<
   return json(Type.Object({ ...envelope, ...(meta as Meta) }, { title }));
 }
 
-/** A success in one of these media types. */
+/** A success response in one of these media types. */
 export function done(content: ResponseSpec["content"]): ResponseSpec {
   return { description: "Done.", content };
 }
@@ -62,10 +62,10 @@ export function empty(description = "Done."): ResponseSpec {
   return { description, content: {} };
 }
 
-/** The error envelope, where a route can give an error that most cannot. */
+/** The error envelope, for errors that only some routes return. */
 export const errorEnvelope: ResponseSpec = { ...json(ErrorBody), isError: true };
 
-/** How many items a page of a list has when no limit is given, and at most. */
+/** Default and maximum number of items per page. */
 export interface PageSizes {
   readonly usual: number;
   readonly most: number;
@@ -73,10 +73,10 @@ export interface PageSizes {
 
 /** Query parameters of a list. */
 export function pageQuery({ usual, most }: PageSizes) {
-  const issue: SchemaIssue = { code: "bad_limit", message: `limit is a whole number from 1 to ${most}` };
-  const description = "Most items of the page.";
+  const issue: SchemaIssue = { code: "bad_limit", message: `limit must be a whole number from 1 to ${most}` };
+  const description = "Maximum items per page.";
   return {
-    after: Type.Optional(Type.String({ description: "`meta.next` of the page before." })),
+    after: Type.Optional(Type.String({ description: "`meta.next` of the previous page." })),
     limit: Type.Integer({ minimum: 1, maximum: most, default: usual, description, issue }),
   };
 }
@@ -88,19 +88,19 @@ export const PageMeta = Type.Object(
   {
     next: Type.Unsafe<string | null>({
       type: ["string", "null"],
-      description: "What to give as `after` for the next page; null on the last one.",
+      description: "`after` of the next page; null on the last page.",
     }),
   },
   { title: "PageMeta" },
 );
 
-/** A page of a list: up to `limit` items after the one of id `after`. */
+/** A page of a list: at most `limit` items after the id `after`. */
 export interface Page {
   readonly after?: string;
   readonly limit: number;
 }
 
-/** The items of a page and, when more follow, what to give as `after` for the next one. */
+/** Returns the items of a page and, when more follow, the `after` of the next page. */
 export async function fetchPage<T extends { readonly id: string }>(
   { after, limit }: Page,
   fetch: (after: string | undefined, limit: number) => Promise<T[]>,
@@ -112,17 +112,17 @@ export async function fetchPage<T extends { readonly id: string }>(
 
 const format = "RFC 3339, UTC, with milliseconds.";
 
-/** An instant in a response. */
+/** Schema of an instant in a response. */
 export function Time(description: string) {
   return Type.String({ description: `${description} ${format}` });
 }
 
-/** An instant in a response, null where there is none. */
+/** Schema of an instant or null in a response. */
 export function TimeOrNull(description: string) {
   return Type.Unsafe<string | null>({ type: ["string", "null"], description: `${description} ${format}` });
 }
 
-/** The text of an instant, Unix ms. */
+/** Formats an instant, Unix ms. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -5,19 +5,19 @@ import type { ErrorKind } from "../../errors.js";
 import type { Scope } from "../../keys/api-key.js";
 import type { Reservation } from "../../memory-budget.js";
 
-/** What a request has once it is authenticated. */
+/** State of an authenticated request. */
 export interface ApiState {
-  /** Id of the API key (or `admin` for the one of the configuration). */
+  /** Id of the API key; `admin` for the key in the settings. */
   keyId: string;
-  /** What the key was called when it was made. */
+  /** Name given to the key at its creation. */
   keyName: string;
   scopes: ReadonlySet<Scope>;
   requestId: string;
-  /** The route that serves it; absent when there is none. */
+  /** The matched route; absent without a match. */
   route?: Route;
-  /** The one time limit of the request, whichever stores it needs: then it is answered 503. */
+  /** Time limit of the request across all stores; when it passes, the response is 503. */
   deadline: Deadline;
-  /** The memory that the request has reserved, once it has reserved any. */
+  /** Memory reserved by the request; absent before the first reservation. */
   memory?: Reservation;
 }
 
@@ -28,73 +28,76 @@ export type ApiContext = Koa.ParameterizedContext<
 
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
 
-/** In the order in which pages list them: reading comes before writing. */
+/** Tags in the order of the pages: reading before writing. */
 export const tags = ["metrics", "entities", "catalogue", "operations", "collecting", "deletion"] as const;
 
 /**
- * A route is this one object. The router, the check of its key, query and body, the types of its handler and the OpenAPI
- * document are made from it.
+ * Definition of a route. The router, the checks of key, query and body, the types of the handler and the OpenAPI
+ * document derive from it.
  */
 export interface Route {
   readonly method: Method;
-  /** Segments and `:parameters`; also what logs and `/metrics` name. */
+  /** Path with `:parameters`; also its name in logs and `/metrics`. */
   readonly path: string;
-  /** Any one of these scopes lets a request in; `keyless` needs no key. */
+  /** A request needs one of these scopes; `keyless` needs no key. */
   readonly scopes: readonly Scope[] | "keyless";
-  /** A scope that is needed besides. */
+  /** An additional required scope. */
   readonly alsoScope?: Scope;
   readonly docs: RouteDocs;
-  /** Parameters of the path. */
+  /** Path parameters. */
   readonly params?: Schemas;
-  /** Query parameters: absent, or in the type of their schema. A boolean is `true` or `false`. */
+  /** Query parameters; each is absent or has the type of its schema. A boolean is `true` or `false`. */
   readonly query?: Schemas;
   /**
-   * Whether unknown query parameters are refused, which is the default, or ignored, as always on a GET without query parameters.
-   * `unchecked` is a query for the script of a page, which may repeat a parameter.
+   * Whether unknown query parameters are refused (default) or ignored, as on every GET without query parameters.
+   * `unchecked` passes the query to a page's script, which may repeat parameters.
    */
   readonly unknownQuery?: "refuse" | "ignore" | "unchecked";
   /** Headers that the handler reads. */
   readonly headers?: Schemas;
-  /** A small body of JSON, which is read and checked before the handler is called. */
+  /** A small JSON body, read and validated before the handler runs. */
   readonly body?: Body;
-  /** A body that the handler reads itself, by media type. */
+  /** A body that the handler reads, by media type. */
   readonly stream?: Readonly<Record<string, Body>>;
-  /** By status. The success is 200 or 204; errors that every route can give are not named. */
+  /** Responses by status. Success is 200 or 204; errors that every route can return are not listed. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
-  /** The name that the protocol of the route has for a kind of error, which its errors carry as `code`. Its path has no parameters. */
+  /** Maps a kind of error to the `code` that the route's protocol uses in errors. The path must have no parameters. */
   readonly errorCode?: (kind: ErrorKind) => string;
-  /** Answers a request: with what it returns, in the success envelope, or else by what it sets on the context. */
+  /**
+   * Handles a request: returns the contents of the success envelope, or undefined after setting the response on the
+   * context.
+   */
   handler(request: Asked): Promise<Reply | undefined> | Reply | undefined;
 }
 
 /**
- * Schemas by name. A value that breaks its schema is refused in the words of the schema's `issue`; a schema without one
- * describes, and the handler checks.
+ * Schemas by name. A value that violates its schema is refused with the schema's `issue`. A schema without one only
+ * documents; the handler validates.
  */
 export type Schemas = Readonly<Record<string, TSchema>>;
 
-/** How a value that breaks a schema is refused: `invalid`, with the name of the parameter as its path. */
+/** Code and message for a value that violates a schema: `invalid`, with the parameter's name as path. */
 export interface SchemaIssue {
   readonly code: string;
   readonly message: string;
 }
 
 export interface RouteDocs {
-  /** Name of the operation, and of the function that calls it in generated clients. */
+  /** Operation id, and the function name in generated clients. */
   readonly id: string;
   readonly tag: (typeof tags)[number];
   readonly summary: string;
   readonly description?: string;
-  /** Query parameters that callers should always give. */
+  /** Query parameters that callers should always send. */
   readonly requiredQuery?: readonly string[];
 }
 
 export interface Body<S extends TSchema = TSchema> {
   readonly schema: S;
-  /** Whether it may be absent: then it counts as an object without fields. */
+  /** Whether the body may be absent; it then counts as an empty object. */
   readonly optional?: boolean;
   /**
-   * Bodies by name, for the hour that begins at a time (Unix ms). Each succeeds as it stands once the first example of
+   * Example bodies by name, for the hour that begins at `hour` (Unix ms). Each one succeeds after the first example of
    * `POST /collect/json/{stream}` was sent.
    */
   examples(hour: number): Readonly<Record<string, unknown>>;
@@ -102,13 +105,13 @@ export interface Body<S extends TSchema = TSchema> {
 
 export interface ResponseSpec<S extends TSchema = TSchema> {
   readonly description: string;
-  /** Schemas of its body by media type; empty when it has none. */
+  /** Schemas of the body by media type; empty without a body. */
   readonly content: Readonly<Record<string, S>>;
-  /** Whether it is the error envelope. */
+  /** Whether the body is the error envelope. */
   readonly isError?: boolean;
 }
 
-/** A request as a handler is handed it: what its route has schemas for is checked. */
+/** A request as passed to a handler. Everything with a schema in the route is validated. */
 export interface Asked<
   Params = Readonly<Record<string, string>>,
   Query = Readonly<Record<string, unknown>>,
@@ -120,11 +123,11 @@ export interface Asked<
   readonly body: Json;
 }
 
-/** What the success envelope carries. */
+/** Contents of the success envelope. */
 export interface Reply {
   readonly data: unknown;
   readonly meta?: unknown;
-  /** `success` when it is absent. */
+  /** Default: `success`. */
   readonly message?: string;
 }
 
@@ -149,7 +152,7 @@ type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infe
 
 type ReplyOf<Ok extends TSchema> = Omit<Static<Ok>, "status" | "message"> & { message?: string };
 
-/** A route; its handler is checked against its schemas. */
+/** Defines a route and checks its handler against its schemas. */
 export function route<
   const Path extends string,
   Query extends Schemas = Record<never, never>,

@@ -6,9 +6,9 @@ import type { ApiContext, ApiState, Route } from "./route.js";
 type Answer = (ctx: ApiContext) => Promise<void> | void;
 
 /**
- * Passes a request to the route of its path and method, and fills `ctx.params`. Case and a trailing slash count, and a
- * name always goes before a parameter, whatever the method: `/api/entity/deletestatus/…`, however it is escaped, is
- * never a table called so.
+ * Routes a request by path and method, and sets `ctx.params`. Paths are case-sensitive, including a trailing slash. A
+ * literal segment always precedes a parameter, whatever the method: `/api/entity/deletestatus/…`, however it is
+ * escaped, never means a table of that name.
  */
 export function routerOf(
   routes: readonly Route[],
@@ -28,7 +28,7 @@ export function routerOf(
   return router.routes() as unknown as Koa.Middleware<ApiState, Koa.DefaultContextExtends>;
 }
 
-/** Answers the requests of a path: by the route of the method, HEAD as GET. */
+/** Handles the requests of a path by method, with HEAD as GET. */
 function answerAt(byMethod: ReadonlyMap<string, Answer>): Answer {
   const methods = [...byMethod.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   const allow = [...methods, "OPTIONS"].join(", ");
@@ -47,8 +47,8 @@ function notFound(): never {
 }
 
 /**
- * Every path below a name that is in the place of another route's parameter, so that the name is never taken for its
- * value.
+ * Returns every path below a literal segment that competes with another route's parameter, so that the literal is never
+ * taken for the parameter's value.
  */
 function reservedPaths(routes: readonly Route[]): Set<string> {
   const reserved = new Set<string>();
@@ -64,7 +64,7 @@ function reservedPaths(routes: readonly Route[]): Set<string> {
   return reserved;
 }
 
-/** Sorts names before parameters, and these before reserved paths: the first that matches answers. */
+/** Returns a sort key: literals before parameters before reserved paths. The first match handles the request. */
 function rank(path: string): string {
   return path
     .replace("{/*rest}", "/*")

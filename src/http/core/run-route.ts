@@ -4,7 +4,7 @@ import { ServiceError } from "../../errors.js";
 import type { Authenticate } from "../edge/authenticate.js";
 import { sendContinue } from "../edge/connections.js";
 import { isLimited, type RequestLimits } from "../edge/limits.js";
-import { type BodyParts, hasBody, reservationOf } from "./body.js";
+import { type BodyDependencies, hasBody, reservationOf } from "./body.js";
 import { jsonBody } from "./json-body.js";
 import { queryReader } from "./query.js";
 import { isNotModified } from "./response-body.js";
@@ -14,15 +14,15 @@ import { bodyCheck, parameterCheck } from "./validation.js";
 export interface RunDependencies {
   readonly requestLimits: RequestLimits;
   readonly authenticate: Authenticate;
-  readonly bodies: BodyParts;
+  readonly bodies: BodyDependencies;
 }
 
 type Run = (ctx: ApiContext) => Promise<void>;
 
 /**
- * Runs the requests of a route: checks the query and the key, waits for its turn, and only then reads the body and
- * calls the handler. A request has one deadline for all of it. Routes that are not limited run at once: `/health`,
- * `/ready` and `/metrics` respond under any load.
+ * Runs the requests of a route: checks query and key, waits for capacity, then reads the body and calls the handler.
+ * One deadline covers the whole request. Unlimited routes run at once: `/health`, `/ready` and `/metrics` respond under
+ * any load.
  */
 export function runRoute(route: Route, { requestLimits, authenticate, bodies }: RunDependencies, limits: Limits): Run {
   const readQuery = queryReader(route, limits.query_parameters);
@@ -71,8 +71,7 @@ function tookTooLong(cause: Error): ServiceError {
 }
 
 /**
- * Answers 200 with the success envelope `{ status, message, data[, meta] }`; a handler that returns nothing has
- * answered itself.
+ * Responds 200 with the success envelope `{ status, message, data[, meta] }`, unless the handler returned undefined.
  */
 function succeed(ctx: ApiContext, reply: Reply | undefined): void {
   if (reply === undefined) return;
@@ -83,8 +82,8 @@ function succeed(ctx: ApiContext, reply: Reply | undefined): void {
 }
 
 /**
- * Bytes of the response, which is made text if it is an object. Undefined for a stream, which is read no faster than
- * its caller takes it.
+ * Returns the bytes of the response and serializes an object body. Undefined for a stream, which is read at the
+ * caller's speed.
  */
 function responseBytes(ctx: ApiContext): number | undefined {
   const { body } = ctx;

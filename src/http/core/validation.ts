@@ -6,12 +6,15 @@ import type { SchemaIssue } from "./route.js";
 
 const ajv = new Ajv2020({ allowUnionTypes: true }).addVocabulary(["issue"]);
 
-/** Whether a value is what a schema describes. */
+/** Compiles a schema to a validator. */
 export function compile<S extends TSchema>(schema: S): ValidateFunction<Static<S>> {
   return ajv.compile<Static<S>>(schema);
 }
 
-/** A check of one parameter: throws in the words of its schema's `issue`, if it has one and the value breaks the schema. */
+/**
+ * Creates the check of one parameter; undefined when its schema has no `issue`. The check throws that issue for an
+ * invalid value.
+ */
 export function parameterCheck(name: string, schema: TSchema): ((value: unknown) => void) | undefined {
   const issue: SchemaIssue | undefined = schema.issue;
   if (issue === undefined) return undefined;
@@ -23,7 +26,7 @@ export function parameterCheck(name: string, schema: TSchema): ((value: unknown)
 
 type Fields = Readonly<Record<string, TSchema>>;
 
-/** A check of a JSON body that is an object; a field that is null counts as absent. Throws, or returns what is given. */
+/** Creates the check of a JSON object body. It throws, or returns the fields that are not null. */
 export function bodyCheck(schema: TSchema): (json: unknown) => object {
   const isValid = compile(schema);
   const fields: Fields = schema.properties;
@@ -33,14 +36,14 @@ export function bodyCheck(schema: TSchema): (json: unknown) => object {
     }
     const issues = new Issues();
     unknownFields(json, Object.keys(fields), "", issues);
-    issues.throwIfAny("The body has fields that are not known");
+    issues.throwIfAny("The body has unknown fields");
     const given: object = Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
     if (!isValid(given)) throw bodyError(isValid.errors?.[0], fields);
     return given;
   };
 }
 
-/** The first thing that is wrong, in words of ours. */
+/** Converts the first schema error to a `ServiceError`. */
 function bodyError(error: ErrorObject | undefined, fields: Fields): ServiceError {
   if (error?.keyword === "required") {
     const field = String(error.params.missingProperty);
@@ -49,12 +52,12 @@ function bodyError(error: ErrorObject | undefined, fields: Fields): ServiceError
   const [field = ""] = error?.instancePath.slice(1).split("/") ?? [];
   const schema = fields[field];
   const expected = typeWords[schema?.type] ?? "Another value";
-  const rule = schema?.description ?? "The body is not as it should be";
+  const rule = schema?.description ?? "The body is invalid";
   return invalid(error?.keyword === "type" ? "bad_type" : "bad_value", field, `${expected} is expected. ${rule}`);
 }
 
 const typeWords: Readonly<Record<string, string>> = {
-  string: "A text",
+  string: "A string",
   integer: "A whole number",
   number: "A number",
   boolean: "True or false",
@@ -62,23 +65,19 @@ const typeWords: Readonly<Record<string, string>> = {
   object: "An object",
 };
 
-/** Adds an issue for each field of a JSON object that is not one of `known`; it names the nearest of these. */
+/** Adds an issue with the nearest known name for each unknown field of a JSON object. */
 export function unknownFields(object: object, known: readonly string[], path: string, issues: Issues): void {
   for (const name of Object.keys(object)) {
     if (issues.full) return;
     if (known.includes(name)) continue;
-    issues.add(
-      "unknown_field",
-      path,
-      `There is a field that is not known; the nearest known one is ${nearestWord(name, known).word}`,
-    );
+    issues.add("unknown_field", path, `Unknown field; the nearest known one is ${nearestWord(name, known).word}`);
   }
 }
 
-/** As many issues as an answer names. */
-const NAMED = 100;
+/** Maximum issues per response. */
+const MAX_ISSUES = 100;
 
-/** What is wrong with a request, issue by issue; the first hundred are named. */
+/** Collects the issues of a request and keeps the first 100. */
 export class Issues {
   readonly #named: ValidationIssue[] = [];
   #count = 0;
@@ -87,17 +86,17 @@ export class Issues {
     return this.#count;
   }
 
-  /** Whether as many are noted as will be named: nothing is gained by looking further. */
+  /** Whether the maximum is reached, so that further checks are pointless. */
   get full(): boolean {
-    return this.#count >= NAMED;
+    return this.#count >= MAX_ISSUES;
   }
 
   add(code: string, path: string, message: string): void {
     this.#count += 1;
-    if (this.#named.length < NAMED) this.#named.push({ code, path, message });
+    if (this.#named.length < MAX_ISSUES) this.#named.push({ code, path, message });
   }
 
-  /** Refuses the request when there is an issue; the message may be made from the first one. */
+  /** Throws `invalid` when there is an issue. The message may depend on the first one. */
   throwIfAny(message: string | ((first: ValidationIssue) => string)): void {
     const [first] = this.#named;
     if (first === undefined) return;

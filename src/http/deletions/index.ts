@@ -22,33 +22,33 @@ export interface DeletionRouteParts extends DeletionListParts, ReceiptRouteParts
   readonly tables: Tables;
   /** `limits.identity_bytes`. */
   readonly identityBytes: number;
-  /** Accepts the deletion of the entity with this identity, and returns its request id. */
+  /** Accepts the deletion of the entity with this identity and resolves with the request id. */
   acceptDeletion(table: string, identity: Identity, late: AbortSignal): Promise<string>;
-  /** What a deletion would remove; undefined when the identity leads to no live profile. */
+  /** Returns counts of what a deletion would erase; undefined without a live profile. */
   preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
   readonly failpoint: Failpoint;
 }
 
-/** `data` of the answers to DELETE of an entity and to its status. */
+/** `data` of the responses to DELETE of an entity and to its status. */
 export const DeletionRequest = Type.Object(
   {
     request_id: RequestId,
-    completed: Type.Boolean({ description: "Whether nothing of the profile is left anywhere." }),
+    completed: Type.Boolean({ description: "Whether the profile is erased everywhere." }),
   },
   {
     title: "DeletionRequest",
     description:
-      "A deletion request. `completed` covers the live profile and every place downstream, and never goes back.",
+      "A deletion request. `completed` covers the live profile and all downstream targets; once true, it stays true.",
     additionalProperties: false,
   },
 );
 
-/** The same for every entity, whether or not it exists, and however far its deletion is. */
+/** Identical for every entity, whether it exists or not, and at every stage of its deletion. */
 const message = "Delete request received";
 
 const deletionAnswer = success("DeletionAnswer", DeletionRequest);
 
-/** Deletion of entities. */
+/** Routes that delete entities. */
 export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
   const { ledger, tables, identityBytes, acceptDeletion, hint, failpoint } = parts;
   return [
@@ -56,7 +56,13 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
       method: "GET",
       path: "/api/entity/deletestatus/:request_id",
       scopes: ["entity:delete", "entity:read"],
-      docs: { id: "readDeletionStatus", tag: "deletion", summary: "How far a deletion is" },
+      docs: {
+        id: "readDeletionStatus",
+        tag: "deletion",
+        summary: "Read whether a deletion is completed",
+        description:
+          "Use it to wait for the end of a deletion. `GET /api/deletion/{request_id}` also returns its stage and problem. Error 404: `not_found`.",
+      },
       params: { request_id: RequestId },
       responses: { 200: deletionAnswer },
       async handler({ params: { request_id } }) {
@@ -72,9 +78,9 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
       docs: {
         id: "eraseEntity",
         tag: "deletion",
-        summary: "Erase an entity for good",
+        summary: "Delete an entity permanently",
         description:
-          "Recorded durably before the answer; from then on no read returns the profile by any of its identities. The answer is the same whether or not there is such an entity.",
+          "Use it to delete a person. Once it is answered, the request is durable and no read returns the profile by any of its identities; the data is erased in the background. The response is the same whether or not the entity exists. Errors: 400 `not_an_identity`; 404 `unknown_table`; 503 `unavailable`; 507 `out_of_space`.",
       },
       params: entityPath,
       responses: { 200: deletionAnswer, 507: errorEnvelope },
@@ -101,15 +107,15 @@ const counts = (title: string, description: string) => Type.Record(Type.String()
 const Preview = Type.Object(
   {
     profiles: Type.Integer({ minimum: 1, description: "Live profiles." }),
-    identities: counts("IdentityCounts", "By identity field."),
-    messages: counts("MessageCounts", "By stream."),
-    segments: Type.Integer({ minimum: 0, description: "Segments that they belong to." }),
-    targets: Type.Array(Type.String(), { description: "What is erased besides the profile, by name." }),
+    identities: counts("IdentityCounts", "Number of identities by field."),
+    messages: counts("MessageCounts", "Number of messages by stream."),
+    segments: Type.Integer({ minimum: 0, description: "Number of segments with these profiles." }),
+    targets: Type.Array(Type.String(), { description: "Names of the targets besides the profile." }),
   },
   { title: "DeletionPreview", additionalProperties: false },
 );
 
-/** What an erasure would remove. */
+/** Route that previews a deletion. */
 function previewRoute({ tables, identityBytes, preview }: DeletionRouteParts): Route {
   return route({
     method: "POST",
@@ -119,8 +125,9 @@ function previewRoute({ tables, identityBytes, preview }: DeletionRouteParts): R
     docs: {
       id: "previewDeletion",
       tag: "deletion",
-      summary: "What an erasure would remove, in counts",
-      description: "Changes nothing.",
+      summary: "Preview a deletion",
+      description:
+        "Use it before a deletion to see how much it would erase, in counts. Changes nothing. Errors: 400 `unknown_table`, `not_an_identity`; 404 `not_found`.",
     },
     body: { schema: IdentityInput, examples: identityExamples },
     responses: { 200: success("DeletionPreviewAnswer", Preview) },

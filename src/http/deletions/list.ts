@@ -22,35 +22,34 @@ export const RequestId = Type.String({ ...requestIdShape, description: "Identifi
 
 const properties = {
   request_id: Type.String(requestIdShape),
-  accepted_at: Time("When it was accepted."),
-  cut_off: Time("Messages that are not newer are dropped."),
-  completed_at: TimeOrNull("When it was completed; null while it is open."),
+  accepted_at: Time("Time of acceptance."),
+  cut_off: Time("Messages of these identities that are not newer are dropped."),
+  completed_at: TimeOrNull("Time of completion; null while open."),
   stage: Type.String({
-    description:
-      "What is being done or waited for: `profile`, the name of a downstream target, `verified`, `key`; or `complete`.",
+    description: "Current stage: `profile`, the name of a downstream target, `verified`, `key` or `complete`.",
   }),
-  attempts: Type.Integer({ minimum: 0, description: "Failed attempts since the last progress." }),
-  stuck: Type.Boolean({ description: "Whether it failed so often that an operator should look at it." }),
+  attempts: Type.Integer({ minimum: 0, description: "Consecutive failed attempts at this stage." }),
+  stuck: Type.Boolean({ description: "Whether it keeps failing and needs an operator." }),
   problem: Type.Unsafe<string | null>({
     type: ["string", "null"],
-    description: "What the last attempt failed at and why, such as `crm answered 500`; null when nothing failed.",
+    description: "Cause of the last failure, such as `crm answered 500`; null without one.",
   }),
-  next_try_at: TimeOrNull("When it is tried again; null when it is completed, or no attempt has failed."),
+  next_try_at: TimeOrNull("Time of the next retry; null when completed or without a failure."),
 };
 
-/** An item of the list of requests. Nothing in it says whom it is about. */
+/** An item of the list of requests, without personal data. */
 export const ListedDeletion = Type.Object(properties, { title: "ListedDeletion", additionalProperties: false });
 
 const TargetTimes = Type.Object(
   {
     name: Type.String(),
-    erased_at: TimeOrNull("When it had last erased; null when it has not yet."),
-    verified_at: TimeOrNull("When it was last verified after all had erased; null when it was not yet."),
+    erased_at: TimeOrNull("Time of the target's last erasure; null if none yet."),
+    verified_at: TimeOrNull("Time of the last verification after all targets were erased; null if none yet."),
   },
   { title: "TargetTimes", additionalProperties: false },
 );
 
-/** One request, with its targets. */
+/** A request with its targets. */
 export const DeletionState = Type.Object(
   { ...properties, targets: Type.Array(TargetTimes) },
   { title: "DeletionState", additionalProperties: false },
@@ -61,25 +60,25 @@ const states = ["open", "completed", "all"] as const;
 const listingQuery = {
   state: oneOf(states, {
     default: "open",
-    description: "Which requests are listed.",
-    issue: { code: "unknown_state", message: `state is one of ${states.join(", ")}` },
+    description: "State of the listed requests.",
+    issue: { code: "unknown_state", message: `state must be one of ${states.join(", ")}` },
   }),
   completed: Type.Optional(
     Type.String({
       enum: ["false"],
       deprecated: true,
-      description: "Stands for `state=open`.",
-      issue: { code: "not_listed", message: "completed is false: state=completed lists completed requests" },
+      description: "Alias of `state=open`.",
+      issue: { code: "not_listed", message: "completed must be false; use state=completed to list completed requests" },
     }),
   ),
   ...listQuery,
-  sort: sortQuery([], "Both in the order of acceptance."),
+  sort: sortQuery([], "`id` and `name` both sort by order of acceptance."),
   order: orderQuery("desc"),
   after: Type.Optional(
     Type.String({
       ...requestIdShape,
-      description: "`meta.next` of the page before.",
-      issue: { code: "invalid_id", message: "after is a request id" },
+      description: "`meta.next` of the previous page.",
+      issue: { code: "invalid_id", message: "after must be a request id" },
     }),
   ),
 };
@@ -88,7 +87,7 @@ const isRequestId = compile(RequestId);
 
 const stateAnswer = success("DeletionStateAnswer", DeletionState);
 
-/** Which deletions there are, how far they are, and why one waits. Nothing here says whom a request is about. */
+/** Routes that list deletions and report their progress, without personal data. */
 export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): readonly Route[] {
   return [
     route({
@@ -98,8 +97,9 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): 
       docs: {
         id: "listDeletions",
         tag: "deletion",
-        summary: "Deletion requests",
-        description: "The newest first unless `order` is `asc`. Nothing in the list says whom a request is about.",
+        summary: "List deletion requests",
+        description:
+          "Use it to find deletions that are open or stuck. Newest first by default. The list contains no personal data. Errors 400: `unknown_state`, `not_listed`, `invalid_id`.",
       },
       query: listingQuery,
       responses: { 200: success("DeletionsAnswer", Type.Array(ListedDeletion), { meta: ListMeta }) },
@@ -126,7 +126,12 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): 
       method: "GET",
       path: "/api/deletion/:request_id",
       scopes: ["entity:delete", "admin"],
-      docs: { id: "readDeletion", tag: "deletion", summary: "A deletion request, and how far each target is" },
+      docs: {
+        id: "readDeletion",
+        tag: "deletion",
+        summary: "Read a deletion and its targets",
+        description: "Use it to see the stage, the problem and each target of a deletion. Error 404: `not_found`.",
+      },
       params: { request_id: RequestId },
       responses: { 200: stateAnswer },
       handler: async ({ params }) => ({ data: stateOf(await foundDeletion(ledger, params.request_id), clock()) }),
@@ -138,8 +143,9 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): 
       docs: {
         id: "retryDeletion",
         tag: "deletion",
-        summary: "Try an open deletion again now",
-        description: "It does not wait for its next try. 409 when it is completed.",
+        summary: "Retry an open deletion now",
+        description:
+          "Use it after mending a target, instead of waiting for the next retry. Errors: 404 `not_found`; 409 `conflict` when it is completed.",
       },
       params: { request_id: RequestId },
       responses: { 200: stateAnswer, 409: errorEnvelope },
@@ -154,7 +160,7 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): 
   ];
 }
 
-/** The request of this id; throws `not-found` when there is none. */
+/** Returns the request with this id; throws `not-found` when there is none. */
 export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: string): Promise<Deletion> {
   return found(isRequestId(requestId) ? await ledger.find(requestId) : undefined);
 }

@@ -23,8 +23,8 @@ export const PublicKeys = Type.Object(
           crv: text("`Ed25519`."),
           alg: text("`EdDSA`."),
           use: text("`sig`."),
-          kid: text("Named in the header of each receipt."),
-          x: text("The key, base64url."),
+          kid: text("Key id in the header of each receipt."),
+          x: text("Public key, base64url."),
         },
         { title: "PublicKey", additionalProperties: false },
       ),
@@ -33,7 +33,7 @@ export const PublicKeys = Type.Object(
   { title: "PublicKeys", description: "A set of JSON Web Keys (RFC 7517).", additionalProperties: false },
 );
 
-/** Proofs of erasure, and the key that they are checked with. */
+/** Routes for receipts of deletions and the key that verifies them. */
 export function receiptRoutes({ ledger, receipts }: ReceiptRouteParts): readonly Route[] {
   return [
     route({
@@ -43,9 +43,9 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteParts): readonly
       docs: {
         id: "readDeletionReceipt",
         tag: "deletion",
-        summary: "The receipt of a completed deletion",
+        summary: "Read the receipt of a deletion",
         description:
-          "A JWS (RFC 7515, compact, EdDSA) over when it was accepted and completed and each target verified (`verified_at`), without an identity. 409 while it is open.",
+          "Use it to prove a deletion to somebody else. The receipt is a JWS (RFC 7515, compact, EdDSA) over the times of acceptance and completion and of each target's verification (`verified_at`), without any identity. Errors: 404 `not_found`; 409 `conflict` while it is open.",
       },
       params: { request_id: RequestId },
       responses: { 200: done({ "application/jose": Type.String({ format: "binary" }) }), 409: errorEnvelope },
@@ -61,7 +61,12 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteParts): readonly
       method: "GET",
       path: "/.well-known/jwks.json",
       scopes: "keyless",
-      docs: { id: "readPublicKeys", tag: "deletion", summary: "The public key that receipts are checked with" },
+      docs: {
+        id: "readPublicKeys",
+        tag: "deletion",
+        summary: "Read the public key of receipts",
+        description: "Use it to verify the signature of a receipt.",
+      },
       responses: { 200: done({ "application/json": PublicKeys }) },
       async handler({ ctx }) {
         const keys = { keys: [await receipts.publicKey()] };
@@ -73,7 +78,7 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteParts): readonly
   ];
 }
 
-/** What a receipt says. It holds no identity. */
+/** Returns the claims of a receipt, without any identity. */
 function claimsOf({ requestId, acceptedAt, cutOff, targets, times }: Deletion, completedAt: number) {
   return {
     request_id: requestId,

@@ -7,19 +7,19 @@ import type { VerifyKey } from "../../keys/verify-key.js";
 import type { ApiContext, Route } from "../core/route.js";
 import { overRate } from "./limits.js";
 
-export interface AuthenticateParts {
+export interface AuthenticateDependencies {
   readonly verify: VerifyKey;
-  /** Of one address; one more is 429. */
+  /** Maximum wrong keys per address and minute; the next one gets 429. */
   readonly wrongKeysPerMinute: number;
-  /** Whether X-Forwarded-For names the caller's address. */
+  /** Whether X-Forwarded-For contains the caller's address. */
   readonly trustProxy: boolean;
   /** Whether a key in the query (`?key=`) is accepted. */
   readonly keyInQuery: boolean;
 }
 
 /**
- * Lets a request through to a route, or throws: 401 without a valid key, 403 with one that has none of the scopes.
- * `queryKey` is the key of the query.
+ * Authenticates a request for a route. Throws 401 without a valid key and 403 without a required scope. `queryKey` is
+ * the key of the query.
  */
 export type Authenticate = (
   ctx: ApiContext,
@@ -27,7 +27,12 @@ export type Authenticate = (
   queryKey: string | undefined,
 ) => Promise<void>;
 
-export function authenticator({ verify, wrongKeysPerMinute, trustProxy, keyInQuery }: AuthenticateParts): Authenticate {
+export function authenticator({
+  verify,
+  wrongKeysPerMinute,
+  trustProxy,
+  keyInQuery,
+}: AuthenticateDependencies): Authenticate {
   const wrongKeys = new RateLimiterMemory({ points: wrongKeysPerMinute, duration: 60 });
 
   return async (ctx, { scopes, alsoScope }, queryKey) => {
@@ -50,20 +55,16 @@ export function authenticator({ verify, wrongKeysPerMinute, trustProxy, keyInQue
   };
 }
 
-/**
- * The key of the `Authorization` header: alone, or after `Bearer` or `Token`. Undefined when there is none, as behind a
- * scheme alone.
- */
+/** Returns the key of the `Authorization` header: alone, or after `Bearer` or `Token`. Undefined without a key. */
 function headerKey({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
   const header = headers.authorization;
   if (header === undefined) return undefined;
   return (header.startsWith("em_") ? header : header.replace(/^(?:bearer|token)(?: +|$)/i, "")) || undefined;
 }
 
-const HOW_TO_SEND =
-  "An API key is expected in the header Authorization: em_<id>_<secret>, alone or after Bearer or Token";
+const HOW_TO_SEND = "Send an API key in the Authorization header: em_<id>_<secret>, alone or after Bearer or Token";
 
-/** Of every key that opens nothing: a text that depended on the reason would show which ids exist. */
+/** One text for every invalid key: a text that depends on the reason would reveal which ids exist. */
 const NOT_VALID = "The API key is not valid";
 
 function unauthenticated(message: string): ServiceError {
@@ -77,8 +78,8 @@ function lacksScope(scopes: readonly Scope[]): ServiceError {
 }
 
 /**
- * The address by which a caller is counted, in its one spelling: that of the connection, or, behind a trusted proxy,
- * the right-most one of X-Forwarded-For. An entry that is no address counts as absent.
+ * Returns the caller's normalized address: that of the connection or, behind a trusted proxy, the right-most one in
+ * X-Forwarded-For. Invalid entries count as absent.
  */
 function callerAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? String(headers["x-forwarded-for"] ?? "") : "";

@@ -7,10 +7,10 @@ import { invalid, ServiceError } from "../../errors.js";
 import { wholeErrorResponse } from "../core/errors.js";
 import { type Connections, onResponseClosed } from "./connections.js";
 
-/** How long a caller may take to read a response that is the last of its connection, ms. */
+/** Time for a caller to read the last response of its connection, ms. */
 const LINGER_MS = 1000;
 
-/** Answers what Node's parser refuses with the same error envelope as every other error. */
+/** Responds with the error envelope to requests that Node's parser rejects. */
 export function answerClientErrors(server: Server, connections: Connections, limits: Pick<Limits, "url_bytes">): void {
   const refused = new WeakSet<Duplex>();
   server.on("clientError", (error: ParserError, socket) => {
@@ -18,7 +18,7 @@ export function answerClientErrors(server: Server, connections: Connections, lim
       socket.destroy();
       return;
     }
-    // The parser fails again at whatever else comes on the connection.
+    // The parser fails again on further bytes of the connection.
     if (refused.has(socket)) return;
     refused.add(socket);
     const answer = describe(error, limits);
@@ -35,12 +35,13 @@ export function answerClientErrors(server: Server, connections: Connections, lim
 
 interface ParserError extends Error {
   readonly code?: string;
-  /** The bytes at which the parser stumbled. */
+  /** Bytes that the parser failed on. */
   readonly rawPacket?: Buffer;
 }
 
 function describe({ code, rawPacket }: ParserError, limits: Pick<Limits, "url_bytes">): ServiceError {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new ServiceError("timed-out", "The request did not come in time");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return new ServiceError("timed-out", "The request timed out before it was complete");
   if (code !== "HPE_HEADER_OVERFLOW") return invalid("malformed_request", "", "The request is not valid HTTP");
   if (longTarget(rawPacket, limits.url_bytes)) {
     return new ServiceError("address-too-long", `The URL is longer than ${limits.url_bytes} bytes`);
@@ -48,14 +49,14 @@ function describe({ code, rawPacket }: ParserError, limits: Pick<Limits, "url_by
   return new ServiceError("headers-too-large", "The head of the request is too large");
 }
 
-/** Whether these bytes begin with a request line whose target is longer than so many bytes. */
+/** Returns whether these bytes begin with a request line whose target exceeds `urlBytes`. */
 function longTarget(packet: Buffer | undefined, urlBytes: number): boolean {
   const start = packet?.subarray(0, urlBytes + 20).toString("latin1") ?? "";
   const target = /^[A-Z-]{1,20} ([^ \r\n]*)/.exec(start)?.[1] ?? "";
   return target.length >= Math.min(urlBytes, start.length - 20);
 }
 
-/** Answers bytes that never became a request, after the responses to the requests before them. */
+/** Responds to bytes that never became a request, after the responses to earlier requests. */
 function answerNext(
   socket: Duplex,
   connections: Connections,
@@ -67,7 +68,7 @@ function answerNext(
   else onResponseClosed(last, () => socket.writable && answerRaw(socket, answer, extra));
 }
 
-/** Writes the response to the bare connection, and closes it. */
+/** Writes the response to the connection and closes it. */
 function answerRaw(socket: Duplex, error: ServiceError, extra: Record<string, string>): void {
   const { status, headers, text } = lastResponse(error);
   const all = { ...headers, "X-Request-Id": randomUUID(), ...extra };
@@ -79,8 +80,8 @@ function answerRaw(socket: Duplex, error: ServiceError, extra: Record<string, st
 const replaced = new WeakSet<ServerResponse>();
 
 /**
- * Answers a request in the place of its handler, if there is no response yet, and closes the connection once the
- * response is sent; that ends the wait for a body. A second call for the same response does nothing.
+ * Responds instead of the handler if nothing was sent yet, and closes the connection afterwards, which also ends
+ * reading a body. No effect on a second call for the same response.
  */
 export function answerInstead(res: ServerResponse, error: ServiceError): void {
   if (replaced.has(res)) return;
@@ -100,7 +101,7 @@ export function answerInstead(res: ServerResponse, error: ServiceError): void {
   else close();
 }
 
-/** The last response of a connection. */
+/** Returns the last response of a connection. */
 function lastResponse(error: ServiceError): ReturnType<typeof wholeErrorResponse> {
   const { headers, ...rest } = wholeErrorResponse(error);
   return { ...rest, headers: { ...headers, Connection: "close" } };

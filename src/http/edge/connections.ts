@@ -11,9 +11,9 @@ export interface Exchange {
 export interface Connection {
   /** The newest request and its response; undefined before the first. */
   exchange: Exchange | undefined;
-  /** Responses that are not sent yet, the oldest first: pipelined requests have several. */
+  /** Responses not sent yet, oldest first; pipelined requests have several. */
   readonly unanswered: Set<ServerResponse>;
-  /** When the sender last made progress (performance.now), and how many bytes had come by then. */
+  /** Time of the sender's last progress (performance.now), and the bytes received by then. */
   since: number;
   bytes: number;
 }
@@ -21,10 +21,10 @@ export interface Connection {
 /** The open connections of a server. */
 export type Connections = ReadonlyMap<Socket, Connection>;
 
-/** Events by which a server hands out a request. */
+/** Events that deliver a request. */
 const REQUEST_EVENTS = ["request", "checkContinue", "checkExpectation"];
 
-/** Follows the connections of a server. */
+/** Tracks the open connections of a server. */
 export function followConnections(server: Server): Connections {
   const connections = new Map<Socket, Connection>();
   server.on("connection", (socket) => {
@@ -32,7 +32,7 @@ export function followConnections(server: Server): Connections {
     connections.set(socket, { exchange: undefined, unanswered, since: performance.now(), bytes: 0 });
     socket.once("close", () => {
       connections.delete(socket);
-      // Node emits "close" on the response that it is sending, and not on those queued behind it.
+      // Node emits "close" only on the response in transmission, not on those queued behind it.
       for (const res of unanswered) if (res.socket === null) res.emit("close");
     });
   });
@@ -42,7 +42,7 @@ export function followConnections(server: Server): Connections {
       if (connection === undefined) return;
       connection.exchange = { req, res };
       connection.unanswered.add(res);
-      // Each part that waits for the end of a response is a listener.
+      // Every component that waits for the end of a response adds a listener.
       res.setMaxListeners(0);
       res.once("close", () => connection.unanswered.delete(res));
       connection.since = performance.now();
@@ -52,16 +52,16 @@ export function followConnections(server: Server): Connections {
   return connections;
 }
 
-/** Time between two interim responses to a caller that has closed its side of the connection, ms. */
+/** Interval of interim responses to a half-closed connection, ms. */
 const PROBE_MS = 100;
 
 /**
- * Answers callers that close their side of the connection after a request. One that has closed both sides looks the
- * same until something is written, so interim responses are sent while such a caller waits: a closed connection is
- * reset in response to the first.
+ * Responds to callers that close their side of the connection after a request. A fully closed connection looks the same
+ * until something is written, so interim responses are sent while the caller waits: a closed connection is reset by the
+ * first.
  */
 export function answerHalfClosed(server: Server, connections: Connections): void {
-  // Node's types and documentation leave it out.
+  // Missing in Node's types and documentation.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => {
     socket.once("end", () => {
@@ -76,10 +76,10 @@ export function answerHalfClosed(server: Server, connections: Connections): void
   });
 }
 
-/** Codes of the errors of a request whose caller closed the connection. */
+/** Error codes of a request whose caller closed the connection. */
 export const BROKEN_OFF: readonly string[] = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
-/** Calls `then` once, when the response is sent, or its connection closed. */
+/** Calls `then` once, when the response is sent or its connection is closed. */
 export function onResponseClosed(res: ServerResponse, then: () => void): void {
   if (res.closed || res.req.socket.destroyed) then();
   else res.once("close", then);
@@ -97,7 +97,7 @@ export function deferContinue(server: Server, listener: RequestListener): void {
   server.on("checkExpectation", listener);
 }
 
-/** Sends `100 Continue` if the sender waits for it. */
+/** Sends `100 Continue` if the sender is waiting for it. */
 export function sendContinue(req: IncomingMessage, res: ServerResponse): void {
   if (waiting.delete(req)) res.writeContinue();
 }

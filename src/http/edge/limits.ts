@@ -9,32 +9,30 @@ import { wholeErrorResponse } from "../core/errors.js";
 import { onResponseClosed } from "./connections.js";
 
 /**
- * Requests that may work at once while the processor is busy: so many share commits, reads and round trips, and more
- * gain nothing.
+ * Maximum concurrent requests while the processor is busy. This many share commits, reads and round trips; more gain
+ * nothing.
  */
 const WORKING = 64;
 
 /**
- * How long the first waiting request may have waited before new ones are refused, ms: they would come back sooner than
- * be served.
+ * Maximum wait of the oldest waiting request before new ones are refused, ms: they would be retried before they were
+ * served.
  */
 const MAX_WAIT_MS = 1000;
 
-/** Time of a round of the event loop in which requests begin, ms; then the network is served. */
+/** Time per round of the event loop in which requests start, ms; then the network is served. */
 const ROUND_MS = 10;
 
-/**
- * A round that took less found nothing to do, ms: the requests that work wait for a store, and not for the processor.
- */
+/** A shorter round means an idle processor, ms: the running requests wait for a store. */
 const IDLE_ROUND_MS = 1;
 
-/** When no request has ended for so long, ms, one more begins: those that work may all be waiting for slow senders. */
+/** When no request ends for this long, ms, one more starts: the running ones may all wait for slow senders. */
 const STUCK_MS = 1000;
 
-/** Routes below these paths are limited; `/health`, `/ready`, `/metrics` and pages respond under any load. */
+/** Paths with limits; `/health`, `/ready`, `/metrics` and pages respond under any load. */
 const LIMITED = /^\/(?:api|collect)\//;
 
-/** Whether the requests of a path, or of a route's pattern, are limited. */
+/** Returns whether requests of a path, or of a route's pattern, are limited. */
 export function isLimited(path: string): boolean {
   return LIMITED.test(path);
 }
@@ -45,9 +43,8 @@ interface Waiting {
 }
 
 /**
- * Decides which requests are served, and when: those in flight, those of one key, and the order in which they begin. A
- * request is in flight until its response is sent or its caller has disconnected. The memory that requests take is
- * bounded by `MemoryBudget`.
+ * Limits the requests in flight in total and per key, and orders their start. A request is in flight until its response
+ * is sent or its caller disconnects. `MemoryBudget` bounds their memory.
  */
 export class RequestLimits {
   readonly #limits: Pick<Limits, "requests" | "requests_per_key">;
@@ -59,9 +56,9 @@ export class RequestLimits {
   #working = 0;
   #roundBegan = 0;
   #isRoundDue = false;
-  /** Whether this round may begin one request more than `WORKING`. */
+  /** Whether this round may start one request beyond `WORKING`. */
   #mayExceed = false;
-  /** When a request that worked ended last (performance.now). */
+  /** Time at which a running request last ended (performance.now). */
   #endedAt = 0;
 
   constructor(limits: Pick<Limits, "requests" | "requests_per_key" | "rate_per_key">, rounds: YieldBudget) {
@@ -76,15 +73,15 @@ export class RequestLimits {
     return this.#inFlight;
   }
 
-  /** Requests in flight that have not begun. */
+  /** Requests in flight that have not started. */
   get waiting(): number {
     return this.#queue.length;
   }
 
   /**
-   * Whether a request more is refused: there are too many, or as many wait as may work, and the first of them has
-   * waited too long (fewer begin in one round after a stall of the process). Work whose deadline has passed counts
-   * until it has ended.
+   * Whether new requests are refused: too many are in flight, or as many wait as may run and the first has waited too
+   * long. After a stall of the process, fewer waiting requests start within one round. Work past its deadline counts
+   * until it ends.
    */
   get isFull(): boolean {
     const [first] = this.#queue;
@@ -105,7 +102,7 @@ export class RequestLimits {
   async enterKey(keyId: string, res: ServerResponse): Promise<void> {
     const others = this.#ofKey.get(keyId) ?? 0;
     if (others >= this.#limits.requests_per_key) {
-      throw new ServiceError("too-many-requests", "Too many requests at once with this key", { retryAfter: 1 });
+      throw new ServiceError("too-many-requests", "Too many concurrent requests with this key", { retryAfter: 1 });
     }
     this.#ofKey.set(keyId, others + 1);
     onResponseClosed(res, () => {
@@ -119,8 +116,8 @@ export class RequestLimits {
   }
 
   /**
-   * Runs the work of a request in the order of arrival: `WORKING` requests at once, and more while the processor is
-   * idle. Rejects with `timed-out` when the caller disconnects before.
+   * Runs requests in order of arrival: `WORKING` at once, and more while the processor is idle. Rejects with
+   * `timed-out` when the caller disconnects first.
    */
   async run(res: ServerResponse, work: () => Promise<void>): Promise<void> {
     const mayBegin = this.#queue.length === 0 && this.#working < WORKING && this.#hasTime();
@@ -146,7 +143,7 @@ export class RequestLimits {
         const at = this.#queue.indexOf(waiting);
         if (at < 0) return;
         this.#queue.splice(at, 1);
-        reject(new ServiceError("timed-out", "The caller has gone"));
+        reject(new ServiceError("timed-out", "The caller disconnected"));
       });
       this.#beginInNextRound();
     });
@@ -164,7 +161,7 @@ export class RequestLimits {
     });
   }
 
-  /** Begins the first request that waits, then the others one by one, for as long as the round may take. */
+  /** Starts the first waiting request, then the others one by one within the time of the round. */
   #beginNext(): void {
     const mayBegin = this.#hasTime() && (this.#working < WORKING || this.#mayExceed);
     const first = mayBegin ? this.#queue.shift() : undefined;
@@ -178,19 +175,18 @@ export class RequestLimits {
     }
     this.#working += 1;
     first.begin();
-    // A tick that a microtask requests runs after everything that the request can do without waiting.
+    // A tick requested in a microtask runs after everything that the request does without waiting.
     queueMicrotask(() => process.nextTick(() => this.#beginNext()));
   }
 }
 
 function tooManyRequests(): ServiceError {
-  return new ServiceError("unavailable", "The service has as many requests as it can serve", { retryAfter: 1 });
+  return new ServiceError("unavailable", "Too many requests in flight; try again", { retryAfter: 1 });
 }
 
 /**
- * Refuses limited requests before the application while the service is full. That costs a third of the time of a
- * refusal by the application, which remains for the requests that are served. `isPlain` tells which requests get no
- * other response from there.
+ * Refuses limited requests before the application while the service is full. This costs a third of a refusal by the
+ * application. `isPlain` returns whether the application would send the same response.
  */
 export function shedLoad(
   limits: Pick<RequestLimits, "isFull">,
@@ -212,7 +208,7 @@ export function shedLoad(
   };
 }
 
-/** The rejection of a rate limiter as the error for the caller; any other reason unchanged. */
+/** Converts the rejection of a rate limiter to a `ServiceError`; returns other errors unchanged. */
 export function overRate(reason: unknown, message: string): unknown {
   if (!(reason instanceof RateLimiterRes)) return reason;
   const retryAfter = Math.max(1, Math.ceil(reason.msBeforeNext / 1000));

@@ -2,21 +2,18 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { invalid, ServiceError } from "../../errors.js";
 
-/**
- * Checks the head of a request, and returns its path in its one spelling, for the router. Throws when the head is
- * refused.
- */
+/** Checks the head of a request and returns its normalized path. Throws when the head is refused. */
 export function canonicalPath(req: IncomingMessage, urlBytes: number): string {
   return spelledOnce(checkedHead(req, urlBytes));
 }
 
-/** Headers that must not be repeated: a proxy could have used the other one. */
+/** Headers that must not be repeated: a proxy could have used another one. */
 const ONCE = ["Host", "Authorization", "Content-Type", "Idempotency-Key"];
 
 /** Maximum headers of a request. */
 const MAX_HEADERS = 1_000;
 
-/** Refuses what the parser accepts and the service does not. Returns the raw path. */
+/** Refuses heads that the parser accepts and the service does not. Returns the raw path. */
 function checkedHead(req: IncomingMessage, urlBytes: number): string {
   const url = req.url ?? "/";
   if (url.length > urlBytes) throw new ServiceError("address-too-long", `The URL is longer than ${urlBytes} bytes`);
@@ -40,7 +37,7 @@ function checkedHead(req: IncomingMessage, urlBytes: number): string {
   return path;
 }
 
-/** `rawHeaders` holds names and values in turn. */
+/** `rawHeaders` alternates names and values. */
 function refuseRepeated(rawHeaders: readonly string[]): void {
   let seen = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -61,7 +58,7 @@ interface Target {
   readonly query: string;
 }
 
-/** Splits the target of a request line; of an absolute one (`http://host/path`) the part after the host counts. */
+/** Splits the request target; for an absolute one (`http://host/path`) returns the part after the host. */
 function targetOf(url: string): Target {
   const from = url.startsWith("/") ? 0 : pathStart(url);
   const mark = url.indexOf("?", from);
@@ -76,8 +73,8 @@ function pathStart(url: string): number {
 }
 
 /**
- * A path in its one spelling: each segment percent-decoded once and encoded again. `%2F` is part of a
- * value, `+` stays `+`, nothing is resolved or folded. An empty segment, and so a slash too many, is not found.
+ * Normalizes a path: each segment is percent-decoded once and encoded again. `%2F` is part of a value, `+` stays `+`,
+ * nothing is resolved or folded. An empty segment, and thus an extra slash, is not found.
  */
 function spelledOnce(path: string): string {
   if (path === "/") return path;
@@ -96,7 +93,7 @@ const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
 
 const CONTROL = /\p{Cc}/u;
 
-/** `raw` holds one character for each byte of the request line. */
+/** `raw` has one character per byte of the request line. */
 function decode(raw: string): string {
   if (MALFORMED.test(raw)) throw invalid("bad_escape", "path", "The path has a malformed percent escape");
   const bytes = Buffer.from(

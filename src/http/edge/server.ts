@@ -6,7 +6,7 @@ import type { VerifyKey } from "../../keys/verify-key.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
 import { createApp } from "../core/app.js";
-import type { BodyParts } from "../core/body.js";
+import type { BodyDependencies } from "../core/body.js";
 import type { Route } from "../core/route.js";
 import { authenticator } from "./authenticate.js";
 import { answerClientErrors } from "./client-errors.js";
@@ -14,42 +14,48 @@ import { answerHalfClosed, type Connections, deferContinue, followConnections } 
 import { RequestLimits, shedLoad } from "./limits.js";
 import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-clients.js";
 
-export interface ServerParts {
-  /** Every route. */
+export interface ServerDependencies {
+  /** All routes. */
   readonly routes: readonly Route[];
   readonly settings: Pick<Settings, "http" | "limits">;
-  readonly bodies: BodyParts;
+  readonly bodies: BodyDependencies;
   readonly verify: VerifyKey;
   readonly log: Log;
   readonly meters: Meters;
   readonly serviceErrorOf: ServiceErrorOf;
 }
 
-/** The port of the service. */
+/** The HTTP server of the service. */
 export interface ApiServer {
   readonly server: Server;
-  /** Opens the port; the address is a URL without a path. */
+  /** Opens the port and resolves with its URL without a path. */
   listen(): Promise<string>;
-  /** Closes the port; resolves when the last answer is out, `http.drain_ms` later at most. */
+  /** Closes the port. Resolves when the last response is sent, at most `http.drain_ms` later. */
   stop(): Promise<void>;
 }
 
 /**
- * How long a connection without a request stays open, ms: longer than clients and proxies keep theirs (nginx 60 s,
- * Caddy 2 minutes), so that they close it. If the service closed it, a request that is on its way at that time would be
- * lost.
+ * Idle time of a connection, ms: longer than that of clients and proxies (nginx 60 s, Caddy 2 minutes), so that they
+ * close it. If the service closed it, a request in transit would be lost.
  */
 const IDLE_MS = 150_000;
 
 /**
- * Connections that may wait to be accepted, as far as the system lets them (`net.core.somaxconn`). Where there is no
- * room the system drops the caller's packet, and the caller tries again after 1, 3 and 7 s: a refusal would come
- * seconds late.
+ * Maximum connections waiting to be accepted, up to the system's limit (`net.core.somaxconn`). When it is full, the
+ * system drops packets and callers retry after 1, 3 and 7 s, so refusals would be late.
  */
 const BACKLOG = 4096;
 
-/** Puts the parts of the HTTP edge together. */
-export function openServer({ routes, settings, bodies, verify, log, meters, serviceErrorOf }: ServerParts): ApiServer {
+/** Composes the HTTP edge. */
+export function openServer({
+  routes,
+  settings,
+  bodies,
+  verify,
+  log,
+  meters,
+  serviceErrorOf,
+}: ServerDependencies): ApiServer {
   const { http, limits } = settings;
   const requestLimits = new RequestLimits(limits, bodies.parsing);
   const authenticate = authenticator({
@@ -62,7 +68,7 @@ export function openServer({ routes, settings, bodies, verify, log, meters, serv
   let stopping = false;
   const running = { requestLimits, authenticate, bodies };
   const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });
-  // The application adds headers for browsers of other sites, `Connection: close`, and the codes of a protocol.
+  // The application adds CORS headers, `Connection: close` and protocol codes.
   const isPlain = ({ method, url = "", headers }: IncomingMessage) =>
     !stopping &&
     method !== "OPTIONS" &&
@@ -75,7 +81,7 @@ export function openServer({ routes, settings, bodies, verify, log, meters, serv
     keepAliveTimeout: IDLE_MS,
     ...headOptions(http.slow_sender_ms),
   });
-  // No header is dropped: a request with too many is refused.
+  // Keep all headers: a request with too many is refused.
   server.maxHeadersCount = 0;
   const connections = followConnections(server);
   server.on("connection", () => bodies.parsing.connectionAccepted());
@@ -108,22 +114,20 @@ export function openServer({ routes, settings, bodies, verify, log, meters, serv
   };
 }
 
-/** How often an idle connection is found without a new byte before it is closed: a request may be on its way. */
+/** Checks without a new byte before an idle connection is closed: a request may be in transit. */
 const QUIET_CHECKS = 5;
 const CHECK_MS = 50;
 
 /**
- * Stops a server without dropping a request: no new connections, connections close when their answers are out or when
- * nothing comes any more, and after `drainMs` whatever happens. The application should say `Connection: close`
- * meanwhile.
+ * Stops a server without dropping a request: accepts no connections, closes connections when their responses are sent
+ * or no bytes arrive, and closes all after `drainMs`. The application should send `Connection: close` during this time.
  */
 async function stopGracefully(server: Server, connections: Connections, drainMs: number): Promise<void> {
   const end = performance.now() + drainMs;
   if (!server.listening) return;
-  // The close of net.Server: that of http.Server would also cut idle connections at once, with what is on its way to
-  // us.
+  // net.Server's close: that of http.Server would also close idle connections at once, with data in transit.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-  // Checks are counted, not time: bytes that come while the process stands still are seen after it only.
+  // Counts checks, not time: after a stall of the process, arrived bytes are seen only afterwards.
   const quiet = new Map<Socket, { bytes: number; checks: number }>();
   const watch = setInterval(() => {
     const over = performance.now() >= end;

@@ -4,17 +4,20 @@ import { ServiceError } from "../../errors.js";
 import { answerInstead } from "./client-errors.js";
 import type { Connection, Connections } from "./connections.js";
 
-/** How often a connection is checked within the time that its setting allows. */
+/** Checks per connection within the time of its setting. */
 const CHECKS = 30;
 
-/** Fewer bytes than this in the whole time are no progress, so that a byte a second does not keep a connection. */
+/**
+ * Fewer bytes than this in the whole time do not count as progress, so a byte per second does not keep a connection
+ * open.
+ */
 const PROGRESS_BYTES = 256;
 
-/** How long the rest of a body may take whose response is sent already, ms. */
+/** Time for the rest of a body whose response is already sent, ms. */
 const LATE_BODY_MS = 5000;
 
 /**
- * Options of a server whose request heads must be whole within `ms`. `closeSlowSenders` bounds the bodies, by their
+ * Returns server options that require complete request heads within `ms`. `closeSlowSenders` bounds bodies by their
  * progress.
  */
 export function headOptions(ms: number): {
@@ -27,8 +30,8 @@ export function headOptions(ms: number): {
 }
 
 /**
- * Closes connections whose sender makes no progress, `ms` after the last progress at the latest. Time counts only while
- * the service waits for bytes: not while bytes that have arrived wait for the service.
+ * Closes connections whose sender makes no progress for `ms`. Counts only time in which the service waits for bytes,
+ * not time in which received bytes wait for the service.
  */
 export function closeSlowSenders(server: Server, connections: Connections, ms: number): void {
   checkEvery(server, ms / CHECKS, () => {
@@ -49,19 +52,19 @@ function checkSender(socket: Socket, connection: Connection, now: number, ms: nu
     connection.since = now;
     connection.bytes = socket.bytesRead;
   } else if (now - connection.since >= ms) {
-    answerInstead(res, new ServiceError("timed-out", "The request did not come in time"));
+    answerInstead(res, new ServiceError("timed-out", "The request timed out before it was complete"));
   }
 }
 
-/** How much of what was written to a connection has not left this process, and at how many checks it was that much. */
+/** Written bytes that have not left this process, and the number of checks without a change. */
 interface Unread {
   bytes: string;
   checks: number;
 }
 
 /**
- * Closes connections whose reader has taken nothing of a waiting response for `ms`. Checks are counted, not time: a
- * process that stalls closes nothing.
+ * Closes connections whose reader has taken nothing of a pending response for `ms`. Counts checks, not time: a stalled
+ * process closes nothing.
  */
 export function closeSlowReaders(server: Server, connections: Connections, ms: number): void {
   const seen = new WeakMap<Socket, Unread>();
@@ -80,8 +83,8 @@ export function closeSlowReaders(server: Server, connections: Connections, ms: n
 }
 
 /**
- * What is left, as a text that changes with any progress. `writableLength` goes down when a whole chunk is out; a
- * response is often one chunk, so the queue of the handle counts too, as it does for Node's own timeouts.
+ * Returns the unsent bytes as a text that changes with any progress. `writableLength` decreases only by whole chunks,
+ * and a response is often one chunk, so the queue of the handle counts too, as in Node's own timeouts.
  */
 function unreadBytes(socket: Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }): string {
   return `${socket.writableLength} ${socket._handle?.writeQueueSize}`;

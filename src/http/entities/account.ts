@@ -1,15 +1,15 @@
 import { Type } from "@sinclair/typebox";
 import type { Tables } from "../../entities/profile/entity-tables.js";
-import { type ExplainParts, explainSegments } from "../../entities/read/explain-membership.js";
-import { type Exported, type ExportParts, exportEntity } from "../../entities/read/export-entity.js";
+import { type ExplainDependencies, explainSegments } from "../../entities/read/explain-membership.js";
+import { type ExportDependencies, type Exported, exportEntity } from "../../entities/read/export-entity.js";
 import { found } from "../../errors.js";
 import { streamPieces } from "../core/response-body.js";
 import { done, success, Time, timeText } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
 
-export type AccountRouteParts = ExplainParts &
-  ExportParts & {
+export type AccountRouteParts = ExplainDependencies &
+  ExportDependencies & {
     readonly tables: Tables;
     /** `limits.identity_bytes`. */
     readonly identityBytes: number;
@@ -19,26 +19,30 @@ const Reason = Type.Object(
   {
     stream: Type.Unsafe<string | null>({
       type: ["string", "null"],
-      description: "Where it was sent; null when the message is not kept any more.",
+      description: "Stream of the message; null when the message is no longer stored.",
     }),
-    event_time: Time("The event time of the message."),
-    received_at: Time("When it arrived."),
+    event_time: Time("Event time of the message."),
+    received_at: Time("Arrival of the message."),
   },
-  { title: "SegmentReason", description: "The newest message that says so.", additionalProperties: false },
+  {
+    title: "SegmentReason",
+    description: "The newest message that states the membership.",
+    additionalProperties: false,
+  },
 );
 
 const ExplainedSegment = Type.Object(
-  { id: Type.String(), name: Type.String(), since: Time("Since when."), by: Reason },
+  { id: Type.String(), name: Type.String(), since: Time("Start of the membership."), by: Reason },
   { title: "ExplainedSegment", additionalProperties: false },
 );
 
 const exportLines = Type.String({
   format: "binary",
   description:
-    "A line `profile` with identities, attributes and segments, a line `message` for each message that is kept, by arrival, and a line `end` that counts them. Without that line something is missing: the answer was cut, or the profile was erased or merged meanwhile.",
+    "A line `profile` with identities, attributes and segments, a line `message` per stored message, by arrival, and a line `end` with their number. Without that line the export is incomplete: the response was aborted, or the profile was erased or merged during the export.",
 });
 
-/** Why an entity is in its segments, and everything that is kept about it. */
+/** Routes that explain an entity's segments and export its data. */
 export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
   const { tables, identityBytes } = parts;
   const explain = explainSegments(parts);
@@ -48,7 +52,13 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
       method: "GET",
       path: "/api/entity/:table/:fieldname/:fieldval/segments",
       scopes: ["entity:read"],
-      docs: { id: "explainSegments", tag: "entities", summary: "Why an entity belongs to its segments" },
+      docs: {
+        id: "explainSegments",
+        tag: "entities",
+        summary: "Explain an entity's segments",
+        description:
+          "Use it to find the message behind each membership. Errors: 400 `not_an_identity`; 404 `unknown_table`, `not_found`.",
+      },
       params: entityPath,
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
       async handler({ params }) {
@@ -71,8 +81,9 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
       docs: {
         id: "exportEntity",
         tag: "entities",
-        summary: "Everything that is kept about one entity",
-        description: "The right of access: streamed as lines of JSON.",
+        summary: "Export all data of an entity",
+        description:
+          "Use it to answer a request for access to personal data. Streams JSON lines. Errors: 400 `unknown_table`, `not_an_identity`; 404 `not_found`.",
       },
       body: { schema: IdentityInput, examples: identityExamples },
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
@@ -88,7 +99,7 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
   ];
 }
 
-/** The lines as text, many at once: each piece costs a write. */
+/** Serializes the lines; many per piece, because each piece costs a write. */
 async function* texts(pages: AsyncIterable<readonly Exported[]>): AsyncGenerator<string> {
   for await (const page of pages) yield page.map((one) => `${JSON.stringify(lineOf(one))}\n`).join("");
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Table } from "../../entities/profile/entity-tables.js";
-import { type Profile, type ReadEntity, type ReadParts, readEntity } from "../../entities/read/read-entity.js";
+import { type Profile, type ReadDependencies, type ReadEntity, readEntity } from "../../entities/read/read-entity.js";
 import { found } from "../../errors.js";
 import { exampleNames } from "../core/openapi.js";
 import { success, Time, timeText } from "../core/responses.js";
@@ -9,32 +9,30 @@ import { type AccountRouteParts, accountRoutes } from "./account.js";
 import { type MemberRouteParts, memberRoutes } from "./members.js";
 import { entityPath, type NamedEntity, namedIdentity } from "./named-entity.js";
 
-export type EntityRouteParts = AccountRouteParts & ReadParts & MemberRouteParts;
+export type EntityRouteParts = AccountRouteParts & ReadDependencies & MemberRouteParts;
 
-interface Reading extends Pick<EntityRouteParts, "tables" | "identityBytes"> {
+interface EntityReader extends Pick<EntityRouteParts, "tables" | "identityBytes"> {
   readonly read: ReadEntity;
 }
 
 const entityQuery = {
-  fields: Type.Optional(
-    Type.String({ description: "Names of the attributes to return, divided by commas. All by default." }),
-  ),
+  fields: Type.Optional(Type.String({ description: "Attributes to return, separated by commas. Default: all." })),
   segments: Type.Boolean({ default: true, description: "Whether to include the segments." }),
   meta: Type.Boolean({ default: true, description: "Whether to include `meta`." }),
-  download: Type.Boolean({ default: false, description: "Whether the answer is to be saved as a file." }),
+  download: Type.Boolean({ default: false, description: "Whether the response is a file download." }),
 };
 
 const Entity = Type.Object(
   {
     segments: Type.Optional(
       Type.Array(Type.String(), {
-        description: "Names of the segments it belongs to, in code unit order; absent with `segments=false`.",
+        description: "Names of its segments, in code unit order; absent with `segments=false`.",
       }),
     ),
   },
   {
     title: "Entity",
-    description: "The entity: its attributes by name, as they were sent, and the segments it belongs to.",
+    description: "The entity: its attributes by name, as sent, and its segments.",
     additionalProperties: Type.Unknown({
       description:
         "Any JSON value. An identity field is a string, or an array of strings when there are several values.",
@@ -46,9 +44,9 @@ const EntityMeta = Type.Object(
   {
     by_fields: Type.Array(Type.String(), { description: "Identity fields of the table." }),
     format: Type.String({ const: "json" }),
-    name: Type.String({ description: "The table." }),
-    created_at: Time("When its first message arrived."),
-    modified_at: Time("When the newest message arrived that changed it."),
+    name: Type.String({ description: "Name of the table." }),
+    created_at: Time("Arrival of its first message."),
+    modified_at: Time("Arrival of the newest message that changed it."),
     streams: Type.Array(Type.String(), { description: "Names of the streams of its messages, in code unit order." }),
   },
   { title: "EntityMeta", additionalProperties: false },
@@ -58,7 +56,7 @@ export const entityAnswer = success("EntityAnswer", Entity, { meta: Type.Optiona
 
 const { table, fieldname, fieldval } = entityPath;
 
-/** What is the same of every route that reads an entity. */
+/** Common part of the routes that read an entity. */
 const reading = {
   method: "GET",
   scopes: ["entity:read"],
@@ -67,7 +65,10 @@ const reading = {
   responses: { 200: entityAnswer },
 } as const;
 
-/** Reading one entity. */
+const readDescription =
+  "Use it to read a profile with its segments. Errors: 400 `not_an_identity`, `invalid_identity`; 404 `unknown_table`, `not_found`.";
+
+/** Routes that read one entity. */
 export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
   const readers = { ...parts, read: readEntity(parts) };
   return [
@@ -76,7 +77,7 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
     route({
       ...reading,
       path: "/api/entity/:table/:fieldname/:fieldval",
-      docs: { id: "readEntity", tag: "entities", summary: "Read an entity" },
+      docs: { id: "readEntity", tag: "entities", summary: "Read an entity", description: readDescription },
       params: { table, fieldname, fieldval },
       handler: ({ ctx, params, query }) => readOne(ctx, readers, params, query),
     }),
@@ -86,7 +87,8 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
       docs: {
         id: "readEntityByDefaultIdentity",
         tag: "entities",
-        summary: "Read an entity by the table's default identity",
+        summary: "Read an entity by its default identity",
+        description: readDescription,
       },
       params: { table, fieldval: { ...fieldval, examples: [exampleNames.defaultValue] } },
       handler: ({ ctx, params, query }) => readOne(ctx, readers, params, query),
@@ -94,7 +96,12 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
     route({
       ...reading,
       path: "/api/me/:fieldname/:fieldval",
-      docs: { id: "readUser", tag: "entities", summary: "Read a user" },
+      docs: {
+        id: "readUser",
+        tag: "entities",
+        summary: "Read a user",
+        description: `${readDescription} The table is \`user\`.`,
+      },
       params: { fieldname, fieldval },
       handler: ({ ctx, params, query }) => readOne(ctx, readers, { table: "user", ...params }, query),
     }),
@@ -105,7 +112,7 @@ const Query = Type.Object(entityQuery);
 
 async function readOne(
   ctx: ApiContext,
-  { read, tables, identityBytes }: Reading,
+  { read, tables, identityBytes }: EntityReader,
   named: NamedEntity,
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {
@@ -118,7 +125,7 @@ async function readOne(
   return { data: dataOf(profile, fields), ...(meta ? { meta: metaOf(table, profile) } : {}) };
 }
 
-/** The attributes asked for, and the segments. Names are the sender's choice, so none is ever assigned. */
+/** Returns the requested attributes and the segments. Names are chosen by senders, so properties are never assigned. */
 function dataOf({ attributes, segments }: Profile, fields: string | undefined): object {
   const wanted = fields === undefined || fields === "" ? undefined : new Set(fields.split(","));
   const entries = [...attributes].filter(([name]) => wanted?.has(name) ?? true);

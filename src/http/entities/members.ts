@@ -1,38 +1,38 @@
 import { Type } from "@sinclair/typebox";
 import type { SegmentNames } from "../../entities/ports.js";
-import { type Listed, listMembers, type Member, type MembersParts } from "../../entities/read/list-members.js";
+import { type Listed, listMembers, type Member, type MembersDependencies } from "../../entities/read/list-members.js";
 import { found } from "../../errors.js";
 import { exampleNames } from "../core/openapi.js";
 import { sendPlain, streamPieces } from "../core/response-body.js";
 import { done, timeText } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
-export type MemberRouteParts = MembersParts & { readonly segments: SegmentNames };
+export type MemberRouteParts = MembersDependencies & { readonly segments: SegmentNames };
 
 export const MembersInput = Type.Object(
   {
     fields: Type.Optional(
       Type.Array(Type.String(), {
-        description: "Names of the attributes of each line; a line has no attributes when this is absent.",
+        description: "Attributes in each line. Default: none.",
       }),
     ),
     after: Type.Optional(
-      Type.String({ pattern: "^[0-9a-f]{32}$", description: "`next` of the last line of the response before." }),
+      Type.String({ pattern: "^[0-9a-f]{32}$", description: "`next` in the last line of the previous response." }),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "Most members; all by default." }),
+      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "Maximum members. Default: all." }),
     ),
   },
-  { title: "MembersInput", description: "Which members are listed, and how.", additionalProperties: false },
+  { title: "MembersInput", description: "Selection of members and their attributes.", additionalProperties: false },
 );
 
 const memberLines = Type.String({
   format: "binary",
   description:
-    'A line for each member, `{ identities: { field: [values] }, attributes, since }`, in a stable order, and a line `{ type: "end", members, next }`. Without that line the response was cut.',
+    'One line per member, `{ identities: { field: [values] }, attributes, since }`, in a stable order, and a line `{ type: "end", members, next }`. Without that line the response was aborted.',
 });
 
-/** The members of a segment. */
+/** Route that lists the members of a segment. */
 export function memberRoutes(parts: MemberRouteParts): readonly Route[] {
   const list = listMembers(parts);
   return [
@@ -43,9 +43,9 @@ export function memberRoutes(parts: MemberRouteParts): readonly Route[] {
       docs: {
         id: "listMembers",
         tag: "entities",
-        summary: "The members of a segment",
+        summary: "List the members of a segment",
         description:
-          "Streamed as lines of JSON. A line that is written after a DELETE was answered never shows that person.",
+          "Use it to export an audience. Streams JSON lines. A line written after a DELETE was answered never contains that person. Errors: 400 `bad_value`, `unknown_field`; 404 `not_found`.",
       },
       params: { id: Type.String({ description: "The segment.", examples: [exampleNames.audience] }) },
       body: { schema: MembersInput, optional: true, examples: () => ({ some: { fields: ["plan"], limit: 10 } }) },
@@ -62,7 +62,7 @@ export function memberRoutes(parts: MemberRouteParts): readonly Route[] {
   ];
 }
 
-/** The lines as text, many at once: each piece costs a write. */
+/** Serializes the lines; many per piece, because each piece costs a write. */
 async function* texts(listed: AsyncIterable<Listed>, fields: readonly string[] | undefined): AsyncGenerator<string> {
   for await (const one of listed) {
     if ("members" in one) yield one.members.map((member) => `${JSON.stringify(lineOf(member, fields))}\n`).join("");
@@ -70,7 +70,7 @@ async function* texts(listed: AsyncIterable<Listed>, fields: readonly string[] |
   }
 }
 
-/** Names are the sender's choice, so none is ever assigned. */
+/** Names are chosen by senders, so properties are never assigned. */
 function lineOf({ identities, attributes, since }: Member, fields: readonly string[] | undefined): object {
   const wanted = fields && [...attributes].filter(([name]) => fields.includes(name));
   return {

@@ -7,22 +7,22 @@ import { exampleNames } from "../core/openapi.js";
 const pathPart = (description: string, example: string) =>
   Type.String({ minLength: 1, description, examples: [example] });
 
-/** What says which entity is meant. */
+/** Path parameters that identify an entity. */
 export const entityPath = {
-  table: pathPart("A table of the configuration, such as `user`.", exampleNames.table),
+  table: pathPart("A configured table, such as `user`.", exampleNames.table),
   fieldname: pathPart("An identity field of the table.", exampleNames.field),
   fieldval: pathPart("The identity.", exampleNames.value),
 };
 
-/** What a path says of the entity that is meant. */
+/** An entity as identified by a path. */
 export interface NamedEntity {
   readonly table: string;
-  /** The table's default identity when it is absent. */
+  /** Default: the table's default identity. */
   readonly fieldname?: string;
   readonly fieldval: string;
 }
 
-/** The table and the identity of the entity that is meant; refused when there is no such table or field, or no such identity. */
+/** Returns the table and the identity. Throws when the table, the field or the identity is invalid. */
 export function namedIdentity(
   { table: tableName, fieldname, fieldval }: NamedEntity,
   tables: Tables,
@@ -33,7 +33,7 @@ export function namedIdentity(
   return { table, identity: identityOf(table, field, fieldval, identityBytes) };
 }
 
-/** The identity field of this name; refused, as what stands at `path`, when the table has none. */
+/** Returns the identity field with this name. Throws with `path` when the table has none. */
 function fieldOf(table: Table, name: string, path: string): IdentityField {
   const field = identityField(table, name);
   if (field !== undefined) return field;
@@ -41,16 +41,16 @@ function fieldOf(table: Table, name: string, path: string): IdentityField {
   throw invalid("not_an_identity", path, `Must be an identity field of the table: ${known}`);
 }
 
-/** What a body says of the entity that is meant. */
+/** An entity as identified by a body. */
 export const IdentityInput = Type.Object(
   {
-    table: Type.String({ description: "A table of the configuration, such as `user`." }),
+    table: Type.String({ description: "A configured table, such as `user`." }),
     field: Type.String({ description: "An identity field of the table." }),
     value: Type.String({ description: "The identity." }),
   },
   {
     title: "IdentityInput",
-    description: "An identity, in a body so that no URL names it.",
+    description: "An identity, in the body so that no URL contains it.",
     additionalProperties: false,
   },
 );
@@ -59,7 +59,7 @@ export const identityExamples = () => ({
   identity: { table: exampleNames.table, field: exampleNames.field, value: exampleNames.value },
 });
 
-/** The table and the identity that a body names; everything that is wrong with it is `invalid`. */
+/** Returns the table and the identity in a body. Throws `invalid` for any error. */
 export function identityInBody(
   { table: tableName, field: fieldName, value }: Static<typeof IdentityInput>,
   tables: Tables,

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { Epochs } from "../../metrics/cache/epochs.js";
 import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
-import { type BodyParts, readBody, refuseUnlessJson, reservationOf } from "../core/body.js";
+import { type BodyDependencies, readBody, refuseUnlessJson, reservationOf } from "../core/body.js";
 import { reserveParsed } from "../core/json-body.js";
 import { exampleNames } from "../core/openapi.js";
 import { isNotModified, takesGzip, varyBy } from "../core/response-body.js";
@@ -27,15 +27,15 @@ export interface MetricParts {
   readonly fetch: FetchBatch;
   readonly epochs: Epochs;
   readonly limits: MetricReadLimits;
-  readonly bodies: BodyParts;
+  readonly bodies: BodyDependencies;
   readonly clock: Clock;
-  /** Counts series that were answered without being fetched. */
+  /** Counts series served without a fetch. */
   readonly count: CountSeries;
-  /** What whole answers that were sent may take in memory. */
+  /** Maximum memory of cached responses, bytes. */
   readonly answerBytes: number;
 }
 
-/** Reading of metrics, by query or by body. */
+/** Routes that read metrics, by query or by body. */
 export function metricRoutes({
   fetch,
   epochs,
@@ -57,14 +57,16 @@ export function metricRoutes({
         tag: "metrics",
         summary: "Fetch one series",
         description:
-          "`dimension`, `dimension_id` and `dimension_type` say which; all others are optional. `format=csv` or `Accept: text/csv` asks for CSV.",
+          "Use it for one series, or to poll with `If-None-Match`. `dimension`, `dimension_id` and `dimension_type` select the series; the other parameters are optional. `format=csv` or `Accept: text/csv` returns CSV. Errors 400: `unknown_dimension`, `unknown_type`, `required`, `given_twice`.",
         requiredQuery: whichSeries,
       },
       query: { ...formatQuery, ...seriesQuery },
-      headers: { "If-None-Match": Type.String({ description: "An ETag: 304 while nothing has changed." }) },
+      headers: {
+        "If-None-Match": Type.String({ description: "An ETag; the response is 304 while nothing has changed." }),
+      },
       responses: {
         200: orCsv(metricAnswer),
-        304: empty("Nothing has changed since the answer of `If-None-Match`."),
+        304: empty("Nothing has changed since the response with this ETag."),
       },
       async handler({ ctx, query: { format, ...asked } }) {
         if (wantsCsv(ctx, format)) {
@@ -92,7 +94,7 @@ export function metricRoutes({
         tag: "metrics",
         summary: "Fetch one series or many",
         description:
-          "One object is taken instead of the array, too. Answers come in the order of the requests; an item that is wrong comes back in its place with `errors`. `format=csv` or `Accept: text/csv` asks for CSV; an item that is wrong is then 400.",
+          "Use it to fetch the series of a page in one request. The body is an array or a single object. Results are in the order of the request; an invalid item is returned in its place with `errors`. `format=csv` or `Accept: text/csv` returns CSV, and an invalid item is then 400. Errors: 400 `empty`, 413 `too_large`.",
       },
       query: formatQuery,
       stream: {
@@ -111,7 +113,7 @@ export function metricRoutes({
           sendCsv(ctx, (await fetch(items(), clock(), memory)).series);
           return;
         }
-        // A cached response is found by the bytes of the body, which are parsed only where there is none.
+        // The cache is keyed by the bytes of the body, which is parsed only on a miss.
         const request = { text: bytes.toString("latin1"), tagged: false };
         await send(ctx, responses.get(request) ?? (await responses.fetch(request, items(), memory)));
       },
@@ -119,7 +121,9 @@ export function metricRoutes({
   ];
 }
 
-/** Precedes the text of a query. It is no character of Latin-1, as which bodies are read, so no body has the same text. */
+/**
+ * Prefix of a query's cache key. Bodies are read as Latin-1, which lacks this character, so no body has the same key.
+ */
 const QUERY = "\u{2192}";
 
 function setTag(ctx: ApiContext, tag: string): void {
@@ -154,9 +158,9 @@ const requestExamples = {
   ],
 };
 
-/** Whether a request asks for CSV: `format` wins over `Accept`. */
+/** Returns whether the request wants CSV: `format` overrides `Accept`. */
 function wantsCsv(ctx: ApiContext, format: "json" | "csv" | undefined): boolean {
-  // What most send, and what nothing has to be weighed for.
+  // Fast path for the usual Accept headers.
   const { accept = "*/*" } = ctx.req.headers;
   if (format === undefined && (accept === "*/*" || accept === "application/json")) return false;
   return (format ?? ctx.accepts("json", "csv")) === "csv";

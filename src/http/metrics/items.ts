@@ -17,12 +17,12 @@ type Fields = Partial<Record<SeriesField, unknown>>;
 
 const hasShape = compile(SeriesShape);
 
-/** The item that the parameters of a query request. */
+/** Returns the series that the query parameters request. */
 export function readMetricQuery(query: Fields): AskedItem {
   return { asked: askedSeries(query), issue: twice(query), at: "" };
 }
 
-/** The items that the text of a body requests: one object, or an array of them. */
+/** Returns the series that a body requests: one object or an array of them. */
 export function readMetricBody(text: string, limits: MetricReadLimits): AskedItem[] {
   const body = parseJson(text, limits.nesting);
   if (!Array.isArray(body)) return [readItem(body, "")];
@@ -41,7 +41,7 @@ function readItem(item: unknown, at: string): AskedItem {
   return { asked: askedSeries(item), issue: hasShape(item) ? twice(item) : issueOf(hasShape.errors?.[0]), at };
 }
 
-/** The issue of an item with a wrong shape. Its values are checked where they are used. */
+/** Returns the issue of an item with a wrong shape. Its values are validated where they are used. */
 function issueOf(error: ErrorObject | undefined): ValidationIssue {
   if (error?.keyword === "additionalProperties") return unknownField(error.params.additionalProperty);
   const name = error?.instancePath.slice(1) ?? "";
@@ -50,11 +50,11 @@ function issueOf(error: ErrorObject | undefined): ValidationIssue {
 }
 
 function unknownField(name: string): ValidationIssue {
-  const message = `There is a field that is not known; the nearest known one is ${nearestWord(name, seriesFieldNames).word}`;
+  const message = `Unknown field; the nearest known one is ${nearestWord(name, seriesFieldNames).word}`;
   return { code: "unknown_field", path: "", message };
 }
 
-/** The issue of a parameter that is given under both of its names. */
+/** Returns the issue of a parameter given under both of its names. */
 function twice({ startdate, start_date, enddate, end_date }: Fields): ValidationIssue | undefined {
   const name = given(startdate) && given(start_date) ? "startdate" : given(enddate) && given(end_date) ? "enddate" : "";
   return name === ""
@@ -62,7 +62,7 @@ function twice({ startdate, start_date, enddate, end_date }: Fields): Validation
     : { code: "given_twice", path: name, message: `${name} is given under both of its names` };
 }
 
-/** The request in domain words; fields of another type than theirs are left out. */
+/** Converts the fields to a request; omits fields of a wrong type. */
 function askedSeries(fields: Fields): AskedSeries {
   const standsIn =
     (!given(fields.dimension) && given(fields.keyspace)) || (!given(fields.dimension_id) && given(fields.metric));

@@ -28,32 +28,32 @@ export const Stream = Type.Object(
     last_message_at: Time("When the newest message arrived."),
     slot: Type.Object(
       {
-        ts: Type.String({ description: "Start of the slot that is open, Unix ms." }),
-        count: Count("Messages counted in it so far."),
+        ts: Type.String({ description: "Start of the current slot, Unix ms." }),
+        count: Count("Messages counted in this slot so far."),
       },
       { title: "OpenSlot", additionalProperties: false },
     ),
-    day: Count("Messages of the last 24 slots that are over."),
-    now: rowValue("Messages of the last range of whole hours. With `range` alone."),
-    before: rowValue("Messages of the range before it. With `range` alone."),
+    day: Count("Messages of the last 24 complete slots."),
+    now: rowValue("Messages of the last range of whole hours. Only with `range`."),
+    before: rowValue("Messages of the range before it. Only with `range`."),
   },
   { title: "Stream", additionalProperties: false },
 );
 
 const badDimension: SchemaIssue = {
   code: "unknown_dimension",
-  message: `dimension is one of ${dimensionNames.join(", ")}`,
+  message: `dimension must be one of ${dimensionNames.join(", ")}`,
 };
 
 const seriesListQuery = {
   dimension: Type.Optional(
     oneOf(dimensionNames, {
-      description: "This one alone; segsize is another name of segment.",
+      description: "Only series of this dimension; `segsize` is an alias of `segment`.",
       issue: badDimension,
     }),
   ),
-  prefix: Type.String({ default: "", description: "What ids begin with; case counts." }),
-  ...searchQuery([], "Both by dimension and id: the name of a series is its id."),
+  prefix: Type.String({ default: "", description: "Prefix of the ids; case-sensitive." }),
+  ...searchQuery([], "`id` and `name` both sort by dimension and id: the name of a series is its id."),
 };
 
 export const ListedSeries = Type.Object(
@@ -62,7 +62,7 @@ export const ListedSeries = Type.Object(
     dimension_id: Type.String(),
     dimension_types: Type.Array(Type.String(), {
       description:
-        "The stored types that have a point. conversionrate is computed from two of them, and is not listed.",
+        "Stored types with at least one point. `conversionrate` is computed from two of them and not listed.",
     }),
   },
   { title: "ListedSeries", additionalProperties: false },
@@ -75,7 +75,7 @@ export interface ListingParts {
   readonly clock: Clock;
 }
 
-/** What there is to be read. */
+/** Routes that list series and streams. */
 export function listingRoutes({ series, counts, orders, clock }: ListingParts): readonly Route[] {
   return [
     route({
@@ -85,8 +85,9 @@ export function listingRoutes({ series, counts, orders, clock }: ListingParts): 
       docs: {
         id: "listSeries",
         tag: "metrics",
-        summary: "Series that have a point",
-        description: "By dimension and id. On InfluxDB, what another process has just written shows within a minute.",
+        summary: "List series",
+        description:
+          "Use it to find series to fetch: lists every series with at least one point, by dimension and id. With InfluxDB, series written by another process appear within a minute. Errors 400: `unknown_dimension`, `bad_after`, `bad_limit`, `bad_q`.",
       },
       query: seriesListQuery,
       responses: { 200: success("SeriesListAnswer", Type.Array(ListedSeries), { meta: ListMeta }) },
@@ -115,9 +116,9 @@ export function listingRoutes({ series, counts, orders, clock }: ListingParts): 
       docs: {
         id: "listStreams",
         tag: "metrics",
-        summary: "Streams that took messages",
+        summary: "List streams",
         description:
-          "What arrives is counted at once: in the slot of its event time. With `range`, each row also has the messages of the last range of whole hours, and of the range before it.",
+          "Use it to check whether messages arrive. Each message is counted at once in the slot of its event time. With `range`, each row also has the number of messages in the last range of whole hours and in the range before it. Errors 400: `bad_range`, `range_required`, `unknown_sort`, `bad_after`.",
       },
       query: {
         ...searchQuery(
@@ -170,13 +171,13 @@ export function listingRoutes({ series, counts, orders, clock }: ListingParts): 
   ];
 }
 
-/** A stream as a list sorts it. */
+/** A stream as sorted in lists. */
 type Named = CountedStream & { readonly id: string; readonly name: string };
 
-/** The place in the list that `meta.next` names: a dimension, a dot, an id. */
+/** Parses the position in `meta.next`: a dimension, a dot, an id. */
 function readPlace(text: string): { dimension: Dimension; id: string } {
   const dot = text.indexOf(".");
   const dimension = dimensionNamed(text.slice(0, Math.max(0, dot)));
-  if (dimension === undefined) throw invalid("bad_after", "after", "after is the meta.next of a page before");
+  if (dimension === undefined) throw invalid("bad_after", "after", "after must be the meta.next of a previous page");
   return { dimension, id: text.slice(dot + 1) };
 }

@@ -9,7 +9,7 @@ import { metricBody, metricTag } from "./series-body.js";
 
 /** A request whose response may be cached. */
 export interface CacheableRequest {
-  /** A text that no other request has. Dashboards that poll send the same bytes again and again. */
+  /** A key unique to the request. Dashboards that poll send the same bytes repeatedly. */
   readonly text: string;
   /** Whether its response has an ETag. */
   readonly tagged: boolean;
@@ -19,7 +19,7 @@ export interface CacheableRequest {
 export interface MetricResponse {
   body(): Buffer;
   tag(): string;
-  /** The same body, compressed once for all callers that take gzip; absent where that does not pay. */
+  /** The compressed body, shared by all callers that accept gzip; absent where compression does not pay. */
   gzip?(): Promise<Buffer>;
 }
 
@@ -27,13 +27,13 @@ export interface ResponseCacheDependencies {
   readonly fetch: FetchBatch;
   readonly epochs: Epochs;
   readonly clock: Clock;
-  /** Counts series that were served without being fetched. */
+  /** Counts series served without a fetch. */
   readonly count: CountSeries;
   /** Maximum memory of the cached responses. */
   readonly bytes: number;
 }
 
-/** A response that is served without a store read, which its `is_cached` says. */
+/** A response served without a store read (`is_cached: true`). */
 interface CachedResponse extends MetricResponse {
   /** Number of its series. */
   readonly series: number;
@@ -52,7 +52,7 @@ interface Flight {
 interface FetchedResponse extends MetricResponse {
   readonly series: number;
   readonly cached: number;
-  /** What later requests get; undefined where the response is not reusable. */
+  /** Response for later requests; undefined if it is not reusable. */
   readonly cachedResponse: CachedResponse | undefined;
 }
 
@@ -60,13 +60,13 @@ interface FetchedResponse extends MetricResponse {
 const MAX_VALUES_BYTES = 1_048_576;
 
 /**
- * Memory of a series in a response besides its values, with its plan, in bytes; that of the compressed body as a part
- * of the plain one.
+ * Bytes of a series in a response besides its values, with its plan; and bytes of the compressed body per byte of the
+ * plain one.
  */
 const SERIES_BYTES = 1_300;
 const GZIP_PART = 0.25;
 
-/** Whole responses, served again while they are fresh. Equal requests at one time share one fetch. */
+/** Cache of whole responses while they are fresh. Concurrent equal requests share one fetch. */
 export class ResponseCache {
   readonly #fetch: FetchBatch;
   readonly #clock: Clock;
@@ -74,7 +74,7 @@ export class ResponseCache {
   readonly #bytes: number;
   readonly #cached: TokenCache<CachedResponse>;
   readonly #flights = new Map<string, Flight>();
-  /** Number of fetches begun so far. */
+  /** Number of fetches started so far. */
   #begun = 0;
 
   constructor({ fetch, epochs, clock, count, bytes }: ResponseCacheDependencies) {
@@ -85,7 +85,7 @@ export class ResponseCache {
     this.#cached = new TokenCache(epochs, bytes, (cached, text) => cached.bytes + text.length);
   }
 
-  /** The cached response to a request that is still fresh. */
+  /** Returns the cached response if it is fresh. */
   get({ text }: CacheableRequest): MetricResponse | undefined {
     const cached = this.#fresh(text);
     if (cached !== undefined) this.#count(cached.series, cached.series);
@@ -93,9 +93,8 @@ export class ResponseCache {
   }
 
   /**
-   * The response of a fetch of these items. A fetch in progress of the same request is shared: one that began earlier
-   * may lack a write that was acknowledged before this call, and counts only if its response is still fresh. Rejects as
-   * the fetch does.
+   * Fetches these items. Shares a fetch in progress of the same request. A fetch that started before this call may lack
+   * a write acknowledged since, so its response is used only if it is still fresh. Rejects as the fetch does.
    */
   async fetch(request: CacheableRequest, items: readonly AskedItem[], reading: Reservation): Promise<MetricResponse> {
     const before = this.#begun;
@@ -142,7 +141,7 @@ export class ResponseCache {
     };
   }
 
-  /** Caches what the same request gets from now on: nothing is read for it any more. */
+  /** Caches the response for later requests, which then need no store read. */
   #keep(
     { text, tagged }: CacheableRequest,
     { series, freshUntil, token }: FetchedBatch,
@@ -150,7 +149,7 @@ export class ResponseCache {
   ): CachedResponse | undefined {
     const values = series.reduce((sum, one) => sum + ("json" in one ? one.json.byteLength : 0), 0);
     if (freshUntil <= since || values > Math.min(MAX_VALUES_BYTES, this.#bytes)) return undefined;
-    // Joined when it is first sent: often the next write comes before.
+    // Joined when it is first sent: often the next write comes first.
     const body = once(() => metricBody(series.map((one) => ("json" in one ? { ...one, isCached: true } : one))));
     const tag = tagged ? metricTag(series, "json") : "";
     const bytes = Math.ceil((1 + GZIP_PART) * values) + SERIES_BYTES * (1 + series.length);
@@ -162,15 +161,15 @@ export class ResponseCache {
 }
 
 /**
- * Undefined for a fetch that ended because its own caller has gone: requests that share it fetch again. Throws every
- * other error.
+ * Returns undefined for a fetch that ended because its caller disconnected: requests that share it fetch again. Throws
+ * other errors.
  */
 function unlessGone(error: unknown): undefined {
   if (error instanceof ServiceError && error.kind === "timed-out") return undefined;
   throw error;
 }
 
-/** Calls `make` once, and lets go of what it was made of. */
+/** Calls `make` once and releases its inputs. */
 function once<T>(make: () => T): () => T {
   let source: (() => T) | undefined = make;
   let made: { readonly value: T } | undefined;

@@ -7,12 +7,12 @@ import { exampleNames } from "../core/openapi.js";
 import { oneOf, success, ValidationIssue } from "../core/responses.js";
 import type { ResponseSpec } from "../core/route.js";
 
-/** A series that can be written: of each dimension, the types that are stored. */
+/** A writable series: the stored types of each dimension. */
 export type StoredSeries<D = KnownDimension> = D extends KnownDimension
   ? SeriesOf<D["name"] | D["aliases"][number], D["storedTypes"][number]>
   : never;
 
-/** A series that can be read: stored and computed types of each dimension. */
+/** A readable series: the stored and computed types of each dimension. */
 export type ReadableSeries<D = KnownDimension> = D extends KnownDimension
   ? SeriesOf<D["name"] | D["aliases"][number], D["storedTypes"][number] | keyof D["ratios"]>
   : never;
@@ -44,51 +44,52 @@ const otherSpelling = (name: string) => instant({ deprecated: true, description:
 
 const standIn = (name: string) =>
   Type.Optional(
-    Type.Unknown({ deprecated: true, description: `Stands for ${name} when that is absent; ignored otherwise.` }),
+    Type.Unknown({ deprecated: true, description: `Used as ${name} when that is absent; otherwise ignored.` }),
   );
 
-/** What can be said of a series to fetch: as query parameters, or as fields of an object in the body. */
+/** Fields of a series to fetch: query parameters, or fields of an object in the body. */
 export const seriesFields = {
   dimension: text({
     title: "Dimension",
     enum: [...dimensionNames, null],
-    description: "The dimension of the series; segsize is another name of segment.",
+    description: "Dimension of the series; `segsize` is an alias of `segment`.",
   }),
   dimension_id: text({
     minLength: 1,
     maxLength: 256,
     description:
-      "The id within the dimension: of an experience, an experience group or a segment, or the name of a stream. No control characters, not ending in a backslash. all_segments, with segment, gives a series for each segment of a catalogue of at most 1,000; with more it is an error. all_streams, with stream, gives one series: the sum over all streams.",
+      "Id within the dimension: of an experience, experience group or segment, or the name of a stream. No control characters, not ending in a backslash. all_segments, with segment, gives a series for each segment of a catalogue of at most 1,000; with more it is an error. all_streams, with stream, gives one series: the sum over all streams.",
   }),
   dimension_type: text({
     enum: [...new Set(dimensions.flatMap(typesOf)), null],
-    description: "The type of value. All but size are of experience and experiencegroup alone.",
+    description: "Type of the values. All types but `size` exist only for experience and experiencegroup.",
   }),
   name: text({
     maxLength: NAME_LENGTH,
-    description: "A label that comes back. `<dimension>.<dimension_id>.<dimension_type>` when it is absent.",
+    description: "A label for the response. Default: `<dimension>.<dimension_id>.<dimension_type>`.",
   }),
   aggregation: text({
     title: "Aggregation",
     enum: [...aggregations, null],
-    description: "How the saved values of an interval are combined: sum by default for stream, max for the others.",
+    description: "Function over the saved values of an interval. Default: `sum` for stream, `max` for others.",
   }),
   interval: text({
     ...duration,
-    description: "The length of a bucket: `<n><unit>` with a unit of m, h, d or w. 2h when it is absent.",
+    description: "Length of a bucket: `<n><unit>` with a unit of m, h, d or w. Default: 2h.",
   }),
   range: text({
     pattern: `^(?:now-)?${durationPattern}$`,
-    description: "The window, counted back from now. Not together with a start or an end. 2d when all are absent.",
+    description:
+      "Length of the window that ends now. Not allowed together with a start or an end. Default without them: 2d.",
   }),
   startdate: instant({
     description: `An ${instantForms}, now, or \`now-<n><unit>\` with a unit of m, h, d or w. A time without an offset is UTC, a date its 00:00 UTC.`,
   }),
   enddate: instant({
-    description: "The end of the window, exclusive, written as startdate is; now when it is absent.",
+    description: "End of the window, exclusive, in the form of `startdate`. Default: now.",
   }),
-  include_empty_rows: flag("Whether an interval in which nothing was saved has the value 0, instead of none."),
-  smooth: flag("Whether each value is the mean of its interval and the two before it."),
+  include_empty_rows: flag("Whether intervals without a saved value are returned as 0 instead of omitted."),
+  smooth: flag("Whether each value is the mean of its interval and the two previous ones."),
   start_date: otherSpelling("startdate"),
   end_date: otherSpelling("enddate"),
   keyspace: standIn("dimension"),
@@ -100,20 +101,20 @@ export type SeriesField = keyof typeof seriesFields;
 
 export const seriesFieldNames = Object.keys(seriesFields) as SeriesField[];
 
-/** The names and types of the fields, and nothing else: what is wrong with their values is found item by item, where they are understood. */
+/** Names and types of the fields. Values are validated per item where they are used. */
 export const SeriesShape = Type.Object(
   mapFields(({ type }) => Type.Optional(type === undefined ? Type.Unknown() : Type.Unsafe<unknown>({ type }))),
   { additionalProperties: false },
 );
 
-/** A series that a query asks for; what it gives is said by one of these. */
+/** Example of a series to fetch. */
 export const exampleSeries = {
   dimension: "segment",
   dimension_id: exampleNames.audience,
   dimension_type: "size",
 } as const;
 
-/** What says which series is meant. Older names can stand for the first two, so no check requires them. */
+/** Fields that select the series. Older names can replace the first two, so no check requires them. */
 export const whichSeries = Object.keys(exampleSeries);
 
 /** The fields as query parameters, which are never null. */
@@ -124,12 +125,12 @@ export const seriesQuery = mapFields((field, name) => {
   return Type.Optional(Type.Unsafe<unknown>({ type, ...rest, ...examples }));
 });
 
-/** How an answer is written: as the query says, else as `Accept` does. */
+/** Format of the response: `format`, otherwise `Accept`. */
 export const formatQuery = {
   format: Type.Optional(
     oneOf(["json", "csv"] as const, {
-      description: "How the answer is written; as Accept says when it is absent.",
-      issue: { code: "unknown_format", message: "format is either json or csv" },
+      description: "Format of the response. Default: by the `Accept` header.",
+      issue: { code: "unknown_format", message: "format must be json or csv" },
     }),
   ),
 };
@@ -144,8 +145,8 @@ const SeriesRequest = Type.Unsafe<unknown>({
 });
 
 /**
- * The body of a POST, for the document. The service also accepts a single object, but client generators fail at a choice between an
- * object and an array of it.
+ * Documented body of a POST. The service also accepts a single object, but client generators fail on a choice between
+ * an object and an array of it.
  */
 export const seriesRequests = (most: number) => Type.Array(SeriesRequest, { minItems: 1, maxItems: most });
 
@@ -154,7 +155,7 @@ function mapFields(change: (schema: TSchema, name: string) => TSchema): Record<S
   return Object.fromEntries(changed) as Record<SeriesField, TSchema>;
 }
 
-/** The same schema for a text or a flag that is never null. */
+/** Returns the schema of a string or flag that is never null. */
 function withoutNull(schema: TSchema): TSchema {
   const { type, enum: values } = schema;
   return {
@@ -165,8 +166,8 @@ function withoutNull(schema: TSchema): TSchema {
 }
 
 /**
- * The same schema for an optional field of a body: without its title, because the variant with null is not the shared schema, and
- * without the number that an instant may be, because generated clients reject values of two types.
+ * Returns the schema of an optional body field: without its title, because the nullable variant differs from the shared
+ * schema, and without the number of an instant, because generated clients reject values of two types.
  */
 function orNull({ title: _, type, ...rest }: TSchema): TSchema {
   return type === undefined
@@ -194,26 +195,25 @@ const FetchedSeries = Type.Object(
     range: Type.String({ description: "The length of the window." }),
     aggregation: oneOf(aggregations, { title: "Aggregation" }),
     interval: Type.String(),
-    is_cached: Type.Boolean({ description: "Whether no store was read for it." }),
-    complete_until: milliseconds("Every bucket that ends by then can no longer change on schedule."),
-    next_save_at: milliseconds("When asking again can show something new."),
+    is_cached: Type.Boolean({ description: "Whether the series was served without a store read." }),
+    complete_until: milliseconds("Buckets that end by this time (Unix ms) no longer change on schedule."),
+    next_save_at: milliseconds("Earliest time at which a new request can return new values, Unix ms."),
     values: Type.Array(SeriesPoint, { description: "Ascending by ts." }),
   },
   { title: "FetchedSeries", additionalProperties: false },
 );
 
-/** An item of a batch that could not be answered, with those of its names that are in order. */
+/** An item of a batch that failed, with its valid names. */
 type RefusedSeries = Partial<Pick<Static<typeof FetchedSeries>, keyof typeof names>> & {
   values: never[];
   errors: Static<typeof ValidationIssue>[];
 };
 
-/** One schema for both: generated clients cannot distinguish two schemas without a field that names them. */
+/** One schema for both: generated clients cannot distinguish two schemas without a discriminating field. */
 const BatchItem = Type.Unsafe<Static<typeof FetchedSeries> | RefusedSeries>({
   title: "BatchItem",
   type: "object",
-  description:
-    "A series, or (with `errors`) why it could not be answered: then it has no values, and only those of its names that are in order.",
+  description: "A series. A failed item has `errors`, no values, and only its valid names.",
   required: ["values"],
   additionalProperties: false,
   properties: { ...FetchedSeries.properties, errors: Type.Array(ValidationIssue, { minItems: 1 }) },
@@ -222,10 +222,10 @@ const BatchItem = Type.Unsafe<Static<typeof FetchedSeries> | RefusedSeries>({
 /** The response to GET. */
 export const metricAnswer = success("MetricAnswer", Type.Array(FetchedSeries));
 
-/** The response to POST: an item of a batch can be refused in its place. */
+/** The response to POST; items of a batch can fail individually. */
 export const metricBatchAnswer = success("MetricBatchAnswer", Type.Array(BatchItem));
 
-/** The same answer, or the values of its series as CSV. */
+/** The same response, or the values as CSV. */
 export function orCsv({ description, content }: ResponseSpec): ResponseSpec {
   return {
     description,
@@ -233,7 +233,7 @@ export function orCsv({ description, content }: ResponseSpec): ResponseSpec {
       ...content,
       "text/csv": Type.String({
         description:
-          "A header and a record for each value: name,dimension,dimension_id,dimension_type,ts,value. ts is RFC 3339.",
+          "A header and one record per value: name,dimension,dimension_id,dimension_type,ts,value. `ts` is RFC 3339.",
       }),
     },
   };

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { RefusedSeries } from "../../metrics/query/fetch.js";
 import type { FetchedSeries } from "../../metrics/query/read-plans.js";
 
-/** The body of a JSON response, joined from the JSON of its series. */
+/** Joins the JSON of series to the body of a response. */
 export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]): Buffer {
   const parts: Buffer[] = [];
   let text = '{"status":200,"message":"success","data":[';
@@ -19,7 +19,7 @@ export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]):
   return Buffer.concat(parts);
 }
 
-/** A weak ETag of a body of this form. It changes if and only if the values can have changed. */
+/** Returns a weak ETag of a body in this format. It changes if and only if the values can have changed. */
 export function metricTag(answers: readonly (FetchedSeries | RefusedSeries)[], form: "json" | "csv"): string {
   const hash = createHash("sha256").update(`${form}\n`);
   for (const answer of answers) {
@@ -32,7 +32,7 @@ export function metricTag(answers: readonly (FetchedSeries | RefusedSeries)[], f
   return `W/"${hash.digest("base64url").slice(0, 27)}"`;
 }
 
-/** The fields of a series before its values. */
+/** Returns the fields of a series before its values. */
 function head({ plan, isCached, completeUntil, nextSaveAt }: FetchedSeries): string {
   const { id, type, aggregation, window, asked } = plan.request;
   const name = JSON.stringify(seriesLabel(plan));
@@ -43,7 +43,7 @@ function head({ plan, isCached, completeUntil, nextSaveAt }: FetchedSeries): str
   );
 }
 
-/** The requested label, else the names of the series as requested. */
+/** Returns the requested label, or the names of the series as requested. */
 export function seriesLabel({ request: { asked, id, type } }: FetchedSeries["plan"]): string {
   return asked.name ?? `${asked.dimension}.${id}.${type}`;
 }

@@ -7,27 +7,30 @@ import { timeText } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
 import { seriesLabel } from "./series-body.js";
 
-/** Characters that are made at once. */
-const PART = 65_536;
+/** Characters generated at once. */
+const CHUNK_CHARS = 65_536;
 
-/** Sends the values of series as CSV. Throws when an item was refused: CSV has no place for what is wrong with it. */
+/** Sends the values of series as CSV. Throws when an item failed: CSV cannot report errors of items. */
 export function sendCsv(ctx: ApiContext, answers: readonly (FetchedSeries | RefusedSeries)[]): void {
   const issues = answers.flatMap((answer) => ("issue" in answer ? answer.issue : []));
   if (issues.length > 0) throw invalidItems(issues);
   ctx.status = 200;
   ctx.type = "text/csv; charset=utf-8";
-  ctx.body = Readable.from(csvParts(answers as readonly FetchedSeries[]), { objectMode: false, highWaterMark: PART });
+  ctx.body = Readable.from(csvChunks(answers as readonly FetchedSeries[]), {
+    objectMode: false,
+    highWaterMark: CHUNK_CHARS,
+  });
 }
 
 function invalidItems(issues: readonly ValidationIssue[]): ServiceError {
-  const message = issues.length === 1 ? (issues[0] as ValidationIssue).message : "Some items cannot be answered";
+  const message = issues.length === 1 ? (issues[0] as ValidationIssue).message : "Some items are invalid";
   return new ServiceError("invalid", message, { issues });
 }
 
 const COLUMNS = ["name", "dimension", "dimension_id", "dimension_type", "ts", "value"];
 
-/** The text in parts: the next one is made when the caller has taken the one before. */
-function* csvParts(answers: readonly FetchedSeries[]): Generator<string> {
+/** Yields the text in chunks; each is generated when the caller has consumed the previous one. */
+function* csvChunks(answers: readonly FetchedSeries[]): Generator<string> {
   let text = csvRecord(COLUMNS);
   for (const { plan, json } of answers) {
     const { asked, id, type } = plan.request;
@@ -35,7 +38,7 @@ function* csvParts(answers: readonly FetchedSeries[]): Generator<string> {
     const values: readonly { value: number; ts: string }[] = JSON.parse(json.toString("latin1"));
     for (const { value, ts } of values) {
       text += `${names},${timeText(Number(ts))},${value}\r\n`;
-      if (text.length < PART) continue;
+      if (text.length < CHUNK_CHARS) continue;
       yield text;
       text = "";
     }

@@ -13,21 +13,21 @@ import { type Route, route } from "../core/route.js";
 export interface OperationParts {
   readonly probes: readonly Probe[];
   readonly meters: Meters;
-  /** Of this package. */
+  /** Version of this package. */
   readonly version: string;
-  /** What this process does. */
+  /** Roles of this process. */
   readonly roles: readonly Role[];
   readonly clock: Clock;
-  /** Every route of the service. */
+  /** Returns all routes of the service. */
   routes(): readonly Route[];
 }
 
-/** How long a store may take to say that it is there, ms. */
+/** Time limit of a store's health check, ms. */
 const PROBE_MS = 2000;
 
 const HOUR_MS = 3_600_000;
 
-/** The answer to `/health`, in which clients of InfluxDB find the `name` and the `status` of its health check. */
+/** The response of `/health`. Clients of InfluxDB read `name` and `status` as in its health check. */
 const Health = Type.Object(
   {
     name: Type.String({ const: "entity-metrics" }),
@@ -43,25 +43,25 @@ const states = ["up", "degraded", "down"] as const;
 const StoreState = Type.Object(
   {
     name: Type.String(),
-    required: Type.Boolean({ description: "Whether the service is of no use without it." }),
+    required: Type.Boolean({ description: "Whether the service cannot work without this store." }),
     state: oneOf(states),
-    note: Type.Optional(Type.String({ description: "What is not as it should be." })),
+    note: Type.Optional(Type.String({ description: "Description of the problem." })),
   },
   { title: "StoreState" },
 );
 
 export const Readiness = Type.Object(
   {
-    version: Type.String({ description: "Of the service." }),
-    roles: Type.Array(oneOf(knownRoles), { description: "What this process does." }),
-    ready: Type.Boolean({ description: "Whether every store that the service cannot work without is there." }),
-    degraded: Type.Boolean({ description: "Whether something is not as it should be." }),
+    version: Type.String({ description: "Version of the service." }),
+    roles: Type.Array(oneOf(knownRoles), { description: "Roles of this process." }),
+    ready: Type.Boolean({ description: "Whether all required stores are reachable." }),
+    degraded: Type.Boolean({ description: "Whether any store has a problem." }),
     stores: Type.Array(StoreState),
   },
   { title: "Readiness" },
 );
 
-/** What an operator asks: is it alive, can it work, how is it doing. */
+/** Routes for operators: liveness, readiness, metrics and the OpenAPI document. */
 export function operationRoutes({ probes, meters, version, roles, clock, routes }: OperationParts): readonly Route[] {
   const checkAll = singleFlight(() => Promise.all(probes.map(stateOf)));
   meters.gauge("build_info", "1, with the version of the service.", () => [{ labels: { version }, value: 1 }], [
@@ -70,7 +70,7 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
   meters.gauge(
     "store_state",
     "1 for the state that a store is in, 0 for the others.",
-    async () => (await checkAll()).flatMap(stateReadings),
+    async () => (await checkAll()).flatMap(stateSamples),
     ["store", "state"],
   );
   const metrics = singleFlight(async () => Buffer.from(await meters.text()));
@@ -84,8 +84,9 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
       docs: {
         id: "checkHealth",
         tag: "operations",
-        summary: "Whether the service is alive",
-        description: "Reads no store. `name` and `status` are those of InfluxDB's health check.",
+        summary: "Check liveness",
+        description:
+          "Use it as a liveness probe. Reads no store and responds under any load. `name` and `status` follow InfluxDB's health check.",
       },
       responses: { 200: json(Health) },
       handler({ ctx }) {
@@ -101,12 +102,13 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
       docs: {
         id: "checkReadiness",
         tag: "operations",
-        summary: "Whether the stores are there",
-        description: "Each store by name, with the version and the roles of the process.",
+        summary: "Check readiness",
+        description:
+          "Use it as a readiness probe and for load balancers. Returns the state of each store, and the version and roles of the process. Errors 503: `store_away`, `not_ready`.",
       },
       responses: {
         200: success("ReadinessAnswer", Readiness),
-        503: json(errorWith("NotReady", Readiness), "One that the service cannot work without is away."),
+        503: json(errorWith("NotReady", Readiness), "A required store is unreachable."),
       },
       async handler({ ctx }) {
         const stores = await checkAll();
@@ -117,7 +119,7 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
         if (ready) return { data, message: degraded ? "degraded" : "success" };
         const errors = away.map(({ name, note }) =>
           note === undefined
-            ? { code: "store_away", path: name, message: "The store is away" }
+            ? { code: "store_away", path: name, message: "The store is unreachable" }
             : { code: "not_ready", path: name, message: note },
         );
         ctx.set({ "Cache-Control": "no-store", "Retry-After": "5" });
@@ -129,8 +131,13 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
       method: "GET",
       path: "/metrics",
       scopes: ["metric:read"],
-      docs: { id: "readServiceMetrics", tag: "operations", summary: "How the service is doing" },
-      responses: { 200: done({ "text/plain": Type.String({ description: "Prometheus text." }) }) },
+      docs: {
+        id: "readServiceMetrics",
+        tag: "operations",
+        summary: "Read the service's metrics",
+        description: "Use it as a Prometheus scrape target.",
+      },
+      responses: { 200: done({ "text/plain": Type.String({ description: "Prometheus text format." }) }) },
       async handler({ ctx }) {
         const text = await metrics();
         ctx.set({ "Content-Type": meters.contentType, "Cache-Control": "no-store" });
@@ -144,8 +151,8 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
       docs: {
         id: "readOpenApiDocument",
         tag: "operations",
-        summary: "This document",
-        description: "OpenAPI 3.1, for tools.",
+        summary: "Read this OpenAPI document",
+        description: "Use it to generate clients. The format is OpenAPI 3.1.",
       },
       responses: {
         200: json(
@@ -169,7 +176,10 @@ export function operationRoutes({ probes, meters, version, roles, clock, routes 
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** A store's state; one that does not answer in time is down. Why it is down is for the logs of the store, unless it is `NotReady`. */
+/**
+ * Returns the state of a store; without a response in time it is down. The store logs the cause; only `NotReady` is
+ * reported.
+ */
 async function stateOf({ name, required, check }: Probe): Promise<Static<typeof StoreState>> {
   try {
     const note = await withTimeLimit(PROBE_MS, [], () => check());
@@ -179,22 +189,22 @@ async function stateOf({ name, required, check }: Probe): Promise<Static<typeof 
   }
 }
 
-function stateReadings({ name, state }: Static<typeof StoreState>) {
+function stateSamples({ name, state }: Static<typeof StoreState>) {
   return states.map((one) => ({ labels: { store: name, state: one }, value: one === state ? 1 : 0 }));
 }
 
 export const Key = Type.Object(
   {
-    id: Type.String({ description: "`admin` for the key of the configuration." }),
-    name: Type.String({ description: "What it was called when it was made." }),
-    scopes: Type.Array(oneOf(scopes), { description: "What it opens, sorted." }),
+    id: Type.String({ description: "`admin` for the key in the settings." }),
+    name: Type.String({ description: "Name given at creation." }),
+    scopes: Type.Array(oneOf(scopes), { description: "Scopes of the key, sorted." }),
   },
   { title: "Key", description: "The API key that the request was made with.", additionalProperties: false },
 );
 
 const keyAnswer = success("KeyAnswer", Key);
 
-/** What a key is, to its holder. */
+/** Route that describes a key to its holder. */
 export function keyRoutes(): readonly Route[] {
   return [
     route({
@@ -204,8 +214,9 @@ export function keyRoutes(): readonly Route[] {
       docs: {
         id: "readKey",
         tag: "operations",
-        summary: "The key that asks",
-        description: "Any key is let in. It is the cheapest way to find out whether a key is valid, and what it opens.",
+        summary: "Read the request's own key",
+        description:
+          "Use it to check whether a key is valid and which scopes it has. Any valid key may call it. Error 401: `unauthenticated`.",
       },
       responses: { 200: keyAnswer },
       handler: ({ ctx: { state } }) => ({

@@ -12,14 +12,14 @@ import { done } from "../core/responses.js";
 import { type ApiContext, type Route, route } from "../core/route.js";
 import { dashboardPage, docsPage, docsScript, docsStyle, homePage, pageStyle } from "./page-texts.js";
 
-/** The pages for people, and the files they are made of. All are ours: nothing is loaded from elsewhere. */
+/** Routes of the pages and their files. Nothing is loaded from other servers. */
 export function pageRoutes(tables: Tables): readonly Route[] {
   return [
-    page("/", { id: "showHomePage", summary: "What this is, for people" }, homePage, forHome),
-    page("/docs", { id: "showDocsPage", summary: "Every route, for people" }, docsPage, forDocs),
+    page("/", { id: "showHomePage", summary: "Show the home page" }, homePage, forHome),
+    page("/docs", { id: "showDocsPage", summary: "Show the API reference" }, docsPage, forDocs),
     page(
       "/dashboard",
-      { id: "showDashboard", summary: "What there is to see, for people", unknownQuery: "unchecked" },
+      { id: "showDashboard", summary: "Show the dashboard", unknownQuery: "unchecked" },
       dashboardPage(tables),
       forDashboard,
     ),
@@ -30,8 +30,8 @@ export function pageRoutes(tables: Tables): readonly Route[] {
       docs: {
         id: "readDashboardFile",
         tag: "operations",
-        summary: "What the dashboard is made of",
-        description: "Styles and scripts.",
+        summary: "Read a file of the dashboard",
+        description: "Styles and scripts for browsers. Error 404: `not_found`.",
       },
       params: { file: Type.String({ minLength: 1, examples: ["dashboard.css"] }) },
       responses: { 200: done({ "text/css": Type.String(), "text/javascript": Type.String() }) },
@@ -46,8 +46,8 @@ export function pageRoutes(tables: Tables): readonly Route[] {
       docs: {
         id: "readDocsFile",
         tag: "operations",
-        summary: "What the pages are made of",
-        description: "Styles, scripts and images.",
+        summary: "Read a file of the pages",
+        description: "Styles, scripts and images for browsers. Error 404: `not_found`.",
       },
       params: { file: Type.String({ minLength: 1, examples: ["docs.css"] }) },
       responses: {
@@ -68,7 +68,7 @@ const html = done({ "text/html": Type.String() });
 
 type Protection = ReturnType<typeof helmet>;
 
-/** A route that answers with a page, or with one made for the address of the service; `unknownQuery` as in `Route`. */
+/** Creates the route of a page; `text` may depend on the service's address. `unknownQuery` as in `Route`. */
 function page(
   path: string,
   {
@@ -84,7 +84,7 @@ function page(
     path,
     scopes: "keyless",
     unknownQuery,
-    docs: { id, summary, tag: "operations", description: "A page." },
+    docs: { id, summary, tag: "operations", description: "A page for browsers." },
     responses: { 200: html },
     handler({ ctx }) {
       protect(ctx.req, ctx.res, () => {});
@@ -95,10 +95,10 @@ function page(
   });
 }
 
-/** Host names, IP addresses and ports: nothing that means more than itself in HTML or in a shell. */
+/** Host names, IP addresses and ports, none with a special meaning in HTML or a shell. */
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
-/** The address at which the caller requested the service; that of the connection where the request names no plain host. */
+/** Returns the address that the caller used; that of the connection when the request has no plain host. */
 function addressOf({ host, secure, req: { socket } }: ApiContext): string {
   const { localAddress = "", localPort } = socket;
   const own = localAddress.includes(":") ? `[${localAddress}]` : localAddress;
@@ -119,7 +119,7 @@ const forHome = protection({
   styleSrc: [`'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'`],
 });
 
-/** Its scripts and styles are files of ours; what moves a style does so by the object model, which the policy lets be. */
+/** Scripts and styles are local files; scripts set styles by the object model, which the policy allows. */
 const forDashboard = protection({
   scriptSrc: ["'self'"],
   styleSrc: ["'self'"],
@@ -137,7 +137,10 @@ const forDocs = protection({
   fontSrc: ["'self'", "data:"],
 });
 
-/** A page may load what is named and nothing else. The service speaks plain HTTP behind a proxy that does TLS, so neither HSTS nor upgrades are ours to ask for. */
+/**
+ * Allows a page to load only these sources. The service uses plain HTTP behind a TLS proxy, so HSTS and upgrades are
+ * left to the proxy.
+ */
 function protection(allowed: Record<string, string[]>): Protection {
   const directives = { defaultSrc: ["'none'"], ...allowed, frameAncestors: ["'none'"] };
   return helmet({
@@ -158,18 +161,18 @@ const docsFiles: Files = new Map([
   ["favicon-32x32.png", ofPackage("swagger-ui-dist", "favicon-32x32.png", "image/png")],
 ]);
 
-/** A file of a package that we depend on, read when it is first asked for. */
+/** Returns a file of a dependency, read on the first request. */
 function ofPackage(name: string, file: string, type: string): () => Promise<KeptBody> {
   const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
   return madeOnce(async () => keepBody(type, await readFile(join(folder, file))));
 }
 
-/** What the build made: this file lies in it, or (when a test runs the source) beside it. */
+/** Folder of the build output: this file is in it or, when a test runs the source, next to it. */
 const built = new URL(import.meta.url.endsWith(".ts") ? "../../../dist/" : "../../", import.meta.url);
 
 let listed: Files | undefined;
 
-/** The bundled scripts and the style of the dashboard. */
+/** Returns the bundled scripts and styles of the dashboard. */
 function dashboardFiles(): Files {
   const folder = new URL("dashboard/", built);
   listed ??= new Map(

@@ -1,6 +1,6 @@
 import type { Tables } from "../../entities/profile/entity-tables.js";
 
-/** Style of the page at `/`. Lines of commands wrap, so that no part of the page scrolls on its own. */
+/** Style of the page at `/`. Long commands wrap, so that no part of the page scrolls separately. */
 export const pageStyle = `
 :root { color-scheme: light dark; --text: #1b1f23; --page: #ffffff; --link: #0a55a8; --edge: #c8ccd1; --block: #f5f6f8; font: 16px/1.45 system-ui, sans-serif; }
 @media (prefers-color-scheme: dark) {
@@ -19,8 +19,8 @@ td { padding: .15rem 1rem .15rem 0; vertical-align: top; }
 `;
 
 /**
- * The page at `/`: what this is, where to continue, and commands to paste. No script, and nothing from another server. `address` is that
- * of the service without a slash at its end, and needs no quotes in HTML and in a shell.
+ * Returns the page at `/`: an introduction, links, and commands to paste. It has no script and loads nothing from other
+ * servers. `address` is that of the service without a trailing slash and needs no quotes in HTML or a shell.
  */
 export const homePage = (address: string): string => `<!doctype html>
 <html lang="en">
@@ -33,7 +33,7 @@ export const homePage = (address: string): string => `<!doctype html>
 <p>Profiles with their segments, their deletion with a receipt, and time series about them, over HTTP and JSON.</p>
 <div class="columns">
 <section>
-<h2>Where to go</h2>
+<h2>Where to continue</h2>
 <table>
 <tr><td><a href="dashboard">/dashboard</a><td>segments, experiences, streams, people and deletions as charts and lists
 <tr><td><a href="docs">/docs</a><td>every route, to read and to try
@@ -45,10 +45,10 @@ export const homePage = (address: string): string => `<!doctype html>
 </section>
 <section>
 <h2>Try it</h2>
-<p>Requests carry an API key. In the folder of the service, and with its settings, this makes one:</p>
+<p>Requests carry an API key. In the folder of the service, and with its settings, this creates one:</p>
 <pre>BASE='${address}'
 KEY=$(npx entity-metrics key create --scopes entity:read,entity:write,entity:delete,metric:read,metric:write --name first-steps)</pre>
-<p>On another machine use a key that you were given: <code>KEY='em_…'</code>. Behind a proxy that adds a path, <code>BASE</code> is the address of this page without the last slash.</p>
+<p>On another machine use a key from your operator: <code>KEY='em_…'</code>. Behind a proxy that adds a path, <code>BASE</code> is the address of this page without the last slash.</p>
 <p>Write a value, and read it:</p>
 <pre>curl -X POST "$BASE/api/v2/write" -H "Authorization: $KEY" \\
   -H 'Content-Type: text/plain' --data-binary 'segment,dimension_id=hello value=42'
@@ -78,7 +78,7 @@ export const docsPage = `<!doctype html>
 <header>
 <form id="key-form">
 <label>API key <input id="key" type="password" autocomplete="off" spellcheck="false"></label>
-<span>stays in this tab, and is sent to this service alone</span>
+<span>stays in this tab and is sent only to this service</span>
 </form>
 </header>
 <main id="swagger-ui"></main>
@@ -88,8 +88,8 @@ export const docsPage = `<!doctype html>
 `;
 
 /**
- * Swagger UI's own place for a key, and its choice of the one server there is, are hidden: the field above is the one for the key.
- * What it sets side by side is put below each other where the window is narrow.
+ * Hides Swagger UI's own key field and its server list: the field in the header is the one for the key. Stacks its
+ * columns in a narrow window.
  */
 export const docsStyle = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -122,7 +122,7 @@ html:not(.dark-mode) .swagger-ui .highlight-code .download-contents { background
 html:not(.dark-mode) .swagger-ui .json-schema-2020-12-expand-deep-button { color: #565656; }
 `;
 
-/** Runs in the browser. The key is kept for as long as the tab, and goes to our own origin only. */
+/** Runs in the browser. Stores the key only for the tab and sends it only to this origin. */
 export const docsScript = `
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const followSystem = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
@@ -165,7 +165,7 @@ window.ui = SwaggerUIBundle({
 });
 `;
 
-/** The page at `/dashboard`. Everything in it is made by its script, which asks the API as every other client does. */
+/** Returns the page at `/dashboard`. Its script renders everything and calls the API like any client. */
 export const dashboardPage = (tables: Tables) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

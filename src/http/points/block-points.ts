@@ -8,7 +8,7 @@ import { parseJson } from "../core/json-body.js";
 import { compile, type Issues, unknownFields } from "../core/validation.js";
 import { NOTHING_WRITTEN, type PointReader, type PointsRead, readInstant, type WriteLimits } from "./point-reader.js";
 
-/** The block without its lists' items: these are checked where they are read, at a hundred times the speed. */
+/** The block without the items of its lists: these are validated while reading, 100 times as fast. */
 const PointBlock = Type.Object(
   {
     series: Type.Array(Type.Unknown(), { minItems: 1 }),
@@ -22,20 +22,20 @@ const SERIES_FIELDS = ["dimension", "dimension_id", "dimension_type"];
 
 const BLOCK_FIELDS = Object.keys(PointBlock.properties);
 
-/** A body that may be a block. */
+/** A parsed body, which may be a block. */
 export interface ParsedBody {
   readonly body: unknown;
-  /** The text of a block's list of series. */
+  /** JSON text of a block's list of series. */
   readonly list?: string;
-  /** The series that it names, when an earlier block began with it. */
+  /** Series of this list, when an earlier block had the same list. */
   readonly known?: readonly Series[] | undefined;
 }
 
-/** Objects, arrays and names of a block: those of any block, and those of each of its series (an object, three names and a row). */
+/** Objects, arrays and names of a block: fixed ones, and those per series (an object, three names and a row). */
 const BLOCK_NODES = 7;
 const SERIES_NODES = 5;
 
-/** Refuses a body that would be parsed to more series than a write may have points. */
+/** Throws when a body would be parsed to more series than a write may have points. */
 export function refuseManySeries({ nodes }: JsonSize, { batch_points }: Pick<WriteLimits, "batch_points">): void {
   if (nodes <= BLOCK_NODES + SERIES_NODES * batch_points) return;
   throw new ServiceError("too-large", `More than ${batch_points} series in one write`);
@@ -44,7 +44,7 @@ export function refuseManySeries({ nodes }: JsonSize, { batch_points }: Pick<Wri
 const BLOCK_START = '{"series":[';
 const LIST_END = '],"ts":';
 
-/** What a body says. A list of series that an earlier block began with, in the same words, is not parsed again. */
+/** Parses a body. A list of series with the same text as in an earlier block is not parsed again. */
 export function parseBody(text: string, series: WritableSeries): ParsedBody {
   const end = text.startsWith(BLOCK_START) ? text.indexOf(LIST_END) : -1;
   if (end >= 0) {
@@ -52,11 +52,11 @@ export function parseBody(text: string, series: WritableSeries): ParsedBody {
     const known = series.listNamed(list);
     try {
       const rest = JSON.parse(`{${text.slice(end + 2)}`) as object;
-      // Without a second list of series: of two the later counts.
+      // Accept no second list of series: of two, the later counts.
       if (Object.keys(rest).join() === "ts,values")
         return { body: { series: known ?? JSON.parse(list), ...rest }, list, known };
     } catch {
-      // The text was divided at another place, or is not JSON: the whole of it tells.
+      // The text was split at a wrong position or is not JSON: parse the whole text.
     }
   }
   return { body: parseJson(text) };
@@ -67,7 +67,7 @@ const isBlock = compile(PointBlock);
 /** Reads a block `{ series, ts, values }`. */
 export function readBlock({ body, list, known }: ParsedBody, reader: PointReader): PointsRead {
   const { issues, window } = reader;
-  // A point has a ts, too.
+  // A point also has a ts.
   if (typeof body === "object" && body !== null && (Object.hasOwn(body, "series") || Object.hasOwn(body, "values"))) {
     unknownFields(body, BLOCK_FIELDS, "", issues);
     issues.throwIfAny(NOTHING_WRITTEN);
@@ -94,7 +94,7 @@ export function readBlock({ body, list, known }: ParsedBody, reader: PointReader
   return { count, columns: columnsOf(series, times, values as (number | null)[][], counts) };
 }
 
-/** The series of a list, up to the last that can have an issue that is named. */
+/** Returns the series of a list, up to the last one whose issue can be reported. */
 function readSeries(list: readonly unknown[], { series: known, issues }: PointReader): (Series | undefined)[] {
   const series: (Series | undefined)[] = [];
   for (let i = 0; i < list.length && !issues.full; i += 1) series.push(readOne(list[i], `series[${i}]`, known, issues));
@@ -114,7 +114,7 @@ function readOne(item: unknown, path: string, known: WritableSeries, issues: Iss
   return undefined;
 }
 
-/** How many values a row has; anything but a finite number or null is an issue. */
+/** Counts the values of a row. Any element but a finite number or null is an issue. */
 function countValues(row: unknown, length: number, index: number, issues: Issues): number {
   if (!Array.isArray(row) || row.length !== length) {
     issues.add("bad_length", `values[${index}]`, "A list of one number or null for each ts is expected");
@@ -129,10 +129,10 @@ function countValues(row: unknown, length: number, index: number, issues: Issues
   return count;
 }
 
-/** Slots that a row may take in the layout of all rows for each of its values; one that would take more is laid out by itself. */
+/** Maximum slots per value of a row in the layout shared by all rows; a sparser row gets its own layout. */
 const SLOTS_OF_VALUE = 32;
 
-/** `counts` are the values of each row. */
+/** Converts rows to columns. `counts` has the number of values per row. */
 function columnsOf(
   series: readonly (Series | undefined)[],
   times: readonly number[],
@@ -155,7 +155,7 @@ function columnsOf(
 
 interface SizedLayout {
   readonly layout: SlotLayout;
-  /** What a row takes in it. */
+  /** Slots of a row in this layout. */
   readonly slots: number;
 }
 

@@ -4,7 +4,7 @@ import type { ErrorKind } from "../../errors.js";
 import { precisions } from "../../formats/line-protocol.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { writeWindow } from "../../metrics/writable-points.js";
-import type { BodyParts } from "../core/body.js";
+import type { BodyDependencies } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { empty, oneOf, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -13,15 +13,15 @@ import { readLinePoints } from "./line-points.js";
 import { pointReaders, type WriteLimits } from "./point-reader.js";
 
 export interface PointParts {
-  /** Of this package. */
+  /** Version of this package. */
   readonly version: string;
-  /** Keeps slots that clients wrote; resolves when they are durable and visible. */
+  /** Stores slots written by clients; resolves when they are durable and visible. */
   record(columns: readonly SlotColumn[]): Promise<void>;
-  /** Counts points that were kept. */
+  /** Counts stored points. */
   taken(points: number): void;
   readonly limits: WriteLimits;
-  readonly bodies: BodyParts;
-  /** How long the store keeps points, ms; undefined is for ever. */
+  readonly bodies: BodyDependencies;
+  /** Returns the retention of points, ms; undefined: unlimited. */
   keep(): number | undefined;
   readonly clock: Clock;
 }
@@ -29,10 +29,13 @@ export interface PointParts {
 const precision = oneOf(precisions, {
   default: "ns",
   description: "Unit of the timestamps.",
-  issue: { code: "bad_precision", message: `The precision is one of ${precisions.join(", ")}` },
+  issue: { code: "bad_precision", message: `precision must be one of ${precisions.join(", ")}` },
 });
 
-/** Writing of points, as JSON and as InfluxDB's clients do, with the ping that they begin with. An answer of 2xx means that they are durable and visible. */
+/**
+ * Routes that write points, as JSON and in line protocol, and the ping that clients of InfluxDB send first. A 2xx
+ * response means that the points are durable and visible.
+ */
 export function pointRoutes({ version, record, taken, limits, bodies, keep, clock }: PointParts): readonly Route[] {
   const readerOf = pointReaders(limits);
   return [
@@ -43,16 +46,16 @@ export function pointRoutes({ version, record, taken, limits, bodies, keep, cloc
       docs: {
         id: "writePoints",
         tag: "metrics",
-        summary: "Write points",
+        summary: "Write points in JSON",
         description:
-          "All or nothing; errors name positions. A success is durable and visible. Repeating it changes nothing. " +
-          'A block is taken instead of the array, too, and is faster: `{ "series": [{ dimension, dimension_id, dimension_type }], ' +
-          '"ts": [..], "values": [[one number or null for each ts] for each series] }`.',
+          "Use it to write your own series. All points are written or none; errors contain positions. A 200 means durable and visible. Safe to repeat. " +
+          'A block instead of the array is faster: `{ "series": [{ dimension, dimension_id, dimension_type }], ' +
+          '"ts": [..], "values": [[one number or null for each ts] for each series] }`. Errors: 400 `not_points`, `bad_time`, `bad_value`, `unknown_field`, `empty`; 413 `too_large`; 507 `out_of_space`.',
       },
       stream: {
         "application/json": { schema: pointsBody(limits.batch_points), examples: pointExamples },
         "application/x-ndjson": {
-          schema: Type.String({ description: "A point in JSON on each line." }),
+          schema: Type.String({ description: "One JSON point per line." }),
           examples: (hour) => ({
             lines: pointExamples(hour)
               .points.map((point) => JSON.stringify(point))
@@ -77,9 +80,9 @@ export function pointRoutes({ version, record, taken, limits, bodies, keep, cloc
         tag: "metrics",
         summary: "Write points in line protocol",
         description:
-          "As InfluxDB 2 takes it: measurement = dimension, tags `dimension_id` and `dimension_type` (size when absent), field `value`. " +
-          "Plain or gzip. All or nothing; the message of an error names the first bad line and what is wrong with it. " +
-          "`application/x-www-form-urlencoded`, which `curl --data-binary` says unless told, is taken as plain text too.",
+          "Use it with Telegraf and clients of InfluxDB 2: the measurement is the dimension, the tags are `dimension_id` and `dimension_type` (default: size), the field is `value`. " +
+          "Plain or gzip. All points are written or none; the message of an error contains the first invalid line and its issue. " +
+          "`application/x-www-form-urlencoded`, the default of `curl --data-binary`, counts as plain text. Errors: 400 `not_line_protocol`, `bad_precision`; 413 `too_large`; 507 `out_of_space`.",
       },
       query: {
         precision,
@@ -107,9 +110,9 @@ export function pointRoutes({ version, record, taken, limits, bodies, keep, cloc
       docs: {
         id: "pingLineProtocol",
         tag: "metrics",
-        summary: "Whether line protocol is taken here",
+        summary: "Check that line protocol is available",
         description:
-          "What clients of InfluxDB ask before they write. The header `X-Influxdb-Version` names this service and its version.",
+          "Clients of InfluxDB use it before they write. The header `X-Influxdb-Version` contains the name and version of this service.",
       },
       responses: { 204: empty() },
       handler({ ctx }) {
@@ -120,7 +123,7 @@ export function pointRoutes({ version, record, taken, limits, bodies, keep, cloc
   ];
 }
 
-/** What InfluxDB's clients send besides with a write. */
+/** Parameters that InfluxDB's clients also send with a write. */
 const ignored = Object.fromEntries(
   ["org", "orgID", "bucket", "consistency"].map((name): [string, TSchema] => [
     name,
@@ -128,7 +131,7 @@ const ignored = Object.fromEntries(
   ]),
 );
 
-/** What InfluxDB calls a kind of error; its clients look at little else in a body. */
+/** InfluxDB's codes for kinds of errors; its clients read little else in a body. */
 const influxCodes: Partial<Record<ErrorKind, string>> = {
   invalid: "invalid",
   unauthenticated: "unauthorized",
@@ -142,7 +145,7 @@ const influxCodes: Partial<Record<ErrorKind, string>> = {
 
 const { audience, goal } = exampleNames;
 
-/** Stores may refuse old points, so they are of the hour. */
+/** Points of the current hour, because stores may refuse old ones. */
 function pointExamples(hour: number) {
   const series = { dimension: "segment", dimension_id: audience, dimension_type: "size" };
   return {
@@ -154,9 +157,9 @@ function pointExamples(hour: number) {
 }
 
 const lineText = (options = {}) =>
-  Type.String({ minLength: 1, description: "A point in line protocol on each line.", ...options });
+  Type.String({ minLength: 1, description: "One point in line protocol per line.", ...options });
 
-/** Line protocol without a time, which means now. */
+/** Line protocol without a timestamp, which means now. */
 const lineExamples = () => ({
   lines: `segment,dimension_id=${audience} value=42\nsegment,dimension_id=${goal} value=7`,
 });

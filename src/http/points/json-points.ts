@@ -3,7 +3,7 @@ import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js
 import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { type BodyParts, isJsonLines, readBody } from "../core/body.js";
+import { type BodyDependencies, isJsonLines, readBody } from "../core/body.js";
 import { notJson, reserveParsed } from "../core/json-body.js";
 import { oneOf } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
@@ -43,8 +43,8 @@ export const Point = Type.Object(
 );
 
 /**
- * A body of type `application/json`, for the document: without the block, because client generators fail at a choice between an
- * array and an object.
+ * Documented body of type `application/json`, without the block: client generators fail on a choice between an array
+ * and an object.
  */
 export const pointsBody = (most: number) => Type.Array(Point, { minItems: 1, maxItems: most });
 
@@ -56,12 +56,12 @@ export const PointTally = Type.Object(
 
 const POINT_FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"];
 
-/** The points of a request to `/api/metric/points`. Throws when one of them is wrong: then none is written. */
+/** Reads the points of a request to `/api/metric/points`. Throws when any point is invalid; then none is written. */
 export async function readJsonPoints(
   ctx: ApiContext,
   reader: PointReader,
   limits: WriteLimits,
-  bodies: BodyParts,
+  bodies: BodyDependencies,
 ): Promise<PointsRead> {
   if (isJsonLines(ctx)) {
     await readEachLine(ctx, limits, reader, bodies, (text, number) => readJsonLine(text, number, reader));
@@ -79,15 +79,15 @@ export async function readJsonPoints(
   return readBlock(parseBody(body.bytes.toString(), reader.series), reader);
 }
 
-/** What is parsed at once, bytes: a few ms of work. */
+/** Bytes parsed at once: a few ms of work. */
 const RUN_BYTES = 262_144;
 
-/** Reads the points of an array, a run of them at a time, so that the memory of one run is enough and other requests run in between. */
+/** Reads the points of an array in runs, which bounds memory to one run and lets other requests run in between. */
 async function readArray(
   array: JsonArray,
   reader: PointReader,
   { line_bytes }: WriteLimits,
-  bodies: BodyParts,
+  bodies: BodyDependencies,
 ): Promise<void> {
   const { ends, brokenAt } = array;
   const pause = parsingPauses(bodies);
@@ -109,16 +109,16 @@ async function readArray(
   if (brokenAt !== undefined && !reader.issues.full) throw notJson(array.bytes.toString("utf8", 0, brokenAt));
 }
 
-/** Elements `from` to `to` of an array, parsed. */
+/** Parses the elements `from` to `to` of an array. */
 function parseRun(array: JsonArray, from: number, to: number): readonly unknown[] {
   const start = startOf(array, from);
   const text = `[${array.bytes.toString("utf8", start, array.ends[to])}]`;
   try {
     const points: unknown[] = JSON.parse(text);
-    // A blank element is found only by its absence.
+    // A blank element is detected only by its absence.
     if (points.length > to - from) return points;
   } catch {
-    // The position is found below.
+    // The position is determined below.
   }
   const before = text.slice(1, Math.min(jsonErrorAt(text), text.length - 1));
   throw notJson(array.bytes.toString("utf8", 0, start) + before);
@@ -136,7 +136,7 @@ function readJsonLine(text: string, number: number, reader: PointReader): void {
   readPoint(point, () => `line ${number}`, reader);
 }
 
-/** Takes one point `{ dimension, dimension_id, dimension_type, value, ts }`; `path` says where it stands in the body. */
+/** Adds one point `{ dimension, dimension_id, dimension_type, value, ts }`; `path` returns its position in the body. */
 function readPoint(point: unknown, path: () => string, { series, window, fold, issues }: PointReader): void {
   if (typeof point !== "object" || point === null || Array.isArray(point)) {
     issues.add("not_an_object", path(), "A point is an object");
@@ -166,7 +166,7 @@ function readPoint(point: unknown, path: () => string, { series, window, fold, i
   if (issues.count === before && isSeries(found)) fold.add(found, instant, amount);
 }
 
-/** The finite number that `value` is; NaN with an issue otherwise. */
+/** Returns a finite number; otherwise NaN and adds an issue. */
 function readValue(value: unknown, path: string, issues: Issues): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   issues.add(value === undefined || value === null ? "required" : "bad_value", path, "A finite number is expected");

@@ -2,24 +2,27 @@ import type { ValidationIssue } from "../../errors.js";
 import { metricLine, type Precision, parseLine, usualLine } from "../../formats/line-protocol.js";
 import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { type BodyParts, mediaType } from "../core/body.js";
+import { type BodyDependencies, mediaType } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
 import { type PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
 
-/** What the times of lines mean. */
+/** Meaning of the timestamps of lines. */
 export interface LineTimes {
-  /** Of a line without a timestamp, Unix ms. */
+  /** Time of a line without a timestamp, Unix ms. */
   readonly now: number;
   readonly precision: Precision;
 }
 
-/** The points of a request in line protocol. Throws when one of them is wrong, with issues that name lines: then none is written. */
+/**
+ * Reads the points of a request in line protocol. Throws with issues by line when any line is invalid; then none is
+ * written.
+ */
 export async function readLinePoints(
   ctx: ApiContext,
   times: LineTimes,
   reader: PointReader,
   limits: WriteLimits,
-  bodies: BodyParts,
+  bodies: BodyDependencies,
 ): Promise<PointsRead> {
   mediaType(ctx);
   await readEachLine(ctx, limits, reader, bodies, (text, number) => {
@@ -33,8 +36,8 @@ export async function readLinePoints(
 }
 
 /**
- * Most clients of InfluxDB show the message of an error and nothing else of it, so the message itself names the first bad line
- * and what is wrong with it: `line 2, tag dimension_id: …`.
+ * Returns the message for the first issue: `line 2, tag dimension_id: …`. Most clients of InfluxDB show only the
+ * message of an error.
  */
 function firstIssue({ path, message }: ValidationIssue): string {
   const [line, part = ""] = path.split(".");
@@ -42,14 +45,14 @@ function firstIssue({ path, message }: ValidationIssue): string {
   return `${line}${where}: ${message}. Nothing was written`;
 }
 
-/** What line protocol calls the parts that a path names. */
+/** Line protocol's names for the parts of a path. */
 const partNames: Readonly<Record<string, string>> = {
   dimension: "measurement",
   dimension_id: "tag dimension_id",
   dimension_type: "tag dimension_type",
 };
 
-/** Takes one line, or returns what is wrong with it. */
+/** Adds one line, or returns its issue. */
 function takeLine(text: string, times: LineTimes, reader: PointReader): ValidationIssue | undefined {
   const usual = usualLine(text, times.precision);
   if (usual !== undefined) {
@@ -60,7 +63,7 @@ function takeLine(text: string, times: LineTimes, reader: PointReader): Validati
     }
   }
   const { issue, series } = takeAnyLine(text, times, reader);
-  // An escaped blank is no end of a head.
+  // An escaped blank does not end a head.
   if (series !== undefined && usual !== undefined && !usual.head.includes("\\")) reader.series.name(usual.head, series);
   return issue;
 }

@@ -5,7 +5,7 @@ import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { PointFold } from "../../metrics/slot-columns.js";
 import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
-import { type BodyParts, readBytes } from "../core/body.js";
+import { type BodyDependencies, readBytes } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
 import { Issues } from "../core/validation.js";
 
@@ -16,7 +16,7 @@ export interface PointsRead {
   readonly columns: SlotColumn[];
 }
 
-/** Collects the points of one write, and what is wrong with them. */
+/** Collects the points of one write and their issues. */
 export class PointReader {
   readonly series: WritableSeries;
   readonly fold = new PointFold();
@@ -31,18 +31,18 @@ export class PointReader {
     this.#most = limits.batch_points;
   }
 
-  /** Points that were counted so far. */
+  /** Points counted so far. */
   get counted(): number {
     return this.#count;
   }
 
-  /** Counts points that the body has. Throws `too-large` when there are more than one write may have. */
+  /** Counts points. Throws `too-large` when a write has too many. */
   count(points: number): void {
     this.#count += points;
     if (this.#count > this.#most) throw new ServiceError("too-large", `More than ${this.#most} points in one write`);
   }
 
-  /** The points, unless there are none or there are issues. */
+  /** Returns the points. Throws when there are none or there are issues. */
   finish(): PointsRead {
     this.issues.throwIfAny(NOTHING_WRITTEN);
     if (this.#count === 0) throw invalid("empty", "", "There is no point to write");
@@ -50,10 +50,12 @@ export class PointReader {
   }
 }
 
-/** Series that earlier requests named are known to later ones: about so many. */
+/** Maximum number of series that are cached across requests, approximately. */
 const KNOWN_SERIES = 250_000;
 
-/** Makes the reader of each request. One request has one object for each series that it names, also when it is the last that knows of it. */
+/**
+ * Creates the factory of readers. Within a request each series is one object, even if the cache is replaced meanwhile.
+ */
 export function pointReaders(limits: WriteLimits): (window: WriteWindow) => PointReader {
   let known = new WritableSeries();
   return (window) => {
@@ -64,7 +66,7 @@ export function pointReaders(limits: WriteLimits): (window: WriteWindow) => Poin
 
 export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";
 
-/** Memory that a point takes until it is written, bytes: it may be the only one of its series. */
+/** Bytes of a point until it is written: it may be the only one of its series. */
 const POINT_BYTES = 512;
 
 /** Reserves memory for points that were read. */
@@ -72,23 +74,26 @@ export function reservePoints(points: number, memory: Reservation): void {
   if (POINT_BYTES * points > UNCOUNTED_BYTES) memory.reserve(POINT_BYTES * points);
 }
 
-/** Milliseconds that a body is parsed for before other requests run. */
+/** Ms that a body is parsed for before other requests run. */
 const PARSE_MS = 10;
 
-/** Pauses between two steps of parsing a body. Bodies are parsed one after another, so that what is read of one is in memory at a time. */
-export function parsingPauses({ parsing }: BodyParts): () => Promise<void> | undefined {
+/**
+ * Returns the pauses between steps of parsing. Bodies are parsed one after another, so the parsed values of only one
+ * are in memory.
+ */
+export function parsingPauses({ parsing }: BodyDependencies): () => Promise<void> | undefined {
   return parsing.pauses(PARSE_MS);
 }
 
-/** Lines that are split off at once, bytes: a few ms of work. */
+/** Bytes split into lines at once: a few ms of work. */
 const STEP_BYTES = 65_536;
 
-/** Hands each line of a body to `take`, until there are as many issues as will be named. */
+/** Passes each line of a body to `take` until the maximum of issues is reached. */
 export async function readEachLine(
   ctx: ApiContext,
   { line_bytes, write_body_bytes }: WriteLimits,
   reader: PointReader,
-  bodies: BodyParts,
+  bodies: BodyDependencies,
   take: (text: string, number: number) => void,
 ): Promise<void> {
   const { issues } = reader;
@@ -112,7 +117,7 @@ function* splitLines(bytes: Buffer, lineBytes: number): Generator<readonly Line[
   yield splitter.end();
 }
 
-/** What an instant has to be: in the window, of a series whose slots are `slotMs` long. */
+/** Rule for an instant: in the window of a series with slots of `slotMs`. */
 interface InstantRule {
   readonly window: WriteWindow;
   readonly slotMs: number;
@@ -120,7 +125,7 @@ interface InstantRule {
 
 const DIGITS = /^\d{1,16}$/;
 
-/** The Unix ms that `ts` says, as a number or as the string that responses carry; NaN with an issue otherwise. */
+/** Returns the Unix ms of `ts`, a number or the string that responses contain; otherwise NaN and adds an issue. */
 export function readInstant(ts: unknown, { window, slotMs }: InstantRule, path: string, issues: Issues): number {
   const ms = typeof ts === "string" && DIGITS.test(ts) ? Number(ts) : ts;
   if (typeof ms !== "number" || !Number.isSafeInteger(ms)) {
