@@ -10,7 +10,7 @@ describe("why a start failed", () => {
     [
       "a port that is taken",
       failed("EADDRINUSE"),
-      "Port 81 is taken on h: stop what listens there, or set PORT to another",
+      "Port 81 is in use on h: stop what listens there, or set PORT to another",
     ],
     ["a port for the privileged", failed("EACCES"), "Listening on h:81 is not allowed: set PORT to 1024 or above"],
     [

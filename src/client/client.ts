@@ -32,13 +32,13 @@ type Answer<S> = S extends ResponseSpec<infer Schema extends TSchema> ? Static<S
 /** Aliases of fields in requests of older clients. */
 type OlderField = "keyspace" | "metric" | "account_id";
 type BucketField = Exclude<SeriesField, keyof ReadableSeries | OlderField>;
-/** A series to read: dimension, id and type, and how it is put into buckets. A field that is absent has the service's default. */
+/** A series to read: dimension, id, type and bucketing. Absent fields have the service's defaults. */
 export type SeriesRequest = ReadableSeries & {
   readonly [K in BucketField]?: Exclude<Static<(typeof seriesFields)[K]>, null>;
 };
-/** A series of a batch: its values, or (where it has `errors`) why it has none. */
+/** A series of a batch: its values, or `errors`. */
 export type SeriesAnswer = Answer<typeof metricBatchAnswer>["data"][number];
-/** Why an entity is in a segment: the newest statement of the membership. */
+/** Reason of a membership: its newest statement. */
 export interface ExplainedMembership {
   readonly id: string;
   readonly name: string;
@@ -69,7 +69,7 @@ export interface DeletionPreview {
   readonly segments: number;
   readonly targets: readonly string[];
 }
-/** What is kept about an entity, line by line: its profile, its messages by arrival, and how many these are. */
+/** Data about an entity by line: its profile, its messages by arrival, and their number. */
 export type ExportLine =
   | {
       readonly type: "profile";
@@ -86,7 +86,7 @@ export type ExportLine =
       readonly body: unknown;
     }
   | { readonly type: "end"; readonly messages: number };
-/** `ts` is Unix ms. A block has a list of values for each series: a number or null for each `ts`. */
+/** `ts` is Unix ms. A block has a list of values per series: a number or null for each `ts`. */
 export type Points =
   | readonly (StoredSeries & { readonly value: number; readonly ts: number | string })[]
   | {
@@ -99,13 +99,13 @@ export type PointTally = Static<typeof PointTallySchema>;
 type Values = Iterable<unknown> | AsyncIterable<unknown>;
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Most messages of a request to `/collect/json`, and about how many characters. */
+/** Maximum messages and approximate characters of a request to `/collect/json`. */
 const MESSAGES = 500;
 const MESSAGES_LENGTH = 4_000_000;
 
 /**
- * The service, typed; for browsers and Node. Every call sends what is safe to repeat, and repeats it while the service is busy or not
- * reached. It rejects with `ApiError` (the service says no), `NotReached`, or the reason of its signal.
+ * Typed client of the service for browsers and Node. Every call is safe to repeat and is retried while the service is
+ * busy or unreachable. Rejects with `ApiError` (an error response), `NotReached`, or the reason of its signal.
  */
 export function createClient(options: ClientOptions) {
   const send = sender(options);
@@ -128,52 +128,52 @@ export function createClient(options: ClientOptions) {
   };
 
   return {
-    /** Series in buckets, all by one request, in the order of what was asked. Scope `metric:read`, as for the lists below. */
+    /** Fetches series in one request, in the order of the request. Scope `metric:read`, as for the lists below. */
     metrics: (series: readonly SeriesRequest[], options?: CallOptions) =>
       read<SeriesAnswer[]>({ method: "POST", path: "/api/metric", ...json(series) }, options),
 
-    /** The key that asks: its id, its name and what it opens. Any key may. */
+    /** Returns the id, name and scopes of the key. Any key may call it. */
     key: (options?: CallOptions) => read<KeyInfo>({ method: "GET", path: "/api/key" }, options),
 
-    /** Series that have a point, page by page; `dimension` and the `prefix` of ids may be given. */
+    /** Yields all series with at least one point; optional filters are `dimension` and a `prefix` of ids. */
     series: listOf<ListedSeries>("/api/series"),
-    /** Streams that took messages. */
+    /** Yields all streams. */
     streams: listOf<Stream>("/api/stream"),
 
-    /** Whether the service can work, and its stores; needs no key. It resolves, too, when the service says that it is not ready. */
+    /** Returns the readiness of the service and its stores, also when it is not ready. Needs no key. */
     ready: (options?: CallOptions) =>
       read<Readiness>({ method: "GET", path: "/ready", once: true }, options).catch((error) => {
         if (error instanceof ApiError && error.status === 503 && error.data !== undefined)
           return error.data as Readiness;
         throw error;
       }),
-    /** How the process is doing, as Prometheus text. */
+    /** Returns the process metrics in Prometheus text format. */
     serviceMetrics: async (options?: CallOptions) =>
       (await send({ method: "GET", path: "/metrics", accept: "text/plain" }, options)).text(),
 
-    /** Writes points: one already written for a series and slot is replaced. Scope `metric:write`. */
+    /** Writes points; replaces existing ones of the same series and slot. Scope `metric:write`. */
     writePoints: (points: Points, options?: CallOptions) =>
       read<PointTally>({ method: "POST", path: "/api/metric/points", ...json(points) }, options),
 
     /**
-     * Every segment with its size now, page by page. The query may have `table`, `limit` (of a page) and, as every list, `q`, `sort` and `order`; with
-     * `range` each row has `now` and `before`.
+     * Yields all segments with their current sizes. The query may have `table`, `limit` (per page) and, as in every
+     * list, `q`, `sort` and `order`; with `range` each row has `now` and `before`.
      */
     segments: listOf<ListedSegment>("/api/segment"),
     segmentSizes: listOf<SegmentSize>("/api/segment/sizes"),
     experiences: listOf<ListedExperience>("/api/experience"),
 
-    /** One entry; rejects with `ApiError` 404 when there is none. */
+    /** Returns one entry; rejects with `ApiError` 404 when there is none. */
     segment: (id: string, options?: CallOptions) =>
       read<Segment>({ method: "GET", path: `/api/segment${at(id)}` }, options),
     experience: (id: string, options?: CallOptions) =>
       read<Experience>({ method: "GET", path: `/api/experience${at(id)}` }, options),
 
-    /** One page of a list. The query is that of the list, with `after` from the page before. */
+    /** Returns one page of a list. `after` comes from the previous page. */
     page: <L extends keyof ListRows>(list: L, query: Query = {}, options?: CallOptions) =>
       answer<ListPage<ListRows[L]>>({ method: "GET", path: `/api/${list}${text(query)}` }, options),
 
-    /** Puts an entry into the catalogue, whole. Scope `admin`, as for those below. */
+    /** Creates or replaces an entry of the catalogue. Scope `admin`, as for those below. */
     putSegment: (id: string, segment: SegmentInput, options?: CallOptions) =>
       read<Segment>({ method: "PUT", path: `/api/segment${at(id)}`, ...json(segment) }, options),
     putExperience: (id: string, experience: ExperienceInput, options?: CallOptions) =>
@@ -183,20 +183,23 @@ export function createClient(options: ClientOptions) {
     removeExperience: (id: string, options?: CallOptions) =>
       read<{ id: string }>({ method: "DELETE", path: `/api/experience${at(id)}` }, options),
 
-    /** The entity that an identity leads to; rejects with `ApiError` 404 when there is none. Scope `entity:read`. */
+    /** Returns the entity with this identity; rejects with `ApiError` 404 when there is none. Scope `entity:read`. */
     async entity(table: string, field: string, value: string, query: Query = {}, options?: CallOptions) {
       const path = `/api/entity${at(table, field, value)}${text(query)}`;
       const { data, meta } = await answer<Answer<typeof entityAnswer>>({ method: "GET", path }, options);
       return { data, ...(meta === undefined ? {} : { meta }) } as EntityAnswer;
     },
 
-    /** Why an entity is in each of its segments; rejects with `ApiError` 404 when there is none. Scope `entity:read`. */
+    /**
+     * Returns the reason for each segment of an entity; rejects with `ApiError` 404 when there is none. Scope
+     * `entity:read`.
+     */
     explainSegments: (table: string, field: string, value: string, options?: CallOptions) =>
       read<ExplainedMembership[]>({ method: "GET", path: `/api/entity${at(table, field, value)}/segments` }, options),
 
     /**
-     * Sends messages of any number, in requests of up to 500 that are each applied once, whatever is repeated. Yields the tally of each
-     * request; positions in its errors count from the first message of that request. Scope `entity:write`.
+     * Sends any number of messages in requests of up to 500; each is applied once, even if repeated. Yields the tally
+     * of each request; positions in its errors count from the first message of that request. Scope `entity:write`.
      */
     async *collect(stream: string, messages: Values, query: Query = {}, options?: CallOptions) {
       let first = 0;
@@ -206,12 +209,16 @@ export function createClient(options: ClientOptions) {
       }
     },
 
-    /** Sends NDJSON as one request. Under the same `idempotencyKey` (up to 256 characters) it is applied once within 24 hours. Scope `entity:write`. */
+    /**
+     * Sends NDJSON as one request. Under the same `idempotencyKey` (up to 256 characters) it is applied once within 24
+     * hours. Scope `entity:write`.
+     */
     collectLines,
 
     /**
-     * Everything that is kept about an entity, as it comes. Rejects with `ApiError` 404 when there is none, and with `NotReached` when the
-     * last line does not come: the response was cut, or the entity erased or merged meanwhile. Scope `entity:export`.
+     * Yields all data about an entity. Rejects with `ApiError` 404 when there is none, and with `NotReached` when the
+     * last line is missing: the response was aborted, or the entity was erased or merged during the export. Scope
+     * `entity:export`.
      */
     async *exportEntity(table: string, field: string, value: string, options?: CallOptions) {
       const sent = { method: "POST", path: "/api/entity/export", ...json({ table, field, value }) } as const;
@@ -221,13 +228,16 @@ export function createClient(options: ClientOptions) {
         yield line;
       }
       if (last?.type !== "end") {
-        throw new NotReached("The export is not whole: it was cut, or the entity was erased or merged meanwhile");
+        throw new NotReached(
+          "The export is incomplete: it was aborted, or the entity was erased or merged during the export",
+        );
       }
     },
 
     /**
-     * The members of a segment, as they come, and a last line with their number and, where `limit` left some out, the `after` of the next call. Rejects
-     * with `ApiError` 404 when there is no such segment, and with `NotReached` when the last line does not come. Scope `entity:export`.
+     * Yields the members of a segment and a last line with their number and, if `limit` omitted some, the `after` of
+     * the next call. Rejects with `ApiError` 404 for an unknown segment, and with `NotReached` when the last line is
+     * missing. Scope `entity:export`.
      */
     async *members(segment: string, input: MembersInput = {}, options?: CallOptions) {
       const sent = { method: "POST", path: `/api/segment${at(segment)}/members`, ...json(input) } as const;
@@ -239,22 +249,31 @@ export function createClient(options: ClientOptions) {
       if (last === undefined || !("type" in last)) throw new NotReached("The list of members was cut");
     },
 
-    /** Requests for erasures, the newest first, page by page; `state` is `open` (when absent), `completed` or `all`. Scope `entity:delete` or `admin`. */
+    /**
+     * Yields deletion requests, newest first; `state` is `open` (default), `completed` or `all`. Scope `entity:delete`
+     * or `admin`.
+     */
     deletions: listOf<ListedDeletion>("/api/deletion"),
-    /** One of them, and how far each place is. */
+    /** Returns one request and the progress of its targets. */
     deletion: (requestId: string, options?: CallOptions) =>
       read<DeletionState>({ method: "GET", path: `/api/deletion${at(requestId)}` }, options),
-    /** Tries it now; rejects with `ApiError` 409 when it is completed. Scope `admin`. */
+    /** Retries a request now; rejects with `ApiError` 409 when it is completed. Scope `admin`. */
     retryDeletion: (requestId: string, options?: CallOptions) =>
       read<DeletionState>({ method: "POST", path: `/api/deletion${at(requestId)}/retry` }, options),
 
-    /** What an erasure would remove, in counts; rejects with `ApiError` 404 when no profile has the identity. Scopes `entity:delete` and `entity:read`. */
+    /**
+     * Returns what a deletion would erase, in counts; rejects with `ApiError` 404 when no profile has the identity.
+     * Scopes `entity:delete` and `entity:read`.
+     */
     previewDeletion: (table: string, field: string, value: string, options?: CallOptions) =>
       read<DeletionPreview>(
         { method: "POST", path: "/api/deletion/preview", ...json({ table, field, value }) },
         options,
       ),
-    /** The signed receipt of a completed erasure, a JWS in compact form; rejects with `ApiError` 409 before. Scope `entity:delete`. */
+    /**
+     * Returns the signed receipt of a completed deletion, a compact JWS; rejects with `ApiError` 409 before. Scope
+     * `entity:delete`.
+     */
     receipt: async (requestId: string, options?: CallOptions) =>
       (
         await send(
@@ -263,14 +282,14 @@ export function createClient(options: ClientOptions) {
         )
       ).text(),
 
-    /** The public keys that receipts are checked with (RFC 7517). Needs no key. */
+    /** Returns the public keys that verify receipts (RFC 7517). Needs no key. */
     jwks: (options?: CallOptions) => answer<PublicKeys>({ method: "GET", path: "/.well-known/jwks.json" }, options),
 
-    /** Asks for the erasure of the entity that has the identity, known or not. Scope `entity:delete`. */
+    /** Requests the deletion of the entity with this identity, known or not. Scope `entity:delete`. */
     requestDeletion: (table: string, field: string, value: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "DELETE", path: `/api/entity${at(table, field, value)}` }, options),
 
-    /** Whether it is complete, and nothing else: the key may have `entity:read` alone. */
+    /** Returns whether a deletion is completed. The scope `entity:read` is enough. */
     deletionStatus: (requestId: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "GET", path: `/api/entity/deletestatus${at(requestId)}` }, options),
   };
@@ -278,9 +297,9 @@ export function createClient(options: ClientOptions) {
 
 export type Client = ReturnType<typeof createClient>;
 
-/** Ways to ask, and to take the answer. */
+/** Functions that send requests and read responses. */
 function calls(send: Send) {
-  /** The whole JSON of a response. */
+  /** Returns the JSON of a response. */
   async function answer<A>(sent: Sent, options?: CallOptions): Promise<A> {
     const response = await send(sent, options);
     const json: unknown = await response.json().catch((error) => {
@@ -291,7 +310,7 @@ function calls(send: Send) {
   return {
     answer,
     read: async <T>(sent: Sent, options?: CallOptions) => (await answer<{ readonly data: T }>(sent, options)).data,
-    /** The items of every page, each page asked for when its first item is wanted. */
+    /** Yields the items of all pages; requests each page when its first item is needed. */
     async *pages<T>(path: string, query: Query, options: CallOptions): AsyncGenerator<T, void, void> {
       for (let { after } = query; ; ) {
         const sent = { method: "GET", path: `${path}${text({ ...query, after })}` } as const;
@@ -312,7 +331,7 @@ function json(body: unknown) {
   return { type: "application/json", body: JSON.stringify(body) };
 }
 
-/** A query with what is defined; empty without any. */
+/** Returns a query string of the defined values; empty without any. */
 function text(query: Query): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));

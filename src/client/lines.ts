@@ -1,8 +1,8 @@
 import { NotReached } from "./request.js";
 
 /**
- * The values of a response of NDJSON, one after the other as they come. Leaving the loop ends the response. Rejects with the reason of the signal,
- * and with `NotReached` when the response breaks off, in the middle of a line too.
+ * Yields the values of an NDJSON response as they arrive. Leaving the loop ends the response. Rejects with the reason
+ * of the signal, and with `NotReached` when the response is aborted, also within a line.
  */
 export async function* readLines<T>(response: Response, signal?: AbortSignal): AsyncGenerator<T, void, void> {
   const decoder = new TextDecoder();
@@ -23,7 +23,7 @@ export async function* readLines<T>(response: Response, signal?: AbortSignal): A
   }
 }
 
-/** What is wrong with a line is not said: it may hold a piece of a person's data. */
+/** The error omits the line, which may contain personal data. */
 function parsed<T>(line: string): T {
   try {
     return JSON.parse(line) as T;
@@ -32,7 +32,10 @@ function parsed<T>(line: string): T {
   }
 }
 
-/** Bodies of NDJSON of the values, each of at most `most` lines and about `length` characters, and how many lines it has. */
+/**
+ * Yields NDJSON bodies of the values, each with at most `most` lines and about `length` characters, and their number of
+ * lines.
+ */
 export async function* linesOf(
   values: Iterable<unknown> | AsyncIterable<unknown>,
   most: number,

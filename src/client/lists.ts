@@ -4,7 +4,7 @@ import type { ListedDeletion } from "../http/deletions/list.js";
 import type { MembersInput as MembersInputSchema } from "../http/entities/members.js";
 import type { ListedSeries, Stream } from "../http/metrics/listings.js";
 
-/** The rows of each list. */
+/** Row types by list. */
 export interface ListRows {
   readonly segment: Static<typeof catalogue.ListedSegment>;
   readonly experience: Static<typeof catalogue.ListedExperience>;
@@ -13,20 +13,20 @@ export interface ListRows {
   readonly deletion: Static<typeof ListedDeletion>;
 }
 
-/** One page of a list: `next` is the `after` of the page that follows, `total` how many rows there are on all pages. */
+/** One page of a list. `next` is the `after` of the following page, `total` the number of rows on all pages. */
 export interface ListPage<Row> {
   readonly data: readonly Row[];
   readonly meta: { readonly next: string | null; readonly total: number };
 }
 
-/** Which members of a segment are listed, and with which attributes. */
+/** Selection of a segment's members and attributes. */
 export type MembersInput = Static<typeof MembersInputSchema>;
 
 /** A member of a segment, or the end of the list. */
 export type MemberLine =
   | {
       readonly identities: Readonly<Record<string, readonly string[]>>;
-      /** With `fields` alone. */
+      /** Only with `fields`. */
       readonly attributes?: Readonly<Record<string, unknown>>;
       readonly since: string;
     }

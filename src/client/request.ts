@@ -1,43 +1,46 @@
-/** How a client reaches the service. */
+/** Connection options of a client. */
 export interface ClientOptions {
-  /** Base address, such as `https://metrics.example.com`; what stands behind a path prefix is reached with it. */
+  /** Base address, such as `https://metrics.example.com`, including a path prefix if there is one. */
   readonly url: string;
-  /** API key, or what hands it out for each request; without one only keyless routes answer. */
+  /** API key, or a function that returns it for each request; without one only keyless routes work. */
   readonly key?: string | (() => string | undefined);
-  /** How often a request is sent at most when the service is busy (429, 503) or not reached; 5 when absent, 1 never repeats. */
+  /** Maximum tries of a request while the service is busy (429, 503) or unreachable. Default 5; 1 never retries. */
   readonly tries?: number;
-  /** Longest wait between two tries, ms; 30,000 when absent. A longer `Retry-After` of the service ends the tries. */
+  /** Maximum wait between two tries, ms. Default 30,000. A longer `Retry-After` ends the tries. */
   readonly longestWaitMs?: number;
-  /** Gets why a request failed and the wait until it is sent again, ms; what it throws ends the tries and rejects the call. */
+  /**
+   * Called with the error and the wait before each retry, ms. An error that it throws ends the tries and rejects the
+   * call.
+   */
   readonly onRetry?: (error: ApiError | NotReached, waitMs: number) => void;
-  /** What sends; the platform's `fetch` when absent. */
+  /** Function that sends requests. Default: the platform's `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
-/** What can be said for one call. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Ends the request, its waits and its stream; the call rejects with the signal's reason. */
+  /** Aborts the request, its waits and its stream; the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** One thing that is wrong with a request: where, for programs, and for people. */
+/** One issue of a request: code for programs, path, and message for people. */
 export interface Issue {
   readonly code: string;
   readonly path: string;
   readonly message: string;
 }
 
-/** The service answered, and not with a success. */
+/** An error response of the service. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** HTTP status. */
   readonly status: number;
   readonly issues: readonly Issue[];
-  /** `X-Request-Id` of the response, by which the service's log names the request; undefined when it has none. */
+  /** `X-Request-Id` of the response, as in the service's log; undefined without one. */
   readonly requestId: string | undefined;
-  /** When the service wants to be asked again, ms from its response; undefined when it does not say. */
+  /** `Retry-After` of the response, ms; undefined without one. */
   readonly retryAfterMs: number | undefined;
-  /** `data` beside the errors, where a route gives some. */
+  /** `data` of the error, on routes that return some. */
   readonly data: unknown;
 
   constructor(status: number, headers: Headers, body: unknown) {
@@ -52,31 +55,32 @@ export class ApiError extends Error {
   }
 }
 
-/** The service was not reached, or its response broke off. `cause` is what the platform says. */
+/** The service was unreachable, or its response was aborted. `cause` is the platform's error. */
 export class NotReached extends Error {
   override readonly name = "NotReached";
 }
 
 export interface Sent {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** From the base address on, with its query. */
+  /** Path and query after the base address. */
   readonly path: string;
   readonly type?: string;
   readonly body?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly accept?: string;
-  /** Whether it is not sent again, whatever comes of it. */
+  /** Whether the request is never retried. */
   readonly once?: boolean;
-  /** Whether the body is handed out as it comes; otherwise it is read first, and a response that breaks off is asked for again. */
+  /** Whether the body is streamed. Otherwise it is read completely, and an aborted response is requested again. */
   readonly stream?: boolean;
 }
 
 export type Send = (sent: Sent, options?: CallOptions) => Promise<Response>;
 
 /**
- * Sends requests that are safe to repeat, again when the service is busy or not reached: after `Retry-After`, or else after waits that
- * double, of which a random half is left out (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). Rejects
- * with `ApiError` for every status that is no success, with `NotReached`, and with a `TypeError` for a key that no header can carry.
+ * Sends requests that are safe to repeat, and retries them while the service is busy or unreachable: after
+ * `Retry-After`, otherwise after doubling waits with random jitter of half their length
+ * (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). Rejects with `ApiError` for every error
+ * status, with `NotReached`, and with a `TypeError` for a key that no header can carry.
  */
 export function sender({
   url,
@@ -123,7 +127,7 @@ async function accepted(response: Response, stream: boolean): Promise<Response |
   return new ApiError(response.status, response.headers, await response.json().catch(() => undefined));
 }
 
-/** ms until the next try; undefined when another one cannot help. */
+/** Returns the ms until the next try; undefined when a retry cannot help. */
 function waitAfter(error: ApiError | NotReached, tried: number, longestWaitMs: number): number | undefined {
   if (error instanceof ApiError) {
     const { status, retryAfterMs } = error;

@@ -9,24 +9,27 @@ import { INTERRUPTED, onInterrupt, runCommand, UsageError } from "./run-command.
 
 const command = new Command("npm run backup --")
   .description(
-    "Copies the embedded stores while the service runs, each as it is at one moment. Copies already there are replaced.",
+    "Copies the embedded stores while the service runs. Each copy is a consistent snapshot and replaces an existing one.",
   )
   .argument("<dir>", "folder for entities.db and metrics.db, and for ledger.db unless --ledger names another")
-  .option("--ledger <dir>", "folder for ledger.db alone, so that just its newest copy is kept");
+  .option("--ledger <dir>", "separate folder for ledger.db, to keep only its newest copy");
 
-// The copies are for their owner alone.
+// Only the owner may read the copies.
 process.umask(0o077);
 
 await runCommand(command, async () => {
   const [dir = ""] = command.args;
   const { ledger = dir } = command.opts<{ ledger?: string }>();
-  // The value of a variable that is not set: the keys would lie in the folder in which the command happens to run.
+  // An unset shell variable would otherwise put the keys into the current folder.
   if (dir === "" || ledger === "") throw new UsageError("A folder has an empty name");
   await backUp(resolve(dir), resolve(ledger));
   return 0;
 });
 
-/** Data first, the ledger last: every entity in the copy has its key in the ledger's, and what was erased meanwhile is named there. */
+/**
+ * Copies the ledger last, so that it has the key of every entity in the copy and every deletion accepted during the
+ * backup.
+ */
 async function backUp(dir: string, ledgerDir: string): Promise<void> {
   const folders = foldersOf(readSettings(process.env));
   const failpoint = failpointFrom(process.env);
@@ -39,16 +42,16 @@ async function backUp(dir: string, ledgerDir: string): Promise<void> {
   refuseLiveFiles(folders, copies);
   for (const folder of [dir, ledgerDir]) makeFolder(folder);
   onInterrupt(() => {
-    // At once: the engine copies on in a thread of its own, and must leave no keys behind.
+    // Delete now: the native backup thread is still copying keys.
     for (const { name, dir } of copies) removePart(join(dir, name));
-    process.stderr.write("\nStopped. Copies that were not finished are removed\n");
+    process.stderr.write("\nStopped. Unfinished copies were removed\n");
     process.exit(INTERRUPTED);
   });
   for (const { from, name, dir } of copies) await copy(name, join(from, name), join(dir, name), failpoint);
   process.stdout.write(`Copied to ${ledgerDir === dir ? dir : `${dir} and ${ledgerDir}`}.
 
 ledger.db holds the key of every profile: keep its newest copy only, and start restored data beside the newest ledger,
-or erased people could be read again. The pepper is not copied: keep ${join(data, "pepper")} (or your PEPPER) in a
+or erased people become readable again. The pepper is not copied: keep ${join(data, "pepper")} (or your PEPPER) in a
 safe place of its own. Without pepper and ledger no profile can be read.
 `);
 }

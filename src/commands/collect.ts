@@ -24,7 +24,7 @@ interface Options {
   readonly rejects?: string;
 }
 
-/** As many messages a request as an answer names issues of: so each rejection can be named. */
+/** The service reports at most 100 rejections per request, so a request carries at most 100 messages. */
 const CHUNK_MESSAGES = 100;
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -52,8 +52,8 @@ const command = new Command("npm run collect --")
 The API key (scope entity:write) is read from ENTITY_METRICS_KEY.
 
 CSV has a header of attribute names; each cell is a string, and an empty one is absent.
-What was interrupted is run again by the same command: within 24 hours each message counts once.
-Exit codes: 0 all were taken in; 1 failed; 2 wrong usage; 3 some were rejected, the rest was sent; 130 interrupted.`,
+After an interruption run the same command again: within 24 hours each message counts once.
+Exit codes: 0 all were accepted; 1 failed; 2 wrong usage; 3 some were rejected, the rest was sent; 130 interrupted.`,
   );
 
 await runCommand(command, () => collect(command.args[0] as string, command.opts<Options>()));
@@ -71,8 +71,12 @@ async function collect(file: string, options: Options): Promise<number> {
       try {
         await sendMessages(messages, options, sending, sent);
       } catch (error) {
-        const place = sent.line === 0 ? "Nothing is known to be sent" : `The file is sent up to line ${sent.line}`;
-        throw endedAt(`${place}. The same command again is safe: what was sent counts once`, error, signal);
+        const place = sent.line === 0 ? "Nothing was confirmed as sent" : `The file is sent up to line ${sent.line}`;
+        throw endedAt(
+          `${place}. Running the same command again is safe: messages already sent count once`,
+          error,
+          signal,
+        );
       }
     });
     if (sent.messages + rejections.count === 0) throw new StartError(`${file} contains no message`);
@@ -80,16 +84,16 @@ async function collect(file: string, options: Options): Promise<number> {
   });
 }
 
-/** How much has been sent so far. */
+/** Progress of sending. */
 interface Sent {
   messages: number;
-  /** The last line of the file that was sent. */
+  /** Last line of the file that was sent. */
   line: number;
 }
 
 /**
- * Sends messages in order, chunk by chunk, and keeps `sent` up to date. Each chunk has an Idempotency-Key made from where it
- * stands, its content and the options: sent again within 24 hours it counts once.
+ * Sends messages in order in chunks and updates `sent`. The Idempotency-Key of a chunk derives from its position, its
+ * content and the options, so a chunk sent again within 24 hours counts once.
  */
 async function sendMessages(
   messages: AsyncIterable<Message[]>,

@@ -7,20 +7,20 @@ import { InterruptedError, onInterrupt, runCommand, UsageError } from "./run-com
 import { requireKey, serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
 
 const command = new Command("npm run export --")
-  .description("Writes everything that a running service keeps about one person, as lines of JSON.")
+  .description("Writes all data that a running service stores about one person, as JSON lines.")
   .requiredOption("--table <table>", "table of the entity, such as user")
   .requiredOption("--field <field>", "identity field, such as email")
-  .option("--value <value>", "the identity; read from stdin when it is absent or -", "-")
-  .option("--out <file>", "file for the lines (default: stdout); it is there only when the export is whole")
+  .option("--value <value>", "the identity; default or -: read from stdin", "-")
+  .option("--out <file>", "output file (default: stdout); created only when the export is complete")
   .option("--url <address>", URL_HELP)
   .addHelpText(
     "after",
     `
 The API key (scope entity:export) is read from ENTITY_METRICS_KEY.
 
-An identity from stdin stands in no history of a shell and in no list of processes:
+An identity from stdin appears neither in the shell history nor in the process list:
   npm run export -- --table user --field email --out ada.ndjson < identity.txt
-Exit codes: 0 done, the last line { "type": "end" } came; 1 failed; 2 wrong usage; 130 interrupted.`,
+Exit codes: 0 done, including the last line { "type": "end" }; 1 failed; 2 wrong usage; 130 interrupted.`,
   );
 
 interface Options {
@@ -35,7 +35,7 @@ await runCommand(command, async () => {
   const { table, field, value: given, out, url } = command.opts<Options>();
   const client = serviceClient(serviceUrl(url, process.env), requireKey(process.env.ENTITY_METRICS_KEY));
   const value = given === "-" ? (await text(process.stdin)).trim() : given;
-  if (value === "") throw new UsageError("There is no identity: name it, or write it to stdin");
+  if (value === "") throw new UsageError("The identity is missing: use --value or stdin");
   const stop = new AbortController();
   onInterrupt(() => stop.abort());
   const lines = texts(client.exportEntity(table, field, value, { signal: stop.signal }));
@@ -43,7 +43,7 @@ await runCommand(command, async () => {
     if (out === undefined) await pipeline(lines, process.stdout, { end: false });
     else await writeWhole(out, lines);
   } catch (error) {
-    throw stop.signal.aborted ? new InterruptedError("Stopped: the export is not whole", { cause: error }) : error;
+    throw stop.signal.aborted ? new InterruptedError("Stopped: the export is incomplete", { cause: error }) : error;
   }
   return 0;
 });
@@ -52,10 +52,10 @@ async function* texts(lines: AsyncIterable<object>): AsyncGenerator<string> {
   for await (const line of lines) yield `${JSON.stringify(line)}\n`;
 }
 
-/** Writes a file that its owner alone may read, under its name once it is whole. */
+/** Writes a file that only its owner may read, and renames it when complete. */
 async function writeWhole(file: string, lines: AsyncIterable<string>): Promise<void> {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
-    throw new StartError(`${file} is there and is no file: it would be replaced`);
+    throw new StartError(`${file} exists and is not a regular file`);
   }
   const part = `${file}.part`;
   try {

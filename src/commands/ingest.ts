@@ -22,26 +22,26 @@ interface Options extends PointOptions {
 
 const command = new Command("npm run ingest --")
   .description(
-    "Writes metric points from files to a running service. Values that fall into one save slot become one before " +
-      "anything is sent, so their order does not matter; files that share a slot belong in one run.",
+    "Writes metric points from files to a running service. Values of the same save slot are combined before " +
+      "anything is sent, so their order does not matter; pass files that share a slot in one run.",
   )
   .addArgument(
     new Argument("<file...>", "CSV with a header, lines of JSON, or line protocol; plain or gzip; - is stdin"),
   )
   .addOption(
-    new Option("--format <format>", "format of every file (default: the one that its first line shows)").choices(
+    new Option("--format <format>", "format of every file (default: detected from its first line)").choices(
       pointFormats,
     ),
   )
   .addOption(
-    new Option("--dimension <name>", "dimension of every point (default: as the files say)").choices(dimensionNames),
+    new Option("--dimension <name>", "dimension of every point (default: from the files)").choices(dimensionNames),
   )
-  .option("--dimension-id <id>", "id of every point within the dimension (default: as the files say)")
-  .option("--dimension-type <type>", "type of every point (default: as the files say, else size)")
+  .option("--dimension-id <id>", "id of every point within the dimension (default: from the files)")
+  .option("--dimension-type <type>", "type of every point (default: from the files, else size)")
   .addOption(
     new Option(
       "--aggregation <how>",
-      "how the values of a slot become one (default: sum for stream, last for the rest)",
+      "how the values of a slot are combined (default: sum for stream, last for others)",
     ).choices(foldings),
   )
   .addOption(
@@ -54,9 +54,9 @@ const command = new Command("npm run ingest --")
     `
 The API key (scope metric:write) is read from ENTITY_METRICS_KEY.
 
-CSV columns: ts, time or timestamp; value; dimension, dimension_id, dimension_type where no option names them.
+CSV columns: ts, time or timestamp; value; dimension, dimension_id, dimension_type unless options set them.
 Times: ${fileInstantForms}.
-Exit codes: 0 all was written; 1 failed; 2 wrong usage; 3 something was rejected, the rest was written; 130 interrupted.`,
+Exit codes: 0 everything was written; 1 failed; 2 wrong usage; 3 something was rejected, the rest was written; 130 interrupted.`,
   );
 
 await runCommand(command, () => ingest(command.args, command.opts<Options>()));

@@ -7,20 +7,20 @@ import { type Line, LineSplitter } from "../formats/line-splitter.js";
 const LINE_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
-/** Bytes of all files as they lie there; undefined when one of them is stdin. */
+/** Returns the bytes of all files on disk; undefined when one of them is stdin. */
 export function inputBytes(files: readonly string[]): number | undefined {
   if (files.includes("-")) return undefined;
   return files.reduce((sum, file) => {
     const stat = statSync(file, { throwIfNoEntry: false });
-    if (stat === undefined) throw new StartError(`${file}: there is no such file`);
+    if (stat === undefined) throw new StartError(`${file}: no such file`);
     if (stat.isDirectory()) throw new StartError(`${file} is a folder, not a file`);
     return sum + stat.size;
   }, 0);
 }
 
 /**
- * The lines of a file, or of stdin when it is named `-`, in batches, in constant memory; gzip is inflated on the way.
- * `onBytes` gets the number of bytes that have been read of the file as it lies there.
+ * Yields the lines of a file, or of stdin for `-`, in batches and constant memory; inflates gzip. `onBytes` receives
+ * the bytes read so far, before inflation.
  */
 export async function* fileLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(LINE_BYTES);
@@ -32,7 +32,7 @@ export async function* fileLines(path: string, onBytes: (bytes: number) => void)
   if (rest.length > 0) yield rest;
 }
 
-/** The bytes of a file as `fileLines` reads them. */
+/** Yields the bytes of a file as `fileLines` reads them. */
 export async function* fileChunks(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
   try {
     yield* inflated(counted(source(path), onBytes));
@@ -54,10 +54,10 @@ async function* counted(chunks: AsyncIterable<Buffer>, onBytes: (bytes: number) 
   }
 }
 
-/** As many bytes as show what a file is: how gzip begins, or a byte order mark and the character behind it. */
+/** Bytes that identify a file: the gzip magic number, or a byte order mark and the next character. */
 const SHOWING = 4;
 
-/** The bytes as they are, or inflated when they begin as gzip does. The first piece is long enough to show what they are. */
+/** Yields the bytes, inflated if they start as gzip does. The first chunk is long enough to identify the format. */
 async function* inflated(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   let start = Buffer.alloc(0);
   while (start.length < SHOWING) {
@@ -72,7 +72,7 @@ async function* inflated(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   yield* gunzip;
 }
 
-/** Chunks that were taken from a stream, and then the rest of it. */
+/** Yields chunks already taken from a stream, then the rest of it. */
 export async function* prepended(head: readonly Buffer[], rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   yield* head;
   yield* rest;

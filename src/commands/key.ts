@@ -7,11 +7,11 @@ import { openKeys } from "../stores/open-stores.js";
 import { print, runCommand, UsageError } from "./run-command.js";
 
 const command = new Command("npm run key --")
-  .description("Makes, lists and revokes API keys. Works beside a running service, which obeys within 5 seconds.")
+  .description("Creates, lists and revokes API keys. A running service applies changes within 5 seconds.")
   .addArgument(new Argument("<action>", "what to do").choices(["create", "list", "revoke"]))
-  .argument("[id]", "id of the key to revoke, as list shows it")
-  .option("--scopes <scopes>", `what a new key may do, separated by commas: ${scopes.join(", ")}`)
-  .option("--name <name>", "what a new key is for", "")
+  .argument("[id]", "id of the key to revoke, from list")
+  .option("--scopes <scopes>", `scopes of a new key, separated by commas: ${scopes.join(", ")}`)
+  .option("--name <name>", "purpose of a new key", "")
   .addHelpText(
     "after",
     `
@@ -20,7 +20,7 @@ Examples:
   npm run key -- list
   npm run key -- revoke 0123456789ab
 
-A new key is shown once, alone on stdout; only its digest is kept. The store is that of the settings (DATA_DIR,
+A new key is shown once, alone on stdout; only its digest is stored. The store comes from the settings (DATA_DIR,
 ENTITIES_URL, CONFIG).`,
   );
 
@@ -51,7 +51,7 @@ function readScopes(text: string | undefined): Scope[] {
   return known;
 }
 
-/** Prints a new key, then stores it: a key that could not be shown is never valid. */
+/** Prints a new key before storing it: a key that could not be shown never becomes valid. */
 async function create(keys: KeyStore, name: string, wanted: readonly Scope[]): Promise<number> {
   const { key, kept } = mintKey(name, wanted, systemClock());
   await print(`${key}\n`);
@@ -73,7 +73,7 @@ function instant(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Rows of cells with tabs between them, for programs, and of one width but for the last, for people. */
+/** Formats rows with tabs for programs and padded columns for people. */
 function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>

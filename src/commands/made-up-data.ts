@@ -1,19 +1,19 @@
 import type { Client, StoredSeries } from "../client/client.js";
 import { chance, type MadeUpExperience, type MadeUpSet, smallSet } from "./made-up-sets.js";
 
-/** A step of the made-up data: one request, or some that are made at once. All are safe to repeat. */
+/** A step of the made-up data: one request or several concurrent ones, all safe to repeat. */
 type MadeUpRequest = () => Promise<unknown>;
 
-/** Messages of one request. */
+/** Messages per request. */
 const MESSAGES = 200;
-/** Most points of one request. */
+/** Maximum points per request. */
 const POINTS = 50_000;
-/** Requests to the catalogue, or of a single message, that are made at once. */
+/** Concurrent requests to the catalogue, or of a single message. */
 const AT_ONCE = 32;
 
 /**
- * Requests that fill a service with the made-up data of the `weeks` up to `now` (Unix ms), and delete some of its people: two
- * whose deletion completes, and one whose deletion stays open where the deletion target of the demo is configured.
+ * Returns requests that fill a service with the made-up data of the `weeks` up to `now` (Unix ms) and delete some of
+ * its people: two deletions complete, and one stays open where the deletion target of the demo is configured.
  */
 export function madeUpRequests(client: Client, weeks: number, now: number, set = smallSet): MadeUpRequest[] {
   return [
@@ -26,7 +26,7 @@ export function madeUpRequests(client: Client, weeks: number, now: number, set =
   ];
 }
 
-/** Requests that write the streams alone, so that they continue in a service that was filled before. */
+/** Returns requests that write only the streams, so that they continue in a service filled earlier. */
 export function streamRequests(client: Client, weeks: number, now: number, set = smallSet): MadeUpRequest[] {
   return writesOf(client, madeUpStreams(weeks, now, set));
 }
@@ -63,8 +63,9 @@ function messageRequests(client: Client, weeks: number, now: number, set: MadeUp
 }
 
 /**
- * Deletes a person whom the deletion target of the demo refuses to delete, and again after another message about the same person: the
- * first request fails until it is stuck, the second waits for the first. Does nothing while they are open.
+ * Deletes a person whom the demo's deletion target refuses to delete, and again after another message about that
+ * person: the first request fails until it is stuck, and the second waits for the first. Does nothing while they are
+ * open.
  */
 async function leaveTwice(client: Client): Promise<void> {
   if ((await client.page("deletion", { state: "open", limit: 1 })).meta.total > 0) return;
@@ -74,16 +75,16 @@ async function leaveTwice(client: Client): Promise<void> {
   }
 }
 
-/** How many people the made-up data has. */
+/** Number of made-up people. */
 const PEOPLE = 600;
 
-/** Numbers of the made-up people who are members of each segment of a set. */
+/** Returns the numbers of the people in each segment of a set. */
 function membersBySegment({ segments }: MadeUpSet): ReadonlyMap<string, ReadonlySet<number>> {
   const people = Array.from({ length: PEOPLE }, (_, index) => index);
   return new Map(segments.map(({ id, share }) => [id, new Set(people.filter((index) => chance(id, index) < share))]));
 }
 
-/** Messages about made-up people, in the form that `/collect/json` takes. */
+/** Returns messages about made-up people in the form of `/collect/json`. */
 function madeUpPeople(set: MadeUpSet): Record<string, unknown>[] {
   const cities = ["Lisbon", "Oslo", "Vienna", "Porto", "Köln", "東京", "القاهرة"];
   const members = [...membersBySegment(set)];
@@ -100,9 +101,9 @@ function madeUpPeople(set: MadeUpSet): Record<string, unknown>[] {
 const MADE_UP_TIME = "last_seen";
 
 /**
- * Messages of each stream, in the form that `/collect/json` takes: all people use the web, some the app, some open e-mails, and one
- * uses each other stream. Their event times are spread over the `weeks` up to `now` (Unix ms), so that no hour has many of them, and
- * lie outside the gap of their stream. Messages about people whose deletion is requested happen on arrival.
+ * Returns the messages of each stream in the form of `/collect/json`. All people use the web, some the app, some open
+ * e-mails, and one uses each other stream. Event times are spread over the `weeks` up to `now` (Unix ms) and avoid the
+ * gap of their stream, so that no hour has many. Messages about people whose deletion is requested have no event time.
  */
 function madeUpMessages(
   weeks: number,
@@ -134,12 +135,12 @@ function madeUpMessages(
 const madeUpLeavers = ["leaver-1@example.com", "leaver-2@example.com"];
 
 /**
- * A made-up person whom the deletion target of the demo refuses to delete, unless the request names the `_uid`, which the
- * service learns from the second message.
+ * A made-up person whom the demo's deletion target refuses to delete unless the request contains the `_uid`, which only
+ * the second message has.
  */
 export const madeUpStuck = { email: "leaver-3@example.com", _uid: "leaver-3" };
 
-/** Made-up people who are in every one of these segments of the small set. */
+/** Counts the people in all of these segments of the small set. */
 export function membersOf(...ids: readonly string[]): number {
   return overlapOf(membersBySegment(smallSet), ids);
 }
@@ -152,7 +153,7 @@ function overlapOf(members: ReadonlyMap<string, ReadonlySet<number>>, [first = "
 const HOUR = 3_600_000;
 const WEEK = 168 * HOUR;
 
-/** A write of many points, as `POST /api/metric/points` takes it. */
+/** Points in the form of `POST /api/metric/points`. */
 interface Block {
   readonly series: readonly StoredSeries[];
   readonly ts: readonly number[];
@@ -160,8 +161,8 @@ interface Block {
 }
 
 /**
- * Metrics of the `weeks` up to `now` (Unix ms), a block for each dimension and week. They include the slot of `now`: what the
- * recorder takes in it, while the data is being written, is less than the whole.
+ * Returns the metrics of the `weeks` up to `now` (Unix ms), a block per dimension and week. They include the current
+ * slot, because the recorder's own sample during seeding would be too small.
  */
 export function madeUpSeries(weeks: number, now: number, set = smallSet): Block[] {
   const members = membersBySegment(set);
@@ -176,7 +177,10 @@ export function madeUpSeries(weeks: number, now: number, set = smallSet): Block[
   ]);
 }
 
-/** The streams of the `weeks` up to `now` (Unix ms), a block for each week. A slot has the same values whatever `now` is. */
+/**
+ * Returns the streams of the `weeks` up to `now` (Unix ms), a block per week. The values of a slot do not depend on
+ * `now`.
+ */
 function madeUpStreams(weeks: number, now: number, set = smallSet): Block[] {
   return weekStarts(weeks, now).map((from) => streamBlock(set, from, from + WEEK));
 }
@@ -185,7 +189,7 @@ function weekStarts(weeks: number, now: number): number[] {
   return Array.from({ length: weeks }, (_, week) => now - (weeks - week) * WEEK);
 }
 
-/** A series that has the value `today` at the end, after it grew `growth` times in each day. */
+/** A series that ends at `today` after growing by the factor `growth` per day. */
 interface GrownSeries {
   readonly series: StoredSeries;
   readonly today: number;
@@ -200,7 +204,10 @@ function segmentSizes({ segments }: MadeUpSet, members: ReadonlyMap<string, Read
   }));
 }
 
-/** Reach of each experience or of each group. People who convert become more, or fewer, faster than those who are reached. */
+/**
+ * Returns the reach of each experience or group. The number of people who convert changes faster than the number
+ * reached.
+ */
 function reachOf(
   { experiences }: MadeUpSet,
   dimension: "experience" | "experiencegroup",
@@ -223,7 +230,7 @@ function reachOf(
   });
 }
 
-/** Sizes with small steps on their way to the ones of today. */
+/** Returns sizes that approach today's in small steps. */
 function sizeBlock(all: readonly GrownSeries[], ts: readonly number[], now: number): Block {
   const steps = ts.map((slot) => chance("step", slot / HOUR) - 0.5);
   const days = ts.map((slot) => (now - slot) / (24 * HOUR));
@@ -234,7 +241,7 @@ function sizeBlock(all: readonly GrownSeries[], ts: readonly number[], now: numb
   return { series: all.map(({ series }) => series), ts, values };
 }
 
-/** Messages an hour: many in the afternoon, few at night, fewer at weekends; none in the gap. */
+/** Returns messages per hour: many in the afternoon, few at night, fewer at weekends, none in the gap. */
 function streamBlock({ streams }: MadeUpSet, from: number, to: number): Block {
   const ts = slots(from, to, HOUR);
   const shares = ts.map((slot) => {
@@ -255,7 +262,7 @@ function streamBlock({ streams }: MadeUpSet, from: number, to: number): Block {
   };
 }
 
-/** E-mail stops every Saturday for as long as this. */
+/** The e-mail stream pauses every Saturday for this time. */
 const GAP_START_HOUR = 6;
 const GAP_HOURS = 8;
 
@@ -265,12 +272,12 @@ function isInGap(stream: string, time: number): boolean {
   return stream === "email" && at.getUTCDay() === 6 && hour >= 0 && hour < GAP_HOURS;
 }
 
-/** A message in the gap would be counted, and the recorder would fill the gap. */
+/** Moves a time out of the gap: the recorder would count a message there and fill the gap. */
 function timeOutsideGap(stream: string, time: number): string {
   return new Date(isInGap(stream, time) ? time - GAP_HOURS * HOUR : time).toISOString();
 }
 
-/** Starts of the slots after the one of `from`, up to the one of `to`. */
+/** Returns the starts of the slots after that of `from`, up to that of `to`. */
 function slots(from: number, to: number, slotMs: number): number[] {
   const first = Math.floor(from / slotMs) + 1;
   return Array.from({ length: Math.floor(to / slotMs) + 1 - first }, (_, index) => (first + index) * slotMs);

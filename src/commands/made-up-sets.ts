@@ -1,4 +1,4 @@
-/** A segment of the made-up data: `share` of all people are its members, `growth` times as many as a day before. */
+/** A segment of the made-up data. `share` of all people are members; `growth` is its daily growth factor. */
 interface MadeUpSegment {
   readonly id: string;
   readonly name: string;
@@ -14,13 +14,13 @@ export interface MadeUpExperience {
   readonly goal: string;
 }
 
-/** `messages` in an hour of a weekday's afternoon. */
+/** `messages` per hour of a weekday's afternoon. */
 interface MadeUpStream {
   readonly id: string;
   readonly messages: number;
 }
 
-/** Everything that made-up people can be in. */
+/** Segments, experiences and streams of the made-up data. */
 export interface MadeUpSet {
   readonly segments: readonly MadeUpSegment[];
   readonly experiences: readonly MadeUpExperience[];
@@ -74,10 +74,10 @@ export const smallSet: MadeUpSet = {
 };
 
 const LARGE = { segments: 5_000, experiences: 300, streams: 500 };
-/** Generated segments that are large, and have the audiences of experiences. */
+/** Generated large segments, used as audiences of experiences. */
 const AUDIENCES = 100;
 const GROUPS = 12;
-const LONGEST_NAME = 96;
+const MAX_NAME_LENGTH = 96;
 
 const phrases = [
   "Readers of the weekly letter",
@@ -89,7 +89,7 @@ const phrases = [
   "Πελάτες από την Αθήνα",
 ];
 
-/** The small set and more, up to 5,000 segments, 300 experiences and 500 streams. */
+/** Returns the small set extended to 5,000 segments, 300 experiences and 500 streams. */
 export function largeSet(): MadeUpSet {
   return {
     segments: filled(smallSet.segments, LARGE.segments, (index) => ({
@@ -120,14 +120,14 @@ const padded = (index: number) => String(index).padStart(4, "0");
 const segmentId = (index: number) => `segment-${padded(index)}`;
 const shareOf = (index: number) => 0.03 * chance("share", index) ** 2;
 
-/** Every tenth name is as long as a name of a real service gets. */
+/** Returns a name; every tenth one has the maximum length of real names. */
 function longName(index: number): string {
   const phrase = phrases[index % phrases.length] as string;
   const name = `${phrase} ${index}`;
-  return index % 10 === 0 ? `${name}: ${phrase.repeat(LONGEST_NAME)}`.slice(0, LONGEST_NAME) : name;
+  return index % 10 === 0 ? `${name}: ${phrase.repeat(MAX_NAME_LENGTH)}`.slice(0, MAX_NAME_LENGTH) : name;
 }
 
-/** A number from 0 to 1 that depends on nothing but its arguments: the same made-up data every time. */
+/** Returns a number from 0 to 1 that depends only on its arguments, so the data is always the same. */
 export function chance(seed: string, index: number): number {
   let hash = 2166136261 ^ index;
   for (let i = 0; i < seed.length; i += 1) hash = Math.imul(hash ^ seed.charCodeAt(i), 16777619);

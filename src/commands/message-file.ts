@@ -6,16 +6,16 @@ import { type Line, LineSplitter, lineIssues } from "../formats/line-splitter.js
 import { fileChunks, prepended } from "./input-file.js";
 
 const LINE_BYTES = 1024 * 1024;
-/** The longest JSON array, after inflation. */
+/** Maximum bytes of a JSON array after inflation. */
 const ARRAY_BYTES = 16 * 1024 * 1024;
 
-/** One message as one line of JSON, with the number of the line of the file on which it begins. */
+/** A message as one line of JSON, with the number of its first line in the file. */
 export interface Message extends Omit<Line, "issue"> {
-  /** Why the line or row is not a message; its text is empty then. */
+  /** Issue of a line or row that is not a message; its text is then empty. */
   readonly issue?: keyof typeof messageIssues;
 }
 
-/** The message of each issue, for people. */
+/** Explanation of each issue. */
 export const messageIssues = {
   ...lineIssues,
   invalid_row: "The row does not have the columns of the header",
@@ -25,14 +25,14 @@ export const messageFormats = ["json", "csv"] as const;
 
 export type MessageFormat = (typeof messageFormats)[number];
 
-/** The format that the name of a file says it has. */
+/** Returns the format by the name of a file. */
 export function formatOf(path: string): MessageFormat {
   return /\.csv(\.gz)?$/i.test(path) ? "csv" : "json";
 }
 
 /**
- * The messages of a file, or of stdin when it is named `-`: `json` is NDJSON or one JSON array of at most 16 MiB, `csv` has a header of attribute names;
- * gzip is inflated on the way. `onBytes` gets the number of bytes that have been read.
+ * Yields the messages of a file, or of stdin for `-`. `json` is NDJSON or one JSON array of at most 16 MiB, `csv` has a
+ * header of attribute names; gzip is inflated. `onBytes` receives the bytes read so far.
  */
 export async function* readMessages(
   path: string,
@@ -54,7 +54,7 @@ export async function* readMessages(
   else yield* linesOf(all);
 }
 
-/** Some programs put it at the start of a text. */
+/** Some programs write it at the start of a text. */
 const BYTE_ORDER_MARK = /^\u00ef\u00bb\u00bf/;
 
 async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
@@ -77,7 +77,7 @@ async function* rowsOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGenera
   yield messages([...reader.push(splitter.end()), ...reader.end()]);
 }
 
-/** The names of attributes that a header gives its columns. */
+/** Returns the attribute names in a header. */
 function headerNames(path: string, { cells }: CsvRecord): readonly string[] {
   const names = cells?.map((name) => name.trim()) ?? [];
   const issue = headerIssue(names);
@@ -88,13 +88,13 @@ function headerNames(path: string, { cells }: CsvRecord): readonly string[] {
 function headerIssue(names: readonly string[]): string | undefined {
   if (names.length === 0) return "it cannot be read";
   if (names.includes("")) return "a column has no name";
-  if (new Set(names).size < names.length) return "two columns have one name";
+  if (new Set(names).size < names.length) return "two columns have the same name";
   return names.length === 1 && /[;\t|]/.test(names[0] as string)
     ? "its columns are not separated by commas"
     : undefined;
 }
 
-/** The cells of a row by their names, empty ones left out. */
+/** Converts a row to a message by column name, without empty cells. */
 function rowMessage({ number, cells, issue }: CsvRecord, names: readonly string[]): Message {
   if (issue !== undefined) return { number, text: "", issue };
   if (cells?.length !== names.length) return { number, text: "", issue: "invalid_row" };
@@ -102,20 +102,20 @@ function rowMessage({ number, cells, issue }: CsvRecord, names: readonly string[
   return { number, text: JSON.stringify(Object.fromEntries(given)) };
 }
 
-/** The elements of one JSON array, which is read whole. Each becomes a message with the number of the line on which it begins. */
+/** Reads a whole JSON array and returns its elements as messages with the number of their first line. */
 async function elementsOf(path: string, chunks: AsyncIterable<Buffer>): Promise<Message[]> {
   const bytes = await wholeArray(path, chunks);
   const array = isUtf8(bytes) ? splitArray(bytes, Number.POSITIVE_INFINITY) : undefined;
   const elements = array?.ends.map((end, i) => bytes.toString("utf8", startOf(array, i), end)) ?? [];
   if (array === undefined || array.brokenAt !== undefined || elements.some((text) => text.trim() === "")) {
-    throw new StartError(`${path} is not a whole JSON array in UTF-8, alone in its file`);
+    throw new StartError(`${path} is not one complete JSON array in UTF-8`);
   }
   let line = 1 + newlinesIn(bytes.toString("latin1", 0, array.start));
   return elements.map((text) => {
     const number = line + newlinesIn(text.slice(0, text.search(/\S/)));
     line += newlinesIn(text);
     if (text.length > LINE_BYTES) return { number, text: "", issue: "too_long" };
-    // A tab is as white space as a line end: allowed beside strings, and not in them.
+    // A tab is whitespace like a line end: allowed outside strings only.
     return { number, text: text.replace(/[\r\n]+/g, "\t").trim() };
   });
 }
@@ -127,7 +127,7 @@ async function wholeArray(path: string, chunks: AsyncIterable<Buffer>): Promise<
     read.push(chunk);
     bytes += chunk.length;
     if (bytes > ARRAY_BYTES) {
-      throw new StartError(`${path} is a JSON array of more than 16 MiB: write NDJSON, a message on each line`);
+      throw new StartError(`${path} is a JSON array of more than 16 MiB: use NDJSON, one message per line`);
     }
   }
   const whole = Buffer.concat(read);

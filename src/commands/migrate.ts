@@ -17,25 +17,25 @@ import { runCommand, UsageError } from "./run-command.js";
 const command = new Command("npm run migrate --")
   .description("Copies an embedded data folder to servers: profiles to MongoDB, series to InfluxDB, or one of them.")
   .option("--from <dir>", "data folder of the service, which must not be running")
-  .option("--from-metrics <dir>", "folder of metrics.db, where it is another")
+  .option("--from-metrics <dir>", "folder of metrics.db, if it differs")
   .option("--to <url>", "mongodb://…/database or influxdb://…?org=O&bucket=B; may be given twice", list)
   .addHelpText(
     "after",
     `
-Without --to the targets are ENTITIES_URL and METRICS_URL of the environment, where passwords are not seen by others.
+Without --to the targets are ENTITIES_URL and METRICS_URL of the environment, where other users cannot see passwords.
 PEPPER must be that of the folder: PEPPER=base64:$(base64 < DIR/pepper | tr -d '\\n'), unless the service was given another.
 INFLUX_TOKEN is the token of InfluxDB.
 
-No service can use the folder meanwhile. A target must be empty. A migration that was interrupted starts over when it is run
+No service can use the folder during the copy. A target must be empty. An interrupted migration starts over when it is run
 again. At the end both sides are read again and compared; the exit code is 1 when something differs.`,
   );
 
-/** Points this close to the end of a store's retention are left out, ms: they would expire while they are copied. */
+/** Margin before the end of a store's retention, ms: older points are skipped, as they would expire during the copy. */
 const RETENTION_MARGIN_MS = 3_600_000;
 
 await runCommand(command, async () => {
   const { from, fromMetrics, to } = command.opts<{ from?: string; fromMetrics?: string; to?: string[] }>();
-  if (from === undefined) throw new UsageError("--from names the data folder to copy");
+  if (from === undefined) throw new UsageError("--from is required: the data folder to copy");
   const targets = readTargets(to, process.env);
   const settings = settingsFor(targets);
   const folder = from.replace(/^sqlite:/, "");
@@ -54,7 +54,7 @@ function list(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
-/** Settings of a service on the targets. */
+/** Returns the settings of a service on the targets. */
 function settingsFor({ entities, metrics }: Targets): Settings {
   return readSettings({
     ...process.env,
@@ -64,7 +64,7 @@ function settingsFor({ entities, metrics }: Targets): Settings {
   });
 }
 
-/** The servers to fill; at least one. */
+/** Servers to copy to; at least one. */
 interface Targets {
   readonly entities: Target<ProfileTarget> | undefined;
   readonly metrics: Target<SeriesTarget> | undefined;
@@ -75,7 +75,7 @@ interface Target<T extends ProfileTarget | SeriesTarget> {
   readonly open: OpenTarget<T>;
 }
 
-/** The targets that `--to` names or, without it, the environment. The engine tells which is which. */
+/** Returns the targets from `--to` or, without it, from the environment, by their engine. */
 function readTargets(
   given: readonly string[] | undefined,
   environment: Readonly<Record<string, string | undefined>>,
@@ -96,7 +96,7 @@ function readTargets(
   return { entities: profiles[0], metrics: series[0] };
 }
 
-/** The URLs whose engine can be filled. */
+/** Returns the URLs with an engine that can be a target. */
 function targetsAt<T extends ProfileTarget | SeriesTarget>(
   urls: readonly string[],
   openTargetAt: (url: string) => OpenTarget<T> | undefined,
@@ -114,11 +114,14 @@ interface Migration {
   readonly settings: Settings;
   readonly log: Log;
   readonly clock: Clock;
-  /** `copied-series` and `copied-records` are passed after each batch. */
+  /** Reaches `copied-series` and `copied-records` after each batch. */
   readonly failpoint: Failpoint;
 }
 
-/** Copies, compares, says how it went. Resolves with the exit code: 1 when something differs. Safe to repeat when it was interrupted. */
+/**
+ * Copies, compares and reports. Resolves with the exit code: 1 when something differs. Safe to repeat after an
+ * interruption.
+ */
 async function migrate(migration: Migration): Promise<number> {
   const { folder, metricsFolder, targets } = migration;
   const open: { close(): void | Promise<void> }[] = [];
@@ -145,19 +148,19 @@ async function migrate(migration: Migration): Promise<number> {
   }
 }
 
-/** What a server did in the middle of the copy, in a line; our own mistakes and refusals stay as they are. */
+/** Describes an error of a server during the copy in one line; returns other errors unchanged. */
 function interruption(error: unknown): unknown {
   const isOurs = [StartError, TypeError, RangeError, ReferenceError].some((kind) => error instanceof kind);
   if (isOurs || !(error instanceof Error)) return error;
-  return new StartError(`The copy was interrupted: ${error.message}. Run this again: it starts over`, { cause: error });
+  return new StartError(`The copy was interrupted: ${error.message}. Run it again: it starts over`, { cause: error });
 }
 
-/** Profiles are found by hashes under the pepper, so it cannot change on the way. */
+/** Checks that the pepper is unchanged: profiles are found by hashes under it. */
 function checkPepper({ pepper }: ProfileSource, { settings, folder }: Migration): void {
   const how = `PEPPER=base64:$(base64 < ${folder}/pepper | tr -d '\\n'), unless the service was given another`;
-  if (settings.pepper === null) throw new StartError(`PEPPER is not set. It has to be that of the folder: ${how}`);
+  if (settings.pepper === null) throw new StartError(`PEPPER is not set. It must be that of the folder: ${how}`);
   if (pepper !== undefined && pepper !== pepperFingerprint(pepperBytes(settings.pepper))) {
-    throw new StartError(`PEPPER is not that of the folder, and profiles could not be found under another: ${how}`);
+    throw new StartError(`PEPPER is not that of the folder, so profiles would not be found: ${how}`);
   }
 }
 
@@ -168,7 +171,7 @@ interface Ends {
 
 async function copyAndCompare({ profiles, series }: Ends, migration: Migration): Promise<number> {
   const { clock, targets, folder, failpoint } = migration;
-  // Both before anything is written, so that a target that is refused leaves the other as it was.
+  // Opens both before writing, so that a refused target leaves the other unchanged.
   await profiles?.target.begin(profiles.source.mark);
   await series?.target.begin(series.source.mark);
   const comparisons: Comparison[] = [];
@@ -176,21 +179,21 @@ async function copyAndCompare({ profiles, series }: Ends, migration: Migration):
     const keepMs = series.target.retentionMs();
     const since = keepMs === undefined ? 0 : clock() - keepMs + RETENTION_MARGIN_MS;
     const older = await copySeries(series.source, series.target, since, () => failpoint("copied-series"));
-    if (older > 0) say(`${counted(older, "point")} left out: the server no longer keeps points that old.`);
+    if (older > 0) printLine(`${counted(older, "point")} skipped: they are older than the retention of the server.`);
     comparisons.push(await compareSeries(series.source, series.target, since));
   }
   if (profiles !== undefined) {
     await copyProfiles(profiles.source, profiles.target, () => failpoint("copied-records"));
     comparisons.push(...(await compareProfiles(profiles.source, profiles.target)));
   }
-  say(comparisonTable(comparisons));
+  printLine(comparisonTable(comparisons));
   if (!comparisons.every(isEqual)) {
-    say("Source and target differ: do not use the target. Run this again.");
+    printLine("Source and target differ: do not use the target. Run the migration again.");
     return 1;
   }
   await profiles?.target.finish();
   await series?.target.finish();
-  say(farewell(targets, folder));
+  printLine(farewell(targets, folder));
   return 0;
 }
 
@@ -205,12 +208,12 @@ no service on it again; when the new one runs, remove it: rm -r ${folder} (and k
   return `${now}\n${rest}`;
 }
 
-/** A line, or several, of the result. */
-function say(text: string): void {
+/** Prints lines of the result. */
+function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** A URL without what may be secret in it. */
+/** Returns a URL without secrets. */
 function publicName(url: string): string {
   const bucket = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]).get("bucket");
   const place = url.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/, "");

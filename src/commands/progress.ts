@@ -5,17 +5,17 @@ const REPORT_MS = 5000;
 const BAR_WIDTH = 24;
 
 export interface ProgressOptions {
-  /** Noun for one of the things that are counted, or the symbol of a unit. */
+  /** Noun of the counted items in the singular, or the symbol of a unit. */
   readonly unit: string;
-  /** How much there is to do, when it is known. */
+  /** Total amount, if known. */
   readonly total?: number | undefined;
-  /** How an amount is written; digits in groups of three by default. */
+  /** Formats an amount; default: digits in groups of three. */
   readonly format?: (amount: number) => string;
   readonly out?: Pick<WriteStream, "write" | "isTTY">;
   readonly now?: () => number;
 }
 
-/** Shows how far `work` has come from its start to its end, whether or not it fails. */
+/** Shows the progress of `work` until it ends or fails. */
 export async function withProgress<T>(
   label: string,
   options: ProgressOptions,
@@ -29,7 +29,7 @@ export async function withProgress<T>(
   }
 }
 
-/** How far a long piece of work has come: a bar on a terminal, a line every few seconds elsewhere, on stderr. */
+/** Progress display on stderr: a bar on a terminal, otherwise a line every few seconds. */
 export class Progress {
   readonly #label: string;
   readonly #options: Required<Omit<ProgressOptions, "total">> & { readonly total: number | undefined };
@@ -45,7 +45,7 @@ export class Progress {
     this.#shownAt = this.#startedAt;
   }
 
-  /** So much is done by now. */
+  /** Sets the amount done. */
   update(done: number): void {
     this.#done = done;
     const { out, now } = this.#options;
@@ -54,13 +54,13 @@ export class Progress {
     this.#show();
   }
 
-  /** Writes a line of its own, whether or not a bar is there. */
+  /** Writes a separate line, above the bar if there is one. */
   say(line: string): void {
     this.#wipe();
     this.#options.out.write(`${line}\n`);
   }
 
-  /** The work is over: shows where it ended, once. */
+  /** Shows the final state. */
   finish(): void {
     this.#show();
     if (this.#drawn) this.#options.out.write("\n");
@@ -97,17 +97,17 @@ export class Progress {
   }
 }
 
-/** An amount of bytes in MB. */
+/** Formats bytes in MB. */
 export function megabytes(bytes: number): string {
   return (bytes / 1_000_000).toFixed(1);
 }
 
-/** A number with its noun, in the singular for 1: `1 message`, `2 messages`. */
+/** Formats a number with its noun: `1 message`, `2 messages`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${nounFor(count, noun)}`;
 }
 
-/** A regular noun in the form that a number takes. The symbol of a unit, in capitals, has one form. */
+/** Returns a regular noun in singular or plural. Unit symbols in capitals have one form. */
 function nounFor(count: number, noun: string): string {
   return count === 1 || /^[A-Z]+$/.test(noun) ? noun : `${noun}s`;
 }

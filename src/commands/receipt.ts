@@ -7,10 +7,10 @@ import { runCommand, UsageError } from "./run-command.js";
 import { requireKey, serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
 
 const command = new Command("npm run receipt --")
-  .description("Fetches the signed receipt of a completed erasure, or checks one.")
+  .description("Fetches or verifies the signed receipt of a completed deletion.")
   .addArgument(new Argument("<action>", "what to do").choices(["get", "verify"]))
-  .argument("<what>", "get: request id of the erasure; verify: file with a receipt, - is stdin")
-  .option("--keys <place>", "file or address of the public keys (default: those of the service)")
+  .argument("<what>", "get: request id of the deletion; verify: file with a receipt, - is stdin")
+  .option("--keys <place>", "file or URL of the public keys (default: those of the service)")
   .option("--url <address>", URL_HELP)
   .addHelpText(
     "after",
@@ -21,14 +21,14 @@ Examples:
   npm run receipt -- verify receipt.jws --keys jwks.json
 
 get reads an API key (scope entity:delete) from ENTITY_METRICS_KEY and writes the receipt, alone, to stdout. verify needs
-no key, and with a file of public keys no service; it writes what the receipt says, as JSON, to stdout.
+no key and, with a file of public keys, no service; it writes the contents of the receipt as JSON to stdout.
 Exit codes: 0 done, the receipt is valid; 1 failed, or the receipt is not valid; 2 wrong usage.`,
   );
 
 await runCommand(command, async () => {
   const [action, what = ""] = command.args;
   const { keys, url } = command.opts<{ keys?: string; url?: string }>();
-  if (action === "get" && keys !== undefined) throw new UsageError("--keys goes with verify");
+  if (action === "get" && keys !== undefined) throw new UsageError("--keys is only for verify");
   const address = () => serviceUrl(url, process.env);
   const text = action === "get" ? await getReceipt(address(), what) : await verifyReceipt(address, what, keys);
   process.stdout.write(`${text}\n`);
@@ -39,8 +39,8 @@ async function getReceipt(url: string, id: string): Promise<string> {
   const client = serviceClient(url, requireKey(process.env.ENTITY_METRICS_KEY));
   return client.receipt(id).catch((error: unknown) => {
     const { status } = error instanceof ApiError ? error : {};
-    if (status === 404) throw new StartError("There is no erasure with this request id", { cause: error });
-    if (status === 409) throw new StartError("The erasure is not completed yet", { cause: error });
+    if (status === 404) throw new StartError("There is no deletion with this request id", { cause: error });
+    if (status === 409) throw new StartError("The deletion is not completed yet", { cause: error });
     throw error;
   });
 }
@@ -48,7 +48,7 @@ async function getReceipt(url: string, id: string): Promise<string> {
 async function verifyReceipt(address: () => string, file: string, jwks: string | undefined): Promise<string> {
   const receipt = readText(file).trim();
   const { keys } = (jwks === undefined ? await serviceClient(address(), undefined).jwks() : await readKeys(jwks)) ?? {};
-  if (!Array.isArray(keys)) throw new StartError(`${jwks} holds no public keys (a JSON object with keys)`);
+  if (!Array.isArray(keys)) throw new StartError(`${jwks} contains no public keys (a JSON object with keys)`);
   const checked = checkJws(receipt, keys);
   if ("issue" in checked) throw new StartError(`The receipt is not valid: ${checked.issue}`);
   process.stderr.write("The receipt is valid\n");
@@ -67,7 +67,7 @@ async function readKeys(place: string): Promise<{ readonly keys?: unknown } | nu
 async function download(url: string): Promise<string> {
   const response = await fetch(url).catch(() => undefined);
   if (response?.ok) return response.text();
-  throw new StartError(`${url} ${response === undefined ? "cannot be reached" : `answered ${response.status}`}`);
+  throw new StartError(`${url} ${response === undefined ? "is unreachable" : `answered ${response.status}`}`);
 }
 
 function readText(file: string): string {

@@ -9,30 +9,30 @@ const { version } = createRequire(import.meta.url)("../../package.json") as { ve
 /** Whether this runs in a clone. An installed package has no sources, and its help names `entity-metrics key` for `npm run key --`. */
 const isClone = existsSync(new URL("../../src", import.meta.url));
 
-/** Exit code of a command that did its work but for what it rejected. */
+/** Exit code of a command that succeeded except for rejections. */
 export const REJECTED = 3;
 
 /** Exit code of a command that was interrupted. */
 export const INTERRUPTED = 130;
 
-/** The command was called in a way that it does not know: exit code 2. */
+/** Wrong usage: exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The command was asked to stop before it was done: exit code 130. */
+/** Interrupted before the end: exit code 130. */
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";
 }
 
-/** Calls `stop` when the process is asked to end; a terminal and npm may send several signals. */
+/** Calls `stop` on SIGINT, SIGTERM and SIGHUP; a terminal and npm may send several. */
 export function onInterrupt(stop: () => void): void {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, stop);
 }
 
 /**
- * Runs a command on the arguments of this process and sets its exit code: what its action returns (0 done, `REJECTED`), 1 when
- * it failed, 2 for wrong usage, `INTERRUPTED`. What went wrong is one line on stderr.
+ * Runs a command with this process's arguments and sets the exit code: the result of its action (0 or `REJECTED`), 1 on
+ * failure, 2 for wrong usage, `INTERRUPTED`. Errors are one line on stderr.
  */
 export async function runCommand(command: Command, action: () => Promise<number>): Promise<void> {
   command
@@ -48,13 +48,13 @@ export async function runCommand(command: Command, action: () => Promise<number>
   let isHelp = false;
   let unwritten: NodeJS.ErrnoException | undefined;
   process.stdout.on("error", (error) => {
-    // A reader that has closed the pipe, as `head` does, does not miss the rest of a help text.
+    // Ignores a pipe closed during help output, as `head` does.
     if (isHelp && error.code === "EPIPE") return;
     if (unwritten === undefined) process.stderr.write(`stdout cannot be written (${error.code})\n`);
     unwritten ??= error;
     process.exitCode = 1;
   });
-  // What is said on the way is not worth ending the work for.
+  // Ignores stderr errors: messages are not worth ending the work for.
   process.stderr.on("error", () => {});
   try {
     let code = 0;
@@ -73,7 +73,7 @@ export async function runCommand(command: Command, action: () => Promise<number>
   }
 }
 
-/** Writes to stdout. Resolves once the text is written; rejects if it cannot be, which `runCommand` reports. */
+/** Writes to stdout and resolves when the text is written. Rejects on an error, which `runCommand` reports. */
 export function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.once("error", reject);
@@ -81,15 +81,15 @@ export function print(text: string): Promise<void> {
   });
 }
 
-/** What the service or the system refused, for the person who runs a command; any other error as it is. */
+/** Converts errors of the service or the system to a message for people; returns other errors unchanged. */
 export function inWords(error: unknown): unknown {
   const isOfSystem = error instanceof Error && "syscall" in error;
   if (isOfSystem || error instanceof NotReached) return new StartError(error.message, { cause: error });
   if (!(error instanceof ApiError)) return error;
-  return new StartError(wordsOf(error), { cause: error });
+  return new StartError(messageOf(error), { cause: error });
 }
 
-function wordsOf({ status, message, issues }: ApiError): string {
+function messageOf({ status, message, issues }: ApiError): string {
   if ((status === 401 || status === 403) && issues.length > 0) return `ENTITY_METRICS_KEY: ${message}`;
   if (status === 429 || status === 503) return `The service is busy (${status}); gave up`;
   return `The service answered ${status}${issues.length === 0 ? "" : `: ${message}`}`;

@@ -2,14 +2,17 @@ import { type Client, createClient, NotReached } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { UsageError } from "./run-command.js";
 
-/** How often a request is tried, and the longest wait between two tries. */
+/** Maximum tries of a request, and maximum wait between two tries, ms. */
 const TRIES = 8;
 const LONGEST_WAIT_MS = 120_000;
 
-/** A wait that is worth a line, ms. */
+/** Minimum wait that is reported, ms. */
 const WORTH_A_LINE_MS = 1_000;
 
-/** A client of the service at `url`; without a key it asks keyless routes alone. `say` gets a line when the service has to be waited for. */
+/**
+ * Creates a client of the service at `url`; without a key it can call only keyless routes. `say` receives a line when
+ * the service is waited for.
+ */
 export function serviceClient(
   url: string,
   key: string | undefined,
@@ -34,41 +37,47 @@ export function serviceClient(
       if (!reached) {
         throw new StartError(
           isRedirect(error)
-            ? `${origin} leads to another address: name that one (--url or ENTITY_METRICS_URL)`
-            : `There is no service at ${origin}: start it, or name another address (--url or ENTITY_METRICS_URL)`,
+            ? `${origin} redirects to another address: use that one (--url or ENTITY_METRICS_URL)`
+            : `There is no service at ${origin}: start it, or set another address (--url or ENTITY_METRICS_URL)`,
         );
       }
       if (waitMs < WORTH_A_LINE_MS) return;
-      const why = error instanceof NotReached ? "does not answer" : `is busy (${error.status})`;
-      say(`${origin} ${why}; trying again in ${Math.ceil(waitMs / 1000)} s`);
+      const why = error instanceof NotReached ? "is unreachable" : `is busy (${error.status})`;
+      say(`${origin} ${why}; retrying in ${Math.ceil(waitMs / 1000)} s`);
     },
   });
 }
 
-/** The key of the environment. Throws a `StartError` where there is none, or one that no request can carry. */
+/** Returns the key from the environment. Throws a `StartError` when it is missing or no request can carry it. */
 export function requireKey(key: string | undefined): string {
   const held = key?.trim() ?? "";
-  if (/[^ -~]/.test(held)) throw new StartError("ENTITY_METRICS_KEY holds a character that no API key has");
+  if (/[^ -~]/.test(held)) throw new StartError("ENTITY_METRICS_KEY contains a character that no API key has");
   if (held !== "") return held;
   throw new StartError("ENTITY_METRICS_KEY is not set: put an API key of the service into it");
 }
 
-/** Whether no connection was accepted, the name is unknown, or the platform does not connect to such a port (its error has no code). */
+/**
+ * Returns whether no service listens: the connection was refused, the name is unknown, or the platform blocks the port
+ * (an error without a code).
+ */
 function isNoService(error: Error): boolean {
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
   return code === undefined || code === "ECONNREFUSED" || code === "ENOTFOUND";
 }
 
-/** Whether the platform was led to another address, where it does not take the key to. */
+/** Returns whether the platform refused a redirect, which would take the key to another address. */
 function isRedirect({ cause }: Error): boolean {
   return cause instanceof Error && cause.cause instanceof Error && cause.cause.message === "unexpected redirect";
 }
 
 /** Help of the option `--url`. */
 export const URL_HELP =
-  "where the service is (default: ENTITY_METRICS_URL, else http://127.0.0.1:$PORT, 8080 without PORT)";
+  "address of the service (default: ENTITY_METRICS_URL, else http://127.0.0.1:$PORT, 8080 without PORT)";
 
-/** Base address of the service, without a slash at its end: what the option says, else ENTITY_METRICS_URL, else PORT of this machine. */
+/**
+ * Returns the base address of the service without a trailing slash: from the option, else ENTITY_METRICS_URL, else PORT
+ * on this machine.
+ */
 export function serviceUrl(
   option: string | undefined,
   { ENTITY_METRICS_URL, PORT }: Readonly<Record<string, string | undefined>>,
@@ -85,5 +94,5 @@ export function serviceUrl(
 
 function localUrl(port: string): string {
   if (/^\d+$/.test(port) && Number(port) > 0 && Number(port) < 65_536) return `http://127.0.0.1:${port}`;
-  throw new UsageError("PORT does not tell where the service is: name it with --url or ENTITY_METRICS_URL");
+  throw new UsageError("PORT is not a port: set the address of the service with --url or ENTITY_METRICS_URL");
 }

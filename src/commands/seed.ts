@@ -12,8 +12,8 @@ const command = new Command("node dist/commands/seed.js")
     "Fills a running service with made-up segments, experiences, streams and people, through its API, and requests the deletion of some people. Safe to repeat.",
   )
   .option("--url <address>", URL_HELP)
-  .option("--weeks <n>", "weeks of metrics, up to now; 6 by default, 4 with --large")
-  .option("--streams", "writes the metrics of streams alone, so that they continue in a service that was filled before")
+  .option("--weeks <n>", "weeks of metrics, up to now; default: 6, or 4 with --large")
+  .option("--streams", "write only the metrics of streams, so that they continue in a service filled earlier")
   .option("--large", "5,000 segments, 500 streams and 300 experiences");
 
 await runCommand(command, async () => {

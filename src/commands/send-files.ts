@@ -6,7 +6,7 @@ import { type Progress, type ProgressOptions, withProgress } from "./progress.js
 import { InterruptedError, inWords, onInterrupt, REJECTED, UsageError } from "./run-command.js";
 import { requireKey, serviceClient, serviceUrl } from "./running-service.js";
 
-/** What a command that sends files to a service works with. */
+/** Context of a command that sends files to a service. */
 export interface Sending {
   readonly client: Client;
   readonly rejections: Rejections;
@@ -14,13 +14,13 @@ export interface Sending {
   readonly signal: AbortSignal;
   /** Bytes of all files; undefined when one of them is a stream. */
   readonly bytes: number | undefined;
-  /** Does one stage of the work after another and shows its progress; rejections are written above it. */
+  /** Runs a stage of the work and shows its progress; rejections are written above it. */
   stage<T>(label: string, options: ProgressOptions, work: (progress: Progress) => Promise<T>): Promise<T>;
 }
 
 /**
- * Runs a command that sends files. `send` resolves with a summary for stdout, to which the number of rejections is added. Resolves with the exit
- * code.
+ * Runs a command that sends files. `send` resolves with a summary for stdout, which is printed with the number of
+ * rejections. Resolves with the exit code.
  */
 export async function sendFiles(
   files: readonly string[],
@@ -49,33 +49,36 @@ export async function sendFiles(
   }
 }
 
-/** What ends a command that is interrupted or fails, with `place`: how far it has come, and what another run does. */
+/**
+ * Returns the error that ends an interrupted or failed command, with its progress and the effect of another run in
+ * `place`.
+ */
 export function endedAt(place: string, error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return new InterruptedError(`Stopped. ${place}`, { cause: error });
   const said = inWords(error);
   return said instanceof StartError ? new StartError(`${said.message}. ${place}`, { cause: error }) : said;
 }
 
-/** Why something is not taken: a code for programs, a sentence for people. */
+/** Reason of a rejection: a code for programs, a sentence for people. */
 export interface LineIssue {
   readonly code: string;
   readonly message: string;
 }
 
-/** As many rejections are named one by one. */
-const NAMED = 20;
+/** Maximum rejections reported individually. */
+const MAX_REPORTED = 20;
 
-/** Lines of one file are fewer than this. */
+/** Upper bound of the lines in a file. */
 const LINES = 2 ** 40;
 
-/** Where something came from, as one number: which file, and which line of it. */
+/** Returns a number for a file and a line of it. */
 export function origin(file: number, line: number): number {
   return file * LINES + line;
 }
 
 /**
- * What was rejected, by file and line, in the order in which it is met: the first are named on stderr, all of them in the file
- * that `--rejects` names, a line of JSON `{ line, code, message }` each (`file` too, when several were read).
+ * Collects rejections by file and line, in order of occurrence. The first ones go to stderr, all of them to the file of
+ * `--rejects` as JSON lines `{ line, code, message }`, with `file` when several files were read.
  */
 export class Rejections {
   readonly #files: readonly string[];
@@ -84,14 +87,14 @@ export class Rejections {
   readonly #say: (line: string) => void;
   #count = 0;
 
-  /** Empties the file that `rejects` names; `say` gets a line for each of the first rejections. */
+  /** Empties the file `rejects`; `say` receives a line for each of the first rejections. */
   constructor(files: readonly string[], rejects: string | undefined, say: (line: string) => void) {
     this.#files = files;
     this.#say = say;
     this.#listName = rejects;
     if (rejects === undefined) return;
     if (files.some((file) => isSameFile(file, rejects))) {
-      throw new UsageError("--rejects names a file that is read: it would be overwritten");
+      throw new UsageError("--rejects is one of the input files and would be overwritten");
     }
     this.#list = new RejectsFile(rejects);
   }
@@ -105,20 +108,22 @@ export class Rejections {
     const file = this.#files[Math.floor(at / LINES)];
     const line = at % LINES;
     this.#list?.add({ ...(this.#files.length > 1 ? { file } : {}), line, code, message });
-    if (this.#count <= NAMED) this.#say(`${file}:${line}: rejected: ${message}`);
-    else if (this.#count === NAMED + 1) {
+    if (this.#count <= MAX_REPORTED) this.#say(`${file}:${line}: rejected: ${message}`);
+    else if (this.#count === MAX_REPORTED + 1) {
       const all = this.#listName ?? "--rejects FILE";
-      this.#say(`more than ${NAMED} rejections; ${all} ${this.#listName === undefined ? "lists" : "has"} all of them`);
+      this.#say(
+        `more than ${MAX_REPORTED} rejections; ${all} ${this.#listName === undefined ? "lists" : "has"} all of them`,
+      );
     }
   }
 
-  /** Call it once, at the end. */
+  /** Call once, at the end. */
   close(): void {
     this.#list?.close();
   }
 }
 
-/** Bytes that are gathered before they are written. */
+/** Bytes buffered before a write. */
 const BUFFER = 65_536;
 
 /** Lines of JSON in a file. */

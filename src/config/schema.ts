@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import type schema from "../../config/schema.json";
 
 /**
- * The values that a part of `config/schema.json` describes. The compiler widens the texts of a JSON file, so the type of a setting is that of its
- * default. One without default, or with null, is a number if it has a minimum, and otherwise text.
+ * Type of the values that a part of `config/schema.json` describes. The compiler widens strings of a JSON file, so a
+ * setting has the type of its default. Without a default, or with null, it is a number if it has a minimum, otherwise a
+ * string.
  */
 type ValueOf<Part> = Part extends { readonly properties: infer Parts }
   ? { readonly [Name in keyof Parts]: ValueOf<Parts[Name]> }
@@ -17,10 +18,10 @@ type ScalarOf<Part> = Part extends { readonly default: infer Value extends strin
     ? number
     : string;
 
-/** The settings, with lists of words as texts. */
+/** The settings, with lists of words as strings. */
 export type SchemaSettings = ValueOf<typeof schema>;
 
-/** A part of `config/schema.json`, as far as this project uses JSON Schema. */
+/** A part of `config/schema.json`, with the JSON Schema keywords that this project uses. */
 export interface SettingSchema {
   readonly description?: string;
   readonly type?: string | readonly string[];
@@ -33,15 +34,15 @@ export interface SettingSchema {
   readonly pattern?: string;
   readonly items?: SettingSchema;
   readonly properties?: Readonly<Record<string, SettingSchema>>;
-  /** Name in the environment, where it is not derived from the path. */
+  /** Environment variable, if not derived from the path. */
   readonly environment?: string;
-  /** The value is never shown. */
+  /** Whether the value is never shown. */
   readonly secret?: boolean;
 }
 
-/** One setting that can be given by itself. */
+/** A single setting. */
 export interface Setting {
-  /** Names from the top of the settings, `["limits", "body_bytes"]`. */
+  /** Path from the root, `["limits", "body_bytes"]`. */
   readonly path: readonly string[];
   /** `limits.body_bytes`. */
   readonly name: string;
@@ -55,7 +56,7 @@ export const settingsSchema = JSON.parse(
   readFileSync(new URL("../../config/schema.json", import.meta.url), "utf8"),
 ) as SettingSchema;
 
-/** Every setting, in the order of the schema. */
+/** All settings in the order of the schema. */
 export const settingList: readonly Setting[] = leavesOf(settingsSchema, []);
 
 function leavesOf(schema: SettingSchema, path: readonly string[]): Setting[] {
@@ -64,12 +65,12 @@ function leavesOf(schema: SettingSchema, path: readonly string[]): Setting[] {
   return [{ path, name: path.join("."), environment: schema.environment ?? path.join("_").toUpperCase(), schema }];
 }
 
-/** The settings where nothing else is said. */
+/** Returns the default settings. */
 export function defaultSettings(): Record<string, unknown> {
   return settingTree(settingList.map((setting) => [setting, setting.schema.default]));
 }
 
-/** An object that holds each value where its setting has its place. */
+/** Builds an object with each value at the path of its setting. */
 export function settingTree(values: readonly (readonly [setting: Setting, value: unknown])[]): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
   for (const [{ path }, value] of values) {
@@ -83,7 +84,7 @@ export function settingTree(values: readonly (readonly [setting: Setting, value:
   return settings;
 }
 
-/** What a setting may be, in words. */
+/** Describes the allowed values of a setting. */
 export function allowedWords(schema: SettingSchema): string {
   if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
   const types = Array.isArray(schema.type) ? (schema.type as string[]) : [String(schema.type)];

@@ -14,20 +14,23 @@ import {
   settingTree,
 } from "./schema.js";
 
-/** What a process does: answer requests; record and erase. */
+/** Roles of a process: `api` serves requests; `worker` records and erases. */
 export const roles = ["api", "worker"] as const;
 
 export type Role = (typeof roles)[number];
 
-/** Every setting, as `config/schema.json` describes it. Times are ms, sizes bytes, `keep` a duration or null for ever. */
+/** All settings of `config/schema.json`. Times are ms, sizes bytes; `keep` is a duration or null for unlimited. */
 export type Settings = Omit<SchemaSettings, "roles"> & { readonly roles: readonly Role[] };
 
 export type Limits = Settings["limits"];
 
-/** The settings of this process: the defaults of `config/schema.json`, the file named by `CONFIG`, then the environment. Throws a `StartError`. */
+/**
+ * Reads the settings: the defaults of `config/schema.json`, the file in `CONFIG`, then the environment. Throws a
+ * `StartError`.
+ */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const own = environment.CONFIG === undefined || environment.CONFIG === "" ? {} : readFile(environment.CONFIG);
-  const settings = laidOver(laidOver(defaultSettings(), own), fromEnvironment(environment));
+  const settings = merged(merged(defaultSettings(), own), fromEnvironment(environment));
   checkSettings(settings);
   const known = settings as unknown as Settings;
   if (known.pepper !== null && Buffer.byteLength(known.pepper) < 32) {
@@ -44,11 +47,14 @@ function readFile(path: string): Tree {
   return tree;
 }
 
-/** `over` on top of `under`: objects are united, everything else is replaced. Any name is a name of its own, `__proto__` too. */
-function laidOver(under: Tree, over: Tree): Tree {
+/**
+ * Merges `over` into `under`: objects are merged, other values are replaced. Any name is an ordinary key, also
+ * `__proto__`.
+ */
+function merged(under: Tree, over: Tree): Tree {
   const united = Object.entries(over).map(([name, value]) => {
     const below = Object.hasOwn(under, name) ? under[name] : undefined;
-    return [name, isTree(below) && isTree(value) ? laidOver(below, value) : value] as const;
+    return [name, isTree(below) && isTree(value) ? merged(below, value) : value] as const;
   });
   return Object.fromEntries([...Object.entries(under), ...united]);
 }
@@ -57,7 +63,10 @@ function isTree(value: unknown): value is Tree {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What the JSON file holds that the setting `name` names. Throws a `StartError`, which does not quote the file: it may hold secrets. */
+/**
+ * Reads the JSON file named by the setting `name`. Throws a `StartError` that does not quote the file, which may
+ * contain secrets.
+ */
 export function readJson(name: string, path: string | URL): unknown {
   let text: string;
   try {
@@ -77,7 +86,7 @@ const ajv = new Ajv2020({ allowUnionTypes: true });
 ajv.addVocabulary(["environment", "secret"]);
 const valid = ajv.compile(settingsSchema);
 
-/** Throws a `StartError` of one line that names the first wrong setting, what is wrong with it, and what is allowed. */
+/** Throws a one-line `StartError` with the first wrong setting, its issue and the allowed values. */
 function checkSettings(settings: unknown): void {
   if (!valid(settings)) throw new StartError(wordsFor((valid.errors as ErrorObject[])[0] as ErrorObject));
 }
@@ -93,16 +102,16 @@ function wordsFor(error: ErrorObject): string {
   return `${setting.name} (${setting.environment}) is wrong: ${subject} ${what}. Allowed: ${allowedWords(setting.schema)}. ${setting.schema.description}`;
 }
 
-/** What is wrong with a value, by the keyword of the schema that it breaks; of other keywords the message of Ajv. */
+/** Issue of a value by the schema keyword that it violates; for other keywords Ajv's message is used. */
 const issues: Readonly<Record<string, string>> = {
   enum: "is not an allowed value",
   minItems: "is empty",
   minLength: "is empty",
-  pattern: "has another form",
+  pattern: "does not match the expected form",
   uniqueItems: "contains a value twice",
 };
 
-/** The part of a setting with this path in it. */
+/** Names the part of a setting at this path. */
 function subjectOf(path: readonly string[]): string {
   if (path.length === 0) return "it";
   return path.length === 1 && /^\d+$/.test(path[0] ?? "")
@@ -117,8 +126,8 @@ function unknownWords(path: readonly string[], name: string): string {
 }
 
 /**
- * The settings that the environment names, as an object to lay over the others. Lists of words are separated by commas,
- * lists of objects are JSON, an empty value of a setting that may be null is null.
+ * Returns the settings in the environment, to merge over the others. Lists of words are separated by commas, lists of
+ * objects are JSON, and an empty value of a nullable setting is null.
  */
 function fromEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
   return settingTree(
@@ -158,7 +167,7 @@ function refuse({ environment, schema }: Setting): never {
   throw new StartError(`${environment} is wrong. Allowed: ${allowedWords(schema)}. ${schema.description}`);
 }
 
-/** Names in the environment that are no setting but one or two edits away from one, as after a typing error; each with the name of that setting. */
+/** Returns environment variables that are not settings but one or two edits away from one, with that setting's name. */
 export function similarNames(
   environment: Readonly<Record<string, string | undefined>>,
 ): { name: string; nearest: string }[] {
@@ -166,9 +175,9 @@ export function similarNames(
   return Object.keys(environment).flatMap((name) => {
     if (environment[name] === undefined || ours.includes(name)) return [];
     const { word, edits } = nearestWord(name, ours);
-    return edits <= (name.length > SHORT ? 2 : 1) ? [{ name, nearest: word }] : [];
+    return edits <= (name.length > MAX_SHORT_NAME ? 2 : 1) ? [{ name, nearest: word }] : [];
   });
 }
 
-/** Characters of a name up to which two edits make another word of it: HOME is not HOST. */
-const SHORT = 5;
+/** Maximum characters of a name for which two edits give another word: HOME is not HOST. */
+const MAX_SHORT_NAME = 5;

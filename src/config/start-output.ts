@@ -3,10 +3,13 @@ import { join, resolve } from "node:path";
 import { StartError } from "../errors.js";
 import type { Settings } from "./settings.js";
 
-/** Where the very first key can be found: on the terminal, once, or in a file. */
+/** Location of the first key: shown once on the terminal, or in a file. */
 export type FirstKey = { readonly shown: string } | { readonly file: string };
 
-/** Keeps a key for a reader who is not at a terminal: the file `first-key` of the folder, for its owner alone, in one step. */
+/**
+ * Writes the key for a reader without a terminal to the file `first-key` in the folder, readable only by its owner,
+ * atomically.
+ */
 export function keepInFile(dir: string, key: string): FirstKey {
   const file = join(resolve(dir), "first-key");
   const handle = openSync(`${file}.new`, "w", 0o600);
@@ -17,7 +20,7 @@ export function keepInFile(dir: string, key: string): FirstKey {
   return { file };
 }
 
-/** What a first start prints: where the key is, and three commands that work as they are pasted. */
+/** Returns the output of a first start: the key and three commands that work when pasted. */
 export function firstLines(listens: string, key: FirstKey): string {
   const address = reachable(listens);
   const place = "shown" in key ? `Your API key, shown this once:\n  ${key.shown}` : `Your API key is in ${key.file}`;
@@ -36,23 +39,23 @@ Look around, or open ${address}/dashboard or ${address}/docs in a browser:
 `;
 }
 
-/** Where a service that listens on every address of this machine can be reached from it. */
+/** Returns a local address for a service that listens on all addresses. */
 function reachable(address: string): string {
   return address.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:)/, "//127.0.0.1");
 }
 
-/** A path in single quotes, as a shell reads them. */
+/** Quotes a path for a shell. */
 function quoted(path: string): string {
   return `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-/** Why a start failed, in one line and without a secret. */
+/** Describes a failed start in one line without secrets. */
 export function startErrorText(error: unknown, settings: Pick<Settings, "http"> | undefined): string {
   if (error instanceof StartError) return oneLine(error.message);
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   const place = settings === undefined ? "" : `${settings.http.host}:${settings.http.port}`;
   if (code === "EADDRINUSE")
-    return `Port ${settings?.http.port} is taken on ${settings?.http.host}: stop what listens there, or set PORT to another`;
+    return `Port ${settings?.http.port} is in use on ${settings?.http.host}: stop what listens there, or set PORT to another`;
   if (code === "EACCES" && syscall === "listen")
     return `Listening on ${place} is not allowed: set PORT to 1024 or above`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN")

@@ -102,7 +102,7 @@ describe("the client", () => {
     expect([second.data.map(({ id }) => id), second.meta]).to.deep.equal([["page-1"], { next: null, total: 3 }]);
   });
 
-  it("asks for an erasure and says whether it is complete", async () => {
+  it("requests a deletion and reports whether it is completed", async () => {
     const { request_id, completed } = await client.requestDeletion("user", "_uid", "c-6");
     expect(completed).to.equal(false);
     expect((await client.deletionStatus(request_id)).request_id).to.equal(request_id);
@@ -194,7 +194,7 @@ describe("the client and a service that cannot answer", () => {
       expect(await errorOf(all))
         .to.be.instanceOf(NotReached)
         .that.has.property("message")
-        .that.contains("not whole");
+        .that.contains("incomplete");
       expect(lines).to.have.length(text.split("\n").length - 1);
     }
   });

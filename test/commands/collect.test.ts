@@ -153,7 +153,7 @@ describe("collect", function () {
   it("ends with 1 for CSV whose header names no attributes", async () => {
     for (const [name, header, says] of [
       ["nameless", "_uid,,n", /a column has no name/],
-      ["twice", "_uid,n, n", /two columns have one name/],
+      ["twice", "_uid,n, n", /two columns have the same name/],
       ["semicolons", "_uid;n", /not separated by commas/],
       ["open", '_uid,"n', /it cannot be read/],
     ] as const) {
@@ -177,7 +177,7 @@ describe("collect", function () {
     await until("some of it is there", async () => (await counted("stopped")) > 500);
     child.child.kill("SIGINT");
     expect(await child.ended).to.equal(130);
-    expect(child.err()).to.match(/Stopped\. The file is sent up to line \d+\. The same command again is safe/);
+    expect(child.err()).to.match(/Stopped\. The file is sent up to line \d+\. Running the same command again is safe/);
     const again = await collect(...args);
     expect(again, again.err).to.include({ code: 0, out: "6000 messages collected\n" });
     expect(await counted("stopped")).to.equal(6_000);
@@ -212,7 +212,7 @@ describe("collect", function () {
     ] as const) {
       const result = await collect(file(name, content), "--stream", "cut");
       expect(result.code).to.equal(1);
-      expect(result.err).to.match(/is not a whole JSON array/);
+      expect(result.err).to.match(/is not one complete JSON array/);
     }
   });
 
@@ -263,6 +263,6 @@ describe("the elements of an array", () => {
     const most = 16 * 1024 * 1024;
     expect(await elements(`[1${" ".repeat(most - 3)}]`)).to.have.length(1);
     const failure = await elements(`[1${" ".repeat(most - 2)}]`).catch((error: Error) => error.message);
-    expect(failure).to.match(/is a JSON array of more than 16 MiB: write NDJSON/);
+    expect(failure).to.match(/is a JSON array of more than 16 MiB: use NDJSON/);
   });
 });

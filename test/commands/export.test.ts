@@ -72,7 +72,7 @@ describe("the export command", function () {
     const { code, err } = await runToEnd("export", [...of("x"), "--out", file, "--url", url]);
     server.close();
     expect(code).to.equal(1);
-    expect(err).to.match(/^The export is not whole: .*\n$/);
+    expect(err).to.match(/^The export is incomplete: .*\n$/);
     expect(existsSync(file)).to.equal(false);
     expect(readdirSync(dir).filter((name) => name.startsWith("cut"))).to.deep.equal([]);
   });
@@ -81,7 +81,7 @@ describe("the export command", function () {
     const out = join(dir, "folder");
     mkdirSync(out);
     const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);
-    expect({ code, err }).to.deep.equal({ code: 1, err: `${out} is there and is no file: it would be replaced\n` });
+    expect({ code, err }).to.deep.equal({ code: 1, err: `${out} exists and is not a regular file\n` });
     expect(readdirSync(dir).filter((name) => name.startsWith("folder"))).to.deep.equal(["folder"]);
   });
 

@@ -31,7 +31,7 @@ describe("ingest, when the service fails or rejects points", function () {
     const result = await runToEnd("ingest", args(busy.url));
     busy.server.close();
     expect(result, result.err).to.include({ code: 0 });
-    expect(result.err).to.contain("is busy (503); trying again in 1 s").and.contain("(429)");
+    expect(result.err).to.contain("is busy (503); retrying in 1 s").and.contain("(429)");
     expect(performance.now() - began).to.be.above(2000);
     expect(new Set(busy.bodies).size, "each try sends the same").to.equal(1);
     expect(busy.bodies).to.have.length(3);
@@ -56,7 +56,7 @@ describe("ingest, when the service fails or rejects points", function () {
       expect(result.code).to.equal(1);
       expect(result.err)
         .to.contain(words)
-        .and.contain("Running it again is safe")
+        .and.contain("Running the same command again is safe")
         .and.not.match(/\n\s+at /);
     }
   });
@@ -97,7 +97,7 @@ describe("ingest, when the service fails or rejects points", function () {
     silent.server.closeAllConnections();
     silent.server.close();
     expect(err())
-      .to.contain("Stopped. No slot is known to be written. Running it again is safe")
+      .to.contain("Stopped. No slot was confirmed as written. Running the same command again is safe")
       .and.not.match(/\n\s+at /);
   });
 });

@@ -123,7 +123,7 @@ describe("ingest", function () {
     const { code, out, err } = await ingest(path, ...args);
     expect(code).to.equal(3);
     expect(rejectionsIn(rejects)).to.deep.equal([
-      { line: 3, code: "invalid_time", message: "its time is none that is understood" },
+      { line: 3, code: "invalid_time", message: "has an invalid timestamp" },
       { line: 4, code: "invalid_value", message: "its value is not a finite number" },
       { line: 5, code: "too_old", message: "The time is before 2000-01-01, or not in the unit expected" },
       { line: 7, code: "invalid_row", message: "it does not have 2 columns" },

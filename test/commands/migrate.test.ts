@@ -77,7 +77,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     await servers.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: late });
     expect((await servers.fetch(`/api/entity/user/${filled.erased[0]}`)).status, "erased for good").to.equal(404);
     const again = await servers.fetch("/api/entity/user/_uid/person-5", { method: "DELETE" });
-    expect(again.status, "a new erasure").to.equal(200);
+    expect(again.status, "a new deletion").to.equal(200);
   });
 
   for (const [place, after] of [

@@ -16,7 +16,7 @@ describe("the receipt command", () => {
     service = await startService();
     const answer = await service.fetch("/api/entity/user/email/ada@example.com", { method: "DELETE" });
     completed = ((await answer.json()) as { data: { request_id: string } }).data.request_id;
-    await until("the erasure", async () => (await service.fetch(`/api/deletion/${completed}/receipt`)).status === 200);
+    await until("the deletion", async () => (await service.fetch(`/api/deletion/${completed}/receipt`)).status === 200);
   });
   after(async () => {
     await service.stop();
@@ -70,7 +70,7 @@ describe("the receipt command", () => {
     ["no action", () => [], {}, 2, /missing required argument/],
     ["an unknown action", () => ["make", "x"], {}, 2, /choices are get, verify/i],
     ["no request id", () => ["get"], {}, 2, /missing required argument/],
-    ["public keys to get with", () => ["get", completed, "--keys", "x"], {}, 2, /^--keys goes with verify$/m],
+    ["public keys to get with", () => ["get", completed, "--keys", "x"], {}, 2, /^--keys is only for verify$/m],
     ["an address that is none", () => ["get", completed, "--url", "x"], {}, 2, /^--url is not an http address$/m],
     ["no key", () => ["get", completed], { ENTITY_METRICS_KEY: "" }, 1, /^ENTITY_METRICS_KEY is not set/],
     ["a wrong key", () => ["get", completed], { ENTITY_METRICS_KEY: "em_a_b" }, 1, /The API key is not valid/],
@@ -79,13 +79,19 @@ describe("the receipt command", () => {
       () => ["get", "0123456789abcdef0123-1"],
       {},
       1,
-      /^There is no erasure with this request id$/m,
+      /^There is no deletion with this request id$/m,
     ],
     ["no service", () => ["get", completed, "--url", "http://127.0.0.1:9"], {}, 1, /^There is no service at/],
     ["no file", () => ["verify", join(dir, "none")], {}, 1, /cannot be read \(ENOENT\)$/m],
     ["a file that is no receipt", () => ["verify", file("x", "x")], {}, 1, /not valid: it is not a JWS$/m],
     ["keys that are not JSON", () => ["verify", file("x", "x"), "--keys", file("y", "y")], {}, 1, /is not JSON$/m],
-    ["a file without keys", () => ["verify", file("x", "x"), "--keys", file("y", "[]")], {}, 1, /holds no public keys/],
+    [
+      "a file without keys",
+      () => ["verify", file("x", "x"), "--keys", file("y", "[]")],
+      {},
+      1,
+      /contains no public keys/,
+    ],
   ];
   for (const [name, args, environment, code, words] of wrong) {
     it(`ends with ${code} for ${name}, and says why on stderr`, async () => {

@@ -43,7 +43,7 @@ describe("where commands look for the service", function () {
         expect(result.code).to.equal(1);
         expect(result.err)
           .to.contain(`There is no service at http://${host}:${port}: start it`)
-          .and.not.contain("trying again");
+          .and.not.contain("retrying");
       }
     });
   }
@@ -64,7 +64,7 @@ describe("where commands look for the service", function () {
   it("is refused in words when it is no address", () => {
     expect(() => serviceUrl("nonsense", {})).to.throw("--url is not an http address");
     expect(() => serviceUrl(undefined, { ENTITY_METRICS_URL: "ftp://x" })).to.throw("ENTITY_METRICS_URL is not");
-    expect(() => serviceUrl(undefined, { PORT: "0" })).to.throw("PORT does not tell where the service is");
+    expect(() => serviceUrl(undefined, { PORT: "0" })).to.throw("PORT is not a port");
     for (const url of ["http://user@host", "http://:word@host", "http://host/?a=1", "http://host/#a"]) {
       expect(() => serviceUrl(url, {}), url).to.throw("--url is an address with a user, a query or a fragment");
     }
@@ -77,7 +77,7 @@ describe("where commands look for the service", function () {
     const { code, err } = await runToEnd("ingest", commands[1]?.[1]() ?? [], { ENTITY_METRICS_URL: url });
     server.close();
     expect(code).to.equal(1);
-    expect(err).to.contain(`${url} leads to another address: name that one`);
+    expect(err).to.contain(`${url} redirects to another address: use that one`);
   });
 });
 
@@ -90,7 +90,7 @@ describe("the key of commands", () => {
   it("is refused in words when there is none, or none that a request can carry", () => {
     for (const key of [undefined, "", " "]) expect(() => requireKey(key)).to.throw("ENTITY_METRICS_KEY is not set");
     for (const key of ["em_…", "em_a\nb", "em_ä"]) {
-      expect(() => requireKey(key), key).to.throw("ENTITY_METRICS_KEY holds a character that no API key has");
+      expect(() => requireKey(key), key).to.throw("ENTITY_METRICS_KEY contains a character that no API key has");
     }
   });
 });

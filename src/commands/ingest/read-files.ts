@@ -16,7 +16,7 @@ import { csvRows, formatOfLine, jsonRows, lineRows, type PointOptions, type Row,
 import type { SlotFold } from "./slot-fold.js";
 import type { Folding } from "./slot-table.js";
 
-interface Reading {
+interface ReadFilesInput {
   readonly files: readonly string[];
   readonly options: PointOptions;
   readonly now: number;
@@ -24,8 +24,11 @@ interface Reading {
   readonly fold: SlotFold;
 }
 
-/** Reads every file into the fold; resolves with the number of points in them. A line that is no point is rejected. */
-export function readFiles(reading: Reading, { stage, bytes: total, rejections, signal }: Sending): Promise<number> {
+/** Reads every file into the fold and resolves with the number of points. Lines that are not points are rejected. */
+export function readFiles(
+  reading: ReadFilesInput,
+  { stage, bytes: total, rejections, signal }: Sending,
+): Promise<number> {
   return stage("reading", { unit: "MB", total, format: megabytes }, async (progress) => {
     let before = 0;
     let points = 0;
@@ -46,7 +49,7 @@ export function readFiles(reading: Reading, { stage, bytes: total, rejections, s
   });
 }
 
-interface ReaderParts extends Reading {
+interface ReaderDependencies extends ReadFilesInput {
   readonly rejections: Rejections;
 }
 
@@ -55,8 +58,8 @@ interface LineReader {
   end(): number;
 }
 
-/** A reader for the format of the options; without one, the first line of a file decides. */
-function openReader(first: Line, file: string, index: number, parts: ReaderParts): LineReader {
+/** Opens a reader for the format in the options; without one the first line decides. */
+function openReader(first: Line, file: string, index: number, parts: ReaderDependencies): LineReader {
   const { options, now } = parts;
   const format = options.format ?? formatOfLine(first);
   if (format === "csv") {
@@ -90,12 +93,12 @@ function openReader(first: Line, file: string, index: number, parts: ReaderParts
   };
 }
 
-/** Folds the points that these lines or records are; returns how many. */
+/** Folds the points of these lines or records and returns their number. */
 function takeRows<Source extends Pick<Line, "number" | "issue">>(
   sources: readonly Source[],
   read: RowReader<Source>,
   file: number,
-  { numbers, fold, rejections, now }: ReaderParts,
+  { numbers, fold, rejections, now }: ReaderDependencies,
 ): number {
   const row: Row = { dimension: undefined, dimension_id: undefined, dimension_type: undefined, value: 0, ms: 0 };
   const window = writeWindow(now, undefined);
@@ -122,7 +125,7 @@ function takeRows<Source extends Pick<Line, "number" | "issue">>(
   return points;
 }
 
-/** Numbers, from 0, for the series that files name, and how the values of each fold. */
+/** Assigns numbers from 0 to the series in the files, and the folding of each. */
 export class SeriesNumbers {
   readonly series: Series[] = [];
   readonly foldings: Folding[] = [];
@@ -130,12 +133,12 @@ export class SeriesNumbers {
   readonly #writable = new WritableSeries();
   readonly #numbers = new Map<Series, number>();
 
-  /** `folding` holds for every series; without it counts are summed, and of sizes the last stays. */
+  /** `folding` applies to every series; without it, counts are summed and other values keep the last. */
   constructor(folding: Folding | undefined) {
     this.#folding = folding;
   }
 
-  /** The number of a series that may be written, or what is wrong with its names. */
+  /** Returns the number of a writable series, or the issue with its names. */
   find(dimension: unknown, id: unknown, type: unknown): number | SeriesIssue {
     const found = this.#writable.find(dimension, id, type);
     if (!isSeries(found)) return found;

@@ -4,7 +4,7 @@ import { decimal, metricLine, type Precision, parseLine } from "../../formats/li
 import type { Line } from "../../formats/line-splitter.js";
 import type { LineIssue } from "../send-files.js";
 
-/** One point as a line of a file names it; a reader writes each line into the same object. */
+/** One point as read from a line; a reader reuses the same object. */
 export interface Row {
   dimension: unknown;
   dimension_id: unknown;
@@ -14,7 +14,7 @@ export interface Row {
   ms: number;
 }
 
-/** What the options of the command say of every row; it wins over what a line says. */
+/** Series from the command's options, which override those in a line. */
 interface NamedSeries {
   readonly dimension?: string;
   readonly dimensionId?: string;
@@ -22,21 +22,21 @@ interface NamedSeries {
 }
 
 export interface PointOptions extends NamedSeries {
-  /** Format of every file; undefined: the first line of each file decides. */
+  /** Format of every file; undefined: detected from each file's first line. */
   readonly format?: PointFormat;
   /** Unit of the timestamps of line protocol. */
   readonly precision: Precision;
 }
 
-/** Reads one line, or its cells, into `row`; returns what is wrong with it, or undefined when nothing is. */
+/** Reads one line, or its cells, into `row`. Returns an issue, or undefined. */
 export type RowReader<Source = string> = (source: Source, row: Row) => LineIssue | undefined;
 
-const BAD_TIME: LineIssue = { code: "invalid_time", message: "its time is none that is understood" };
+const BAD_TIME: LineIssue = { code: "invalid_time", message: "has an invalid timestamp" };
 const BAD_VALUE: LineIssue = { code: "invalid_value", message: "its value is not a finite number" };
 
 const TIME_COLUMNS = ["ts", "time", "timestamp"];
 
-/** Whether a line is the header of a CSV file of points: it names a time and a value. */
+/** Returns whether a line is the header of a CSV file of points: it has a time and a value column. */
 function isCsvHeader(text: string): boolean {
   const names = columnNames(text);
   return names.includes("value") && names.some((name) => TIME_COLUMNS.includes(name));
@@ -46,7 +46,7 @@ export const pointFormats = ["csv", "ndjson", "line-protocol"] as const;
 
 type PointFormat = (typeof pointFormats)[number];
 
-/** The format that the first line of a file shows. A line that fits none is taken for a header of CSV, which its reader then refuses. */
+/** Detects the format from a first line. An unknown line counts as a CSV header, which its reader then refuses. */
 export function formatOfLine({ text, issue }: Line): PointFormat {
   if (isCsvHeader(text)) return "csv";
   if (/^\s*[{[]/.test(text)) return "ndjson";
@@ -71,7 +71,7 @@ function headerIssue(text: string): string {
   return `the first line is not a header of points. ${expected}; found: ${found}. --format names another format`;
 }
 
-/** A reader of records under this header; or, as a text, why there can be none. */
+/** Creates a reader of records with this header; returns a text with the reason if the header is unsuitable. */
 export function csvRows(header: string, named: NamedSeries): RowReader<CsvRecord["cells"]> | string {
   if (!isCsvHeader(header)) return headerIssue(header);
   const names = columnNames(header);
@@ -100,13 +100,16 @@ function columnNames(header: string): string[] {
   return (csvCells(header) ?? []).map((name) => name.trim().toLowerCase());
 }
 
-/** The finite number that a text is, else NaN. */
+/** Parses a finite number; returns NaN for other text. */
 function numberIn(text: string): number {
   const value = decimal(text);
   return value !== undefined && Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** A reader of lines of JSON: `{ dimension, dimension_id, dimension_type, value, ts }`, `time` or `timestamp` for `ts`. */
+/**
+ * Creates a reader of JSON lines: `{ dimension, dimension_id, dimension_type, value, ts }`; `time` and `timestamp` are
+ * aliases of `ts`.
+ */
 export function jsonRows(named: NamedSeries): RowReader {
   const readInstant = instantReader();
   return (text, row) => {
@@ -131,7 +134,7 @@ export function jsonRows(named: NamedSeries): RowReader {
   };
 }
 
-/** A reader of line protocol; a line without a timestamp means `now` (Unix ms). */
+/** Creates a reader of line protocol. A line without a timestamp means `now` (Unix ms). */
 export function lineRows(options: PointOptions, now: number): RowReader {
   return (text, row) => {
     const parsed = parseLine(text);

@@ -16,14 +16,14 @@ interface BatchPoint {
   readonly origin: number;
 }
 
-/** The most points and about the most bytes of a request. */
+/** Maximum points and approximate bytes of a request. */
 const POINTS = 50_000;
 const BYTES = 8_000_000;
 
-/** What a point takes up at most when it is written out, beside its id. */
+/** Maximum serialized bytes of a point besides its id. */
 const POINT_BYTES = 120;
 
-/** Cuts slots into batches that a request may hold. A sum that has left the range of numbers is rejected. */
+/** Splits slots into batches of one request each. Rejects a sum that is no longer finite. */
 export function* batches(slots: Iterable<Slot>, series: readonly Series[], rejections: Rejections): Generator<Batch> {
   let points: BatchPoint[] = [];
   let bytes = 0;
@@ -43,17 +43,20 @@ export function* batches(slots: Iterable<Slot>, series: readonly Series[], rejec
   if (points.length > 0) yield points;
 }
 
-/** Requests under way at once. */
-const AT_ONCE = 3;
+/** Concurrent requests. */
+const MAX_CONCURRENT = 3;
 
-/** Sends every batch; resolves with the number of points that were written. `total` is that of all slots. Stops at the first error. */
+/**
+ * Sends every batch and resolves with the number of written points. `total` is the number of slots. Stops at the first
+ * error.
+ */
 export function sendBatches(batches: Iterable<Batch>, total: number, sending: Sending): Promise<number> {
   return sending.stage("sending", { unit: "slot", total }, async (progress) => {
     const underWay: Batch[] = [];
     const refusedTimes = new RefusedTimes();
     let sent = 0;
     try {
-      await eachAtOnce(batches, AT_ONCE, async (batch) => {
+      await eachAtOnce(batches, MAX_CONCURRENT, async (batch) => {
         underWay.push(batch);
         const written = await sendBatch(batch, refusedTimes, sending);
         sent += written;
@@ -67,7 +70,7 @@ export function sendBatches(batches: Iterable<Batch>, total: number, sending: Se
   });
 }
 
-/** Sends a batch, without the points that the service refuses: these become rejections. Resolves with the number of points that were written. */
+/** Sends a batch and resolves with the number of written points. Points that the service refuses become rejections. */
 async function sendBatch(batch: Batch, refused: RefusedTimes, sending: Sending): Promise<number> {
   const points = batch.filter((point) => {
     const issue = refused.issueOf(point.ts);
@@ -102,10 +105,10 @@ async function sendHalves(points: readonly BatchPoint[], refused: RefusedTimes, 
   return first + (await sendBatch(points.slice(middle), refused, sending));
 }
 
-/** A batch as a request body: a block where that is small, else an array. */
+/** A batch as a request body: a block if that is compact, otherwise an array. */
 interface EncodedBatch {
   readonly body: Points;
-  /** The times that the positions in the service's error paths stand for. */
+  /** Times by position in the service's error paths. */
   readonly times: readonly number[];
 }
 
@@ -116,7 +119,7 @@ function encodeBatch(points: Batch): EncodedBatch {
   return { body: points.map(flat), times: points.map(({ ts }) => ts) };
 }
 
-/** Stretches of points of one series. */
+/** Groups consecutive points of one series. */
 function columnsOf(points: readonly BatchPoint[]): BatchPoint[][] {
   const columns: BatchPoint[][] = [];
   for (const point of points) {
@@ -140,16 +143,19 @@ function flat({ series, ts, value }: BatchPoint) {
 }
 
 function names({ dimension, id, type }: Series): StoredSeries {
-  // `WritableSeries`, which made the series, knows which types a dimension has.
+  // `WritableSeries` created the series and validated its type.
   return { dimension: dimension.name, dimension_id: id, dimension_type: type } as StoredSeries;
 }
 
-/** Times that the service has refused, and with them every time before or after: it says only of some. */
+/**
+ * Range of times that the service refuses. The service reports only some of them, so earlier or later times count as
+ * refused too.
+ */
 class RefusedTimes {
   #notAfter = Number.NEGATIVE_INFINITY;
   #notBefore = Number.POSITIVE_INFINITY;
 
-  /** Learns from an error; false when it is about something else. */
+  /** Learns from an error; returns false for unrelated errors. */
   learn(code: string, ms: number | undefined): boolean {
     if (ms === undefined) return false;
     if (code === "before_retention" || code === "too_old") this.#notAfter = Math.max(this.#notAfter, ms);
@@ -159,16 +165,17 @@ class RefusedTimes {
   }
 
   issueOf(ms: number): LineIssue | undefined {
-    if (ms <= this.#notAfter) return { code: "before_retention", message: "its time is before what the service keeps" };
+    if (ms <= this.#notAfter)
+      return { code: "before_retention", message: "its time is older than the retention of the service" };
     if (ms >= this.#notBefore) return { code: "too_far_ahead", message: "its time is more than 10 minutes ahead" };
     return undefined;
   }
 }
 
 function placeOf(batch: Batch | undefined, sent: number): string {
-  const again = "Running it again is safe: what is there is written again as it is";
+  const again = "Running the same command again is safe: points already written do not change";
   const first = batch?.[0];
-  if (first === undefined || sent === 0) return `No slot is known to be written. ${again}`;
+  if (first === undefined || sent === 0) return `No slot was confirmed as written. ${again}`;
   const { series, ts } = first;
   const place = `${series.dimension.name} ${series.id} ${series.type} at ${new Date(ts).toISOString()}`;
   return `Written: ${counted(sent, "slot")}, all before ${place}. ${again}`;

@@ -3,17 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Folding, folded, type Slot, SlotTable, seriesOfKey, slotKey } from "./slot-table.js";
 
-/** Places of the table in memory: 64 MB. */
+/** Entries of the table in memory: 64 MB. */
 const CAPACITY = 2 ** 21;
 
 /**
- * Folds values into slots, whatever their order and number: what does not fit into a table in memory lies in sorted runs on
- * disk, and the runs are merged when the slots are asked for.
+ * Folds any number of values in any order into slots. Values that exceed a table in memory are spilled to sorted runs
+ * on disk, which are merged on reading.
  */
 export class SlotFold {
   readonly #table: SlotTable;
   readonly #runs = new SlotRuns();
-  /** How the values of each series fold, by its number. */
+  /** Folding of each series, by its number. */
   readonly #foldings: readonly Folding[];
   #spilled = 0;
 
@@ -22,7 +22,7 @@ export class SlotFold {
     this.#table = new SlotTable(capacity);
   }
 
-  /** Slots so far; more than there are in the end when runs on disk share some. */
+  /** Slots so far; counts slots that several runs share more than once. */
   get count(): number {
     return this.#spilled + this.#table.count;
   }
@@ -32,7 +32,7 @@ export class SlotFold {
     this.#table.add(slotKey(series, slot), value, ms, origin, this.#foldings[series] as Folding);
   }
 
-  /** Every slot once, by series, then by time. The same object each time; nothing may be added any more. */
+  /** Yields every slot once, by series, then by time, in one reused object. No values may be added afterwards. */
   *slots(): Generator<Slot> {
     if (this.#runs.count === 0) {
       yield* this.#table.slots();
@@ -40,7 +40,7 @@ export class SlotFold {
     }
     this.#spill();
     const heads = this.#runs.readers().map((rest) => ({ rest, slot: nextOf(rest) }));
-    // A scan of all runs for each slot: a run holds over a million slots, so there are few.
+    // Scans all runs for each slot: runs have over a million slots, so there are few.
     for (let key = leastOf(heads); key < END.key; key = leastOf(heads)) {
       let open: Slot | undefined;
       for (const head of heads) {
@@ -63,7 +63,7 @@ export class SlotFold {
     this.#table.clear();
   }
 
-  /** Folds a slot of a later run into the same slot of earlier ones. */
+  /** Merges a slot of a later run into the same slot of earlier runs. */
   #merge(known: Slot, later: Slot): void {
     const isLater = later.ms >= known.ms;
     known.value = folded(this.#foldings[seriesOfKey(known.key)] as Folding, known.value, later.value, isLater);
@@ -73,7 +73,7 @@ export class SlotFold {
   }
 }
 
-/** Comes after the last slot of a run. */
+/** Sorts after the last slot of a run. */
 const END: Slot = { key: Number.POSITIVE_INFINITY, value: 0, ms: 0, origin: 0 };
 
 function nextOf(run: Generator<Slot>): Slot {
@@ -91,10 +91,10 @@ function leastOf(heads: readonly { readonly slot: Slot }[]): number {
 const NUMBERS = 4;
 const BYTES = NUMBERS * 8;
 
-/** Slots that are written or read at once. */
+/** Slots per disk read or write. */
 const BATCH = 2048;
 
-/** Sorted runs of slots in one temporary file, which no other process sees and which goes away with this one. */
+/** Sorted runs of slots in one temporary file, which is private and deleted with this process. */
 class SlotRuns {
   #file: number | undefined;
   #bytes = 0;
@@ -104,7 +104,7 @@ class SlotRuns {
     return this.#runs.length;
   }
 
-  /** Writes slots, in the order of their keys, as one more run. */
+  /** Writes slots, ordered by key, as a new run. */
   add(slots: Iterable<Slot>): void {
     const from = this.#bytes;
     const batch = new Float64Array(BATCH * NUMBERS);
@@ -123,7 +123,7 @@ class SlotRuns {
     this.#runs.push({ from, to: this.#bytes });
   }
 
-  /** The slots of each run, in the order of the runs. */
+  /** Returns a reader per run, in the order of the runs. */
   readers(): Generator<Slot>[] {
     return this.#runs.map(({ from, to }) => this.#read(from, to));
   }
@@ -160,7 +160,7 @@ class SlotRuns {
   }
 }
 
-/** An open file whose name is gone already, where the system allows that. */
+/** Opens a temporary file and unlinks it at once where the system allows that. */
 function openHidden(): number {
   const folder = mkdtempSync(join(tmpdir(), "entity-metrics-ingest-"));
   const file = openSync(join(folder, "slots"), "w+", 0o600);

@@ -1,9 +1,12 @@
-/** How values that fall into one slot become one. `last` is the value with the latest time, the later line of two equal ones. */
+/**
+ * Function that combines the values of a slot. `last` keeps the value with the latest time; of equal times, the later
+ * line.
+ */
 export type Folding = "sum" | "max" | "min" | "last";
 
 export const foldings: readonly Folding[] = ["sum", "max", "min", "last"];
 
-/** What two values of a slot become; `isLater`: the second is not earlier than the first. */
+/** Combines two values of a slot. `isLater` tells whether the second is not earlier than the first. */
 export function folded(folding: Folding, first: number, second: number, isLater: boolean): number {
   if (folding === "sum") return first + second;
   if (folding === "max") return Math.max(first, second);
@@ -11,7 +14,7 @@ export function folded(folding: Folding, first: number, second: number, isLater:
   return isLater ? second : first;
 }
 
-/** One folded slot: its key, the value, the latest time that went into it, and which line said that. */
+/** A folded slot: its key, its value, its latest time and the line with that time. */
 export interface Slot {
   key: number;
   value: number;
@@ -19,10 +22,10 @@ export interface Slot {
   origin: number;
 }
 
-/** Slots of one series lie within this many since 1970 (hourly ones until the year 2209). */
+/** Maximum slots per series since 1970 (hourly ones last until the year 2209). */
 const SLOTS = 2 ** 21;
 
-/** A number for a series (by its number) and a slot (counted from 1970), in the order of series, then slot. */
+/** Returns a key for a series number and a slot counted from 1970, ordered by series, then slot. */
 export function slotKey(series: number, slot: number): number {
   return series * SLOTS + slot;
 }
@@ -38,7 +41,7 @@ export function slotOfKey(key: number): number {
 const SMALLEST = 2 ** 14;
 const FILLED = 0.7;
 
-/** Slots by key, in a hash table over plain arrays of numbers: 32 bytes a place. It grows up to `capacity` places. */
+/** Slots by key in a hash table over number arrays: 32 bytes per entry. It grows up to `capacity` entries. */
 export class SlotTable {
   readonly #capacity: number;
   #keys: Float64Array;
@@ -61,7 +64,7 @@ export class SlotTable {
     return this.#count;
   }
 
-  /** Whether there may be no room for another slot. */
+  /** Whether another slot may not fit. */
   get full(): boolean {
     return this.#count >= this.#capacity * FILLED;
   }
@@ -86,7 +89,7 @@ export class SlotTable {
     this.#origins[at] = origin;
   }
 
-  /** Every slot in the order of keys. The same object each time. */
+  /** Yields every slot in key order, in one reused object. */
   *slots(): Generator<Slot> {
     const slot: Slot = { key: 0, value: 0, ms: 0, origin: 0 };
     for (const key of this.#keys.filter((one) => one >= 0).sort()) {
@@ -104,7 +107,7 @@ export class SlotTable {
     this.#count = 0;
   }
 
-  /** The place of a key, or the free place where it belongs. */
+  /** Returns the index of a key, or of the free entry where it belongs. */
   #find(key: number): number {
     const mask = this.#keys.length - 1;
     let hash = Math.imul(seriesOfKey(key) + 1, 0x9e3779b1) ^ Math.imul(slotOfKey(key) + 1, 0x85ebca6b);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What was found of one part on both sides. */
+/** Contents of one part on both sides. */
 export interface Comparison {
   readonly part: string;
   readonly source: Summary;
@@ -11,7 +11,7 @@ export function isEqual({ source, target }: Comparison): boolean {
   return source.count === target.count && source.checksum === target.checksum;
 }
 
-/** A line for each part. */
+/** Formats one line per part. */
 export function comparisonTable(comparisons: readonly Comparison[]): string {
   const lines = comparisons.map((comparison) => [
     comparison.part,
@@ -32,26 +32,26 @@ export function comparisonTable(comparisons: readonly Comparison[]): string {
     .join("\n");
 }
 
-/** How many things there are, and a checksum over them that does not depend on their order. */
+/** Number of items and a checksum that does not depend on their order. */
 interface Summary {
   readonly count: number;
   /** 32 hex characters. */
   readonly checksum: string;
 }
 
-/** The sum, modulo 2^128, of a digest of each thing. */
+/** Sum, modulo 2^128, of the digests of all items. */
 export class Checksum {
   #count = 0;
   #sum = 0n;
 
-  /** Adds a record: of two that hold the same, in whatever order of names, the digests are the same. */
+  /** Adds a record. The digest does not depend on the order of its fields. */
   addRecord(record: unknown): void {
     this.#add(canonical(record), 1);
   }
 
-  /** Adds saved values: `count` of them that are not NaN. */
+  /** Adds saved values, of which `count` are not NaN. */
   addValues(name: string, values: Float64Array, count: number): void {
-    // All ways to write NaN are one, and so are both zeros.
+    // Normalizes the representations of NaN and zero.
     const plain = values.map((value) => (Number.isNaN(value) ? Number.NaN : value + 0));
     this.#add(name, count, new Uint8Array(plain.buffer));
   }
@@ -67,7 +67,7 @@ export class Checksum {
   }
 }
 
-/** JSON with names in order; bytes as hex, and what is undefined left out. */
+/** Returns JSON with sorted names, bytes as hex and without undefined fields. */
 export function canonical(value: unknown): string {
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("hex"));
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;

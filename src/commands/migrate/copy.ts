@@ -13,7 +13,7 @@ import type {
 import { Progress } from "../progress.js";
 import { Checksum, type Comparison } from "./comparison.js";
 
-/** In this order: an erasure is known before any data of its entity could be read. */
+/** Deletions first, so that a deletion is known before data of its entity can be read. */
 const parts: readonly Part[] = [
   "deletions",
   "entity keys",
@@ -28,7 +28,7 @@ const parts: readonly Part[] = [
   "repeatable requests",
 ];
 
-/** Copies every part into an empty target, and calls `onBatch` whenever some records are durable there. */
+/** Copies every part into an empty target and calls `onBatch` after each durable batch. */
 export async function copyProfiles(source: ProfileSource, target: ProfileTarget, onBatch: () => void): Promise<void> {
   for (const part of parts) {
     const { from, to } = ends(source, target, part);
@@ -45,7 +45,7 @@ export async function copyProfiles(source: ProfileSource, target: ProfileTarget,
   await target.setFacts(source.facts);
 }
 
-/** Reads every part again, on both sides. */
+/** Reads every part again on both sides and compares them. */
 export async function compareProfiles(source: ProfileSource, target: ProfileTarget): Promise<Comparison[]> {
   const comparisons: Comparison[] = [];
   const counts = await Promise.all(parts.map((part) => source.parts[part].count()));
@@ -70,7 +70,7 @@ export async function compareProfiles(source: ProfileSource, target: ProfileTarg
   return comparisons;
 }
 
-/** The two ends of one part. That both hold the same records is said by their types, but not to the compiler in a loop. */
+/** Returns both ends of a part. Their record types agree, but the compiler cannot check that in a loop. */
 function ends(source: ProfileSource, target: ProfileTarget, part: Part) {
   return { from: source.parts[part] as PartSource, to: target.parts[part] as PartTarget };
 }
@@ -84,12 +84,12 @@ async function summaryOf({ all }: Pick<PartSource, "all">, onBatch: (count: numb
   return checksum.summary;
 }
 
-/** Slots written at once: below what a server takes as one request. */
+/** Slots per write: below the limit of a server's request. */
 const WRITE_SLOTS = 50_000;
 
 /**
- * Copies every saved slot of each plane that starts at or after `since` (Unix ms), and calls `onBatch` whenever some are there for good.
- * Resolves with the number of older ones, which were left out. Safe to repeat.
+ * Copies every saved slot of each plane from `since` (Unix ms) on and calls `onBatch` after each durable batch.
+ * Resolves with the number of skipped older ones. Safe to repeat.
  */
 export async function copySeries(
   source: SeriesSource,
@@ -120,7 +120,7 @@ export async function copySeries(
   return older;
 }
 
-/** Reads everything that was copied again, on both sides. */
+/** Reads all copied data again on both sides and compares it. */
 export async function compareSeries(source: SeriesSource, target: SeriesTarget, since: number): Promise<Comparison> {
   const progress = new Progress("series compared", { unit: "slot", total: allSlots(source) });
   const sums = { source: new Checksum(), target: new Checksum() };
@@ -174,7 +174,7 @@ function slotsIn(columns: readonly SlotColumn[]): number {
   return columns.reduce((sum, { values }) => sum + values.length, 0);
 }
 
-/** Columns that hold something, a few at a time. */
+/** Yields the columns with values in batches. */
 function* batches(columns: readonly SlotColumn[]): Iterable<SlotColumn[]> {
   let batch: SlotColumn[] = [];
   for (const column of columns) {
