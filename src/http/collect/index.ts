@@ -85,7 +85,7 @@ const collectQuery = {
   timestamp_field: Type.Optional(
     Type.String({
       minLength: 1,
-      description: `The attribute that holds the event time: an ${instantForms}. ` + "Default: the arrival.",
+      description: `The attribute that holds the event time: an ${instantForms}. Default: the arrival.`,
     }),
   ),
   dryrun: Type.Boolean({
