@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { AppProps } from "./controller.js";
 import { KeyForm } from "./key-card.js";
 
@@ -7,7 +7,8 @@ import { KeyForm } from "./key-card.js";
 export function KeyPanel({ state: { key }, controller }: AppProps): VNode {
   const [isChanging, setChanging] = useState(false);
   const close = () => controller.openKeyPanel(false);
-  useEffect(() => {
+  // Before the panel is painted, so that it never is visible without its key.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === "Escape") close();
     };
