@@ -45,7 +45,6 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   const isRemote = (name: string) => targets.some((target) => target.remote && target.name === name);
   const failedStage = leased.deletion.attempts > 0 ? stageOf(leased.deletion) : undefined;
   let deletion = leased.deletion;
-  let later: string[] = [];
 
   const release = (progress: Deletion, waitMs: number) => {
     const now = clock();
@@ -53,9 +52,22 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
     return ledger.release(requestId, leased.runner, { ...progress, nextTarget, now, notBefore: now + waitMs });
   };
 
+  /** Whether an earlier request over the same identities is open. */
+  const isBehind = async () => {
+    const [first] = await inStage(VERIFIED, () => ledger.openOver(hashes, 1));
+    return first !== undefined && first !== requestId;
+  };
+
   try {
     failpoint("deletion-begun");
     for (let stage = stageOf(deletion); stage !== KEY; stage = stageOf(deletion)) {
+      // First, so that a request that waits for an earlier one calls no target and takes no place of one.
+      if (stage === VERIFIED && (await isBehind())) {
+        await release({ ...deletion, problem: "an earlier request is open" }, WAIT_FOR_EARLIER_MS);
+        // The earlier request may have been completed before this one was stored as waiting.
+        if (!(await isBehind())) await runSoon(dependencies, [requestId]);
+        return undefined;
+      }
       const nextTarget = nextRemoteTarget(deletion, isRemote);
       if (nextTarget !== undefined && nextTarget !== leased.target) {
         await release(deletion, 0);
@@ -64,15 +76,6 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
       if (stage === VERIFIED) {
         await verifyAll(targets, deletion, failpoint);
         deletion = { ...deletion, times: verifiedNow(deletion, targets, clock()) };
-        const open = await inStage(VERIFIED, () => ledger.openOver(hashes, 1 + MAX_WOKEN));
-        if (open.length > 0 && open[0] !== requestId) {
-          await release({ ...deletion, problem: "an earlier request is open" }, WAIT_FOR_EARLIER_MS);
-          // The earlier request may have been completed before this one was stored as waiting.
-          const [first] = await ledger.openOver(hashes, 1);
-          if (first === requestId) await runSoon(dependencies, [requestId]);
-          return undefined;
-        }
-        later = open.slice(1);
       } else {
         await eraseFrom(targets.find(({ name }) => name === stage) as DownstreamTarget, deletion);
         if (stage === PROFILE) failpoint("profile-erased");
@@ -83,7 +86,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
       failpoint("target-clean");
     }
     await complete(dependencies, deletion);
-    await runSoon(dependencies, later);
+    await runSoon(dependencies, await ledger.openOver(hashes, MAX_WOKEN));
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
     const { stage, cause } = error;
