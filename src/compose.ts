@@ -206,7 +206,7 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
         bodies,
         clock,
         count,
-        answerBytes: 0.75 * cache.answers_bytes,
+        answerBytes: Math.floor(0.75 * cache.answers_bytes),
       }),
     ],
     close: () => shared?.close(),

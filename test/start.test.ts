@@ -148,7 +148,7 @@ describe("starting the service", () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;
-    expect(await failure(start({ PORT: String(port) }))).to.contain(`Port ${port} is taken`);
+    expect(await failure(start({ PORT: String(port) }))).to.contain(`Port ${port} is in use`);
     other.close();
   });
 

@@ -87,7 +87,10 @@ async function collectBatches(
     const first = position;
     position += batch.length;
     const ids = await run?.meet(batch.map(({ item }) => item.text));
-    if (run?.isFinished) continue;
+    if (run?.isFinished) {
+      memory.progressed();
+      continue;
+    }
     const arrival = run?.arrival ?? parts.arrivals();
     const isRepeat = run?.isRepeat === true;
     const messages = batch.map(({ item, message, issue }, i): NewMessage | undefined => {

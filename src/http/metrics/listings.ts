@@ -87,7 +87,7 @@ export function listingRoutes({ series, counts, orders, clock }: ListingParts): 
         tag: "metrics",
         summary: "List series",
         description:
-          "Use it to find series to fetch: lists every series with at least one point, by dimension and id. With InfluxDB, series written by another process appear within a minute. Errors 400: `unknown_dimension`, `bad_after`, `bad_limit`, `bad_q`.",
+          "Use it to find series to fetch: lists every series with at least one point, by dimension and id. With InfluxDB, series written by another process appear within 10 s. Errors 400: `unknown_dimension`, `bad_after`, `bad_limit`, `bad_q`.",
       },
       query: seriesListQuery,
       responses: { 200: success("SeriesListAnswer", Type.Array(ListedSeries), { meta: ListMeta }) },
