@@ -1,62 +1,16 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { collectStage, NOW } from "../support/collect-stage.js";
 
-const NOW = Date.UTC(2024, 5, 15, 12, 30);
 const HOUR = 3_600_000;
 
 describe("collecting messages", () => {
-  let service: TestService;
-  let now = NOW;
-  let serial = 0;
-
-  before(async () => {
-    service = await startService({ roles: ["api"] }, { clock: () => now });
-  });
-  after(() => service.stop());
-  beforeEach(() => {
-    serial += 1;
-    now += 1;
-  });
-
-  const own = (value: string) => `${value}${serial}`;
-
-  interface Tally {
-    message_count: number;
-    rejected_count: number;
-    errors: { code: string; path: string; message: string }[];
-  }
-
-  async function post(body: unknown, query = "", type?: string) {
-    const lines = typeof body === "string" || body instanceof Uint8Array;
-    const answer = await service.fetch(`/collect/json/${own("stream")}${query}`, {
-      method: "POST",
-      ...(lines ? { body, headers: { "content-type": type ?? "application/x-ndjson" } } : { json: body }),
-    });
-    return { status: answer.status, body: (await answer.json()) as { data: Tally } };
-  }
-
-  async function taken(body: unknown, count: number, query = ""): Promise<void> {
-    const answer = await post(body, query);
-    const data = { message_count: count, rejected_count: 0, errors: [] };
-    expect(answer.body).to.deep.equal({ status: 200, message: "success", data });
-  }
-
-  async function read(value: string): Promise<Record<string, unknown> | undefined> {
-    const answer = await service.fetch(`/api/me/_uid/${encodeURIComponent(value)}`);
-    return answer.status === 200 ? ((await answer.json()) as { data: Record<string, unknown> }).data : undefined;
-  }
-
-  /** Messages counted for the stream of this test, by slot. */
-  async function counted(): Promise<Record<number, number>> {
-    const counts = await service.service.stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
-    const mine = counts.filter(({ stream }) => stream === own("stream"));
-    return Object.fromEntries(mine.map(({ slot, count }) => [slot, count]));
-  }
+  const on = collectStage();
+  const { own, post, taken, read, counted } = on;
 
   it("takes gzip", async () => {
     const lines = gzipSync(`{"_uid":"${own("a")}"}\n{"_uid":"${own("b")}"}\n`);
-    const answer = await service.fetch(`/collect/json/${own("stream")}`, {
+    const answer = await on.service.fetch(`/collect/json/${own("stream")}`, {
       method: "POST",
       body: lines,
       headers: { "content-type": "application/x-ndjson", "content-encoding": "gzip" },
@@ -127,7 +81,7 @@ describe("collecting messages", () => {
 
   it("takes entities of another table", async () => {
     await taken({ url: own("https://x.org/"), title: "x" }, 1, "?table=url");
-    const answer = await service.fetch(`/api/entity/url/${encodeURIComponent(own("https://x.org/"))}`);
+    const answer = await on.service.fetch(`/api/entity/url/${encodeURIComponent(own("https://x.org/"))}`);
     expect(await answer.json()).to.have.nested.property("data.title", "x");
   });
 
@@ -173,7 +127,7 @@ describe("collecting messages", () => {
 
   for (const name of ["a b", "a%2Fb", "%C3%A9", "x".repeat(129), "$where"]) {
     it(`refuses the stream name ${name.slice(0, 9)}`, async () => {
-      const answer = await service.fetch(`/collect/json/${name}`, { method: "POST", json: { _uid: "a" } });
+      const answer = await on.service.fetch(`/collect/json/${name}`, { method: "POST", json: { _uid: "a" } });
       expect(answer.status).to.equal(400);
     });
   }

@@ -7,6 +7,7 @@ import type { Asked } from "../../src/http/core/route.js";
 import { type DeletionRouteParts, deletionRoutes } from "../../src/http/deletions/index.js";
 import { shippedTables } from "../support/entity-stage.js";
 import { openSocket } from "../support/raw-request.js";
+import { deleteEntity, deletionStatus } from "../support/requests.js";
 import { startService, type TestService } from "../support/service.js";
 
 describe("the deletion routes", () => {
@@ -17,15 +18,8 @@ describe("the deletion routes", () => {
   });
   after(() => service.stop());
 
-  async function remove(path: string) {
-    const response = await service.fetch(`/api/entity/${path}`, { method: "DELETE" });
-    return { response, body: (await response.json()) as { data: { request_id: string; completed: boolean } } };
-  }
-
-  async function status(id: string) {
-    const response = await service.fetch(`/api/entity/deletestatus/${id}`);
-    return { response, body: (await response.json()) as { data: { completed: boolean } } };
-  }
+  const remove = (path: string) => deleteEntity(service, path);
+  const status = (id: string) => deletionStatus(service, id);
 
   it("accept a DELETE and answer its request id", async () => {
     const { response, body } = await remove("user/email/ann@example.org");

@@ -1,10 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
-
-const HOUR = 3_600_000;
-const NOW = Date.UTC(2024, 5, 15, 12, 30);
-const DAY = Date.UTC(2024, 5, 1);
+import { DAY, HOUR, NOW, pointsStage } from "../support/points-stage.js";
 
 /** An id that holds what ends a list of series. */
 const AWKWARD = 'a],"ts":[';
@@ -49,33 +45,8 @@ const unusualBlocks: [string, (series: string) => string][] = [
 ];
 
 describe("writing points", () => {
-  let service: TestService;
-  let stream = 0;
-
-  before(async () => {
-    service = await startService({}, { clock: () => NOW });
-  });
-  after(() => service.stop());
-  beforeEach(() => {
-    stream += 1;
-  });
-
-  const names = () => ({ dimension: "stream", dimension_id: `s${stream}`, dimension_type: "size" });
-  const point = (ts: unknown, value: number) => ({ ...names(), ts, value });
-
-  /** What the hours of 1 June hold for the stream of this test. */
-  async function saved(dimension = "stream", id = `s${stream}`): Promise<Record<number, number>> {
-    const query = `dimension=${dimension}&dimension_id=${id}&dimension_type=size&interval=1h`;
-    const answer = await service.fetch(`/api/metric?${query}&startdate=2024-06-01&enddate=2024-06-02`);
-    const { data } = (await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] };
-    return Object.fromEntries(data[0].values.map(({ ts, value }) => [(Number(ts) - DAY) / HOUR, value]));
-  }
-
-  async function accepted(json: unknown, count: number): Promise<void> {
-    const answer = await service.fetch("/api/metric/points", { method: "POST", json });
-    expect(await answer.json()).to.deep.equal({ status: 200, message: "success", data: { point_count: count } });
-    expect(answer.status).to.equal(200);
-  }
+  const on = pointsStage();
+  const { names, point, saved, accepted } = on;
 
   it("takes the string of ms that answers carry", async () => {
     await accepted([point(String(DAY), 4)], 1);
@@ -85,28 +56,28 @@ describe("writing points", () => {
   it("takes lines of JSON, blank ones aside", async () => {
     const body = `${JSON.stringify(point(DAY, 1))}\n\n${JSON.stringify(point(DAY + HOUR, 2))}\r\n`;
     const headers = { "content-type": "application/x-ndjson" };
-    const answer = await service.fetch("/api/metric/points", { method: "POST", body, headers });
+    const answer = await on.service.fetch("/api/metric/points", { method: "POST", body, headers });
     expect(answer.status).to.equal(200);
     expect(await saved()).to.deep.equal({ 0: 1, 1: 2 });
   });
 
   it("takes a block, with null where there is nothing to say", async () => {
-    const other = { dimension: "segsize", dimension_id: `g${stream}`, dimension_type: "size" };
+    const other = { dimension: "segsize", dimension_id: `g${on.stream}`, dimension_type: "size" };
     const values = [
       [1, null, 3],
       [null, 5, 6],
     ];
     await accepted({ series: [names(), other], ts: [DAY, String(DAY + HOUR), DAY + 2 * HOUR], values }, 4);
     expect(await saved()).to.deep.equal({ 0: 1, 2: 3 });
-    expect(await saved("segment", `g${stream}`)).to.deep.equal({ 0: 5, 2: 6 });
+    expect(await saved("segment", `g${on.stream}`)).to.deep.equal({ 0: 5, 2: 6 });
   });
 
   it("takes blocks that begin with the same list of series one after the other", async () => {
-    const series = [names(), { ...names(), dimension_id: `t${stream}` }];
+    const series = [names(), { ...names(), dimension_id: `t${on.stream}` }];
     for (const hour of [0, 1, 2])
       await accepted({ series, ts: [DAY + hour * HOUR], values: [[hour + 1], [hour + 10]] }, 2);
     expect(await saved()).to.deep.equal({ 0: 1, 1: 2, 2: 3 });
-    expect(await saved("stream", `t${stream}`)).to.deep.equal({ 0: 10, 1: 11, 2: 12 });
+    expect(await saved("stream", `t${on.stream}`)).to.deep.equal({ 0: 10, 1: 11, 2: 12 });
   });
 
   // Each is sent twice, as the second may be read otherwise, and a third time with a space before it.
@@ -116,7 +87,7 @@ describe("writing points", () => {
       const answers: unknown[] = [];
       for (const sent of [body, body, ` ${body}`]) {
         const headers = { "content-type": "application/json" };
-        const answer = await service.fetch("/api/metric/points", { method: "POST", body: sent, headers });
+        const answer = await on.service.fetch("/api/metric/points", { method: "POST", body: sent, headers });
         const text = (await answer.text()).replaceAll(/column \d+/g, "column");
         const { request_id: _, ...said } = JSON.parse(text) as Record<string, unknown>;
         answers.push([said, await saved(), await saved("stream", encodeURIComponent(AWKWARD))]);
@@ -139,7 +110,7 @@ describe("writing points", () => {
   it("takes gzip", async () => {
     const headers = { "content-type": "application/json; charset=utf-8", "content-encoding": "gzip" };
     const body = gzipSync(JSON.stringify([point(DAY, 8)]));
-    expect((await service.fetch("/api/metric/points", { method: "POST", body, headers })).status).to.equal(200);
+    expect((await on.service.fetch("/api/metric/points", { method: "POST", body, headers })).status).to.equal(200);
     expect(await saved()).to.deep.equal({ 0: 8 });
   });
 });

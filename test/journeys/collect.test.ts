@@ -1,58 +1,12 @@
 import { expect } from "chai";
+import { collectStage, NOW } from "../support/collect-stage.js";
 import { amount } from "../support/servers.js";
-import { startService, type TestService } from "../support/service.js";
 
-const NOW = Date.UTC(2024, 5, 15, 12, 30);
 const HOUR = 3_600_000;
 
 describe("Collecting messages", () => {
-  let service: TestService;
-  let now = NOW;
-  let serial = 0;
-
-  before(async () => {
-    service = await startService({ roles: ["api"], limits: { entity_segments: 12 } }, { clock: () => now });
-  });
-  after(() => service.stop());
-  beforeEach(() => {
-    serial += 1;
-    now += 1;
-  });
-
-  const own = (value: string) => `${value}${serial}`;
-
-  interface Tally {
-    message_count: number;
-    rejected_count: number;
-    errors: { code: string; path: string; message: string }[];
-  }
-
-  async function post(body: unknown, query = "", type?: string) {
-    const lines = typeof body === "string" || body instanceof Uint8Array;
-    const answer = await service.fetch(`/collect/json/${own("stream")}${query}`, {
-      method: "POST",
-      ...(lines ? { body, headers: { "content-type": type ?? "application/x-ndjson" } } : { json: body }),
-    });
-    return { status: answer.status, body: (await answer.json()) as { data: Tally } };
-  }
-
-  async function taken(body: unknown, count: number, query = ""): Promise<void> {
-    const answer = await post(body, query);
-    const data = { message_count: count, rejected_count: 0, errors: [] };
-    expect(answer.body).to.deep.equal({ status: 200, message: "success", data });
-  }
-
-  async function read(value: string): Promise<Record<string, unknown> | undefined> {
-    const answer = await service.fetch(`/api/me/_uid/${encodeURIComponent(value)}`);
-    return answer.status === 200 ? ((await answer.json()) as { data: Record<string, unknown> }).data : undefined;
-  }
-
-  /** Messages counted for the stream of this test, by slot. */
-  async function counted(): Promise<Record<number, number>> {
-    const counts = await service.service.stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
-    const mine = counts.filter(({ stream }) => stream === own("stream"));
-    return Object.fromEntries(mine.map(({ slot, count }) => [slot, count]));
-  }
+  const on = collectStage({ limits: { entity_segments: 12 } });
+  const { own, post, taken, read, counted } = on;
 
   it("takes one object, an array, and lines, all visible and counted when the answer comes", async () => {
     await taken({ _uid: own("a"), x: 1 }, 1);
@@ -71,7 +25,7 @@ describe("Collecting messages", () => {
 
   it("registers segments that it meets, with their id as name", async () => {
     await taken({ account_id: own("a"), segments: [own("seg")] }, 1, "?table=account");
-    const answer = await service.fetch(`/api/segment/${own("seg")}`);
+    const answer = await on.service.fetch(`/api/segment/${own("seg")}`);
     expect(await answer.json()).to.have.deep.property("data", {
       id: own("seg"),
       name: own("seg"),
@@ -82,12 +36,12 @@ describe("Collecting messages", () => {
 
   it("drops what is not newer than an erasure of one of its identities, uncounted", async () => {
     await taken({ _uid: own("a"), email: `${own("a")}@x.org`, x: 1 }, 1);
-    await service.fetch(`/api/entity/user/_uid/${own("a")}`, { method: "DELETE" });
+    await on.service.fetch(`/api/entity/user/_uid/${own("a")}`, { method: "DELETE" });
     const old = { email: `${own("a")}@x.org`, user_id: own("b"), when: NOW / 1000 - 60 };
     await taken([old, { _uid: own("c"), when: NOW / 1000 - 60 }], 2, "?timestamp_field=when");
     expect(await read(own("a"))).to.equal(undefined);
     expect(Object.values(await counted())).to.deep.equal([2]);
-    now += 10;
+    on.now += 10;
     await taken({ _uid: own("a"), y: 2 }, 1);
     expect(await read(own("a"))).to.deep.equal({ _uid: own("a"), y: 2, segments: [] });
   });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
+import { deleteEntity, deletionStatus } from "../support/requests.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -11,15 +12,8 @@ describe("The answer to a DELETE", () => {
   });
   after(() => service.stop());
 
-  async function remove(path: string) {
-    const response = await service.fetch(`/api/entity/${path}`, { method: "DELETE" });
-    return { response, body: (await response.json()) as { data: { request_id: string; completed: boolean } } };
-  }
-
-  async function status(id: string) {
-    const response = await service.fetch(`/api/entity/deletestatus/${id}`);
-    return { response, body: (await response.json()) as { data: { completed: boolean } } };
-  }
+  const remove = (path: string) => deleteEntity(service, path);
+  const status = (id: string) => deletionStatus(service, id);
 
   it("answer the status of a request, and in time that it is complete", async () => {
     const { body } = await remove("user/email/ben@example.org");

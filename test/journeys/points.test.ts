@@ -1,39 +1,10 @@
 import { expect } from "chai";
+import { DAY, HOUR, pointsStage } from "../support/points-stage.js";
 import { amount } from "../support/servers.js";
-import { startService, type TestService } from "../support/service.js";
-
-const HOUR = 3_600_000;
-const NOW = Date.UTC(2024, 5, 15, 12, 30);
-const DAY = Date.UTC(2024, 5, 1);
 
 describe("A write of points", () => {
-  let service: TestService;
-  let stream = 0;
-
-  before(async () => {
-    service = await startService({}, { clock: () => NOW });
-  });
-  after(() => service.stop());
-  beforeEach(() => {
-    stream += 1;
-  });
-
-  const names = () => ({ dimension: "stream", dimension_id: `s${stream}`, dimension_type: "size" });
-  const point = (ts: unknown, value: number) => ({ ...names(), ts, value });
-
-  /** What the hours of 1 June hold for the stream of this test. */
-  async function saved(dimension = "stream", id = `s${stream}`): Promise<Record<number, number>> {
-    const query = `dimension=${dimension}&dimension_id=${id}&dimension_type=size&interval=1h`;
-    const answer = await service.fetch(`/api/metric?${query}&startdate=2024-06-01&enddate=2024-06-02`);
-    const { data } = (await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] };
-    return Object.fromEntries(data[0].values.map(({ ts, value }) => [(Number(ts) - DAY) / HOUR, value]));
-  }
-
-  async function accepted(json: unknown, count: number): Promise<void> {
-    const answer = await service.fetch("/api/metric/points", { method: "POST", json });
-    expect(await answer.json()).to.deep.equal({ status: 200, message: "success", data: { point_count: count } });
-    expect(answer.status).to.equal(200);
-  }
+  const on = pointsStage();
+  const { names, point, saved, accepted } = on;
 
   it("takes an array of points, visible when the answer comes", async () => {
     await accepted([point(DAY, 1), point(DAY + HOUR, 2.5), point(DAY + 2 * HOUR, -3)], 3);
@@ -85,7 +56,7 @@ describe("A write of points", () => {
 
   it("takes 50,000 points at once, as an array and as a block", async () => {
     // A server makes a file of its own for each week or so of time, one after the other.
-    const ids = Array.from({ length: amount(1, 50) }, (_, i) => `s${stream}.${i}`);
+    const ids = Array.from({ length: amount(1, 50) }, (_, i) => `s${on.stream}.${i}`);
     const times = Array.from({ length: 50_000 / ids.length }, (_, i) => DAY - i * HOUR);
     const points = ids.flatMap((dimension_id) => times.map((ts) => ({ ...point(ts, 1), dimension_id })));
     await accepted(points, 50_000);

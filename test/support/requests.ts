@@ -31,6 +31,18 @@ export async function removeThrough(service: AskedService, path: string): Promis
   return requestId;
 }
 
+/** The response to a DELETE of `table/field/value`, with its body. */
+export async function deleteEntity(service: AskedService, path: string) {
+  const response = await service.fetch(`/api/entity/${path}`, { method: "DELETE" });
+  return { response, body: (await response.json()) as { data: { request_id: string; completed: boolean } } };
+}
+
+/** The status of a deletion as it is answered, with its body. */
+export async function deletionStatus(service: AskedService, requestId: string) {
+  const response = await service.fetch(`/api/entity/deletestatus/${requestId}`);
+  return { response, body: (await response.json()) as { data: { completed: boolean } } };
+}
+
 /** Whether a deletion is reported as completed; false also for 503, and rejects when the service does not know it. */
 export async function isCompleteIn(service: AskedService, requestId: string): Promise<boolean> {
   const answer = await service.fetch(`/api/entity/deletestatus/${requestId}`);
