@@ -57,18 +57,22 @@ const SERIES_PER_REQUEST = 100;
 /** An older value is not the value of now. */
 const RECENT_DAYS = 28;
 
-/** Fetches series in a window of their own, by default that of the last days, and in that of the address, in one request. */
+/**
+ * Fetches series in a window of their own, by default that of the last days, and in that of the address, in one request.
+ * `hasValues`: any of them has a value in either.
+ */
 export async function fetchWithRecent(
   wanted: readonly WantedSeries[],
   options: FetchOptions,
   window: TimeWindow = recentWindow(options.now, RECENT_DAYS),
-): Promise<{ readonly recent: Fetched; readonly fetched: Fetched }> {
+): Promise<{ readonly recent: Fetched; readonly fetched: Fetched; readonly hasValues: boolean }> {
   const both = [...wanted.map((one) => ({ ...one, window, compare: false })), ...wanted];
   const { series, refused } = await fetchSeries(both, options);
   const once = refused.filter(({ name }, at) => refused.findIndex((one) => one.name === name) === at);
   return {
     recent: { series: series.filter((one) => one.window === window), refused: once },
     fetched: { series: series.filter((one) => one.window !== window), refused: once },
+    hasValues: series.some((one) => newestOf(one) !== null),
   };
 }
 

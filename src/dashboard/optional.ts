@@ -15,3 +15,13 @@ export async function optional<T>(request: Promise<T>): Promise<Optional<T>> {
     throw error;
   }
 }
+
+/** Returns the result; undefined for a 404. */
+export async function unlessNotFound<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}

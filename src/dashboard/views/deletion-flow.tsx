@@ -2,12 +2,13 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { DeletionPreview } from "../../client/client.js";
 import { count } from "../format.js";
+import { unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import { Scroll } from "../page/scroll.js";
 import type { Page } from "../view.js";
 import { DeletionProgress } from "./deletion-progress.js";
 import type { TypedIdentity } from "./identity-form.js";
-import { isNotFound, useTask } from "./use-task.js";
+import { useTask } from "./use-task.js";
 
 const WORD = "DELETE";
 
@@ -24,12 +25,7 @@ export function DeletionFlow({ identity, page }: { readonly identity: TypedIdent
     setWord("");
     run(async (signal) => {
       if (!page.scopes.has("entity:read")) return setPreview("not allowed");
-      try {
-        setPreview(await page.client.previewDeletion(table, field, value, { signal }));
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        setPreview("unknown");
-      }
+      setPreview((await unlessNotFound(page.client.previewDeletion(table, field, value, { signal }))) ?? "unknown");
     });
   }, [table, field, value]);
   const request = (event: Event) => {

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
-import { ApiError, type Experience } from "../../client/client.js";
-import { type Fetched, fetchWithRecent, newestOf, nextSaveOf } from "../fetch-series.js";
+import type { Experience } from "../../client/client.js";
+import { type Fetched, fetchWithRecent, nextSaveOf } from "../fetch-series.js";
+import { unlessNotFound } from "../optional.js";
 import { Link } from "../page/link.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
@@ -19,13 +20,9 @@ const REFRESH_MS = 60_000;
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
   const id = address.id as string;
-  const experience = await client.experience(id, { signal }).catch((error) => {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  });
-  const { recent, fetched } = await fetchWithRecent(wantedReach("experience", id), page);
-  const isKnown =
-    experience !== undefined || [...recent.series, ...fetched.series].some((one) => newestOf(one) !== null);
+  const experience = await unlessNotFound(client.experience(id, { signal }));
+  const { recent, fetched, hasValues } = await fetchWithRecent(wantedReach("experience", id), page);
+  const isKnown = experience !== undefined || hasValues;
   return {
     data: { experience, recent, fetched },
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,

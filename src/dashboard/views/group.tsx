@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { Experience } from "../../client/client.js";
-import { type Fetched, fetchWithRecent, newestOf, nextSaveOf } from "../fetch-series.js";
+import { type Fetched, fetchWithRecent, nextSaveOf } from "../fetch-series.js";
 import { Card } from "../page/card.js";
 import { Link } from "../page/link.js";
 import type { Loaded, Page } from "../view.js";
@@ -21,8 +21,8 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const id = address.id as string;
   const experiences: Experience[] = [];
   for await (const one of client.experiences({ limit: 1_000 }, { signal })) if (one.group === id) experiences.push(one);
-  const { recent, fetched } = await fetchWithRecent(wantedReach("experiencegroup", id), page);
-  const isKnown = experiences.length > 0 || [...recent.series, ...fetched.series].some((one) => newestOf(one) !== null);
+  const { recent, fetched, hasValues } = await fetchWithRecent(wantedReach("experiencegroup", id), page);
+  const isKnown = experiences.length > 0 || hasValues;
   return {
     data: { experiences, recent, fetched },
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,

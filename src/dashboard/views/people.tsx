@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
+import { unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
@@ -8,7 +9,7 @@ import { DeletionFlow } from "./deletion-flow.js";
 import { firstIdentity, IdentityForm, type TypedIdentity } from "./identity-form.js";
 import { Profile } from "./profile.js";
 import { Timeline } from "./timeline.js";
-import { isNotFound, useTask } from "./use-task.js";
+import { useTask } from "./use-task.js";
 
 interface Data {
   readonly tables: Tables;
@@ -40,16 +41,15 @@ export function Show({ data: { tables }, page }: { readonly data: Data; readonly
     run(async (signal) => {
       const { table, field, value } = identity;
       setNext(undefined);
-      try {
-        const [entity, memberships] = await Promise.all([
+      const both = await unlessNotFound(
+        Promise.all([
           page.client.entity(table, field, value, {}, { signal }),
           page.client.explainSegments(table, field, value, { signal }),
-        ]);
-        setFound({ identity, entity, memberships });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        setFound("none");
-      }
+        ]),
+      );
+      if (both === undefined) return setFound("none");
+      const [entity, memberships] = both;
+      setFound({ identity, entity, memberships });
     });
   return (
     <>

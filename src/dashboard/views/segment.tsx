@@ -1,9 +1,10 @@
 import type { VNode } from "preact";
-import { ApiError, type Experience, type Segment } from "../../client/client.js";
+import type { Experience, Segment } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
 import { type Fetched, fetchWithRecent, newestOf, nextSaveOf } from "../fetch-series.js";
 import { count } from "../format.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
+import { unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
 import { Link } from "../page/link.js";
@@ -27,15 +28,12 @@ const REFRESH_MS = 60_000;
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
   const id = address.id as string;
-  const segment = await client.segment(id, { signal }).catch((error) => {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  });
-  const [users, { recent, fetched }] = await Promise.all([
+  const segment = await unlessNotFound(client.segment(id, { signal }));
+  const [users, { recent, fetched, hasValues }] = await Promise.all([
     segment === undefined ? [] : usersOf(page, id),
     fetchWithRecent([sizeOf({ id, name: segment?.name ?? id })], page),
   ]);
-  const isKnown = segment !== undefined || [...recent.series, ...fetched.series].some((one) => newestOf(one) !== null);
+  const isKnown = segment !== undefined || hasValues;
   return {
     data: { segment, users, recent, fetched },
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { Stream } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
 import { DAY } from "../duration.js";
-import { type Fetched, fetchWithRecent, newestOf, nextSaveOf, type Values } from "../fetch-series.js";
+import { type Fetched, fetchWithRecent, nextSaveOf, type Values } from "../fetch-series.js";
 import { change, count, fullTime } from "../format.js";
 import { messagesOf } from "../list/wanted.js";
 import { Card } from "../page/card.js";
@@ -30,8 +30,8 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const id = address.id as string;
   const stream = await findStream(page, id);
   const window = hourlyWindow(now - HEAT_MAP_DAYS * DAY, now);
-  const { recent: weeks, fetched } = await fetchWithRecent([messagesOf(id)], page, window);
-  const isKnown = stream !== undefined || [...weeks.series, ...fetched.series].some((one) => newestOf(one) !== null);
+  const { recent: weeks, fetched, hasValues } = await fetchWithRecent([messagesOf(id)], page, window);
+  const isKnown = stream !== undefined || hasValues;
   return {
     data: { stream, fetched, weeks },
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,

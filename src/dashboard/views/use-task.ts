@@ -49,6 +49,3 @@ export const isRefusedKey = (error: unknown): boolean => error instanceof ApiErr
 /** How long a poll waits after an error, ms: never shorter than `Retry-After`. */
 export const pauseAfter = (error: unknown, leastMs: number): number =>
   Math.max(leastMs, error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0);
-
-/** Whether the service has no such thing. */
-export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
