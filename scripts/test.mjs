@@ -161,7 +161,7 @@ async function run({ files, onServers = false, isCovered = false }, isLive) {
   }
 }
 
-/** Reports what the runs covered of the core, as .c8rc.json says. */
+/** Reports the coverage of the core; .c8rc.json has its bounds. */
 async function coverageOfCore() {
   const status = await runChild([join(root, "node_modules/c8/bin/c8.js"), "report"]);
   return status === 0 ? {} : { failures: 1, failed: "the coverage of the core" };
