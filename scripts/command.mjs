@@ -1,4 +1,4 @@
-// npm run key | collect | ingest | export | receipt | backup | migrate: the set-up, then the command itself.
+// npm run key | collect | ingest | export | receipt | backup | migrate: sets up, then runs the command.
 import { join } from "node:path";
 import { runChild } from "./run-child.mjs";
 import { root, setUp } from "./set-up.mjs";

@@ -1,4 +1,5 @@
-// npm run demo: the service on ./demo-data, filled with six weeks of made-up segments, experiences and streams on every start.
+// npm run demo: starts the service on ./demo-data and fills it with six weeks of made-up segments, experiences and
+// streams.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -24,7 +25,7 @@ if (size.length < args.length) {
 setUp();
 
 const HOUR_MS = 3_600_000;
-/** How often the demo looks whether another hour has begun. */
+/** Interval at which the demo checks for a new hour, ms. */
 const LOOK_MS = 10_000;
 
 const folder = resolve(process.env.DATA_DIR ?? join(dataRoot, size.length === 0 ? "demo-data" : "demo-data-large"));
@@ -33,7 +34,7 @@ const key = demoKey();
 let seeding;
 const { madeUpStuck } = await import("../dist/commands/made-up-data.js");
 const target = await refusingTarget(madeUpStuck);
-// Whatever the settings are of a service that is no demo, made-up data stays in the folder, and its deletions too.
+// Overrides the stores of the environment: made-up data stays in the folder.
 const stores = { ENTITIES_URL: "sqlite:", METRICS_URL: "sqlite:", JOBS_URL: "sqlite:", PEPPER: "" };
 const code = await runChild([join(root, "dist/main.js")], {
   env: {
@@ -48,7 +49,7 @@ const code = await runChild([join(root, "dist/main.js")], {
 seeding?.kill();
 process.exit(code);
 
-/** A key for this folder alone; it is handed to the service as ADMIN_KEY. */
+/** Returns a key for this folder, which the service gets as ADMIN_KEY. */
 function demoKey() {
   if (existsSync(keyFile)) return readFileSync(keyFile, "utf8").trim();
   if (existsSync(join(folder, "ledger.db"))) {
@@ -61,7 +62,7 @@ function demoKey() {
   return fresh;
 }
 
-/** Once the service listens: fills it up to now, and says what to try. */
+/** Fills the service up to now, and prints addresses to try. */
 function fill({ listens }) {
   if (listens === undefined) return;
   process.stderr.write("Filling it with made-up data\n");
@@ -80,7 +81,7 @@ function seed(args, stdio) {
   return seeding;
 }
 
-/** Writes the streams of each hour soon after it has begun, and of hours that the machine slept through: the demo receives no messages. */
+/** Writes the streams of each new hour, and of hours during which the machine slept: the demo receives no messages. */
 function continueStreams(listens) {
   const thisHour = () => Math.floor(Date.now() / HOUR_MS);
   let written = thisHour();

@@ -1,5 +1,5 @@
 // Writes the reference pages in docs below their marker line: settings from config/schema.json, routes from the OpenAPI
-// document and commands from --help of the built service. `--print settings` (or routes, commands) prints a page instead.
+// document, commands from --help of the built service. `--print settings` (routes, commands) prints a page instead.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ function table(header, rows) {
   return lines.join("").replaceAll(/^\| --- .*$/gm, (line) => line.replaceAll(" ", ""));
 }
 
-/** One line for a cell of a table. */
+/** Returns a text as one line of a table cell. */
 function cell(text) {
   return text.replaceAll(/\s*\n+\s*/g, " ").replaceAll("|", "\\|");
 }

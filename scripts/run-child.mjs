@@ -1,9 +1,10 @@
-// Runs a program in place of this one: its output is ours, signals go to it, its exit code is ours.
+// Runs a program in place of this one: with its output, exit code and signals.
 import { spawn } from "node:child_process";
 
 /**
- * Resolves with the exit code of `node ...args`; `onMessage` gets what the child sends, and `onOutput` what it writes, which is ours otherwise. SIGINT
- * and SIGTERM are handed on; the child notices by its IPC channel when this process is gone, and is stopped when npm, which started us, is gone.
+ * Resolves with the exit code of `node ...args`. `onMessage` gets messages of the child; `onOutput` gets its output,
+ * which goes to our stdout by default. SIGINT and SIGTERM are forwarded. The child learns from its IPC channel that
+ * this process has ended; it is stopped if npm, our parent, has ended.
  */
 export function runChild(args, { env = {}, onMessage = () => {}, onOutput } = {}) {
   const output = onOutput === undefined ? "inherit" : "pipe";

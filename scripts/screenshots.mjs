@@ -1,4 +1,5 @@
-// node scripts/screenshots.mjs [address]: pictures of each view of the demo in docs/dashboard, by Chromium. Start `npm run demo` first.
+// node scripts/screenshots.mjs [address]: writes pictures of each view of the demo to docs/dashboard, with Chromium.
+// Start `npm run demo` first.
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -53,7 +54,7 @@ async function take(views, viewport) {
   await context.close();
 }
 
-/** One of the made-up people. */
+/** Opens the view of one of the made-up people. */
 async function lookUpPerson(page) {
   await page.getByLabel("Field").selectOption("email");
   await page.getByLabel("Value", { exact: true }).fill("visitor-1@example.com");

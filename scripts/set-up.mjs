@@ -1,4 +1,4 @@
-// What every command does first: the right Node, the dependencies, the built program. Plain Node, no dependency.
+// The first steps of every command: check Node, install dependencies, build. Without dependencies of its own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -8,24 +8,30 @@ import { fileURLToPath } from "node:url";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Whether this is a clone, which is built here. An installed package and an image have no sources and are built already. */
+/**
+ * Whether this is a clone, which must be built. An installed package and an image contain no sources and are already
+ * built.
+ */
 const isClone = existsSync(join(root, "src"));
 
-/** Folder of the data that a script keeps beside the project, or in the working directory of a package's user. */
+/** Parent of the data folder of a script: the project, or the working directory if it is an installed package. */
 export const dataRoot = isClone ? root : process.cwd();
 
-/** How a user calls a script of package.json: `npm run demo` in a clone, `entity-metrics demo` otherwise. */
+/** Returns the command line of a script of package.json: `npm run demo` in a clone, `entity-metrics demo` otherwise. */
 export function callOf(name) {
   if (!isClone) return `entity-metrics ${name}`;
   return name === "start" ? "npm start" : `npm run ${name}`;
 }
 
-/** The first line of its help. */
+/** Returns the first line of its help. */
 export function usageOf(name) {
   return `${callOf(name)}${isClone ? " --" : ""} [options]`;
 }
 
-/** Installs when node_modules is missing or older than the lock file, builds when dist is stale. Says what it does on stderr. */
+/**
+ * Installs when node_modules is missing or older than the lock file, and builds when dist is stale. Reports this on
+ * stderr.
+ */
 export function setUp() {
   checkNode();
   if (!isClone) return;
@@ -33,7 +39,7 @@ export function setUp() {
   if (buildIsStale()) build();
 }
 
-/** The version of this package. */
+/** Returns the version of this package. */
 export function version() {
   return packageJson().version;
 }
@@ -42,7 +48,7 @@ function packageJson() {
   return JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 }
 
-/** Ends the process when this Node is older than package.json asks for. */
+/** Ends the process if this Node is older than package.json requires. */
 export function checkNode() {
   const { engines } = packageJson();
   const wanted = engines.node.replace(/[^\d.]/g, "");
@@ -62,7 +68,7 @@ export function install() {
   step("Installing dependencies (npm ci)", () => runNpm(args));
 }
 
-/** Runs the npm that runs this, else the one of the machine. */
+/** Runs the npm that started this process, otherwise the installed one. */
 export function runNpm(args, options = {}) {
   const npm = process.env.npm_execpath;
   return npm?.endsWith("js")
@@ -70,7 +76,7 @@ export function runNpm(args, options = {}) {
     : run("npm", args, { ...options, shell: process.platform === "win32" });
 }
 
-/** What dist was made from: a digest of every input's path, size and time. */
+/** File with the digest of the inputs of dist: path, size and time of each. */
 const stamp = join(root, "dist", ".made-from");
 
 function buildIsStale() {
@@ -88,7 +94,7 @@ function inputsDigest() {
   return digest.digest("hex");
 }
 
-/** Builds beside dist and puts it in place when it is whole. */
+/** Builds next to dist and replaces it when the build is complete. */
 export function build() {
   const digest = inputsDigest();
   const fresh = join(root, `dist.${process.pid}`);
@@ -111,7 +117,10 @@ export function build() {
   }
 }
 
-/** The scripts and the style of the dashboard, a file for each view that is loaded when the view is first opened. */
+/**
+ * Bundles the scripts and the style of the dashboard, with one file for each view, loaded when the view is first
+ * opened.
+ */
 function bundleDashboard(folder) {
   const { buildSync } = createRequire(import.meta.url)("esbuild");
   buildSync({
@@ -141,14 +150,14 @@ function compile(config, folder, ...flags) {
   ]);
 }
 
-/** Files below a folder of the project, in order, as paths from its root. */
+/** Returns the files below a folder of the project as sorted paths from its root. */
 function filesUnder(folder) {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .flatMap((entry) => (entry.isDirectory() ? filesUnder(`${folder}/${entry.name}`) : [`${folder}/${entry.name}`]))
     .sort();
 }
 
-/** Says what is being done and how long it took; shows the output only when it fails. */
+/** Reports a step and its duration; shows its output only if it fails. */
 function step(name, work) {
   const start = Date.now();
   process.stderr.write(`${name} ... `);

@@ -1,5 +1,5 @@
-// npm run test:node: the tests of the embedded engine on several versions of Node, one after the other, by hand.
-// Node's programs come from npm and stay in a cache folder of this user; remove it to get newer ones.
+// npm run test:node: runs the tests of the embedded engine on several versions of Node, one after another. Run by hand.
+// The programs of Node come from npm and stay in a cache folder of this user; remove it to get newer ones.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
@@ -32,7 +32,7 @@ for (const version of named.length > 0 ? named : VERSIONS) {
 process.stdout.write(`${summaries.join("\n")}\n`);
 process.exit(failed ? 1 : 0);
 
-/** The program of this version, installed when it is not there. */
+/** Returns the program of this version; installs it if it is missing. */
 function nodeOf(version) {
   const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
@@ -57,7 +57,7 @@ function nodeOf(version) {
   process.exit(1);
 }
 
-/** Runs `npm test` on this program, without servers; hands out its exit code and its last line. */
+/** Runs `npm test` with this program, without servers; resolves with its exit code and its last line. */
 function test(program) {
   const own = Object.entries(process.env).filter(([name]) => !/^TEST_|^REQUIRE_ENGINES$/.test(name));
   const PATH = `${dirname(program)}${delimiter}${process.env.PATH}`;

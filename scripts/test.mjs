@@ -1,6 +1,7 @@
-// npm test: the same set-up as npm start, then every test that can run here: one pool of processes, each a mocha, the slowest files first.
-// Where TEST_MONGODB_URL, TEST_INFLUXDB_URL and TEST_REDIS_URL name servers, the files of ON_SERVERS run on them too.
-// Further arguments go to mocha: npm test -- --grep "late writes", npm test -- test/config.test.ts. TEST_TIMES=1 prints what each file took.
+// npm test: sets up as npm start does, then runs every test that can run here, in a pool of mocha processes, the
+// slowest files first. If TEST_MONGODB_URL, TEST_INFLUXDB_URL and TEST_REDIS_URL are set, the files of ON_SERVERS also
+// run on these servers. Further arguments go to mocha: npm test -- --grep "late writes", npm test --
+// test/config.test.ts. TEST_TIMES=1 prints the time of each file.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { runChild } from "./run-child.mjs";
 import { root, setUp } from "./set-up.mjs";
 import { answerHelp } from "./usage.mjs";
 
-/** How the paths of tests begin that run embedded and once more with every store on a server. */
+/** Prefixes of the paths of tests that run embedded and once more with every store on a server. */
 const ON_SERVERS = [
   "test/journeys/",
   ...["ledger-and-data", "merge-beside-deletion", "random-histories"].map((name) => `test/deletions/${name}`),
@@ -17,7 +18,7 @@ const ON_SERVERS = [
   "test/bad-inputs/random-requests",
 ];
 
-/** How the paths of the slowest tests begin, in the order in which they start; each file has a process of its own. */
+/** Prefixes of the paths of the slowest tests, in order of start; each file has its own process. */
 const SLOW = [
   ...["primary-changes", "shared-history", "processes", "passwords", "growth"].map((name) => `test/servers/${name}`),
   "test/bench-script",
@@ -30,7 +31,7 @@ const SLOW = [
   ...["body-limits", "slow-", "deletion-reads"].map((name) => `test/http/${name}`),
   "test/bad-inputs/random-requests",
 ];
-/** Files of one process among the others: to start it takes as long as some of them. */
+/** Files per process for all others: the start of a process takes as long as some files. */
 const TOGETHER = 20;
 
 const args = process.argv.slice(2);
@@ -69,13 +70,14 @@ process.stdout.write(`${passes} passed, ${failures} failed\n`);
 process.exit(failures > 0 || passes === 0 || stopped ? 1 : 0);
 
 /**
- * MongoDB keeps the files of dropped collections open for as long as a snapshot of them may be read, 5 minutes by default. Tests drop
- * thousands of collections in that time, more than the files that a process may usually open, and none of them reads an old snapshot.
+ * Shortens the time for which MongoDB keeps files of dropped collections open, 5 minutes by default, for reads of old
+ * snapshots. Tests read no old snapshots, and drop more collections in that time than a process may usually have open
+ * files.
  */
 async function dropFilesSoon() {
   const url = process.env.TEST_MONGODB_URL;
   if (!url) return;
-  // Not there before the set-up.
+  // The package is missing before the set-up.
   const { MongoClient } = await import("mongodb");
   const client = new MongoClient(url, { serverSelectionTimeoutMS: 5000 });
   try {
@@ -87,7 +89,7 @@ async function dropFilesSoon() {
   }
 }
 
-/** The mochas to run: the files of each, whether their stores are on servers, and whether what they cover counts. */
+/** Returns the mocha runs: their files, whether their stores are on servers, and whether their coverage counts. */
 function plan() {
   if (rest.some((arg) => arg.endsWith(".test.ts"))) return [{ files: [], isCovered: true }];
   const files = readdirSync(join(root, "test"), { recursive: true })
@@ -110,7 +112,9 @@ function plan() {
   ];
 }
 
-/** Runs every mocha, one more at a time than there are processors, as tests also wait. Resolves with what each run hands out. */
+/**
+ * Runs every mocha, one more at a time than there are processors, because tests also wait. Resolves with their results.
+ */
 async function inPool(mochas) {
   const missing = ["TEST_MONGODB_URL", "TEST_INFLUXDB_URL", "TEST_REDIS_URL"].filter((name) => !process.env[name]);
   const queue = missing.length === 0 ? mochas : mochas.filter(({ onServers }) => !onServers);
@@ -128,7 +132,10 @@ async function inPool(mochas) {
   return runs;
 }
 
-/** Runs a mocha, which writes at once where it is the only one, else when it has ended. Resolves with its counts, what failed, what it did not run. */
+/**
+ * Runs a mocha. A single run prints its output at once, others when they have ended. Resolves with counts, failures and
+ * tests that did not run.
+ */
 async function run({ files, onServers = false, isCovered = false }, isLive) {
   const summary = join(mkdtempSync(join(folder, "run-")), "summary.json");
   const output = [];
@@ -136,7 +143,7 @@ async function run({ files, onServers = false, isCovered = false }, isLive) {
     [
       join(root, "node_modules/mocha/bin/mocha.js"),
       ...["--reporter", join(root, "scripts/reporter.cjs"), "--exit"],
-      // Opening a service on servers takes a good second; other tests and the coverage slow all of them.
+      // Opening a service on servers takes over a second; concurrent tests and the coverage slow all tests.
       ...(args.includes("--long") ? ["--timeout", "0"] : isLive ? [] : ["--timeout", "120000"]),
       ...files,
       ...rest,

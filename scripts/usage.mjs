@@ -1,12 +1,12 @@
-// Help and version of the scripts, in the form that the commands have from commander.
+// Help and version of the scripts, in the format of the commands.
 import { version } from "./set-up.mjs";
 
 /** Width of a line of help, in columns. */
 const COLUMNS = 80;
 
 /**
- * Ends the process with 0 after writing the text for `--help`, `-h` or `--version`; returns when none is in `args`. `options` are
- * pairs of a flag and its meaning.
+ * Writes the text for `--help`, `-h` or `--version` and ends the process with 0; returns if none is in `args`.
+ * `options` are pairs of a flag and its meaning.
  */
 export function answerHelp(args, { call, description, options = [], notes }) {
   if (args.includes("--help") || args.includes("-h")) end(help(call, description, options, notes));
@@ -29,7 +29,7 @@ function wrapped(text, columns) {
 }
 
 function end(text) {
-  // A reader that has closed the pipe does not miss the rest.
+  // Ignore a closed pipe.
   process.stdout.on("error", () => {});
   process.stdout.write(text);
   process.exit(0);

@@ -1,4 +1,4 @@
-// The servers without the service: what is asked of it, asked of them.
+// Measures the servers without the service: the same queries and writes, sent to them directly.
 import { inBatches } from "./load.mjs";
 
 /** InfluxDB through its official client. */
@@ -17,7 +17,7 @@ export async function fluxClient({ url, org, token, bucket }) {
   |> keep(columns: ["dimension_id", "_time", "_value"])`);
     },
 
-    /** Writes texts of lines with times in ms, each as a batch, so many at once; resolves with the seconds that it took. */
+    /** Writes texts of lines (times in ms), one batch each, `count` at a time; resolves with the seconds. */
     async write(texts, count) {
       const source = texts[Symbol.iterator]();
       const begun = performance.now();
@@ -36,12 +36,12 @@ export async function fluxClient({ url, org, token, bucket }) {
   };
 }
 
-/** Documents in one insert: as many as messages in one request. */
+/** Documents per insert, equal to the messages per request. */
 const BATCH = 500;
 
 /**
- * Inserts every document of both databases into fresh collections, once without indexes and once with those that it was found under; resolves with how many
- * there were, and the seconds that each took.
+ * Inserts every document of both databases into new collections, once without indexes and once with the original ones.
+ * Resolves with the number of documents and the seconds of each run.
  */
 export async function insertAgain({ mongo, name }) {
   const { MongoClient } = await import("mongodb");
@@ -72,7 +72,7 @@ export async function insertAgain({ mongo, name }) {
     for (const { name: collection } of collections) await fresh.collection(collection).drop();
     return seconds;
   };
-  // What has just started is compiled first.
+  // Warm-up: code that has just been loaded is compiled first.
   await insertAll(false);
   const seconds = await insertAll(false);
   const indexedSeconds = await insertAll(true);
@@ -80,15 +80,16 @@ export async function insertAgain({ mongo, name }) {
   return { count, seconds, indexedSeconds };
 }
 
-/** The indexes of a collection besides the one that every collection has. */
+/** Returns the indexes of a collection except the one on `_id`. */
 async function ownIndexes(collection) {
   return (await collection.indexes()).filter(({ name }) => name !== "_id_");
 }
 
 /**
- * What messages about known profiles ask of MongoDB, by the driver alone, over copies of the service's own documents: a find of identities, then of profiles and of keys,
- * then a transaction that changes the profiles and inserts as many messages. Nothing is sealed or planned. Two requests of `BATCH` profiles at a time; resolves with how
- * many documents were written, and the seconds that it took.
+ * Repeats the MongoDB operations of messages about known profiles with the driver alone, on copies of the documents of
+ * the service: a find of identities, then of profiles and of keys, then a transaction that changes the profiles and
+ * inserts as many messages. Nothing is encrypted or planned. Two requests of `BATCH` profiles run at a time. Resolves
+ * with the number of documents written and the seconds.
  */
 export async function changeAgain({ mongo, name }) {
   const { MongoClient } = await import("mongodb");
@@ -137,7 +138,7 @@ export async function changeAgain({ mongo, name }) {
       ),
     );
 
-  // What has just started is compiled first.
+  // Warm-up, as above.
   await changeAll(1);
   const seconds = await changeAll(2);
   for (const { target } of [identities, profiles, messages, keys]) await target.drop();

@@ -1,4 +1,4 @@
-// Curves of cost against size, as SVG.
+// Draws curves of cost against size, as SVG.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -10,7 +10,9 @@ const TOP = 40;
 const BOTTOM = 44;
 const TICKS = 4;
 
-/** Writes one file for each curve `{ name, what, unit, points: [{ size, cost }] }` into the folder; returns their paths. */
+/**
+ * Writes one file for each curve `{ name, what, unit, points: [{ size, cost }] }` into the folder; returns the paths.
+ */
 export function draw(curves, folder) {
   mkdirSync(folder, { recursive: true });
   return curves.map((curve) => {
@@ -20,7 +22,7 @@ export function draw(curves, folder) {
   });
 }
 
-/** Sizes lie on a logarithmic axis, costs on one that begins at 0. */
+/** Returns the SVG of a curve. The axis of sizes is logarithmic; the axis of costs begins at 0. */
 function svgOf({ name, what, unit, points }) {
   const sizes = points.map(({ size }) => Math.log(size));
   const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
@@ -49,7 +51,7 @@ function svgOf({ name, what, unit, points }) {
   ].join("\n");
 }
 
-/** The least of 1, 2, 5 × 10ⁿ that is not below the figure. */
+/** Returns the smallest of 1, 2, 5 × 10ⁿ that is not below the figure. */
 function niceTop(figure) {
   const power = 10 ** Math.floor(Math.log10(figure > 0 ? figure : 1));
   return [1, 2, 5, 10].map((part) => part * power).find((top) => top >= figure) ?? 10 * power;

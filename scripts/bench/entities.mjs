@@ -1,17 +1,17 @@
-// Profiles: beside rows in SQLite that nothing is made of, and beside Koa alone.
+// Measures profiles against plain rows in SQLite and against Koa alone.
 import { measure, sendAll, sendFor, settledCost } from "./load.mjs";
 import { costUnit } from "./server.mjs";
 import { line } from "./table.mjs";
 
-/** Messages in one request. */
+/** Messages per request. */
 const MESSAGES = 500;
 const SENDERS = 2;
 const AT_ONCE = 64;
 const MOST_DELETED = 2_000;
-/** Identities that are read in turn. */
+/** Number of identities that are read in turn. */
 const READ = 500;
 
-/** Lines about profiles. */
+/** Returns the lines of the result about profiles. */
 export async function measureEntities(session) {
   const { key, people, say } = session;
   const service = await session.service("entities");
@@ -23,7 +23,7 @@ export async function measureEntities(session) {
     say(label);
     const results = [];
     for (const server of [service, rows]) {
-      // What has just started is compiled first.
+      // Warm-up: code that has just been loaded is compiled first.
       await sendAll(server, requestsOf("early"), key, { count: atOnce });
       const before = await settledCost(server);
       const { seconds } = await sendAll(server, requestsOf("person"), key, { count: atOnce });
@@ -52,7 +52,7 @@ export async function measureEntities(session) {
   return lines;
 }
 
-/** Reading profiles by identity, beside Koa with a body of that size. */
+/** Measures reads of profiles by identity against Koa with a body of the same size. */
 export async function readLine({ key, secs }, service, koa, people) {
   const count = Math.min(READ, people);
   const requests = Array.from({ length: count }, (_, i) => ({
@@ -72,7 +72,7 @@ export async function readLine({ key, secs }, service, koa, people) {
   return line("read by identity", costUnit, cost, "Koa alone", await measure(koa, { request: sized }, key, secs));
 }
 
-/** Puts the profiles [from, to) of the benchmark into the service. */
+/** Sends messages that create the profiles [from, to) of the benchmark. */
 export function addPeople({ key }, service, from, to) {
   const requests = messages(to - from, (n) => personOf("person", from + n));
   return sendAll(service, requests, key, { count: SENDERS });
@@ -82,7 +82,7 @@ function pathOf(name, n) {
   return `/api/entity/user/_uid/${name}-${n}`;
 }
 
-/** The requests that bring messages of numbers below `count`, made as they are wanted. */
+/** Yields requests with the messages below `count`, each generated on demand. */
 function* messages(count, messageOf) {
   for (let from = 0; from < count; from += MESSAGES) {
     const some = Array.from({ length: Math.min(MESSAGES, count - from) }, (_, i) => messageOf(from + i));

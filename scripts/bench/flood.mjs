@@ -1,14 +1,14 @@
-// A load that does not wait for answers: requests at a fixed rate, each over a connection that is free, whatever became of those before.
+// A load that does not wait for responses: requests at a fixed rate, each over a free connection.
 import { connect } from "node:net";
 
-/** How often requests are sent, ms. */
+/** Interval between two rounds of requests, ms. */
 const EVERY_MS = 5;
-/** Connections at most; a request that would need one more is not sent. */
+/** Maximum connections; a request that would need one more is not sent. */
 const MOST_CONNECTIONS = 4_000;
 
 /**
- * Sends `request` (bytes of HTTP/1.1; a function of its number) `perSecond` times a second for `secs` seconds. Resolves with
- * `{ offered, byStatus, seconds }`: by status, the ms that each answer took, and whether each had Retry-After.
+ * Sends `request` (bytes of HTTP/1.1, from a function of its number) `perSecond` times a second for `secs` seconds.
+ * Resolves with `{ offered, byStatus, seconds }`: by status, the ms of each response and whether each had Retry-After.
  */
 export async function flood({ address }, requestOf, { perSecond, secs }) {
   const free = [];
@@ -45,7 +45,7 @@ export async function flood({ address }, requestOf, { perSecond, secs }) {
   return { offered, unsent, byStatus, seconds };
 }
 
-/** A connection that one request after the other goes over. Answers have to say how long they are. */
+/** A connection for one request after another. Responses must have a Content-Length. */
 class Connection {
   #socket;
   #sentAt = 0;
@@ -58,7 +58,7 @@ class Connection {
     this.#free = free;
     this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
     this.#socket.on("data", (data) => this.#take(data));
-    // What the server does to a connection shows in the answers that are missing.
+    // Ignore errors of the connection: they show as missing responses.
     this.#socket.on("error", () => {});
     this.#socket.on("close", () => {
       all.delete(this);

@@ -1,14 +1,14 @@
-// The file that keeps what runs measured, a line of JSON for each.
+// The history file: one line of JSON for each run.
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { root } from "../set-up.mjs";
 import { nameOfLine } from "./table.mjs";
 
-/** Sizes that a run has to share with an earlier one to be compared with it. */
+/** Sizes that must be equal for two runs to be compared. */
 const SIZES = ["seriesCount", "days", "people"];
 
-/** Ratios of the newest earlier run that holds a line of that name and had the same sizes. */
+/** Returns ratios by name of line, each from the newest earlier run with that line and the same sizes. */
 export function earlierRatios(file, options) {
   const ratios = new Map();
   if (!existsSync(file)) return ratios;

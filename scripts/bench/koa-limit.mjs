@@ -1,4 +1,5 @@
-// The limit: Koa that reads what is sent and answers with a body made before, `?size=` bytes long. Nothing on Koa can be cheaper.
+// The lower limit of the cost: Koa reads the request and sends a prepared body, `?size=` bytes long. No service on Koa
+// can be cheaper.
 import Koa from "koa";
 
 const bodies = new Map();
@@ -13,7 +14,7 @@ app.use(async (ctx) => {
   ctx.body = bodyOf(Number(new URLSearchParams(ctx.querystring).get("size") ?? 0));
 });
 const server = app.listen(0, "127.0.0.1", () => process.send({ listens: `http://127.0.0.1:${server.address().port}` }));
-// A connection that it closed could be one that a request is on its way over.
+// Never close idle connections: a request could be on its way over one of them.
 server.keepAliveTimeout = 0;
 process.once("disconnect", () => process.exit(0));
 process.once("SIGTERM", () => process.exit(0));

@@ -1,18 +1,18 @@
-// The load: requests over connections that are kept, and what each of them costs the server.
+// The load: requests over persistent connections, and their cost to the server.
 import { Agent, request as httpRequest } from "node:http";
 
-/** Connections where nothing else is said. */
+/** Default number of connections. */
 const FEW = 4;
 const agents = new Map();
 
-/** Connections to whichever server is asked, `count` to each. */
+/** Returns the agent with at most `count` connections to each server. */
 export function connections(count) {
   const agent = agents.get(count) ?? new Agent({ keepAlive: true, maxSockets: count });
   agents.set(count, agent);
   return agent;
 }
 
-/** Closes the connections that are idle: the next request opens its own. */
+/** Closes idle connections, so that the next request opens its own. */
 export function closeIdle() {
   for (const agent of agents.values()) agent.destroy();
   agents.clear();
@@ -37,14 +37,14 @@ export function send({ address }, { method, path, body, headers = {}, agent = co
   });
 }
 
-/** Sends one request that has to be answered with `status`. */
+/** Sends one request; rejects if the response has another status. */
 export async function sendFor(status, server, request, key) {
   const answer = await send(server, request, key);
   if (answer.status === status) return answer;
   throw new Error(`${request.method} was answered ${answer.status}: ${answer.body.subarray(0, 300)}`);
 }
 
-/** Sends each of the requests once, over so many connections; resolves with what it cost: `{ count, cost, seconds }`. */
+/** Sends each request once, over `count` connections; resolves with `{ count, cost, seconds }`. */
 export async function sendAll(server, requests, key, { count = FEW, status = 200, each = () => {} } = {}) {
   const agent = connections(count);
   const before = server.cost();
@@ -62,7 +62,8 @@ export async function sendAll(server, requests, key, { count = FEW, status = 200
 }
 
 /**
- * Repeats the requests in turn for `secs` seconds over so many connections, after a fifth of that to warm up; resolves with ms a request.
+ * Repeats the requests in turn for `secs` seconds over `count` connections, after a warm-up of a fifth of that time.
+ * Resolves with ms per request.
  */
 export async function measure(server, { request, requests = [request], status = 200 }, key, secs, count = FEW) {
   const repeat = (ms) => {
@@ -74,12 +75,12 @@ export async function measure(server, { request, requests = [request], status = 
   return cost / answered;
 }
 
-/** The requests, one after the other and again, until the time is over; each connection gets one at least. */
+/** Yields the requests in a cycle until `end`, but at least one for each connection. */
 function* untilEnd(requests, end, least) {
   for (let n = 0; n < least || performance.now() < end; n += 1) yield requests[n % requests.length];
 }
 
-/** Writes all blocks, one after the other; resolves with how many points there were. */
+/** Writes all blocks, one after another; resolves with the number of points. */
 export async function writeBlocks(server, blocks, key) {
   let points = 0;
   for (const { body, points: some } of blocks) {
@@ -89,11 +90,11 @@ export async function writeBlocks(server, blocks, key) {
   return points;
 }
 
-/** What the server has cost once it has done what it does after its answers, ms: at most 20 s later. */
+/** Resolves with the cost of the server, ms, when its background work has ended, after 20 s at most. */
 export async function settledCost(server) {
   for (let tries = 0, last = Number.NaN; tries < 80; tries += 1) {
     const cost = server.cost();
-    // A process at rest takes a tick of the clock at most.
+    // An idle process takes one tick of the clock at most.
     if (cost - last <= 10) return cost;
     last = cost;
     await new Promise((resolve) => setTimeout(resolve, 250));
@@ -101,7 +102,7 @@ export async function settledCost(server) {
   return server.cost();
 }
 
-/** Seconds that it takes to work through the numbers below `count`, `size` of them in a batch, two batches at a time. */
+/** Works through the numbers below `count` in batches of `size`, two at a time; resolves with the seconds. */
 export async function inBatches(count, size, work) {
   const starts = Array.from({ length: Math.ceil(count / size) }, (_, at) => at * size);
   const begun = performance.now();

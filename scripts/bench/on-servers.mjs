@@ -1,10 +1,10 @@
-// The built service on servers: beside itself embedded, and beside the servers alone, in the same run.
+// Measures the built service on servers against itself embedded and against the servers alone, in the same run.
 import { filledTime } from "./made-up-points.mjs";
 import { measureProfiles } from "./profiles-on-servers.mjs";
 import { measureInMemory, measureNothingInMemory, measureSteady } from "./series-on-servers.mjs";
 import { serverStores } from "./server-stores.mjs";
 
-/** Lines that say what the service costs on servers. */
+/** Returns the lines of the result about servers. */
 export async function measureOnServers(session) {
   const { key, seriesCount, days, say } = session;
   const stores = serverStores();

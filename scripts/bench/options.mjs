@@ -1,11 +1,11 @@
-// What a run of the benchmark is told.
+// The options of the benchmark.
 import { parseArgs } from "node:util";
 import { answerHelp } from "../usage.mjs";
 
-/** In the order in which they run. */
+/** Parts of the benchmark, in order of execution. */
 export const PARTS = ["reads", "writes", "entities", "overload", "scale", "servers"];
 
-/** Options that are counts: what stands for each, and the most that it may be. */
+/** Options that are counts, with their defaults and maxima. */
 const COUNTS = {
   series: { usual: 500, most: 20_000 },
   days: { usual: 60, most: 400 },
@@ -17,9 +17,9 @@ const SECONDS = { secs: 1, "overload-secs": 5 };
 const HELP = {
   call: "npm run bench -- [options]",
   description:
-    "Measures the built service beside what it is compared with, in one run, checks answers, and prints one table. A ratio above 1 means that the service is better.",
+    "Measures the built service and its peers in one run, verifies the answers, and prints one table. A ratio above 1 means that the service is better.",
   options: [
-    ["--only <parts>", `parts to run, divided by commas (${PARTS.join(",")})`],
+    ["--only <parts>", `parts to run, separated by commas (${PARTS.join(",")})`],
     ["--secs <n>", `seconds to measure each request (${SECONDS.secs})`],
     ["--series <n>", `series of hourly points; scale goes up to ten times as many (${COUNTS.series.usual})`],
     ["--days <n>", `days of points in each (${COUNTS.days.usual})`],
@@ -29,12 +29,15 @@ const HELP = {
     ["--draw", "draws cost against series, days and profiles into docs/performance; needs the part scale"],
   ],
   notes: `Where TEST_MONGODB_URL, TEST_INFLUXDB_URL, TEST_INFLUXDB_TOKEN, TEST_INFLUXDB_ORG
-and TEST_REDIS_URL name servers, the service on them is measured too, beside
+and TEST_REDIS_URL name servers, the service on them is measured too, against
 itself embedded, one Flux query for the same points, batches of the client of
 InfluxDB, and the driver of MongoDB alone.`,
 };
 
-/** The options of the command line: `{ only, secs, seriesCount, days, people, overloadSecs, history, draw }`. Ends the process where there is nothing to run. */
+/**
+ * Returns the options of the command line: `{ only, secs, seriesCount, days, people, overloadSecs, history, draw }`.
+ * Ends the process on `--help` and on invalid options.
+ */
 export function readOptions(defaultHistory) {
   const texts = ["only", "history", ...Object.keys(SECONDS), ...Object.keys(COUNTS)];
   answerHelp(process.argv.slice(2), HELP);

@@ -1,4 +1,4 @@
-// Overload: ten times as many requests as the service can answer, beside what is promised.
+// Measures overload, ten times as many requests as the service can serve, against the promises.
 import { flood } from "./flood.mjs";
 import { closeIdle, send, sendAll, sendFor, writeBlocks } from "./load.mjs";
 import { blocks, filledTime, HOUR } from "./made-up-points.mjs";
@@ -8,21 +8,21 @@ import { line } from "./table.mjs";
 import { readWorkload, windowWorkload } from "./workloads.mjs";
 
 const TIMES = 10;
-/** Connections that find the peak. */
+/** Connections with which the peak is measured. */
 const PEAK_CONNECTIONS = 16;
 const HEALTH_EVERY_MS = 50;
-/** The promises. */
+/** The promises: bounds of the result. */
 const GOODPUT_SHARE = 0.85;
 const REFUSAL_MS = 100;
 const HEALTH_MS = 50;
 const NORMAL_MS = 5_000;
 const MEMORY_MB = 512;
 
-/** Lines about overload by reads that no memory answers, as each has a window of its own. */
+/** Returns the lines about overload by reads that miss the cache, because each has a window of its own. */
 export async function measureOverload(session) {
   const { key, seriesCount, days, overloadSecs, say } = session;
   const filled = filledTime(days, Date.now());
-  // The limit of a key stands aside: all requests come with one.
+  // All requests use one key, so its limit is raised out of the way.
   const service = await session.service("overload", { LIMITS_REQUESTS_PER_KEY: "512", CACHE_ANSWERS_BYTES: "0" });
   await writeBlocks(service, blocks({ end: seriesCount, ...filled }), key);
   const requests = distinctReads(seriesCount, filled);
@@ -78,7 +78,7 @@ export async function measureOverload(session) {
   ];
 }
 
-/** How long after the load a request is served, ms; a minute at most. */
+/** Resolves with the ms from the end of the load until a request is served; a minute at most. */
 async function timeUntilServed(service, request, key) {
   const begun = performance.now();
   for (;;) {
@@ -90,7 +90,7 @@ async function timeUntilServed(service, request, key) {
   }
 }
 
-/** W2 over windows that begin at every hour of a month. */
+/** Returns W2 over windows that begin at every hour of a month. */
 function distinctReads(seriesCount, filled) {
   const { window, series } = readWorkload("W2", seriesCount, filled);
   const length = Math.min(window.to - window.from, (filled.to - filled.from) / 2);
@@ -112,7 +112,7 @@ function bytesOf({ address }, { method, path, body }, key) {
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-/** Asks `/health` again and again; what `stop` resolves with are the ms that each answer took. */
+/** Requests `/health` repeatedly; `stop` resolves with the ms of each response. */
 function watchHealth(service, key) {
   const times = [];
   let isOver = false;

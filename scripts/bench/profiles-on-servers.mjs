@@ -1,20 +1,20 @@
-// Profiles on MongoDB: what requests cost beside the driver alone, with as many operations under way.
+// Measures profiles on MongoDB against the driver alone, with as many concurrent operations.
 import { Agent } from "node:http";
 import { changeAgain, insertAgain } from "./direct.mjs";
 import { inBatches, sendFor } from "./load.mjs";
 import { quantile } from "./quantile.mjs";
 import { line } from "./table.mjs";
 
-/** Messages in one request. */
+/** Messages per request. */
 const MESSAGES = 500;
-/** Single operations under way at once, and how many are measured. */
+/** Concurrent single operations, and the number that is measured. */
 const AT_ONCE = 64;
 const MOST_SINGLE = 2_000;
 const READERS = 4;
-/** Messages that are sent before anything is measured. */
+/** Messages of the warm-up. */
 const WARM_UP = 2_000;
 
-/** Lines that say what profiles cost on `stores`. `people` is how many the batches make. */
+/** Returns the lines about profiles on `stores`. `people` is the number of profiles that the batches create. */
 export async function measureProfiles({ service, stores, key, people, say }) {
   const direct = await openDirect(stores);
   const lines = [];
@@ -23,7 +23,7 @@ export async function measureProfiles({ service, stores, key, people, say }) {
     sendFor(200, service, { method: "POST", path: "/collect/json/bench", body: JSON.stringify(messages), agent }, key);
 
   say("on servers: messages in batches");
-  // A service that has just started is compiled first.
+  // Warm-up: code that has just been loaded is compiled first.
   await inBatches(WARM_UP, MESSAGES, (batch) =>
     post(batch.map((n) => ({ ...personOf(n), _uid: `early-${n}`, email: undefined }))),
   );
@@ -35,22 +35,22 @@ export async function measureProfiles({ service, stores, key, people, say }) {
     post(batch.map((n) => ({ _uid: `person-${n}`, visits: n % 50 }))),
   );
   const again = await insertAgain(stores);
-  const besideInsertMany = (what, perSecond) => {
-    for (const [beside, seconds] of [
+  const versusInsertMany = (what, perSecond) => {
+    for (const [peer, seconds] of [
       ["insertMany", again.seconds],
       ["insertMany, same indexes", again.indexedSeconds],
     ]) {
       const inserted = again.count / seconds;
-      lines.push(line(`${people} messages, ${what}`, "documents/s", perSecond, beside, inserted, { more: true }));
+      lines.push(line(`${people} messages, ${what}`, "documents/s", perSecond, peer, inserted, { more: true }));
     }
   };
-  besideInsertMany("new profiles", written / fresh);
-  // A message about a known profile writes two documents: itself and the profile.
-  besideInsertMany("known profiles", (2 * people) / known);
+  versusInsertMany("new profiles", written / fresh);
+  // A message about a known profile writes two documents, itself and the profile.
+  versusInsertMany("known profiles", (2 * people) / known);
   const changed = await changeAgain(stores);
-  besideInsertMany("known profiles, the driver alone", changed.count / changed.seconds);
+  versusInsertMany("known profiles, the driver alone", changed.count / changed.seconds);
 
-  // Sockets of an earlier step may be idle for so long that the service closes them at the moment of the next request.
+  // New connections: the service could close an idle one of an earlier step at the moment of the next request.
   let agent = newAgent();
   const nextAgent = () => {
     agent.destroy();
@@ -61,9 +61,9 @@ export async function measureProfiles({ service, stores, key, people, say }) {
   const start = await direct.transactions();
   const single = await rate(count, AT_ONCE, (n) => post({ _uid: `single-${n}`, city: "Oslo" }, agent));
   const end = await direct.transactions();
-  const besideInsertOne = (what, { rate: perSecond }) =>
+  const versusInsertOne = (what, { rate: perSecond }) =>
     line(`${what}, ${AT_ONCE} at once`, "a second", perSecond, "insertOne", insertOne.rate, { more: true });
-  lines.push(besideInsertOne("single messages", single));
+  lines.push(versusInsertOne("single messages", single));
   lines.push(
     line(
       "transactions that were run again",
@@ -90,7 +90,7 @@ export async function measureProfiles({ service, stores, key, people, say }) {
   const remove = (uid) => sendFor(200, service, { method: "DELETE", path: `/api/entity/user/_uid/${uid}`, agent }, key);
   await rate(count / 4, AT_ONCE, (n) => remove(`early-${n}`));
   const deleted = await rate(count / 2, AT_ONCE, (n) => remove(`single-${n}`));
-  lines.push(besideInsertOne("DELETE acknowledged", deleted));
+  lines.push(versusInsertOne("DELETE acknowledged", deleted));
   agent.destroy();
   await direct.close();
   return lines;
@@ -110,7 +110,7 @@ function personOf(n) {
   };
 }
 
-/** Runs an operation for each number below `count`, so many at once. */
+/** Runs an operation for each number below `count`, `atOnce` at a time. */
 async function rate(count, atOnce, operation) {
   const times = [];
   let next = 0;
@@ -128,7 +128,7 @@ async function rate(count, atOnce, operation) {
   return { rate: (1000 * count) / (performance.now() - begun), p50: quantile(times, 0.5) };
 }
 
-/** The driver alone: single documents of a message's size, kept by a majority and journaled. */
+/** Opens the driver alone: single documents of the size of a message, with majority and journal. */
 async function openDirect({ mongo, name }) {
   const { Binary, MongoClient } = await import("mongodb");
   const client = new MongoClient(mongo, { writeConcern: { w: "majority", journal: true } });
@@ -140,14 +140,14 @@ async function openDirect({ mongo, name }) {
     insertOne: (n) =>
       documents.insertOne({ _id: `m${n}`, stream: "bench", slot: 0, entity: "e".repeat(32), time: n, sealed }),
     findOne: (n) => documents.findOne({ _id: `m${n}` }),
-    /** So many identities of the service, with who holds them. */
+    /** Returns identities of the service with their profiles. */
     holders: (limit) => identities.find({}, { limit }).toArray(),
-    /** What a read by identity asks for: the identity, then the profile and its key. */
+    /** Repeats the queries of a read by identity: the identity, then the profile and its key. */
     async findProfile({ _id }) {
       const { entity } = await identities.findOne({ _id });
       await Promise.all([entities.findOne({ _id: entity }), keys.findOne({ _id: entity })]);
     },
-    /** How many documents both databases of the service hold. */
+    /** Returns the number of documents in both databases of the service. */
     async documents() {
       const stats = await Promise.all([name, `${name}_ledger`].map((database) => client.db(database).stats()));
       return stats.reduce((sum, { objects }) => sum + objects, 0);

@@ -1,4 +1,4 @@
-// Reads of series: beside a table with a row a point that is aggregated in SQL, and beside Koa alone.
+// Measures reads of series against a table with one row per point, aggregated in SQL, and against Koa alone.
 import { closeIdle, measure, sendAll, sendFor, writeBlocks } from "./load.mjs";
 import { blocks, DAY, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
 import { costUnit } from "./server.mjs";
@@ -8,13 +8,16 @@ import { getWorkload, movingWorkload, READS, readWorkload, w1Batches } from "./w
 const MANY = 32;
 const HOT_BATCHES = 50;
 const HERD = 1_000;
-/** How far back the windows lie that a server answers about before the one that is measured, so that it is compiled and holds nothing of that. */
+/**
+ * Ages of the windows that a server serves before the measured one, so that its code is compiled but its cache has no
+ * part of that window.
+ */
 const BACK = [42 * DAY, 28 * DAY, 14 * DAY];
-/** Points a second that come while W5 is measured, and in how many requests. */
+/** Points per second that arrive while W5 is measured, and the number of their requests. */
 const COMING_POINTS = 2_000;
 const COMING_REQUESTS = 4;
 
-/** Lines about reads. */
+/** Returns the lines about reads. */
 export async function measureReads(session) {
   const { key, seriesCount, days, secs, say } = session;
   const filled = filledTime(days, Date.now());
@@ -86,7 +89,7 @@ export async function measureReads(session) {
     const { count, cost } = await sendAll(service, Array(HERD).fill(request), key, { count: MANY });
     return cost / count;
   };
-  // Over other series first, as the service compiles what it has just loaded.
+  // Warm-up on other series: code that has just been loaded is compiled first.
   await costOfPolls(readWorkload("W2", seriesCount, filled, Math.max(0, seriesCount - herd.series)));
   const first = await costOfPolls(herd);
   lines.push(
@@ -116,7 +119,7 @@ export async function measureReads(session) {
   return lines;
 }
 
-/** What W1 costs a server that has just started and answers about series of which it holds nothing. */
+/** Measures W1 on a server that has just started and has none of its series in the cache. */
 async function coldCost({ key, seriesCount }, server, filled) {
   const size = readWorkload("W1", seriesCount, filled).series;
   const batches = (back) =>
@@ -129,7 +132,7 @@ async function coldCost({ key, seriesCount }, server, filled) {
   return cost / count;
 }
 
-/** Writes points into the slot that is open now, until what it returns is called. */
+/** Writes points into the current slot until the returned function is called. */
 function comingPoints(server, seriesCount, key) {
   const series = Array.from({ length: Math.min(seriesCount, COMING_POINTS / COMING_REQUESTS) }, (_, i) => nameOf(i));
   const copies = Math.ceil(COMING_POINTS / COMING_REQUESTS / series.length);
@@ -150,7 +153,7 @@ function comingPoints(server, seriesCount, key) {
       await next;
     }
   })();
-  // Its error is that of the call that stops it.
+  // `stop` reports this error.
   writing.catch(() => {});
   return async () => {
     isOver = true;

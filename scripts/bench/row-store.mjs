@@ -1,4 +1,5 @@
-// The peer: tables with a row for each thing, behind node:http. Same requests, same answers about series; FILE is its database.
+// The peer: tables with one row per thing, behind node:http. It takes the same requests and gives the same answers
+// about series; FILE is its database.
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { DatabaseSync } from "@photostructure/sqlite";
@@ -42,7 +43,7 @@ const server = createServer(async (req, res) => {
   res.writeHead(same ? 304 : 200, { "Content-Type": "application/json", ETag: tag });
   res.end(same ? undefined : body);
 });
-// A connection that it closed could be one that a request is on its way over.
+// Never close idle connections: a request could be on its way over one of them.
 server.keepAliveTimeout = 0;
 server.listen(0, "127.0.0.1", () => process.send({ listens: `http://127.0.0.1:${server.address().port}` }));
 process.once("disconnect", () => process.exit(0));
@@ -56,7 +57,7 @@ function answerTo(req, url, text) {
   return Array.isArray(asked) ? writePoints(asked) : writeBlock(asked);
 }
 
-/** Does the work in one transaction. */
+/** Runs the work in one transaction. */
 function inTransaction(work) {
   db.exec("BEGIN IMMEDIATE");
   const result = work();
@@ -87,7 +88,7 @@ function writePoints(points) {
   return { point_count: points.length };
 }
 
-/** Lines as the benchmark writes them: nothing is escaped. */
+/** Stores line protocol as the benchmark writes it, without escapes. */
 function writeLines(text) {
   inTransaction(() => {
     for (const line of text.split("\n")) {
@@ -98,7 +99,7 @@ function writeLines(text) {
   });
 }
 
-/** Messages as they come: nothing is made of them but a row each. */
+/** Stores each message as a row, without processing it. */
 function collect(messages) {
   const now = Date.now();
   inTransaction(() => {
@@ -107,10 +108,10 @@ function collect(messages) {
   return { message_count: messages.length };
 }
 
-/** Deletions that wait for the commit that they share. */
+/** Deletions that wait for their shared commit. */
 let waiting = [];
 
-/** One row; those that come in one round of the event loop share a commit. */
+/** Inserts one row. Deletions of one round of the event loop share a commit. */
 function noteDeletion(path) {
   if (waiting.length === 0) setImmediate(commitDeletions);
   return new Promise((resolve) => {
@@ -128,7 +129,9 @@ function commitDeletions() {
   for (const { resolve } of group) resolve({ completed: false });
 }
 
-/** One item of an answer. The step is a BigInt, since a number would be bound as REAL, and `/` would not cut. */
+/**
+ * Returns one item of a response. The step is a BigInt: a number would be bound as REAL, and `/` would not truncate.
+ */
 function read({ dimension, dimension_id, dimension_type, range, startdate, enddate, interval, aggregation }) {
   const step = msOf(interval);
   const now = Date.now();

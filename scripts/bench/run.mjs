@@ -1,4 +1,4 @@
-// npm run bench: the built service beside what it is compared with, in one run on one machine.
+// npm run bench: measures the built service against its peers, in one run on one machine.
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { root, setUp } from "../set-up.mjs";

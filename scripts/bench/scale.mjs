@@ -1,4 +1,4 @@
-// What requests cost when there is more of everything: series, days of points, profiles.
+// Measures the cost of requests as the number of series, days of points or profiles grows.
 import { addPeople, readLine } from "./entities.mjs";
 import { closeIdle, measure, sendFor, writeBlocks } from "./load.mjs";
 import { blocks, DAY, filledTime } from "./made-up-points.mjs";
@@ -7,16 +7,19 @@ import { line } from "./table.mjs";
 import { w1Batches } from "./workloads.mjs";
 
 const TIMES = 10;
-/** W1 is asked over so many batches in turn. */
+/** Batches of W1, requested in turn. */
 const BATCHES = 25;
-/** Days of points where there are many series: W1 reads 7. */
+/** Days of points when there are many series: W1 reads 7. */
 const FEW_DAYS = 14;
-/** A process compiles what it runs in its first seconds: for so many times as long as it is measured it is asked before. */
+/** Length of the warm-up relative to the measurement: a process compiles its code in its first seconds. */
 const WARM_UP = 4;
-/** Series where there are many days. */
+/** Series when there are many days. */
 const FEW_SERIES = 100;
 
-/** Lines about sizes, and what was measured at each: `{ lines, curves }`. A curve is `{ name, unit, points: [{ size, cost }] }`. */
+/**
+ * Returns the lines about sizes, and the curves: `{ lines, curves }`. A curve is `{ name, unit, points: [{ size, cost
+ * }] }`.
+ */
 export async function measureScale(session) {
   const series = await bySeries(session);
   const days = await byDays(session);
@@ -105,14 +108,14 @@ async function byPeople(session) {
   };
 }
 
-/** The service over the same data in a new process. */
+/** Starts the service on the same data in a new process. */
 async function afresh(session, service, name) {
   await session.stop(service);
   closeIdle();
   return session.service(name);
 }
 
-/** W1 over batches that lie among all series, each asked once before. */
+/** Measures W1 over batches spread over all series, each requested once before. */
 async function w1Cost(session, service, count, filled) {
   const { key, secs, say } = session;
   say(`scale: W1, ${count} series, ${(filled.to - filled.from) / DAY} days`);

@@ -1,4 +1,4 @@
-// Series in InfluxDB: what reads and writes cost the service beside itself embedded, and beside the official client alone.
+// Measures reads and writes of series in InfluxDB against the embedded engine and against the official client alone.
 import { fluxClient } from "./direct.mjs";
 import { sendAll, sendFor, settledCost, writeBlocks } from "./load.mjs";
 import { arrivals, blocks, DAY, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
@@ -8,19 +8,19 @@ import { line } from "./table.mjs";
 import { readWorkload, windowWorkload } from "./workloads.mjs";
 import { blockOf } from "./writes.mjs";
 
-/** Requests of a round about what is in memory, for each second to measure. */
+/** Requests for cached series in one round, for each second of measurement. */
 const POLLS = 2_000;
 const MOST_BATCHES = 30;
-/** How far back the windows lie that are read one after the other. Only the last is measured: what is compiled at first is compiled before. */
+/** Ages of the windows that are read one after another. Only the last is measured; the others are the warm-up. */
 const BACK = [42 * DAY, 35 * DAY, 28 * DAY, 21 * DAY, 14 * DAY, 0];
-/** In so many rounds each is measured in turns with the other. */
+/** Number of rounds in which each alternative is measured in turn. */
 const ROUNDS = 5;
-/** Points of one request in arrival order, requests under way at once, and points of one round. */
+/** Points per request in order of arrival, concurrent requests, and points per round. */
 const POINTS = 5_000;
 const WRITERS = 8;
 const MOST_STEADY = 200_000;
 
-/** Fills both services, and compares what is in memory. */
+/** Fills both services, and compares reads from the cache. */
 export async function measureInMemory({ service, embedded, filled, session }) {
   const { key, seriesCount, secs, say } = session;
   say("on servers: points");
@@ -34,7 +34,7 @@ export async function measureInMemory({ service, embedded, filled, session }) {
     const costOf = async (server) => (await sendAll(server, requests, key)).cost / requests.length;
     for (const server of [service, embedded]) {
       workload.check((await sendFor(200, server, workload.request, key)).body);
-      // A service that has just started is compiled first.
+      // Warm-up: code that has just been loaded is compiled first.
       await costOf(server);
     }
     const costs = await inTurns({ service: () => costOf(service), embedded: () => costOf(embedded) });
@@ -44,8 +44,9 @@ export async function measureInMemory({ service, embedded, filled, session }) {
 }
 
 /**
- * W1 over one batch of series after the other, each asked of the service once and of InfluxDB once, in turns. Both have answered as much before, about
- * other weeks (empty ones where the points do not reach back so far). CPU is that of each process.
+ * Measures W1 over one batch of series after another, each requested once from the service and once from InfluxDB, in
+ * turns. Both have served as many requests before, for other weeks (empty ones if the points are more recent). CPU is
+ * that of each process.
  */
 export async function measureNothingInMemory({ service, stores, filled, session }) {
   const { key, seriesCount, say } = session;
@@ -84,7 +85,10 @@ export async function measureNothingInMemory({ service, stores, filled, session 
   ];
 }
 
-/** Points in arrival order as blocks, some writers at once: points a second, beside as many batches of the official client. */
+/**
+ * Measures blocks of points in order of arrival from several writers, in points per second, against as many batches of
+ * the official client.
+ */
 export async function measureSteady({ service, stores, session }) {
   const { key, seriesCount, days, say } = session;
   say("on servers: points in arrival order");
@@ -117,7 +121,7 @@ export async function measureSteady({ service, stores, session }) {
   return line(what, "points/s", high(rates.service), "the client's batches", high(rates.direct), { more: true });
 }
 
-/** Does each some times, in turns, and once before; resolves with what they came to, by name. */
+/** Runs each alternative several times, in turns, after one warm-up each; resolves with their results by name. */
 async function inTurns(works) {
   const results = Object.fromEntries(Object.keys(works).map((name) => [name, []]));
   for (let round = 0; round <= ROUNDS; round += 1) {
@@ -129,13 +133,13 @@ async function inTurns(works) {
   return results;
 }
 
-/** CPU ms of this process so far. */
+/** Returns the CPU ms of this process so far. */
 function ownCost() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** The lower quartile: other work on the machine makes some rounds dearer, and none cheaper. */
+/** The lower quartile: other work on the machine makes rounds more expensive, never cheaper. */
 const low = (costs) => quantile(costs, 0.25);
 /** The upper quartile, for the same reason. */
 const high = (rates) => quantile(rates, 0.75);

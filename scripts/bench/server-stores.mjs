@@ -1,14 +1,14 @@
-// Where the service keeps its data on servers during the benchmark: under a name of its own, removed at the end.
+// Names of the data of the benchmark on servers, which is removed at the end.
 import { randomBytes } from "node:crypto";
 
 const VARIABLES = ["TEST_MONGODB_URL", "TEST_INFLUXDB_URL", "TEST_INFLUXDB_TOKEN", "TEST_REDIS_URL"];
 
-/** The variables that would have to name servers, and do not. */
+/** Returns the environment variables of servers that are not set. */
 export function missingServers() {
   return VARIABLES.filter((name) => !process.env[name]);
 }
 
-/** Names for one run: what the service is told, and how the servers are spoken to directly. */
+/** Returns names for one run: settings for the service, and addresses for direct access. */
 export function serverStores() {
   const {
     TEST_MONGODB_URL,
@@ -39,7 +39,7 @@ export function serverStores() {
   };
 }
 
-/** Removes everything of that name. */
+/** Removes all data of a run. */
 export async function dropStores({ name, mongo, influx, redis }) {
   const { MongoClient } = await import("mongodb");
   const client = new MongoClient(mongo, { serverSelectionTimeoutMS: 5000 });

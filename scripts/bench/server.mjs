@@ -1,15 +1,18 @@
-// A server under measurement: a child process that says where it listens, and what it has cost so far.
+// A measured server: a child process that reports its address and its cost so far.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 
-/** Clock ticks of /proc/PID/stat: 100 a second on every Linux. */
+/** Length of a tick of /proc/PID/stat: every Linux has 100 per second. */
 const TICK_MS = 10;
 
-/** How costs are taken: CPU ms of the server's process, or the time that passes where there is no /proc. */
+/** Whether costs are CPU ms of the server's process; without /proc they are elapsed time. */
 export const costIsCpu = existsSync("/proc/self/stat");
 export const costUnit = costIsCpu ? "CPU ms" : "wall ms";
 
-/** Starts `node ...args` and resolves when it has sent `{ listens }`. Nothing of our environment but the way to programs is handed on. */
+/**
+ * Starts `node ...args` and resolves when it has sent `{ listens }`. The child inherits only PATH and the like from our
+ * environment.
+ */
 export function startServer(args, environment = {}) {
   const { PATH, SystemRoot, TMPDIR, TEMP } = process.env;
   const kept = Object.fromEntries(Object.entries({ PATH, SystemRoot, TMPDIR, TEMP }).filter(([, value]) => value));
@@ -49,7 +52,7 @@ function costOf(pid) {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
-/** Resident memory, MB: now, and at most so far. NaN where there is no /proc. */
+/** Resident memory, MB: current and peak. NaN without /proc. */
 function memoryOf(pid) {
   if (!costIsCpu) return { now: Number.NaN, most: Number.NaN };
   const status = readFileSync(`/proc/${pid}/status`, "utf8");

@@ -1,4 +1,4 @@
-// The servers of one run, in a folder of their own that is removed at the end.
+// The servers of one run, in a temporary folder.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { root } from "../set-up.mjs";
 import { startServer } from "./server.mjs";
 import { dropStores } from "./server-stores.mjs";
 
-/** Opens a session: nothing runs yet. `options` are those of the command line. */
+/** Opens a session without starting a server. `options` are those of the command line. */
 export function openSession(options) {
   const key = `em_bench_${randomBytes(20).toString("hex")}`;
   const folder = mkdtempSync(join(tmpdir(), "entity-metrics-bench-"));
@@ -25,10 +25,10 @@ export function openSession(options) {
     ...options,
     /** An API key with every scope. */
     key,
-    /** Values that were compared with the formula that made the points. */
+    /** Number of values that were compared with the formula. */
     checked: 0,
 
-    /** The built service over data of that name: a second one of the same name goes on with what the first one left. */
+    /** Starts the built service on the data of that name. A second one of the same name continues with that data. */
     service: (name, environment = {}) =>
       start([join(root, "dist/main.js")], {
         DATA_DIR: join(folder, name),
@@ -39,10 +39,10 @@ export function openSession(options) {
         ...environment,
       }),
 
-    /** Tables in SQLite with a row for each thing. */
+    /** Starts the tables in SQLite with one row per thing. */
     rows: (name) => start([join(root, "scripts/bench/row-store.mjs"), join(folder, `${name}.db`)]),
 
-    /** Koa alone. */
+    /** Starts Koa alone. */
     koa: () => start([join(root, "scripts/bench/koa-limit.mjs")]),
 
     async stop(...servers) {
@@ -52,12 +52,12 @@ export function openSession(options) {
       }
     },
 
-    /** Notes names on servers that are to be removed at the end. */
+    /** Registers names on servers, to be removed at the end. */
     use: (own) => stores.push(own),
 
     say: (text) => process.stderr.write(`${text}\n`),
 
-    /** Ends what runs, then removes what it wrote; once, however often it is called. */
+    /** Stops the servers, then removes their data; once, however often it is called. */
     cleanUp() {
       cleaning ??= Promise.all([...running].map((server) => server.stop()))
         .then(() => Promise.all(stores.map(dropStores)))

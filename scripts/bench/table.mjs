@@ -1,28 +1,29 @@
-// The result, as a table that can be pasted.
-const HEAD = ["part", "what", "unit", "service", "beside", "its figure", "ratio", "before"];
+// The result as a Markdown table.
+const HEAD = ["part", "what", "unit", "service", "compared with", "its figure", "ratio", "before"];
 
 /**
- * A line of the result: what the service takes, and what stands beside it. `more`: more is better, as of a rate; else less is, as of a cost.
- * The ratio is above 1 where the service is better. A run that is too short for the clock has none.
+ * Returns a line of the result: the figure of the service and that of its peer. `more`: more is better, as for a rate;
+ * otherwise less is better, as for a cost. The ratio is above 1 if the service is better, and null if the run is too
+ * short for the clock.
  */
-export function line(what, unit, service, beside, other, { more = false } = {}) {
+export function line(what, unit, service, peer, other, { more = false } = {}) {
   const ratio = more ? service / other : other / service;
-  return { what, unit, service, beside, other, ratio: Number.isFinite(ratio) && ratio > 0 ? ratio : null };
+  return { what, unit, service, peer, other, ratio: Number.isFinite(ratio) && ratio > 0 ? ratio : null };
 }
 
-/** A line by which it is found in an earlier run. */
-export function nameOfLine({ part, what, unit, beside }) {
-  return JSON.stringify([part, what, unit, beside]);
+/** Returns the name of a line, by which it is found in an earlier run. */
+export function nameOfLine({ part, what, unit, peer }) {
+  return JSON.stringify([part, what, unit, peer]);
 }
 
-/** The lines as a table. `before` holds the ratios of an earlier run by `nameOfLine`. */
+/** Returns the lines as a table. `before` contains the ratios of an earlier run by `nameOfLine`. */
 export function tableOf(lines, before) {
   const cells = lines.map((one) => [
     one.part,
     one.what,
     one.unit,
     figure(one.service),
-    one.beside,
+    one.peer,
     figure(one.other),
     ratioText(one.ratio),
     ratioText(before.get(nameOfLine(one))),

@@ -1,4 +1,4 @@
-// What is asked of every server: the requests that are measured, and what their answers have to be.
+// The measured requests and their expected answers.
 import { DAY, expectedValues, nameOf } from "./made-up-points.mjs";
 
 const asked = {
@@ -9,7 +9,7 @@ const asked = {
 
 export const READS = Object.keys(asked);
 
-/** A read, cut down to the series and days that there are, over the series from `first` on. */
+/** Returns a read, reduced to the available series and days, of the series from `first` on. */
 export function readWorkload(name, seriesCount, filled, first = 0) {
   const { days, hours, aggregation, ...one } = asked[name];
   const series = Math.min(one.series, seriesCount);
@@ -18,7 +18,7 @@ export function readWorkload(name, seriesCount, filled, first = 0) {
   return { label, ...windowWorkload(window, { series, first }) };
 }
 
-/** A read of a window, `{ from, to, hours, aggregation }`: `{ request, check, window, series }`. */
+/** Returns a read of a window `{ from, to, hours, aggregation }`: `{ request, check, window, series }`. */
 export function windowWorkload(window, { series, first = 0, prefix }) {
   return {
     request: post(itemsOf(series, first, { ...window, ...datesOf(window), prefix })),
@@ -28,7 +28,7 @@ export function windowWorkload(window, { series, first = 0, prefix }) {
   };
 }
 
-/** W1 over `count` batches that lie among all series, and overlap where there are too few. */
+/** Returns W1 over `count` batches spread over all series; they overlap if there are few series. */
 export function w1Batches(count, seriesCount, filled) {
   const { series } = readWorkload("W1", seriesCount, filled);
   const places = seriesCount - series + 1;
@@ -36,7 +36,7 @@ export function w1Batches(count, seriesCount, filled) {
   return Array.from({ length: count }, (_, i) => readWorkload("W1", seriesCount, filled, (i * step) % places));
 }
 
-/** W1 as `range: "7d"` up to now. The buckets that lie in filled days are checked. */
+/** Returns W1 as `range: "7d"` up to now. Only the buckets of filled days are checked. */
 export function movingWorkload(seriesCount, filled) {
   const { days, hours, aggregation, ...one } = asked.W1;
   const series = Math.min(one.series, seriesCount);
@@ -53,7 +53,7 @@ export function movingWorkload(seriesCount, filled) {
   };
 }
 
-/** The GET of one series over all days; with the tag of its answer it is answered 304. */
+/** Returns the GET of one series over all days; with its ETag the response is 304. */
 export function getWorkload(filled) {
   const window = { ...filled, hours: 24, aggregation: "sum" };
   const [item] = itemsOf(1, 0, { ...window, ...datesOf(window) });
@@ -81,7 +81,7 @@ function itemsOf(series, first, { hours, aggregation, range, startdate, enddate,
   }));
 }
 
-/** Returns how many values were compared with the formula; throws at one that differs. */
+/** Returns the number of values compared with the formula; throws at the first difference. */
 function compare(data, series, window, first) {
   let count = 0;
   for (let i = 0; i < series; i += 1) {

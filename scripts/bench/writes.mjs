@@ -1,4 +1,4 @@
-// Writes of points: beside a table with a row a point, which takes the same bodies.
+// Measures writes of points against a table with one row per point, which takes the same bodies.
 import { sendAll, sendFor, settledCost } from "./load.mjs";
 import { arrivals, blocks, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
 import { costUnit } from "./server.mjs";
@@ -8,13 +8,13 @@ import { windowWorkload } from "./workloads.mjs";
 const POINTS = 5_000;
 const BULK_POINTS = 10_000;
 const CONNECTIONS = 2;
-/** So many days of hours, at most, come in arrival order; and so many points of one form. */
+/** Maximum days of hourly points in order of arrival, and maximum points of one format. */
 const STEADY_DAYS = 14;
 const MOST_STEADY = 200_000;
 
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-/** The forms in which points come in arrival order: the request that brings a batch. */
+/** Formats of points in order of arrival: the request for a batch. */
 const FORMS = {
   blocks: (batch, name) => ({
     path: "/api/metric/points",
@@ -35,7 +35,7 @@ const FORMS = {
   }),
 };
 
-/** Lines about writes. */
+/** Returns the lines about writes. */
 export async function measureWrites(session) {
   const { seriesCount, days, say } = session;
   const filled = filledTime(days, Date.now());
@@ -82,7 +82,10 @@ export async function measureWrites(session) {
   return lines;
 }
 
-/** A quarter of the requests goes first, unmeasured; then points a second, and ms for a thousand with what is done after the last answer. */
+/**
+ * Measures points per second and ms per thousand points, including background work. The first quarter of the requests
+ * is the warm-up.
+ */
 async function costOfWrites({ key }, server, requests) {
   const status = requests[0].path.startsWith("/api/v2/") ? 204 : 200;
   const early = Math.floor(requests.length / 4);
@@ -95,12 +98,12 @@ async function costOfWrites({ key }, server, requests) {
   return { rate: points / seconds, cost: (cost / points) * 1000 };
 }
 
-/** What begins the ids of the series that are written in a form. */
+/** Returns the prefix of the ids of the series of a format. */
 function prefixOf(form) {
   return form.replace(" ", "-");
 }
 
-/** One block of the points; null where a series has none. */
+/** Returns one block of the points, with null where a series has none. */
 export function blockOf(batch, name) {
   const indexes = [...new Set(batch.map(({ series }) => series))];
   const ts = [...new Set(batch.map((point) => point.ts))];

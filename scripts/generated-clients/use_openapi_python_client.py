@@ -40,7 +40,7 @@ assert read_entity.sync("user", "_uid", "opc", client=client).data.segments == [
 assert put_segment.sync("a", client=client, body=models.SegmentInput(name=None)).data.name == "a"
 assert check_health.sync(client=client).status == "pass"
 
-# What is no JSON has no type here; the bytes are there.
+# Responses that are not JSON have no type in this client; only their bytes are available.
 identity = models.IdentityInput(table="user", field="_uid", value="opc")
 exported = export_entity.sync_detailed(client=client, body=identity)
 assert exported.status_code == 200 and len(exported.content.strip().split(b"\n")) == 4, exported
