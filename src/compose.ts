@@ -157,7 +157,7 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
   const deadlineMs = limits.store_deadline_ms;
   const { sharedEpochs, exclusive } = stores;
   const shared = sharedInvalidation({ sharedEpochs, exclusive: exclusive.metrics }, deadlineMs);
-  const epochs = new Epochs(stores.series.chunkSlots, shared);
+  const epochs = new Epochs(stores.series.chunkSlots, { exclusive: exclusive.metrics, shared });
   stores.onReplaced?.(() => epochs.endAll());
   const record = writePoints({ store: stores.series, epochs, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);

@@ -49,8 +49,8 @@ export async function compareHistory({ cache, keep, seed }: HistoryOptions, step
   const stores = await temporaryStores({ inMemory: true });
   const read = new Set<string>();
   let now = begin;
-  const service = await openService({ ...stores, series: noting(stores.series, read) }, cache, keep, () => now);
-  const plain = await openService(stores, noCaches, keep, () => now);
+  const service = await openSeriesService({ ...stores, series: noting(stores.series, read) }, cache, keep, () => now);
+  const plain = await openSeriesService(stores, noCaches, keep, () => now);
   let cached = 0;
   let asked = 0;
   let items: readonly Names[] = [readable[0] as Names];
@@ -220,7 +220,7 @@ interface Answer {
   readonly isCached: readonly boolean[];
 }
 
-interface ComposedSeries {
+export interface ComposedSeries {
   readonly recorder: Recorder;
   post(path: string, json: unknown): Promise<Response>;
   /** One item by GET, which has an ETag, several by POST. */
@@ -229,7 +229,7 @@ interface ComposedSeries {
 }
 
 /** The routes and the recorder of the series, as `compose` makes them, over these stores. */
-async function openService(
+export async function openSeriesService(
   stores: Stores,
   cache: Caches,
   keep: string | null,

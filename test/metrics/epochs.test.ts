@@ -15,7 +15,7 @@ const chunkOf = (id: string) => chunksOf(windowOf(id), CHUNK_SLOTS)[0] as Chunk;
 describe("read tokens", () => {
   let epochs: Epochs;
   beforeEach(() => {
-    epochs = new Epochs(CHUNK_SLOTS);
+    epochs = new Epochs(CHUNK_SLOTS, { exclusive: true });
   });
   const write = (id: string) => epochs.written([windowOf(id)]);
 
@@ -64,7 +64,7 @@ describe("read tokens", () => {
   for (const isShared of [false, true]) {
     it(`of a day end with a write to it, and those of 111 days before and after it stay, ${isShared ? "with epochs that processes share" : "in a process by itself"}`, async () => {
       const shared = isShared ? new SharedInvalidation({ shared: sharedInMemory(), deadlineMs: 60_000 }) : undefined;
-      const own = new Epochs(24, shared);
+      const own = new Epochs(24, { exclusive: !isShared, shared });
       const day = (n: number): SeriesWindow => ({ ...windowOf("a"), from: n * 24 * HOUR, to: (n + 1) * 24 * HOUR });
       const tokens = () => Array.from({ length: 223 }, (_, n) => own.token(chunksOf(day(n + 19_000), 24)[0] as Chunk));
       const before = tokens();

@@ -45,7 +45,7 @@ export interface ReaderOptions {
 export async function openMetricReader(options: ReaderOptions = {}): Promise<MetricReader> {
   const stores = await temporaryStores();
   const between = options.between?.(stores.series) ?? stores.series;
-  const epochs = new Epochs(between.chunkSlots);
+  const epochs = new Epochs(between.chunkSlots, { exclusive: true });
   let reads = 0;
   const store: SeriesStore = {
     ...between,

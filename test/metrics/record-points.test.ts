@@ -17,7 +17,7 @@ describe("recording points", () => {
   beforeEach(async () => {
     open = await openTemporaryStores();
     const { series } = open.stores;
-    const epochs = new Epochs(series.chunkSlots);
+    const epochs = new Epochs(series.chunkSlots, { exclusive: true });
     steps = [];
     const note = (step: string, windows: readonly Omit<SeriesWindow, "series">[]) => {
       const slots = windows.map(({ from, to }) => `${(from - START) / HOUR}-${(to - START) / HOUR}`);

@@ -80,7 +80,7 @@ export class SlotRace {
   writer(...values: number[]): this {
     return this.#actor(async (name) => {
       const store = this.#interleaving.guard(name, this.#stores.series);
-      const record = writePoints({ store, epochs: new Epochs(store.chunkSlots) });
+      const record = writePoints({ store, epochs: new Epochs(store.chunkSlots, { exclusive: true }) });
       for (const value of values) {
         await record("clients", [{ series: this.#series, from: SLOT, values: Float64Array.of(value) }]);
         const [seen] = await store.read([this.#window]);

@@ -28,8 +28,8 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
   async function open({ db } = database): Promise<Epochs> {
     const shared = new SharedInvalidation({ shared: mongoSharedEpochs(db, DEADLINE_MS), deadlineMs: DEADLINE_MS });
     closing.push(() => shared.close());
-    await until("it has read the shared counts", () => shared.isReliable(performance.now()));
-    return new Epochs(CHUNK_SLOTS, shared);
+    await until("it has read the shared counts", () => shared.isReliable());
+    return new Epochs(CHUNK_SLOTS, { exclusive: false, shared });
   }
 
   it("are raised in every process within a second by a write in one of them, and in no other chunk", async () => {

@@ -7,7 +7,10 @@ import { type Chunk, chunksOf, type Epochs, joinTokens, type Kept, type ReadToke
 
 /** The slots of a window, from memory or from the store. */
 export interface CachedSlots {
-  /** Whether the store was read for them, by this call or by one in progress that it joined. */
+  /**
+   * Whether the store was read for them, by this call or by one in progress that it joined. Also to find that a series
+   * does not exist is a read of the store.
+   */
   readonly read: boolean;
   /** The token of all its chunks, taken before they were read. */
   readonly token: ReadToken;

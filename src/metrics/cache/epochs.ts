@@ -32,6 +32,12 @@ const SPAN_SLOTS = 16 * 168;
 const OWN_EPOCHS = 65_536;
 const SHARED_EPOCHS = 4_096;
 
+/**
+ * Maximum age of a cached entry if other processes may write the series, or the store may complete a write after it was
+ * rejected, ms. It bounds how long a write without an announcement stays hidden.
+ */
+const MAX_AGE_MS = 10_000;
+
 /** An epoch that no chunk has; marks a chunk that was written between two tokens. */
 const NEVER = -1;
 
@@ -49,13 +55,21 @@ export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
   return { at: [...joined.keys()], epochs: [...joined.values()], takenAt };
 }
 
+export interface EpochOptions {
+  /** Whether this process owns the store exclusively. */
+  readonly exclusive: boolean;
+  /** The invalidation shared with the processes that write the same series; undefined for a single process. */
+  readonly shared?: SharedInvalidation | undefined;
+}
+
 /**
  * Counters that each write increments after it is stored and before it is answered. One rule applies to every cached
- * entry: it is valid while the epochs of its chunks equal those of its read and, if several processes write, for at
- * most 10 s. Chunks of one epoch invalidate each other, which costs a read.
+ * entry: it is valid while the epochs of its chunks equal those of its read and, unless this process owns the store
+ * exclusively, for at most 10 s. Chunks of one epoch invalidate each other, which costs a read.
  */
 export class Epochs {
   readonly #chunkSlots: number;
+  readonly #exclusive: boolean;
   readonly #shared: SharedInvalidation | undefined;
   /**
    * Number of consecutive chunks of one series with different epochs, and number of epochs over which series are spread
@@ -65,11 +79,9 @@ export class Epochs {
   readonly #names: number;
   readonly #epochs: Float64Array;
 
-  /**
-   * `shared`: the invalidation shared with processes that may write the same series; undefined for a single process.
-   */
-  constructor(chunkSlots: number, shared?: SharedInvalidation) {
+  constructor(chunkSlots: number, { exclusive, shared }: EpochOptions) {
     this.#chunkSlots = chunkSlots;
+    this.#exclusive = exclusive;
     this.#shared = shared;
     const most = shared === undefined ? OWN_EPOCHS : SHARED_EPOCHS;
     this.#phases = Math.ceil(SPAN_SLOTS / chunkSlots);
@@ -86,7 +98,8 @@ export class Epochs {
 
   /** Returns whether a read under this token is still valid. */
   isCurrent({ at, epochs, takenAt }: ReadToken): boolean {
-    if (this.#shared !== undefined && !this.#shared.isReliable(takenAt)) return false;
+    if (!this.#exclusive && performance.now() - takenAt > MAX_AGE_MS) return false;
+    if (this.#shared?.isReliable() === false) return false;
     for (let i = 0; i < at.length; i += 1) if (this.#epochs[at[i] as number] !== epochs[i]) return false;
     return true;
   }

@@ -10,16 +10,10 @@ const READ_LIMIT_MS = 1_000;
 /** Time after the start of the last successful read during which the counts are valid, ms. */
 const RELIED_ON_MS = 900;
 
-/**
- * Maximum age of a cached entry, ms. It bounds how long a write stays hidden if its process was killed before
- * announcing it.
- */
-const MAX_AGE_MS = 10_000;
-
 /** Maximum epochs in one announcement. */
 const MAX_ANNOUNCED = 10_000;
 
-export interface SharedInvalidationParts {
+export interface SharedInvalidationOptions {
   readonly shared: SharedEpochs;
   /** Maximum wait of an announcement, ms. */
   readonly deadlineMs: number;
@@ -50,7 +44,7 @@ export class SharedInvalidation {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor({ shared, deadlineMs }: SharedInvalidationParts) {
+  constructor({ shared, deadlineMs }: SharedInvalidationOptions) {
     this.#shared = shared;
     // Concurrent writes share one update.
     this.#increment = groupedCalls(
@@ -65,10 +59,9 @@ export class SharedInvalidation {
     this.#raise = raise;
   }
 
-  /** Returns whether an entry read at `readAt` (`performance.now`) may be used, unless its epochs were raised. */
-  isReliable(readAt: number): boolean {
-    const now = performance.now();
-    return now - this.#readAt <= RELIED_ON_MS && now - readAt <= MAX_AGE_MS;
+  /** Returns whether the known epochs include every write answered a second ago. */
+  isReliable(): boolean {
+    return performance.now() - this.#readAt <= RELIED_ON_MS;
   }
 
   /** Announces writes to these epochs. Resolves when every later poll of any process receives them. */

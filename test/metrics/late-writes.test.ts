@@ -1,0 +1,81 @@
+import { expect } from "chai";
+import { ServiceError } from "../../src/errors.js";
+import type { SeriesStore } from "../../src/metrics/ports.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { newEntityId } from "../support/commits.js";
+import { temporaryStores } from "../support/temporary-stores.js";
+import { type ComposedSeries, openSeriesService } from "./cache-history.js";
+import { largeCaches } from "./metric-reader.js";
+import { join } from "./recorder-fixture.js";
+
+const NOW = Date.UTC(2024, 2, 1, 12, 30);
+const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
+const window = { startdate: Date.UTC(2024, 2, 1), enddate: Date.UTC(2024, 2, 2) };
+
+describe("a write that the store completes after it was rejected", () => {
+  const { now } = performance;
+  let stores: Stores;
+  let late: LateStore;
+  let service: ComposedSeries;
+  afterEach(async () => {
+    performance.now = now;
+    await service.stop();
+    await stores.close();
+  });
+
+  async function open({ exclusive }: { exclusive: boolean }): Promise<void> {
+    stores = await temporaryStores();
+    late = lateStore(stores.series);
+    const over = { ...stores, series: late.store, exclusive: { ...stores.exclusive, metrics: exclusive } };
+    service = await openSeriesService(over, largeCaches, null, () => NOW);
+  }
+
+  async function values(): Promise<number[]> {
+    const { data } = JSON.parse((await service.ask([{ ...series, ...window }])).body.replaceAll("…", "null"));
+    return data[0].values.map(({ value }: { value: number }) => value);
+  }
+
+  it("is read after 10 s, if the process does not own the store exclusively", async () => {
+    await open({ exclusive: false });
+    expect((await service.post("/api/metric/points", [{ ...series, value: 7, ts: NOW }])).status).to.equal(503);
+    expect(await values()).to.deep.equal([]);
+    await late.complete();
+    performance.now = () => now.call(performance) + 10_001;
+    expect(await values()).to.deep.equal([7]);
+  });
+
+  it("is read at once when the recorder has repeated it", async () => {
+    await open({ exclusive: true });
+    await stores.catalogue.putSegment({ id: "a", name: "A", table: "user" });
+    await join(stores, "a", [newEntityId()]);
+    expect(await service.recorder.tick().catch((error: unknown) => error)).to.be.an("error");
+    expect(await values()).to.deep.equal([]);
+    await late.complete();
+    await service.recorder.tick();
+    expect(await values()).to.deep.equal([1]);
+  });
+});
+
+interface LateStore {
+  readonly store: SeriesStore;
+  /** Completes the rejected writes; later ones are stored at once. */
+  complete(): Promise<void>;
+}
+
+function lateStore(store: SeriesStore): LateStore {
+  let rejected: Parameters<SeriesStore["write"]>[] | undefined = [];
+  return {
+    store: {
+      ...store,
+      async write(plane, columns) {
+        if (rejected === undefined) return store.write(plane, columns);
+        rejected.push([plane, columns]);
+        throw new ServiceError("unavailable", "The store did not respond in time");
+      },
+    },
+    async complete() {
+      for (const write of rejected ?? []) await store.write(...write);
+      rejected = undefined;
+    },
+  };
+}
