@@ -1,6 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, monotonicClock, systemClock } from "../../src/clock.js";
-import { type DeletionService, openDeletions } from "../../src/deletions/deletion-service.js";
+import {
+  type DeletionDependencies,
+  type DeletionService,
+  openDeletions,
+} from "../../src/deletions/deletion-service.js";
 import type { DeletionObserver } from "../../src/deletions/observe.js";
 import type { DownstreamTarget, Ledger } from "../../src/deletions/ports.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
@@ -41,7 +45,7 @@ export interface StageOptions {
   readonly observer?: DeletionObserver;
   /** Opens what a service left in this folder, or on the servers under its name, and leaves it there. */
   readonly dir?: string;
-  /** Whether what is opened of `dir` lies on the three servers; otherwise the whole run decides. */
+  /** Whether the data of `dir` is on the three servers; by default the whole run decides. */
   readonly onServers?: boolean;
   /** See `DeletionDependencies`. */
   readonly keepMs?: number;
@@ -62,8 +66,26 @@ export async function runDue(ledger: Ledger, deletions: DeletionService, clock: 
 /** For tests that count nothing. */
 export const noObserver: DeletionObserver = { completed: () => {}, failed: () => {} };
 
+/** Deletions from these stores alone, unless `own` has more targets. */
+export function deletionsOver(
+  stores: Stores,
+  own: Pick<DeletionDependencies, "clock" | "now"> & Partial<DeletionDependencies>,
+): DeletionService {
+  return openDeletions({
+    ...stores,
+    targets: downstreamTargets({ ...stores, remote: [], failpoint: own.failpoint ?? noFailpoint }),
+    hashIdentity: identityHashing(stores.pepper),
+    log: openLog("silent"),
+    observer: noObserver,
+    failpoint: noFailpoint,
+    keepMs: undefined,
+    pollMs: 1_000,
+    ...own,
+  });
+}
+
 export async function erasureStage(options: StageOptions = {}): Promise<ErasureStage> {
-  const { failpoint = noFailpoint, clock = systemClock, more = [], log = openLog("silent") } = options;
+  const { failpoint = noFailpoint, clock = systemClock, more = [] } = options;
   const open =
     options.dir === undefined
       ? await openTemporaryStores(failpoint)
@@ -72,24 +94,22 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
   const seals = sealing(stores.entityKeys);
   const hashIdentity = identityHashing(stores.pepper);
   const now = monotonicClock(clock);
-  const dependencies = {
-    ...stores,
+  const own = {
     targets: [...downstreamTargets({ ...stores, remote: [], failpoint }), ...more],
-    hashIdentity,
     clock,
     now: async () => now(),
-    log,
+    log: options.log ?? openLog("silent"),
     observer: options.observer ?? noObserver,
     failpoint,
     keepMs: options.keepMs,
     pollMs: options.pollMs ?? 1_000,
   };
-  const deletions = openDeletions(dependencies);
+  const deletions = deletionsOver(stores, own);
 
   return {
     ...open,
     deletions,
-    another: openDeletions(dependencies),
+    another: deletionsOver(stores, own),
     run: (requestId) => runNow(stores.ledger, deletions, requestId),
     runDue: () => runDue(stores.ledger, deletions, clock),
     sealing: seals,

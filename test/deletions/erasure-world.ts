@@ -1,18 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { monotonicClock } from "../../src/clock.js";
-import { openDeletions } from "../../src/deletions/deletion-service.js";
-import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import { collectMessages } from "../../src/entities/collect/collect-messages.js";
 import { type Table, tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.js";
 import { type Identity, identityHashing } from "../../src/entities/profile/identity.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
-import { noFailpoint } from "../../src/failpoint.js";
-import { openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { MOST_SEGMENTS } from "../support/entity-stage.js";
 import { type HeldCalls, portsThrough } from "../support/held-calls.js";
-import { noObserver, runDue, runNow } from "./erasure-stage.js";
+import { deletionsOver, runDue, runNow } from "./erasure-stage.js";
 
 /** A message as a test words it; an identity is `field:value`. */
 export interface ModelMessage {
@@ -25,7 +21,7 @@ export interface ModelMessage {
   readonly segment: string | undefined;
 }
 
-/** What a read shows of an identity: undefined when there is no profile. */
+/** The profile that a read of an identity returns; undefined if there is none. */
 export type Seen = { identities: string[]; attributes: Record<string, number>; segments: string[] } | undefined;
 
 /** Writers, readers and erasers of one process over the real ports; `calls` can hold them at each call. */
@@ -45,33 +41,24 @@ const PORTS = ["ledger", "suppression", "entities", "history", "memberships", "e
 const tables = tablesOf([{ name: "user", identities: ["email", "user_id"], nobody: [] }]);
 const table: Table = tableNamed(tables, "user");
 
-export function openProcess(stores: Stores, clock: () => number, calls?: HeldCalls): Process {
+/** Opens a process over these stores. The ids that it gives to profiles and messages are added to `made`. */
+export function openProcess(stores: Stores, clock: () => number, calls?: HeldCalls, made: string[] = []): Process {
   const own = calls === undefined ? stores : portsThrough(stores, PORTS, calls.around);
   const hashIdentity = identityHashing(stores.pepper);
+  const newId = () => {
+    const id = randomBytes(16).toString("hex");
+    made.push(id);
+    return id;
+  };
   const profiles = {
     ...own,
     segments: segmentNames(own.catalogue),
     hashIdentity,
     clock,
-    newId: () => randomBytes(16).toString("hex"),
+    newId,
   };
   let cutOff = 0;
-  const deletions = openDeletions({
-    ...own,
-    targets: downstreamTargets({
-      ...own,
-      remote: [],
-      failpoint: noFailpoint,
-    }),
-    hashIdentity,
-    clock,
-    now: async () => cutOff,
-    log: openLog("silent"),
-    observer: noObserver,
-    failpoint: noFailpoint,
-    keepMs: undefined,
-    pollMs: 1_000,
-  });
+  const deletions = deletionsOver(own, { clock, now: async () => cutOff });
   const collect = collectMessages(profiles, MOST_SEGMENTS);
   const read = readEntity(profiles);
 
@@ -86,10 +73,8 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
         attributes: [attribute],
         segments: segment === undefined ? undefined : { add: [segment], remove: [], full: false },
       };
-      const id = randomBytes(16).toString("hex");
-      await collect("web", table, [
-        { id, isRepeat: false, version: { time, arrival, position: 0 }, bytes: 100, message },
-      ]);
+      const version = { time, arrival, position: 0 };
+      await collect("web", table, [{ id: newId(), isRepeat: false, version, bytes: 100, message }]);
     },
 
     delete(identity, at) {

@@ -36,7 +36,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     if (storesOnServers) await dropFromServers(nameOf(dir));
   });
 
-  async function use(work: (service: TestService) => Promise<void>, overrides: Overrides = {}): Promise<void> {
+  async function use(work: (service: TestService) => Promise<unknown>, overrides: Overrides = {}): Promise<void> {
     const service = await startService(overrides, { dir });
     try {
       await work(service);
@@ -45,7 +45,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     }
   }
 
-  /** What the start says when it is refused; empty when it is not. */
+  /** The message of a refused start; empty if it succeeds. */
   async function startError(): Promise<string> {
     try {
       await use(async () => {});
@@ -72,7 +72,7 @@ describe("data and a ledger that do not belong to the same time", function () {
   const readable = async (service: TestService, path: string) =>
     (await service.fetch(`/api/entity/user/${path}`)).status === 200;
 
-  /** A service on the same data forgets what was completed more than an hour ago, a day later; another runner has `open`. */
+  /** A service on the same data expires, a day later, what was completed an hour ago; another runner has leased `open`. */
   async function forget(requestId: string, open?: string): Promise<void> {
     const stage = await erasureStage({ dir, keepMs: 60 * MINUTE_MS, clock: tomorrow() });
     const { ledger } = stage.stores;
@@ -85,42 +85,39 @@ describe("data and a ledger that do not belong to the same time", function () {
     }
   }
 
-  it("are refused when a profile was made since the copy of the ledger, though nothing was deleted", async () => {
-    await use((service) => collect(service, { _uid: "a" }));
-    const older = await copyStore(dir, "ledger");
-    await use((service) => collect(service, { _uid: "b" }));
-    await older.restore();
-    for (const _ of [1, 2]) expect(await startError()).to.match(/ledger.* is older than .*: put back the newest one$/);
-  });
-
-  it("are refused when a profile was made since, and merged into an older one", async () => {
-    await use((service) => collect(service, { _uid: "a" }));
-    const older = await copyStore(dir, "ledger");
-    await use(async (service) => {
-      await collect(service, { user_id: "b" });
-      await collect(service, { _uid: "a", user_id: "b" });
+  const changes: readonly [what: string, change: (service: TestService) => Promise<unknown>][] = [
+    ["a profile that was created", (service) => collect(service, { _uid: "b" })],
+    [
+      "a profile that was created and merged into an older one",
+      async (service) => {
+        await collect(service, { user_id: "b" });
+        await collect(service, { _uid: "a", user_id: "b" });
+      },
+    ],
+    ["a deletion that is open", (service) => remove(service, "_uid/a")],
+    ["a deletion of an unknown identity", (service) => remove(service, "_uid/stranger")],
+  ];
+  for (const [what, change] of changes) {
+    it(`Data is refused with a copy of its ledger from before ${what}`, async () => {
+      await use((service) => collect(service, { _uid: "a" }));
+      const older = await copyStore(dir, "ledger");
+      await use(change, API_ONLY);
+      await older.restore();
+      for (const _ of [1, 2])
+        expect(await startError()).to.match(/ledger.* is older than .*: put back the newest one$/);
     });
-    await older.restore();
-    expect(await startError()).to.match(/ledger.* is older than/);
-  });
+  }
 
-  it("are refused when a deletion was accepted since, and is open", async () => {
+  it("Data without its ledger is refused, at the second start too, and accepted once the ledger is back", async () => {
     await use((service) => collect(service, { _uid: "a" }));
-    const older = await copyStore(dir, "ledger");
-    await use(async (service) => void (await remove(service, "_uid/a")), API_ONLY);
-    await older.restore();
-    expect(await startError()).to.match(/ledger.* is older than/);
+    const kept = await copyStore(dir, "ledger");
+    await removeStore(dir, "ledger");
+    for (const _ of [1, 2]) expect(await startError()).to.match(/ledger.* is missing or belongs to other data/);
+    await kept.restore();
+    await use(async (service) => expect(await readable(service, "_uid/a")).to.equal(true));
   });
 
-  it("are refused when a deletion of an unknown identity was accepted since", async () => {
-    await use((service) => collect(service, { _uid: "a" }));
-    const older = await copyStore(dir, "ledger");
-    await use(async (service) => void (await remove(service, "_uid/stranger")), API_ONLY);
-    await older.restore();
-    expect(await startError()).to.match(/ledger.* is older than/);
-  });
-
-  it("are taken when the newest ledger is back, and every profile is there", async () => {
+  it("Data is accepted when its newest ledger is back, and every profile is readable", async () => {
     await use((service) => collect(service, { _uid: "a" }));
     const older = await copyStore(dir, "ledger");
     await use((service) => collect(service, { _uid: "b" }));
@@ -133,7 +130,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     });
   });
 
-  it("are refused when the data is older than a deletion that the ledger has forgotten, and taken when it is not", async () => {
+  it("Data older than a deletion that the ledger has expired is refused, and newer data is accepted", async () => {
     let requestId = "";
     await use((service) => collect(service, { _uid: "a", segments: ["vip"] }, { _uid: "b" }));
     const before = await copyStore(dir, "entities");
@@ -156,7 +153,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     });
   });
 
-  it("are taken when deletions were forgotten while an earlier one is open", async () => {
+  it("Data is accepted when deletions were expired while an earlier one is open", async () => {
     let [open, requestId] = ["", ""];
     await use(async (service) => {
       await collect(service, { _uid: "a" }, { _uid: "b" });
@@ -174,7 +171,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     }, API_ONLY);
   });
 
-  it("are taken when the data is new and empty, beside a ledger that has forgotten deletions", async () => {
+  it("New and empty data is accepted with a ledger that has expired deletions", async () => {
     let requestId = "";
     await use(async (service) => {
       await collect(service, { _uid: "a" });

@@ -1,26 +1,12 @@
 import { expect } from "chai";
-import type { DeletionSubject, DownstreamTarget } from "../../src/deletions/ports.js";
+import type { DeletionSubject } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ServiceError } from "../../src/errors.js";
 import { amount } from "../support/servers.js";
 import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
+import { place } from "./place.js";
 
 const person = (index: number): Identity => ({ field: "user_id", value: `person-${index}` });
-
-/** A target whose calls and answers a test sees and decides. */
-function place(name: string, remote: boolean) {
-  const state = { clean: true, erased: [] as DeletionSubject[], verified: [] as DeletionSubject[] };
-  const target: DownstreamTarget = {
-    name,
-    remote,
-    erase: async (subject) => void state.erased.push(subject),
-    async verify(subject) {
-      state.verified.push(subject);
-      return state.clean;
-    },
-  };
-  return { state, target };
-}
 
 describe("P25: the replay of the ledger over entity data", () => {
   let stage: ErasureStage | undefined;
@@ -48,11 +34,11 @@ describe("P25: the replay of the ledger over entity data", () => {
       const { cutOff, entities } = deletion;
       expected.push({ requestId, table: "user", cutOff, entities, identities: [] });
     }
-    own.state.erased.length = 0;
-    own.state.verified.length = 0;
+    own.erased.length = 0;
+    own.verified.length = 0;
     await at.deletions.replay();
-    expect(byRequest(own.state.erased)).to.deep.equal(byRequest(expected));
-    expect(byRequest(own.state.verified)).to.deep.equal(byRequest([...expected, ...expected]));
+    expect(byRequest(own.erased)).to.deep.equal(byRequest(expected));
+    expect(byRequest(own.verified)).to.deep.equal(byRequest([...expected, ...expected]));
   }).timeout(60_000);
 
   it("erases again what is completed, and calls no remote target", async () => {
@@ -63,8 +49,8 @@ describe("P25: the replay of the ledger over entity data", () => {
     await at.run(requestId);
     expect((await at.stores.ledger.find(requestId))?.completedAt).to.be.a("number");
     await at.deletions.replay();
-    expect(own.state.erased).to.have.length(2);
-    expect(crm.state.erased).to.have.length(1);
+    expect(own.erased).to.have.length(2);
+    expect(crm.erased).to.have.length(1);
   });
 
   it("does not repeat what the data has seen", async () => {
@@ -73,7 +59,7 @@ describe("P25: the replay of the ledger over entity data", () => {
     await at.run(await at.deletions.accept("user", person(1)));
     for (const calls of [2, 2]) {
       await at.deletions.replay();
-      expect(own.state.erased).to.have.length(calls);
+      expect(own.erased).to.have.length(calls);
     }
   });
 
@@ -81,10 +67,10 @@ describe("P25: the replay of the ledger over entity data", () => {
     const own = place("cache", false);
     const at = await open({ more: [own.target] });
     await at.run(await at.deletions.accept("user", person(1)));
-    own.state.clean = false;
+    own.isClean = false;
     expect(await messageOf(at.deletions.replay())).to.equal("cache is not clean");
     expect(await at.stores.watermark.read()).to.equal(0);
-    own.state.clean = true;
+    own.isClean = true;
     await at.deletions.replay();
     expect(await at.stores.watermark.read()).to.equal(1);
   });
@@ -93,9 +79,9 @@ describe("P25: the replay of the ledger over entity data", () => {
     const own = place("cache", false);
     const at = await open({ more: [own.target] });
     await at.deletions.accept("user", person(1));
-    own.state.clean = false;
+    own.isClean = false;
     await at.deletions.replay();
-    expect(own.state.erased).to.have.length(1);
+    expect(own.erased).to.have.length(1);
     expect(await at.stores.watermark.read()).to.equal(0);
   });
 

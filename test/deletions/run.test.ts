@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DeletionSubject, DownstreamTarget } from "../../src/deletions/ports.js";
+import type { DownstreamTarget } from "../../src/deletions/ports.js";
 import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
@@ -8,28 +8,10 @@ import { HeldCalls, portThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
 import { type ErasureStage, erasureStage, noObserver, type StageOptions } from "./erasure-stage.js";
+import { place } from "./place.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
 const annsId: Identity = { field: "user_id", value: "ann-1" };
-
-/** A place outside whose answers a test decides. */
-function place(name: string, remote = true) {
-  const erased: DeletionSubject[] = [];
-  const state = { unreachable: false, clean: true, erased, target: undefined as unknown as DownstreamTarget };
-  state.target = {
-    name,
-    remote,
-    async erase(subject) {
-      if (state.unreachable) throw new Error("unreachable");
-      erased.push(subject);
-    },
-    async verify() {
-      if (state.unreachable) throw new Error("unreachable");
-      return state.clean;
-    },
-  };
-  return state;
-}
 
 describe("running a deletion", () => {
   let stage: ErasureStage | undefined;
@@ -126,7 +108,7 @@ describe("running a deletion", () => {
     expect(crm.erased).to.have.length(1);
   });
 
-  it("keeps its request for itself for as long as a target takes, whatever another process tries meanwhile", async () => {
+  it("keeps its request for itself for as long as a target takes, whatever another process tries", async () => {
     let answer = () => {};
     let calls = 0;
     let renewals = 0;
@@ -170,13 +152,13 @@ describe("running a deletion", () => {
 
   it("is begun soon when the clock is set back while another process has the request, or while it waits", async () => {
     const crm = place("crm");
-    crm.unreachable = true;
+    crm.isUnreachable = true;
     const at = await open({ more: [crm.target] });
     const waiting = await at.deletions.accept("user", ann);
     await at.run(waiting);
     const held = await at.deletions.accept("user", { field: "user_id", value: "bob" });
     await at.stores.ledger.lease(held, "another", time, time + 8000);
-    crm.unreachable = false;
+    crm.isUnreachable = false;
     await at.runDue();
     expect(await at.stores.ledger.countOpen()).to.equal(2);
     time -= 7_200_000;
@@ -190,7 +172,7 @@ describe("running a deletion", () => {
       [false, 30_000],
     ] as const) {
       const crm = place("crm", remote);
-      crm.unreachable = true;
+      crm.isUnreachable = true;
       const at = await open({ more: [crm.target] });
       const id = await at.deletions.accept("user", ann);
       let last = 0;
@@ -204,7 +186,7 @@ describe("running a deletion", () => {
       }
       expect(last).to.equal(longest);
       expect(await at.stores.ledger.countOpen({ attempts: 3 })).to.equal(1);
-      crm.unreachable = false;
+      crm.isUnreachable = false;
       await at.run(id);
       expect((await kept(at, id)).completedAt).to.equal(time);
       await at.close();
@@ -214,13 +196,13 @@ describe("running a deletion", () => {
 
   it("is not complete while a place is not clean, and erases it again", async () => {
     const crm = place("crm");
-    crm.clean = false;
+    crm.isClean = false;
     const at = await open({ more: [crm.target] });
     const id = await at.deletions.accept("user", ann);
     for (let attempt = 1; attempt <= 3; attempt += 1) await at.run(id);
     expect(await kept(at, id)).to.deep.include({ completedAt: undefined, attempts: 3 });
     expect(crm.erased).to.have.length(3);
-    crm.clean = true;
+    crm.isClean = true;
     await at.run(id);
     expect((await kept(at, id)).completedAt).to.equal(time);
   });
@@ -244,13 +226,13 @@ describe("running a deletion", () => {
   it("lets the others that wait for a place run when it works again", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
-    crm.unreachable = true;
+    crm.isUnreachable = true;
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1) {
       ids.push(await at.deletions.accept("user", { field: "user_id", value: `person-${index}` }));
     }
     for (const id of ids) for (let attempt = 0; attempt < 12; attempt += 1) await at.run(id);
-    crm.unreachable = false;
+    crm.isUnreachable = false;
     await at.runDue();
     expect(await at.stores.ledger.countOpen()).to.equal(5);
     await at.run(ids[3] as string);
@@ -281,7 +263,7 @@ describe("running a deletion", () => {
       attempts: 0,
       problem: "an earlier request is open",
     });
-    crm.clean = false;
+    crm.isClean = false;
     await at.run(first);
     await at.run(second);
     // It calls no target while it waits, so the target that fails is no failure of this request.
@@ -290,7 +272,7 @@ describe("running a deletion", () => {
       attempts: 0,
       problem: "an earlier request is open",
     });
-    crm.clean = true;
+    crm.isClean = true;
     for (const id of [first, second]) await at.run(id);
     for (const id of [first, second]) expect((await kept(at, id)).completedAt).to.equal(time);
     const sent = crm.erased.filter(({ requestId }) => requestId === second);
@@ -353,7 +335,7 @@ describe("running a deletion", () => {
       const person = { field: "user_id", value: `person-${index}` };
       const entity = await at.profile([person]);
       const id = await at.deletions.accept("user", person);
-      // A lease that is over at once lets the second in beside the first.
+      // The lease of the first run has expired, so the second run begins next to it.
       const begun = new Promise<void>((resolve) => {
         onTaken = resolve;
       });

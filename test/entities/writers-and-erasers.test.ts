@@ -1,9 +1,6 @@
 import { expect } from "chai";
-import { type DeletionService, openDeletions } from "../../src/deletions/deletion-service.js";
-import { downstreamTargets } from "../../src/deletions/targets/index.js";
-import { noFailpoint } from "../../src/failpoint.js";
-import { openLog } from "../../src/log.js";
-import { noObserver, runNow } from "../deletions/erasure-stage.js";
+import type { DeletionService } from "../../src/deletions/deletion-service.js";
+import { deletionsOver, runNow } from "../deletions/erasure-stage.js";
 import { type EntityStage, entityStage, LONG_AGO, PROFILE_PORTS } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
@@ -30,19 +27,7 @@ describe("a writer that is held up while a profile is erased", function () {
   async function open(): Promise<void> {
     calls = new HeldCalls();
     stage = await entityStage((stores) => portsThrough(stores, PROFILE_PORTS, calls.around));
-    const { stores } = stage;
-    deletions = openDeletions({
-      ...stores,
-      targets: downstreamTargets({ ...stores, remote: [], failpoint: noFailpoint }),
-      hashIdentity: stage.hashIdentity,
-      clock: Date.now,
-      now: async () => stage.arrivals(),
-      log: openLog("silent"),
-      observer: noObserver,
-      failpoint: noFailpoint,
-      keepMs: undefined,
-      pollMs: 1_000,
-    });
+    deletions = deletionsOver(stage.stores, { clock: Date.now, now: async () => stage.arrivals() });
     await stage.collect([{ _uid: "known", at: LONG_AGO, before: 1, segments: ["s"] }]);
     await stage.collect([{ _uid: "other", at: LONG_AGO, before: 2, segments: ["t"] }]);
   }

@@ -3,12 +3,11 @@ import { MongoClient } from "mongodb";
 import { StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
 import { databaseOf } from "../../src/stores/mongodb/connection.js";
-import { marks, mongoErasureWatermark } from "../../src/stores/mongodb/database-facts.js";
+import { marks } from "../../src/stores/mongodb/database-facts.js";
 import { entityCollections } from "../../src/stores/mongodb/entity-document.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
 import { ledgerCollections, mongoLedger } from "../../src/stores/mongodb/ledger.js";
 import { type OpenDatabases, openDatabases, type Plans } from "../../src/stores/mongodb/open-databases.js";
-import { noScope, someDeletion } from "../contracts/ledger.contract.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { mongodbUrl, onServers, ownName, testPepper } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
@@ -134,28 +133,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
     await open();
   });
 
-  it("are refused when the ledger is gone, at the second start too, or is another's", async () => {
-    await open();
-    await withClient((client) => client.db(`${name}_ledger`).dropDatabase());
-    for (const _ of [1, 2]) expect(await refusal()).to.match(/_ledger is missing or belongs to other data/);
-    await withClient((client) =>
-      client.db(`${name}_ledger`).collection<Named>("marks").insertOne({ _id: "ledger", text: "x" }),
-    );
-    expect(await refusal()).to.match(/_ledger is missing or belongs to other data/);
-  });
-
-  it("are refused when the ledger has not heard of what the data has seen erased, and let in when the data is older", async () => {
-    const databases = await open();
-    const { ledger, data } = databases;
-    await mongoLedger({ ...databases, wrapping }).accept(someDeletion("a"), noScope);
-    await open();
-    await mongoErasureWatermark(data).write(1);
-    await open();
-    await ledger.collection("deletions").deleteMany({});
-    expect(await refusal()).to.match(/_ledger is older than/);
-  });
-
-  describe("on a server that is away", () => {
+  describe("on a server that is unreachable", () => {
     let proxy: FaultProxy;
     beforeEach(async () => {
       proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
@@ -176,11 +154,6 @@ onServers(["mongodb"], "databases on MongoDB", () => {
     });
   });
 });
-
-interface Named {
-  readonly _id: string;
-  readonly text: string;
-}
 
 /** A password that is never asked for, as no server answers. */
 function withPassword(url: string): string {
