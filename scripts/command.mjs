@@ -1,8 +1,6 @@
-// npm run key | collect | ingest | export | receipt | backup | migrate: sets up, then runs the command.
-import { join } from "node:path";
-import { runChild } from "./run-child.mjs";
-import { root, setUp } from "./set-up.mjs";
+// npm run key | collect | ingest | export | receipt | backup | migrate: the set-up, then the command itself.
+import { setUp } from "./set-up.mjs";
 
-const [name, ...args] = process.argv.slice(2);
+const [name] = process.argv.splice(2, 1);
 setUp();
-process.exit(await runChild([join(root, `dist/commands/${name}.js`), ...args]));
+await import(`../dist/commands/${name}.js`);

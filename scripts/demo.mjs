@@ -1,40 +1,35 @@
-// npm run demo: starts the service on ./demo-data and fills it with six weeks of made-up segments, experiences and
+// npm run demo: the service on ./demo-data, filled on every start with six weeks of made-up segments, experiences and
 // streams.
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { readFlags } from "./flags.mjs";
 import { refusingTarget } from "./refusing-target.mjs";
 import { runChild } from "./run-child.mjs";
-import { callOf, dataRoot, root, setUp, usageOf } from "./set-up.mjs";
-import { answerHelp } from "./usage.mjs";
+import { dataRoot, root, setUp } from "./set-up.mjs";
 
-const args = process.argv.slice(2);
-answerHelp(args, {
-  call: usageOf("demo"),
+const isLarge = readFlags("demo", {
   description: "Serves made-up data on http://127.0.0.1:8080, kept in ./demo-data. Delete the folder to start again.",
   options: [["--large", "5,000 segments, 500 streams and 300 experiences, kept in ./demo-data-large"]],
-});
-const size = args.filter((argument) => argument === "--large");
-if (size.length < args.length) {
-  process.stderr.write(
-    `${callOf("demo")} takes no argument but --help, --version and --large; settings are variables: docs/settings.md\n`,
-  );
-  process.exit(2);
-}
+}).includes("--large");
 setUp();
 
-const HOUR_MS = 3_600_000;
-/** Interval at which the demo checks for a new hour, ms. */
-const LOOK_MS = 10_000;
+const { madeUpRequests, madeUpStuck, streamRequests } = await import("../dist/commands/made-up-data.js");
+const { largeSet, smallSet } = await import("../dist/commands/made-up-sets.js");
+const { withProgress } = await import("../dist/commands/progress.js");
+const { serviceClient } = await import("../dist/commands/running-service.js");
 
-const folder = resolve(process.env.DATA_DIR ?? join(dataRoot, size.length === 0 ? "demo-data" : "demo-data-large"));
+const HOUR_MS = 3_600_000;
+/** Interval of the check whether another hour has begun. */
+const CHECK_MS = 10_000;
+
+const set = isLarge ? largeSet() : smallSet;
+const weeks = isLarge ? 4 : 6;
+const folder = resolve(process.env.DATA_DIR ?? join(dataRoot, isLarge ? "demo-data-large" : "demo-data"));
 const keyFile = join(folder, "demo-key");
 const key = demoKey();
-let seeding;
-const { madeUpStuck } = await import("../dist/commands/made-up-data.js");
 const target = await refusingTarget(madeUpStuck);
-// Overrides the stores of the environment: made-up data stays in the folder.
+// Made-up data and its deletions stay in the folder, even if the settings name servers.
 const stores = { ENTITIES_URL: "sqlite:", METRICS_URL: "sqlite:", JOBS_URL: "sqlite:", PEPPER: "" };
 const code = await runChild([join(root, "dist/main.js")], {
   env: {
@@ -44,12 +39,11 @@ const code = await runChild([join(root, "dist/main.js")], {
     DATA_DIR: folder,
     ADMIN_KEY: key,
   },
-  onMessage: fill,
+  onMessage: ({ listens }) => fill(listens),
 });
-seeding?.kill();
 process.exit(code);
 
-/** Returns a key for this folder, which the service gets as ADMIN_KEY. */
+/** Returns the key of this folder, which the service gets as ADMIN_KEY. */
 function demoKey() {
   if (existsSync(keyFile)) return readFileSync(keyFile, "utf8").trim();
   if (existsSync(join(folder, "ledger.db"))) {
@@ -62,34 +56,38 @@ function demoKey() {
   return fresh;
 }
 
-/** Fills the service up to now, and prints addresses to try. */
-function fill({ listens }) {
-  if (listens === undefined) return;
+/** Fills the service up to now, prints example requests, and keeps its streams going. */
+async function fill(address) {
   process.stderr.write("Filling it with made-up data\n");
-  seed(["--url", listens, ...size], "inherit").once("exit", (status) => {
-    if (status !== 0) return;
-    process.stdout.write(lines(listens));
-    continueStreams(listens);
-  });
+  const client = serviceClient(address, key);
+  const requests = madeUpRequests(client, weeks, Date.now(), set);
+  try {
+    await withProgress("made-up data", { unit: "request", total: requests.length }, async (progress) => {
+      for (const [index, request] of requests.entries()) {
+        await request();
+        progress.update(index + 1);
+      }
+    });
+  } catch (error) {
+    process.stderr.write(`The demo is incomplete: ${error.message}\n`);
+    return;
+  }
+  process.stdout.write(lines(address));
+  continueStreams(client);
 }
 
-function seed(args, stdio) {
-  seeding = spawn(process.execPath, [join(root, "dist/commands/seed.js"), ...args], {
-    stdio,
-    env: { ...process.env, ENTITY_METRICS_KEY: key },
-  });
-  return seeding;
-}
-
-/** Writes the streams of each new hour, and of hours during which the machine slept: the demo receives no messages. */
-function continueStreams(listens) {
+/**
+ * Writes the streams of each hour soon after it has begun, and of hours during which the machine slept: the demo
+ * receives no messages.
+ */
+function continueStreams(client) {
   const thisHour = () => Math.floor(Date.now() / HOUR_MS);
   let written = thisHour();
-  setInterval(() => {
+  setInterval(async () => {
     if (thisHour() === written) return;
     written = thisHour();
-    seed(["--url", listens, "--weeks", "1", "--streams", ...size], "ignore");
-  }, LOOK_MS);
+    for (const request of streamRequests(client, 1, Date.now(), set)) await request().catch(() => {});
+  }, CHECK_MS);
 }
 
 function lines(address) {

@@ -1,10 +1,10 @@
-// Runs a program in place of this one: with its output, exit code and signals.
+// Runs a Node program whose output, signals and exit code are those of this process.
 import { spawn } from "node:child_process";
 
 /**
- * Resolves with the exit code of `node ...args`. `onMessage` gets messages of the child; `onOutput` gets its output,
- * which goes to our stdout by default. SIGINT and SIGTERM are forwarded. The child learns from its IPC channel that
- * this process has ended; it is stopped if npm, our parent, has ended.
+ * Resolves with the exit code of `node ...args`. `onMessage` receives the child's messages. `onOutput` receives its
+ * output, which is otherwise this process's. SIGINT and SIGTERM are passed on. When this process is killed, the child
+ * notices the end of its IPC channel.
  */
 export function runChild(args, { env = {}, onMessage = () => {}, onOutput } = {}) {
   const output = onOutput === undefined ? "inherit" : "pipe";
@@ -17,24 +17,12 @@ export function runChild(args, { env = {}, onMessage = () => {}, onOutput } = {}
   const stop = (signal) => child.kill(signal);
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-  const watch = process.env.npm_lifecycle_event === undefined ? undefined : watchParent(() => stop("SIGTERM"));
-  return new Promise((resolve) => {
-    child.once("error", (error) => {
-      process.stderr.write(`${error.message}\n`);
-      resolve(1);
-    });
-    child.once("close", (code, signal) => {
-      clearInterval(watch);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => {
       process.off("SIGINT", stop);
       process.off("SIGTERM", stop);
-      resolve(signal === null ? code : 1);
+      resolve(code ?? 1);
     });
   });
-}
-
-function watchParent(gone) {
-  const parent = process.ppid;
-  return setInterval(() => {
-    if (process.ppid !== parent) gone();
-  }, 500);
 }

@@ -1,12 +1,12 @@
-// Help and version of the scripts, in the format of the commands.
+// Help and version of the scripts, in the form of commander, which the commands use.
 import { version } from "./set-up.mjs";
 
 /** Width of a line of help, in columns. */
 const COLUMNS = 80;
 
 /**
- * Writes the text for `--help`, `-h` or `--version` and ends the process with 0; returns if none is in `args`.
- * `options` are pairs of a flag and its meaning.
+ * Ends the process with 0 after writing the text for `--help`, `-h` or `--version`; returns if `args` contains none of
+ * them. `options` are pairs of a flag and its meaning.
  */
 export function answerHelp(args, { call, description, options = [], notes }) {
   if (args.includes("--help") || args.includes("-h")) end(help(call, description, options, notes));
@@ -29,7 +29,7 @@ function wrapped(text, columns) {
 }
 
 function end(text) {
-  // Ignore a closed pipe.
+  // Ignore a closed pipe, as of `head`.
   process.stdout.on("error", () => {});
   process.stdout.write(text);
   process.exit(0);

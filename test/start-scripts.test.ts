@@ -191,8 +191,8 @@ describe("the scripts", function () {
     }
   });
 
-  it("leave no service behind when they are killed", async () => {
-    const script = spawn(process.execPath, [join(root, "scripts/start.mjs")], {
+  it("leave no service behind when the demo is killed", async () => {
+    const script = spawn(process.execPath, [join(root, "scripts/demo.mjs")], {
       env: { ...process.env, DATA_DIR: join(dir, "data"), PORT: "0" },
       stdio: ["ignore", "pipe", "ignore"],
     });
@@ -201,7 +201,7 @@ describe("the scripts", function () {
         if (String(chunk).includes("listens on")) resolve();
       });
     });
-    // The service holds the other end of this pipe: it closes when the service is gone too.
+    // The service also writes to this pipe: it closes when both processes have ended.
     const closed = new Promise((resolve) => script.once("close", resolve));
     script.kill("SIGKILL");
     await closed;

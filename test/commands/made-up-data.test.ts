@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { madeUpRequests, madeUpSeries, membersOf, streamRequests } from "../../src/commands/made-up-data.js";
 import { largeSet, smallSet } from "../../src/commands/made-up-sets.js";
 import { serviceClient } from "../../src/commands/running-service.js";
-import { runToEnd } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -14,6 +13,10 @@ interface Series {
   readonly values: readonly { readonly value: number; readonly ts: string }[];
 }
 
+const run = async (requests: readonly (() => Promise<unknown>)[]) => {
+  for (const request of requests) await request();
+};
+
 describe("made-up data", function () {
   this.timeout(60_000);
   let service: TestService;
@@ -22,13 +25,12 @@ describe("made-up data", function () {
   });
   afterEach(() => service.stop());
 
+  const client = () => serviceClient(service.url, service.key);
   const fetchSeries = async (query: object) =>
     ((await (await service.fetch("/api/metric", { method: "POST", json: query })).json()) as { data: Series[] }).data;
 
   it("fills a service through its API: series up to now, a catalogue, people", async () => {
-    const { code, err } = await runToEnd("seed", ["--url", service.url, "--weeks", "2"]);
-    expect(code, err).to.equal(0);
-    expect(err).to.match(/made-up data: (\d+) of \1 requests/);
+    await run(madeUpRequests(client(), 2, Date.now()));
 
     const sizes = await fetchSeries({
       dimension: "segment",
@@ -65,10 +67,10 @@ describe("made-up data", function () {
     for (const { id, size } of members.data) expect(size, id).to.equal(membersOf(id));
   });
 
-  it("writes the streams alone with the option --streams", async () => {
-    const { code, err } = await runToEnd("seed", ["--url", service.url, "--weeks", "1", "--streams"]);
-    expect(code, err).to.equal(0);
-    expect(err).to.match(/made-up data: 1 of 1 request,/);
+  it("continues with one request a week, which writes streams alone", async () => {
+    const requests = streamRequests(client(), 1, Date.now());
+    expect(requests).to.have.length(1);
+    await run(requests);
     const series = (await (await service.fetch("/api/series")).json()) as { data: { dimension: string }[] };
     expect(series.data.map(({ dimension }) => dimension)).to.deep.equal(["stream", "stream", "stream"]);
   });
@@ -108,8 +110,7 @@ describe("made-up data", function () {
 
   it("has messages that are outside the gap, which stays a gap once they are counted", async () => {
     const now = Date.now();
-    const client = serviceClient(service.url, service.key);
-    for (const request of madeUpRequests(client, 1, now)) await request();
+    await run(madeUpRequests(client(), 1, now));
     const from = Math.max(
       ...madeUpSeries(1, now).flatMap(({ ts, values }) => ts.filter((_, at) => hasNull(values, at))),
     );
@@ -126,9 +127,8 @@ describe("made-up data", function () {
     expect(Math.max(...segments.map(({ name }) => name.length))).to.equal(96);
   });
 
-  it("of real size is written by an option, and the list of segments counts all of it", async () => {
-    const { code, err } = await runToEnd("seed", ["--url", service.url, "--weeks", "1", "--large"]);
-    expect(code, err).to.equal(0);
+  it("of real size is counted by the lists, and saved sizes end at the number of members", async () => {
+    await run(madeUpRequests(client(), 1, Date.now(), largeSet()));
     for (const [list, total] of [
       ["segment", 5_000],
       ["experience", 300],
@@ -143,18 +143,6 @@ describe("made-up data", function () {
     // Saved sizes end at the number of members, so that the recorder continues them without a step.
     for (const { id, size, now } of data) expect(now, id).to.be.closeTo(size, 3);
   }).timeout(240_000);
-
-  const wrong: [string, string[], Record<string, string>, RegExp][] = [
-    ["a key that the service does not know", [], { ENTITY_METRICS_KEY: "em_a_b" }, /The API key is not valid/],
-    ["no number of weeks", ["--weeks", "many"], {}, /--weeks is a whole number/],
-  ];
-  for (const [what, args, environment, words] of wrong) {
-    it(`fails in words with ${what}`, async () => {
-      const { code, err } = await runToEnd("seed", ["--url", service.url, ...args], environment);
-      expect(code).to.equal(1);
-      expect(err).to.match(words);
-    });
-  }
 });
 
 describe("made-up data of a service that runs on", function () {
@@ -167,7 +155,7 @@ describe("made-up data of a service that runs on", function () {
     const service = await startService({ recorder: { tick_ms: 5 } }, { clock: () => now });
     try {
       const client = serviceClient(service.url, service.key);
-      for (const request of madeUpRequests(client, 1, now)) await request();
+      await run(madeUpRequests(client, 1, now));
       const { data: listed } = (await (await service.fetch("/api/stream")).json()) as {
         data: { stream: string; slot: { count: number } }[];
       };
@@ -175,7 +163,7 @@ describe("made-up data of a service that runs on", function () {
       for (const { stream, slot } of listed) expect(slot.count, stream).to.be.below(10);
       for (const hour of [1, 2]) {
         now = start + hour * HOUR + 1_000;
-        for (const request of streamRequests(client, 1, now)) await request();
+        await run(streamRequests(client, 1, now));
       }
       now = start + 3 * HOUR + 1_000;
       const { counts } = service.service.stores;
