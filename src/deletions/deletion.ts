@@ -23,7 +23,7 @@ export interface Deletion {
   readonly done: readonly string[];
   /** When each target was last erased and verified, by name. */
   readonly times: Readonly<Record<string, StageTimes>>;
-  /** Failed attempts in a row at the current stage. */
+  /** Failed attempts since a stage was last completed for the first time. */
   readonly attempts: number;
   /** Cause of the last failure, or the reason for waiting. Contains no personal data. */
   readonly problem: string | undefined;
@@ -84,5 +84,5 @@ export function isStuck({ attempts }: Pick<Deletion, "attempts">): boolean {
   return attempts >= STUCK_ATTEMPTS;
 }
 
-/** Failed attempts in a row after which an open request counts as stuck. */
+/** `attempts` from which an open request counts as stuck. */
 export const STUCK_ATTEMPTS = 3;

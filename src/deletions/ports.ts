@@ -60,10 +60,11 @@ export interface Ledger {
   /** Makes every request due whose next run calls this remote target. Cheap when none waits. */
   wakeWaitingFor(target: string): Promise<void>;
   /**
-   * Overwrites the key of the request's encrypted identities in place. Resolves and rejects as `EntityKeys.destroy`
-   * does; no effect without a key. Safe to repeat.
+   * Destroys the key of the request's encrypted identities and stores the progress in the same step: without them a
+   * later run cannot verify remote targets. Resolves and rejects as `EntityKeys.destroy` does; no effect without a key.
+   * Safe to repeat.
    */
-  destroyKey(requestId: string): Promise<void>;
+  destroyKey(requestId: string, progress: Pick<Deletion, "done" | "times">): Promise<void>;
   /**
    * Completes an open request, stores the times of its stages and removes its encrypted identities. Cannot be undone.
    * Resolves with true for the one call that completed it.

@@ -43,7 +43,6 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   const { requestId, hashes } = leased.deletion;
   const targets = erasureTargets(dependencies.entities, dependencies.targets, leased.deletion.targets);
   const isRemote = (name: string) => targets.some((target) => target.remote && target.name === name);
-  const failedStage = leased.deletion.attempts > 0 ? stageOf(leased.deletion) : undefined;
   let deletion = leased.deletion;
 
   const release = (progress: Deletion, waitMs: number) => {
@@ -75,14 +74,17 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
       }
       if (stage === VERIFIED) {
         await verifyAll(targets, deletion, failpoint);
-        deletion = { ...deletion, times: verifiedNow(deletion, targets, clock()) };
+        const times = verifiedNow(deletion, targets, clock());
+        deletion = { ...deletion, times, attempts: 0, problem: undefined };
       } else {
         await eraseFrom(targets.find(({ name }) => name === stage) as DownstreamTarget, deletion);
         if (stage === PROFILE) failpoint("profile-erased");
-        if (stage === failedStage && isRemote(stage)) await ledger.wakeWaitingFor(stage);
+        if (deletion.attempts > 0 && isRemote(stage)) await ledger.wakeWaitingFor(stage);
+        // A stage that is repeated is no progress: a target that keeps losing its clean state must back off.
+        if (deletion.times[stage] === undefined) deletion = { ...deletion, attempts: 0, problem: undefined };
         deletion = { ...deletion, times: { ...deletion.times, [stage]: { erasedAt: clock() } } };
       }
-      deletion = { ...deletion, done: [...deletion.done, stage], attempts: 0, problem: undefined };
+      deletion = { ...deletion, done: [...deletion.done, stage] };
       failpoint("target-clean");
     }
     await complete(dependencies, deletion);
@@ -90,7 +92,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
     const { stage, cause } = error;
-    const attempts = 1 + (stage === failedStage ? leased.deletion.attempts : 0);
+    const attempts = deletion.attempts + 1;
     const problem = cause instanceof TargetError ? cause.message : `${stage} failed`;
     const done = deletion.done.filter((other) => other !== stage);
     await release({ ...deletion, done, attempts, problem }, retryDelay(attempts, isRemote(stage)));
@@ -108,11 +110,11 @@ function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], 
 /** Destroys the keys of a fully verified request and completes it. */
 async function complete(
   { ledger, entityKeys, clock, observer, log, failpoint }: RunDependencies,
-  { requestId, entities, acceptedAt, times }: Deletion,
+  { requestId, entities, acceptedAt, done, times }: Deletion,
 ): Promise<void> {
   failpoint("keys-untouched");
   await inStage(KEY, async () => {
-    await ledger.destroyKey(requestId);
+    await ledger.destroyKey(requestId, { done, times });
     await entityKeys.destroy(entities);
   });
   failpoint("keys-checkpointed");

@@ -79,10 +79,12 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       const found = (await ledger.find(requestId))?.encryptedIdentities;
       expect([...(found?.key ?? [])]).to.deep.equal([...key]);
       expect([...(found?.bytes ?? [])]).to.deep.equal([1, 2, 3]);
-      for (const id of [requestId, requestId, "b-1700000000", "unknown-1"]) await ledger.destroyKey(id);
-      expect(await ledger.find(requestId)).to.deep.equal(someDeletion("a"));
-      expect(await ledger.complete(requestId, 2000, {})).to.equal(true);
-      expect(await ledger.find(requestId)).to.deep.equal(someDeletion("a", { completedAt: 2000 }));
+      const progress = { done: ["profile", "crm", "verified"], times: { crm: { verifiedAt: 1500 } } };
+      for (const id of [requestId, requestId, "b-1700000000", "unknown-1"]) await ledger.destroyKey(id, progress);
+      expect(await ledger.find(requestId)).to.deep.equal(someDeletion("a", progress));
+      expect(await ledger.find("b-1700000000")).to.deep.equal(someDeletion("b"));
+      expect(await ledger.complete(requestId, 2000, progress.times)).to.equal(true);
+      expect(await ledger.find(requestId)).to.deep.equal(someDeletion("a", { ...progress, completedAt: 2000 }));
     });
 
     it("refuses a request id that it has, and keeps nothing of it", async () => {

@@ -223,6 +223,54 @@ describe("running a deletion", () => {
     expect(crm.erased).to.have.length(3);
   });
 
+  it("A remote target before another one that is never clean for long gets stuck and is retried later and later", async () => {
+    const [crm, erp] = [place("crm"), place("erp")];
+    let looks = 0;
+    const verify = async () => {
+      looks += 1;
+      return looks % 2 === 1;
+    };
+    const at = await open({ more: [{ ...crm.target, verify }, erp.target] });
+    const id = await at.deletions.accept("user", ann);
+    let last = 0;
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      await at.run(id);
+      const { attempts, problem, notBefore } = await kept(at, id);
+      expect({ attempts, problem }).to.deep.equal({ attempts: attempt, problem: "crm is no longer clean" });
+      expect(notBefore - time).to.be.greaterThan(last);
+      last = notBefore - time;
+    }
+    expect(await at.stores.ledger.countOpen({ attempts: 3 })).to.equal(1);
+  });
+
+  it("A run that dies after it destroyed the identities leaves the time at which a remote target was verified", async () => {
+    const calls = new HeldCalls();
+    const crm = place("crm");
+    let looks = 0;
+    const verify = async () => {
+      looks += 1;
+      return true;
+    };
+    const at = await open({
+      more: [{ ...crm.target, verify }],
+      wrap: ({ ledger }) => ({ ledger: portThrough(ledger, calls.around) }),
+    });
+    const id = await at.deletions.accept("user", ann);
+    const verifiedAt = time;
+    const reached = calls.hold(0, "complete");
+    const dying = at.deletions.run(id);
+    await reached;
+    calls.die();
+    await dying;
+    calls.revive();
+    time += LEASE_MS + 1;
+    await at.another.run(id);
+    const { completedAt, times } = await kept(at, id);
+    expect(completedAt).to.equal(time);
+    expect(times.crm?.verifiedAt).to.equal(verifiedAt);
+    expect(looks).to.equal(2);
+  });
+
   it("lets the others that wait for a place run when it works again", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });

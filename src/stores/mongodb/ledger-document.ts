@@ -3,7 +3,7 @@ import type { Deletion } from "../../deletions/deletion.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
 import type { CollectionPlan, InSession } from "./collection.js";
-import { isLiving, type KeyWrapping } from "./entity-keys.js";
+import type { KeyWrapping } from "./entity-keys.js";
 
 /** Open requests in order of acceptance. */
 export const OPEN_INDEX = { open: 1, sequence: 1 } as const;
@@ -36,10 +36,7 @@ export interface DeletionDocument {
   readonly cutOff: number;
   readonly entities: readonly EntityId[];
   readonly suppressed: readonly { readonly hash: IdentityHash; readonly cutOff: number }[];
-  /**
-   * Identities as written, encrypted under `key`, which is wrapped, or zeros once destroyed. Null without remote
-   * targets.
-   */
+  /** Identities as written, encrypted under `key`, which is wrapped. Null without remote targets and once destroyed. */
   readonly identities: { readonly key: Binary; readonly bytes: Binary } | null;
   readonly targets: readonly string[];
   readonly done: readonly string[];
@@ -90,9 +87,9 @@ export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): D
     entities: document.entities,
     hashes: document.suppressed.map(({ hash }) => hash),
     encryptedIdentities:
-      identities !== null && isLiving(identities)
-        ? { key: wrapping.unwrap(identities.key.value()), bytes: new Uint8Array(identities.bytes.value()) }
-        : undefined,
+      identities === null
+        ? undefined
+        : { key: wrapping.unwrap(identities.key.value()), bytes: new Uint8Array(identities.bytes.value()) },
     targets: document.targets,
     done: document.done,
     times: document.times,

@@ -7,7 +7,6 @@ import { acceptDeletions, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { StoreParts } from "./connection.js";
 import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./database-facts.js";
-import { destroyedKey } from "./entity-keys.js";
 import {
   type DeletionDocument,
   deletionOf as deletionFrom,
@@ -94,11 +93,9 @@ export function mongoLedger(parts: StoreParts): Ledger {
       await requests.updateMany(filter, { $set: { notBefore: 0 } });
     },
 
-    async destroyKey(requestId) {
-      await requests.updateOne(
-        { _id: requestId, identities: { $ne: null } },
-        { $set: { "identities.key": destroyedKey() } },
-      );
+    async destroyKey(requestId, { done, times }) {
+      const filter = { _id: requestId, open: true, identities: { $ne: null } };
+      await requests.updateOne(filter, { $set: { identities: null, done, times, nextTarget: null } });
     },
 
     async complete(requestId, at, times) {

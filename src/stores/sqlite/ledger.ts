@@ -155,8 +155,13 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       sql.wakeWaitingFor.run(target);
     },
 
-    async destroyKey(requestId) {
-      if (sql.overwriteKey.run(requestId).changes > 0) emptyJournal(db);
+    async destroyKey(requestId, { done, times }) {
+      const hadKey = inTransaction(db, () => {
+        if (sql.overwriteKey.run(requestId).changes === 0) return false;
+        sql.keepVerified.run({ requestId, done: JSON.stringify(done), times: JSON.stringify(times) });
+        return true;
+      });
+      if (hadKey) emptyJournal(db);
     },
 
     async complete(requestId, at, times) {
@@ -225,6 +230,8 @@ function statements(db: Database) {
     addKey: db.prepare("INSERT INTO deletion_key (sequence, key) VALUES (?, ?)"),
     overwriteKey: db.prepare(`UPDATE deletion_key SET key = zeroblob(32)
       WHERE sequence = (SELECT sequence FROM deletion WHERE request_id = ?)`),
+    keepVerified: db.prepare(`UPDATE deletion SET done = :done, times = :times, next_target = ''
+      WHERE request_id = :requestId AND completed_at IS NULL`),
     anyErased: db.prepare("SELECT 1 FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1"),
     addEntity: db.prepare("INSERT OR IGNORE INTO erased_entity (entity, sequence) VALUES (?, ?)"),
     addIdentity: db.prepare("INSERT OR IGNORE INTO erased_identity (hash, sequence, cut_off) VALUES (?, ?, ?)"),
