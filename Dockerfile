@@ -1,4 +1,4 @@
-# Builds the npm package, and unpacks it beside the dependencies that the lock file names.
+# Builds the npm package, and unpacks it next to the dependencies of the lock file.
 FROM node:22-alpine AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -30,5 +30,5 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# The service itself; commands run as: entity-metrics key list
+# The service. Commands run as: entity-metrics key list
 CMD ["node", "--enable-source-maps", "dist/main.js"]
