@@ -12,9 +12,9 @@ describe("the messages of a commit", () => {
       { stream: "app", time: HOUR, arrival: 40 },
     ];
     expect(streamCounts(messages)).to.deep.equal([
-      { stream: "web", slot: HOUR, messages: 2, arrival: 20 },
-      { stream: "web", slot: 2 * HOUR, messages: 1, arrival: 30 },
-      { stream: "app", slot: HOUR, messages: 1, arrival: 40 },
+      { stream: "web", slot: HOUR, count: 2, arrival: 20 },
+      { stream: "web", slot: 2 * HOUR, count: 1, arrival: 30 },
+      { stream: "app", slot: HOUR, count: 1, arrival: 40 },
     ]);
     expect(streamCounts([])).to.deep.equal([]);
   });

@@ -1,9 +1,6 @@
 import { expect } from "chai";
-import { mongoSlotCounts } from "../../src/stores/mongodb/slot-counts.js";
-import { transactions } from "../../src/stores/mongodb/transaction.js";
 import { slotCountsContract } from "../contracts/slot-counts.contract.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
-import { databaseThrough, HeldCalls } from "../support/held-calls.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
 import { openTestEngine, type TestEngine } from "./mongo-engine.js";
@@ -36,16 +33,13 @@ onServers(["mongodb"], "mongodb", () => {
       const unconfirmed = { writeConcern: { w: 1, journal: false } } as const;
       for (let times = 0; times < 20; times += 1) {
         const stream = `web-${times}`;
-        await Promise.all([
-          db.collection("messages").insertOne({ stream, slot: 0, entity: "e" }, unconfirmed),
-          db.collection("touched_slots").insertOne({ stream, slot: 0, messages: 1 }, unconfirmed),
-        ]);
+        await db.collection("added_counts").insertOne({ stream, slot: 0, count: 1, arrival: 1 }, unconfirmed);
         let counted = 0;
         await until("no count is left to save", async () => {
           const found = await counts.unsaved(1, 9);
           await counts.saved(found);
           counted = found.at(-1)?.count ?? counted;
-          return (await db.collection("touched_slots").countDocuments()) === 0;
+          return (await db.collection("added_counts").countDocuments()) === 0;
         });
         expect(counted, stream).to.equal(1);
       }
@@ -68,26 +62,26 @@ onServers(["mongodb"], "mongodb", () => {
     await engine.empty();
     expect(counted).to.deep.equal([{ stream: "web", slot: 0, count: 3 }]);
     expect(noted.filter(({ ns }) => ns.endsWith(".messages"))).to.deep.equal([]);
-    const reads = noted.filter(({ ns }) => /touched_slots|streams|expired_counts/.test(ns));
+    const reads = noted.filter(({ ns }) => /added_counts|streams|stream_counts/.test(ns));
     expect(reads).to.have.length(4);
     for (const { command } of reads) expect(command.maxTimeMS, JSON.stringify(command)).to.be.within(1, 10_000);
   });
 
-  it("mongodb: messages that expire while they are counted count once", async () => {
-    const { entities, history } = engine.stores;
-    const db = engine.client.db(engine.name);
-    const entity = freshEntity();
-    const messages = [1, 2, 3].map(() => messageFor(entity.id, { stream: "expiring", time: 1, arrival: 10 }));
-    await keep(entities, entity, { messages });
-    const calls = new HeldCalls();
-    const reached = calls.hold(0, "expired_counts.findOne");
-    const counts = mongoSlotCounts(databaseThrough(db, calls.around), transactions(engine.client, 10_000));
-    const counting = counts.unsaved(1, 9);
-    await reached;
-    await history.expire(11);
-    calls.release();
-    const counted = await counting;
+  it("mongodb: messages that are committed while recorders save counts count once", async () => {
+    const { counts, entities } = engine.stores;
+    const commit = async () => {
+      const entity = freshEntity();
+      const messages = [1, 2].map(() => messageFor(entity.id, { stream: "web", time: 1, arrival: 10 }));
+      await keep(entities, entity, { messages });
+    };
+    const save = async () => counts.saved(await counts.unsaved(1, 9));
+    await Promise.all(Array.from({ length: 30 }, (_, n) => Promise.all([commit(), n % 3 === 0 ? save() : undefined])));
+    await until("no count is left to save", async () => {
+      await save();
+      return (await counts.unsaved(1, 9)).length === 0;
+    });
+    const counted = await counts.counted(["web"], 0, 1);
     await engine.empty();
-    expect(counted.map(({ stream, count }) => [stream, count])).to.deep.equal([["expiring", 3]]);
+    expect(counted).to.deep.equal([{ stream: "web", slot: 0, count: 60 }]);
   });
 });

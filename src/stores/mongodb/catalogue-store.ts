@@ -173,11 +173,8 @@ const lookOn = { $add: ["$$NOW", LOOK_MS] };
  * processes may differ.
  */
 async function noteDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<void> {
-  const [newest] = await messagesOf(db)
-    .find({ arrival: { $gt: 0 } }, { session, projection: { arrival: 1 } })
-    .sort({ arrival: -1 })
-    .limit(1)
-    .toArray();
+  const newestFirst = { session, sort: { arrival: -1 }, projection: { arrival: 1 } } as const;
+  const newest = await messagesOf(db).findOne({}, newestFirst);
   const deletedAt = { $max: ["$deletedAt", Math.max(at, newest?.arrival ?? 0)] };
   await removedSegmentsOf(db).updateOne({ _id: id }, [{ $set: { deletedAt, lookUntil: lookOn } }], {
     session,

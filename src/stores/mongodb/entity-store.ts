@@ -21,7 +21,7 @@ import { addKeys } from "./entity-keys.js";
 import { isOfOneCall } from "./errors.js";
 import { messageDocument, messagesOf } from "./history.js";
 import { newestCutOffs } from "./ledger-document.js";
-import { touchedSlotsOf } from "./slot-counts.js";
+import { addedCountsOf } from "./slot-counts.js";
 import { Conflict, unlessConflict } from "./transaction.js";
 
 /** Concurrent requests share their reads. */
@@ -219,5 +219,5 @@ async function registerSegments(
 async function writeMessages({ data }: StoreParts, { messages }: Commit, session: ClientSession): Promise<void> {
   if (messages.length === 0) return;
   await messagesOf(data).insertMany(messages.map(messageDocument), { session });
-  await touchedSlotsOf(data).insertMany(streamCounts(messages), { session });
+  await addedCountsOf(data).insertMany(streamCounts(messages), { session });
 }

@@ -1,80 +1,29 @@
 import { Binary, type Collection, type Db, MaxKey } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
 import type { History, HistoryMessage, Place } from "../../entities/ports.js";
-import type { EntityId } from "../../entities/profile/entity.js";
-import { countedSlot } from "../../metrics/stream-counts.js";
 import { byIds, type CollectionPlan } from "./collection.js";
-import type { Transact } from "./transaction.js";
 
 const BY_ARRIVAL = { entity: 1, arrival: 1, position: 1, _id: 1 } as const;
 
 export const historyCollections: readonly CollectionPlan[] = [
-  {
-    name: "messages",
-    indexes: [
-      { key: { stream: 1, slot: 1 } },
-      { key: { entity: 1, slot: 1 } },
-      { key: BY_ARRIVAL },
-      { key: { arrival: 1 } },
-    ],
-  },
+  { name: "messages", indexes: [{ key: BY_ARRIVAL }, { key: { arrival: 1 } }] },
 ];
 
-/** A message. An erased one keeps stream and slot, so that it is still counted. */
-export interface MessageDocument {
+export interface MessageDocument extends Omit<HistoryMessage, "id" | "sealed"> {
   readonly _id: string;
-  readonly stream: string;
-  /** Start of the slot of its event time, Unix ms. */
-  readonly slot: number;
-  /** null: erased. */
-  readonly entity: EntityId | null;
-  readonly table?: string;
-  readonly time?: number;
-  readonly arrival?: number;
-  readonly position?: number;
-  readonly sealed?: Binary;
+  readonly sealed: Binary;
 }
 
 export function messagesOf(db: Db): Collection<MessageDocument> {
   return db.collection<MessageDocument>("messages");
 }
 
-export function messageDocument(message: HistoryMessage): MessageDocument {
-  const { id, stream, entity, table, time, arrival, position, sealed } = message;
-  return {
-    _id: id,
-    stream,
-    slot: countedSlot(time),
-    entity,
-    table,
-    time,
-    arrival,
-    position,
-    sealed: new Binary(sealed),
-  };
+export function messageDocument({ id, sealed, ...message }: HistoryMessage): MessageDocument {
+  return { _id: id, ...message, sealed: new Binary(sealed) };
 }
 
-/** Returns a message that was not erased. */
-export function messageOf(document: MessageDocument): HistoryMessage {
-  const { _id: id, stream, entity, table = "", time = 0, arrival = 0, position = 0, sealed } = document;
-  const bytes = new Uint8Array(sealed?.value() ?? []);
-  return { id, table, stream, entity: entity ?? "", time, arrival, position, sealed: bytes };
-}
-
-/** Counts of a slot besides its stored messages. */
-interface ExpiredCount {
-  /** Slot and stream. */
-  readonly _id: string;
-  readonly stream: string;
-  readonly slot: number;
-  /** Messages removed by retention. */
-  readonly count?: number;
-  /** The count that the recorder last saved, of all messages. */
-  readonly saved?: number;
-}
-
-export function expiredCountsOf(db: Db): Collection<ExpiredCount> {
-  return db.collection<ExpiredCount>("expired_counts");
+export function messageOf({ _id, sealed, ...message }: MessageDocument): HistoryMessage {
+  return { id: _id, ...message, sealed: new Uint8Array(sealed.value()) };
 }
 
 /** Messages removed by one `expire`. */
@@ -84,32 +33,8 @@ const AT_ONCE = 1_000;
 const PLACES_AT_ONCE = 200;
 
 /** The archive of messages, a document each; `commit` adds to it. */
-export function mongoHistory(db: Db, transact: Transact): History {
+export function mongoHistory(db: Db): History {
   const messages = messagesOf(db);
-
-  /** Moves the counts of expired messages into one number per slot. Returns true if there may be more. */
-  async function expireSome(filter: object): Promise<boolean> {
-    const found = await messages.find(filter, { projection: { stream: 1, slot: 1 }, limit: AT_ONCE }).toArray();
-    if (found.length === 0) return false;
-    await transact(async (session) => {
-      const ids = found.map(({ _id }) => _id);
-      const there = await messages.find(byIds(ids), { session, projection: { stream: 1, slot: 1 } }).toArray();
-      if (there.length === 0) return;
-      await messages.deleteMany(byIds(ids), { session });
-      const counts = new Map<string, { stream: string; slot: number; count: number }>();
-      for (const { stream, slot } of there) {
-        const id = `${slot}/${stream}`;
-        counts.set(id, { stream, slot, count: (counts.get(id)?.count ?? 0) + 1 });
-      }
-      await expiredCountsOf(db).bulkWrite(
-        Array.from(counts, ([_id, { stream, slot, count }]) => ({
-          updateOne: { filter: { _id }, update: { $setOnInsert: { stream, slot }, $inc: { count } }, upsert: true },
-        })),
-        { session },
-      );
-    });
-    return found.length === AT_ONCE;
-  }
 
   return {
     async kept(ids) {
@@ -167,15 +92,16 @@ export function mongoHistory(db: Db, transact: Transact): History {
 
     ...groupedErasure({
       async erase(entities) {
-        await messages.updateMany(
-          { entity: { $in: [...entities] } },
-          { $set: { entity: null }, $unset: { table: "", time: "", arrival: "", position: "", sealed: "" } },
-        );
+        await messages.deleteMany({ entity: { $in: [...entities] } });
       },
-      held: async (entities) => (await messages.distinct("entity", { entity: { $in: [...entities] } })) as EntityId[],
+      held: (entities) => messages.distinct("entity", { entity: { $in: [...entities] } }),
     }),
 
-    expire: async (before) =>
-      (await expireSome({ arrival: { $lt: before } })) || expireSome({ entity: null, slot: { $lt: before } }),
+    async expire(before) {
+      const old = { arrival: { $lt: before } };
+      const found = await messages.find(old, { projection: { _id: 1 }, limit: AT_ONCE }).toArray();
+      if (found.length > 0) await messages.deleteMany(byIds(found.map(({ _id }) => _id)));
+      return found.length === AT_ONCE;
+    },
   };
 }

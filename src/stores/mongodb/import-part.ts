@@ -1,4 +1,4 @@
-import type { Collection, Document, Filter, OptionalUnlessRequiredId } from "mongodb";
+import type { Collection, Document, OptionalUnlessRequiredId } from "mongodb";
 import type { PartTarget } from "../copy.js";
 
 /** Documents per read or write. */
@@ -9,8 +9,6 @@ interface ImportedCollection<D extends Document & { _id: string }, R> {
   readonly collection: Collection<D>;
   readonly documentOf: (record: R) => D;
   readonly recordOf: (document: D) => R;
-  /** Filter for the documents that are records; all if absent. */
-  readonly only?: Filter<D>;
 }
 
 /** Fills a collection and reads it back. No other process uses it concurrently. */
@@ -18,11 +16,9 @@ export function importPart<D extends Document & { _id: string }, R>({
   collection,
   documentOf,
   recordOf,
-  only = {},
 }: ImportedCollection<D, R>): PartTarget<R> {
   return {
-    all: () =>
-      inBatches(collection.find(only).batchSize(IMPORT_BATCH), (document) => recordOf(document as unknown as D)),
+    all: () => inBatches(collection.find().batchSize(IMPORT_BATCH), (document) => recordOf(document as unknown as D)),
 
     async add(records) {
       if (records.length === 0) return;

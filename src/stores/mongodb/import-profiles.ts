@@ -30,12 +30,18 @@ import {
   type IdentityDocument,
 } from "./entity-document.js";
 import { destroyedKey, type EntityKeyDocument, isLiving, type KeyWrapping, keyWrapping } from "./entity-keys.js";
-import { expiredCountsOf, type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
+import { type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
 import { type RequestDocument, requestOf } from "./idempotency.js";
-import { importPart, inBatches } from "./import-part.js";
+import { importPart } from "./import-part.js";
 import { type KeyDocument, keyDocument, keyOf } from "./key-store.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "./ledger-document.js";
-import { type StreamDocument, streamsOf, touchedSlotsOf } from "./slot-counts.js";
+import {
+  type StreamCountDocument,
+  type StreamDocument,
+  streamCountId,
+  streamCountsOf,
+  streamsOf,
+} from "./slot-counts.js";
 
 /**
  * Profiles, the identities that lead to them, their messages and the counts of these, and the requests that brought
@@ -66,9 +72,17 @@ export function profileParts(db: Db): {
       collection: messagesOf(db),
       documentOf: messageDocument,
       recordOf: messageOf,
-      only: { entity: { $ne: null } },
     }),
-    "stream counts": streamCounts(db),
+    "stream counts": importPart<StreamCountDocument, StreamCountRecord>({
+      collection: streamCountsOf(db),
+      documentOf: ({ unsaved, ...count }) => ({
+        _id: streamCountId(count.stream, count.slot),
+        ...count,
+        saved: unsaved ? null : count.count,
+        unsaved,
+      }),
+      recordOf: ({ stream, slot, count, unsaved }) => ({ stream, slot, count, unsaved }),
+    }),
     streams: importPart<StreamDocument, StreamRecord>({
       collection: streamsOf(db),
       documentOf: ({ id, lastArrival }) => ({ _id: id, lastArrival }),
@@ -80,53 +94,6 @@ export function profileParts(db: Db): {
       recordOf: requestOf,
     }),
   };
-}
-
-/** Counts of a slot beyond its stored messages are added to the expired ones. Messages must be stored first. */
-function streamCounts(db: Db): PartTarget<StreamCountRecord> {
-  const messages = messagesOf(db);
-  const expired = expiredCountsOf(db);
-  const notes = touchedSlotsOf(db);
-
-  return {
-    /** Slots with messages, or with a count of expired ones, out: `{ _id: { stream, slot }, count }`. */
-    async *all() {
-      const slots = messages.aggregate<{ _id: { stream: string; slot: number }; count: number }>(
-        [
-          { $group: { _id: { stream: "$stream", slot: "$slot" }, count: { $sum: 1 } } },
-          {
-            $unionWith: {
-              coll: "expired_counts",
-              pipeline: [{ $project: { _id: { stream: "$stream", slot: "$slot" }, count: 1 } }],
-            },
-          },
-          { $group: { _id: "$_id", count: { $sum: "$count" } } },
-        ],
-        { allowDiskUse: true },
-      );
-      const unsaved = new Set<string>();
-      for await (const { stream, slot } of notes.find()) unsaved.add(slotKey(stream, slot));
-      yield* inBatches(slots, ({ _id: { stream, slot }, count }) => ({
-        stream,
-        slot,
-        count,
-        unsaved: unsaved.has(slotKey(stream, slot)),
-      }));
-    },
-
-    async add(records) {
-      for (const { stream, slot, count, unsaved } of records) {
-        const beyond = count - (await messages.countDocuments({ stream, slot }));
-        const saved = unsaved ? {} : { saved: count };
-        await expired.insertOne({ _id: slotKey(stream, slot), stream, slot, count: beyond, ...saved });
-        if (unsaved) await notes.insertOne({ stream, slot, messages: count });
-      }
-    },
-  };
-}
-
-function slotKey(stream: string, slot: number): string {
-  return `${slot}/${stream}`;
 }
 
 /** Parts of the ledger's database. Entity keys are wrapped under the pepper before they are stored. */

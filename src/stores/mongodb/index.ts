@@ -20,7 +20,7 @@ import { listOrderCollections, mongoListOrders } from "./list-orders.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
 import { epochCollections, mongoSharedEpochs } from "./shared-epochs.js";
-import { countedStreams, mongoSlotCounts, slotCountCollections } from "./slot-counts.js";
+import { mongoSlotCounts, slotCountCollections } from "./slot-counts.js";
 
 /** Every collection. */
 export const plans: Plans = {
@@ -54,11 +54,11 @@ export async function openMongo({ settings, log, failpoint }: OpenParts): Promis
   return {
     entities: mongoEntityStore(parts),
     memberships: mongoMembershipIndex(data),
-    history: mongoHistory(data, transact),
+    history: mongoHistory(data),
     idempotency: mongoIdempotency(data),
     catalogue: mongoCatalogueStore(data, transact),
     keys: mongoKeyStore(ledger),
-    counts: { ...mongoSlotCounts(data, transact), ...countedStreams(data, transact, commandMs) },
+    counts: mongoSlotCounts(data, transact, commandMs),
     lease: mongoLease(data),
     watermark: mongoErasureWatermark(data),
     sharedEpochs: mongoSharedEpochs(data, commandMs),

@@ -125,10 +125,10 @@ const NEWEST = 1000;
  */
 async function newestEntities(data: Db): Promise<EntityId[]> {
   const profiles = entityCollectionsOf(data).entities.find({}, { projection: { _id: 1 } });
-  const messages = messagesOf(data).find({ arrival: { $gt: 0 } }, { projection: { entity: 1 } });
+  const messages = messagesOf(data).find({}, { projection: { entity: 1 } });
   const ids = [
     ...(await profiles.sort({ born: -1 }).limit(NEWEST).toArray()).map(({ _id }) => _id),
-    ...(await messages.sort({ arrival: -1 }).limit(NEWEST).toArray()).flatMap(({ entity }) => entity ?? []),
+    ...(await messages.sort({ arrival: -1 }).limit(NEWEST).toArray()).map(({ entity }) => entity),
   ];
   return [...new Set(ids)];
 }

@@ -1,231 +1,163 @@
 import type { Collection, Db, ObjectId } from "mongodb";
-import type { SlotCount, SlotCounts } from "../../metrics/ports.js";
+import type { SlotCounts } from "../../metrics/ports.js";
+import type { StreamCount } from "../../metrics/stream-counts.js";
 import type { CollectionPlan } from "./collection.js";
-import { expiredCountsOf, messagesOf } from "./history.js";
 import { Conflict, type Transact, unlessConflict } from "./transaction.js";
 
 export const slotCountCollections: readonly CollectionPlan[] = [
-  // The second index covers the list of streams.
-  { name: "touched_slots", indexes: [{ key: { slot: 1, stream: 1 } }, { key: { stream: 1, slot: 1, arrival: 1 } }] },
-  { name: "expired_counts", indexes: [{ key: { stream: 1, slot: 1 } }] },
+  // The index covers the list of streams.
+  { name: "added_counts", indexes: [{ key: { stream: 1, slot: 1, arrival: 1 } }] },
+  { name: "stream_counts", indexes: [{ key: { stream: 1, slot: 1 } }, { key: { unsaved: 1, slot: 1, stream: 1 } }] },
   { name: "streams", indexes: [] },
 ];
 
 /**
- * A note that a commit added messages to a slot of a stream. It exists until the recorder has saved a count that
- * contains them, so the messages of a slot are the last saved count plus its notes.
+ * Messages that a commit added to a slot of a stream and that its count does not contain yet. Each commit inserts its
+ * own, as concurrent commits would conflict over the count.
  */
-interface TouchedSlot {
+interface AddedCount extends StreamCount {
   readonly _id?: ObjectId;
+}
+
+export const addedCountsOf = (db: Db): Collection<AddedCount> => db.collection<AddedCount>("added_counts");
+
+/** Messages of a slot of a stream, without those in `added_counts`. */
+export interface StreamCountDocument {
+  readonly _id: string;
   readonly stream: string;
   readonly slot: number;
-  /** Messages added by the commit. */
-  readonly messages: number;
-  /** Arrival of the commit's newest message, Unix ms; absent in notes written by `npm run migrate`. */
-  readonly arrival?: number;
+  readonly count: number;
+  /** The last saved count; null if none was, or if two recorders saved different ones. */
+  readonly saved: number | null;
+  /** Whether `saved` differs from `count`. */
+  readonly unsaved: boolean;
 }
 
-export function touchedSlotsOf(db: Db): Collection<TouchedSlot> {
-  return db.collection<TouchedSlot>("touched_slots");
+export const streamCountsOf = (db: Db): Collection<StreamCountDocument> =>
+  db.collection<StreamCountDocument>("stream_counts");
+
+export function streamCountId(stream: string, slot: number): string {
+  return `${slot}/${stream}`;
 }
 
-/**
- * A stream that received messages. Messages since the recorder last saved its slots are in the notes of touched slots.
- */
+/** A stream that received messages. */
 export interface StreamDocument {
   /** Its name. */
   readonly _id: string;
-  /** Unix ms. Written outside transactions: concurrent commits would conflict over it. */
+  /** Without the messages in `added_counts`, Unix ms. */
   readonly lastArrival: number;
 }
 
-export function streamsOf(db: Db): Collection<StreamDocument> {
-  return db.collection<StreamDocument>("streams");
-}
+export const streamsOf = (db: Db): Collection<StreamDocument> => db.collection<StreamDocument>("streams");
 
-/** Maximum notes of touched slots read by one call; the next call reads the rest. */
-const NOTES = 10_000;
-const COUNTS_AT_ONCE = 4;
-
-interface Touched {
-  readonly stream: string;
-  readonly slot: number;
-  readonly notes: ObjectId[];
-  /** Sum of the notes. */
-  messages: number;
-  /** The newest arrival of the notes. */
-  arrival: number;
-}
-
-/** State that `saved` needs of a count. */
-interface Token {
-  readonly notes: readonly ObjectId[];
-  readonly arrival: number;
-}
+/** Maximum additions moved by one call; the next call moves more. */
+const MOVED_AT_ONCE = 5_000;
 
 /**
- * Stream counts: the messages in the index for a stream and slot. Each commit leaves a note of the slots that it
- * touched. The recorder reads the notes of a slot and its count from one snapshot, saves the count, then removes those
- * notes. So a saved count contains every message whose note was removed.
+ * Counts of streams. The messages of a slot are its count plus the additions of commits, which the recorder moves into
+ * the count. Reads no messages: a slot may have millions, and messages are erased. The server aborts a query of a
+ * request after `maxTimeMS`.
  */
-export function mongoSlotCounts(db: Db, transact: Transact): Pick<SlotCounts, "unsaved" | "saved"> {
-  const messages = messagesOf(db);
-  const notes = touchedSlotsOf(db);
-  const expired = expiredCountsOf(db);
+export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): SlotCounts {
+  const added = addedCountsOf(db);
+  const counts = streamCountsOf(db);
+  const streams = streamsOf(db);
 
-  async function touched(filter: object): Promise<Touched[]> {
-    const found = await notes.find(filter).sort({ slot: 1, stream: 1 }).limit(NOTES).toArray();
-    const slots = new Map<string, Touched>();
-    for (const { _id, stream, slot, arrival = slot, messages: added } of found) {
-      const key = `${slot}/${stream}`;
-      const known = slots.get(key) ?? { stream, slot, notes: [], messages: 0, arrival };
-      known.notes.push(_id);
-      known.messages += added;
-      known.arrival = Math.max(known.arrival, arrival);
-      slots.set(key, known);
-    }
-    return [...slots.values()];
-  }
-
-  /**
-   * Replaces many notes by one new note. It must be new: another recorder may delete the old ones with a count that
-   * misses the latest message.
-   */
-  async function thin(slots: readonly Touched[]): Promise<void> {
-    const many = slots.filter((slot) => slot.notes.length > 1);
-    if (many.length === 0) return;
-    const read = many.flatMap((slot) => slot.notes);
+  async function moveAdditions(): Promise<void> {
+    const found = await added.find().sort({ _id: 1 }).limit(MOVED_AT_ONCE).toArray();
+    if (found.length === 0) return;
     await unlessConflict(transact, async (session) => {
-      const { deletedCount } = await notes.deleteMany({ _id: { $in: read } }, { session });
-      // Another recorder has removed some: leave the rest unchanged.
-      if (deletedCount < read.length) throw new Conflict();
-      await notes.insertMany(
-        many.map(({ stream, slot, messages, arrival }) => ({ stream, slot, messages, arrival })),
-        { session },
-      );
+      const { deletedCount } = await added.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, { session });
+      // Another process has moved some of them.
+      if (deletedCount < found.length) throw new Conflict();
+      const additions = found.map(({ stream, slot, count }) => ({
+        updateOne: {
+          filter: { _id: streamCountId(stream, slot) },
+          update: { $inc: { count }, $set: { unsaved: true }, $setOnInsert: { stream, slot, saved: null } },
+          upsert: true,
+        },
+      }));
+      await counts.bulkWrite(additions, { session });
+      const newest = newestArrivals(found.map(({ stream, arrival }) => ({ _id: stream, lastArrival: arrival })));
+      const arrivals = Array.from(newest, ([_id, lastArrival]) => ({
+        updateOne: { filter: { _id }, update: { $max: { lastArrival } }, upsert: true },
+      }));
+      await streams.bulkWrite(arrivals, { session });
     });
   }
 
-  /**
-   * Reads the notes and both parts of the count in one snapshot, as `expire` moves messages between the parts.
-   * Undefined if the notes are gone.
-   */
-  function count({ stream, slot }: Touched): Promise<SlotCount | undefined> {
+  /** Sums the counts and the additions, from one snapshot; a group may be returned in two parts. */
+  function sumsBy<K>(group: unknown, names: readonly string[], from: number, to: number) {
+    const wanted = { stream: { $in: [...names] }, slot: { $gte: from, $lt: to } };
+    const pipeline = [{ $match: wanted }, { $group: { _id: group, count: { $sum: "$count" } } }];
     return transact(async (session) => {
-      const read = await notes.find({ slot, stream }, { session, batchSize: NOTES + 1, limit: NOTES }).toArray();
-      if (read.length === 0) return undefined;
-      const arrival = Math.max(...read.map((note) => note.arrival ?? slot));
-      const token: Token = { notes: read.map(({ _id }) => _id), arrival };
-      const kept = await messages.countDocuments({ stream, slot }, { session });
-      const gone = await expired.findOne({ _id: `${slot}/${stream}` }, { session });
-      return { stream, slot, count: kept + (gone?.count ?? 0), token };
-    });
-  }
-
-  /**
-   * Saves the count and removes its notes in one transaction, so that their sum is always the number of messages. A
-   * missing note was removed by another recorder, and it is unknown which of the two wrote the later count. The slot
-   * then gets a new note, to be saved again.
-   */
-  async function removeNotes({ stream, slot, count, token }: SlotCount): Promise<void> {
-    const { notes: read, arrival } = token as Token;
-    await streamsOf(db).updateOne({ _id: stream }, { $max: { lastArrival: arrival } }, { upsert: true });
-    const ofToken = { _id: { $in: [...read] } };
-    const _id = `${slot}/${stream}`;
-    await transact(async (session) => {
-      if ((await notes.countDocuments(ofToken, { session })) < read.length) {
-        await notes.insertOne({ stream, slot, messages: 0, arrival }, { session });
-        return;
-      }
-      await notes.deleteMany(ofToken, { session });
-      const update = { $set: { saved: count }, $setOnInsert: { stream, slot } };
-      await expired.updateOne({ _id }, update, { upsert: true, session });
+      const sums: { readonly _id: K; readonly count: number }[] = [];
+      for (const collection of [added, counts] as readonly Pick<typeof counts, "aggregate">[])
+        sums.push(...(await collection.aggregate<(typeof sums)[number]>(pipeline, { session, maxTimeMS }).toArray()));
+      return sums;
     });
   }
 
   return {
     async unsaved(before, limit) {
-      await thin(await touched({ slot: { $gte: before } }));
-      const slots = (await touched({ slot: { $lt: before } })).slice(0, limit);
-      const counts: SlotCount[] = [];
-      for (let from = 0; from < slots.length; from += COUNTS_AT_ONCE) {
-        const some = await Promise.all(slots.slice(from, from + COUNTS_AT_ONCE).map(count));
-        counts.push(...some.flatMap((one) => one ?? []));
-      }
-      return counts;
+      await moveAdditions();
+      const found = counts.find({ unsaved: true, slot: { $lt: before } }).sort({ slot: 1, stream: 1 });
+      const all = await found.limit(limit).toArray();
+      return all.map(({ stream, slot, count, saved }) => ({ stream, slot, count, token: saved }));
     },
 
-    async saved(counts) {
-      for (let from = 0; from < counts.length; from += COUNTS_AT_ONCE) {
-        await Promise.all(counts.slice(from, from + COUNTS_AT_ONCE).map(removeNotes));
+    async saved(list) {
+      if (list.length === 0) return;
+      // null if another recorder has saved the slot since: then it is saved again.
+      const savedIf = (token: unknown, count: number) => ({ $cond: [{ $eq: ["$saved", token] }, count, null] });
+      const updates = list.map(({ stream, slot, count, token }) => ({
+        updateOne: {
+          filter: { _id: streamCountId(stream, slot) },
+          update: [{ $set: { saved: savedIf(token, count) } }, { $set: { unsaved: { $ne: ["$saved", "$count"] } } }],
+        },
+      }));
+      await counts.bulkWrite(updates, { ordered: false });
+    },
+
+    /** Additions are moved together with their stream's arrival, so they are read first. */
+    async streams(after = "", limit) {
+      const ofAdditions = [
+        { $match: { stream: { $gt: after } } },
+        { $group: { _id: "$stream", lastArrival: { $max: "$arrival" } } },
+        { $sort: { _id: 1 } },
+        { $limit: limit },
+      ];
+      const fresh = await added.aggregate<StreamDocument>(ofAdditions, { maxTimeMS }).toArray();
+      const byName = { sort: { _id: 1 }, limit, maxTimeMS } as const;
+      const known = await streams.find({ _id: { $gt: after } }, byName).toArray();
+      const newest = [...newestArrivals([...known, ...fresh])].sort(([a], [b]) => (a < b ? -1 : 1));
+      return newest.slice(0, limit).map(([stream, lastArrival]) => ({ stream, lastArrival }));
+    },
+
+    async counted(names, from, to) {
+      const slots = await sumsBy<{ stream: string; slot: number }>(
+        { stream: "$stream", slot: "$slot" },
+        names,
+        from,
+        to,
+      );
+      return slots.map(({ _id, count }) => ({ ..._id, count }));
+    },
+
+    async totals(names, from, to) {
+      const totals = new Map<string, number>();
+      for (const { _id, count } of await sumsBy<string>("$stream", names, from, to)) {
+        totals.set(_id, count + (totals.get(_id) ?? 0));
       }
+      return totals;
     },
   };
 }
 
-/**
- * Lists streams and their counts: the last saved count of a slot plus the notes since. Reads no messages, as a slot may
- * have millions. A slot may be listed in two parts. The server aborts a query after `maxTimeMS`.
- */
-export function countedStreams(
-  db: Db,
-  transact: Transact,
-  maxTimeMS: number,
-): Pick<SlotCounts, "streams" | "counted" | "totals"> {
-  const notes = touchedSlotsOf(db);
-  const slots = expiredCountsOf(db);
-
-  return {
-    /** A note is removed only after `streams` contains it, so the notes are read first. */
-    async streams(after = "", limit) {
-      const ofNotes = [
-        { $match: { stream: { $gt: after } } },
-        { $group: { _id: "$stream", lastArrival: { $max: { $ifNull: ["$arrival", "$slot"] } } } },
-        { $sort: { _id: 1 } },
-        { $limit: limit },
-      ];
-      const noted = await notes.aggregate<StreamDocument>(ofNotes, { maxTimeMS }).toArray();
-      const byId = { sort: { _id: 1 }, limit, maxTimeMS } as const;
-      const kept = await streamsOf(db)
-        .find({ _id: { $gt: after } }, byId)
-        .toArray();
-      const newest = new Map<string, number>();
-      for (const { _id, lastArrival } of [...kept, ...noted]) {
-        newest.set(_id, Math.max(lastArrival, newest.get(_id) ?? lastArrival));
-      }
-      const byName = [...newest].sort(([a], [b]) => (a < b ? -1 : 1));
-      return byName.slice(0, limit).map(([stream, lastArrival]) => ({ stream, lastArrival }));
-    },
-
-    /** Both from one snapshot: the recorder removes notes and saves their count in one transaction. */
-    counted: (names, from, to) =>
-      transact(async (session) => {
-        const wanted = { stream: { $in: [...names] }, slot: { $gte: from, $lt: to } };
-        const options = { session, maxTimeMS };
-        const ofNotes = [
-          { $match: wanted },
-          { $group: { _id: { stream: "$stream", slot: "$slot" }, count: { $sum: "$messages" } } },
-          { $project: { _id: 0, stream: "$_id.stream", slot: "$_id.slot", count: 1 } },
-        ];
-        const noted = await notes.aggregate<SlotCount>(ofNotes, options).toArray();
-        const saved = await slots.find({ ...wanted, saved: { $exists: true } }, options).toArray();
-        return [...noted, ...saved.map(({ stream, slot, saved: count = 0 }) => ({ stream, slot, count }))];
-      }),
-
-    /** From one snapshot, as above. */
-    totals: (names, from, to) =>
-      transact(async (session) => {
-        const wanted = { stream: { $in: [...names] }, slot: { $gte: from, $lt: to } };
-        const sumsOf = (field: string) => [
-          { $match: wanted },
-          { $group: { _id: "$stream", total: { $sum: `$${field}` } } },
-        ];
-        const options = { session, maxTimeMS };
-        const noted = await notes.aggregate<{ _id: string; total: number }>(sumsOf("messages"), options).toArray();
-        const saved = await slots.aggregate<{ _id: string; total: number }>(sumsOf("saved"), options).toArray();
-        const totals = new Map<string, number>();
-        for (const { _id, total } of [...noted, ...saved]) totals.set(_id, total + (totals.get(_id) ?? 0));
-        return totals;
-      }),
-  };
+function newestArrivals(streams: readonly StreamDocument[]): Map<string, number> {
+  const newest = new Map<string, number>();
+  for (const { _id, lastArrival } of streams) {
+    newest.set(_id, Math.max(lastArrival, newest.get(_id) ?? lastArrival));
+  }
+  return newest;
 }

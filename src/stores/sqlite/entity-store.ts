@@ -60,7 +60,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const keptMessage = db.prepare("SELECT 1 FROM message WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
   const keepMessage = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
-  const count = db.prepare(`INSERT INTO stream_count (stream, slot, count, saved) VALUES (?, ?, ?, NULL)
+  const addCount = db.prepare(`INSERT INTO stream_count (stream, slot, count, saved) VALUES (?, ?, ?, NULL)
     ON CONFLICT DO UPDATE SET count = count + excluded.count`);
   const noteArrival = db.prepare(`INSERT INTO stream (name, last_arrival) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET last_arrival = max(last_arrival, excluded.last_arrival)`);
@@ -97,8 +97,8 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   }
 
   function countMessages({ messages }: Commit): void {
-    for (const { stream, slot, messages: more, arrival } of streamCounts(messages)) {
-      count.run(stream, slot, more);
+    for (const { stream, slot, count, arrival } of streamCounts(messages)) {
+      addCount.run(stream, slot, count);
       noteArrival.run(stream, arrival);
     }
   }

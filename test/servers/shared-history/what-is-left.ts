@@ -11,7 +11,7 @@ export interface Databases {
   withBinaries(): Promise<string[]>;
   /** Where any of these texts stands in a document of the server's own databases, or in the oplog since these were opened. */
   containing(texts: readonly string[]): Promise<string[]>;
-  /** Messages that a stream has in slots from `from` on, before `to`, Unix ms. */
+  /** Messages that are counted for a stream in slots from `from` on, before `to`, Unix ms. */
   countMessages(stream: string, from: number, to: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -53,8 +53,15 @@ export async function openDatabases(name: string): Promise<Databases> {
       return found;
     },
 
-    countMessages: (stream, from, to) =>
-      data.collection("messages").countDocuments({ stream, slot: { $gte: from, $lt: to } }),
+    async countMessages(stream, from, to) {
+      const ofSlots = [
+        { $match: { stream, slot: { $gte: from, $lt: to } } },
+        { $unionWith: { coll: "added_counts", pipeline: [{ $match: { stream, slot: { $gte: from, $lt: to } } }] } },
+        { $group: { _id: null, count: { $sum: "$count" } } },
+      ];
+      const [sum] = await data.collection("stream_counts").aggregate(ofSlots).toArray();
+      return sum?.count ?? 0;
+    },
 
     close: () => client.close(),
   };
