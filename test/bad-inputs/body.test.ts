@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
 import type { FetchOptions } from "../support/service.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
 const good = JSON.stringify(series);
@@ -10,11 +10,7 @@ const json = { "content-type": "application/json" };
 const gzip = { ...json, "content-encoding": "gzip" };
 
 describe("bad bodies", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
   afterEach(async () => {
     expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
     await expectAlive(service);
@@ -72,7 +68,7 @@ describe("bad bodies", () => {
     ["PUT", "/api/experience/a"],
   ];
   const everywhere = bodies.filter(([name]) =>
-    /nothing$|null|a number|a text|half of one|bytes after|NaN|no UTF-8|100,000|another|gzip|br$|no type|latin/.test(
+    /nothing$|null|a number|a text|20 MiB|half of one|bytes after|NaN|no UTF-8|100,000|another|gzip|br$|no type|latin/.test(
       name,
     ),
   );
@@ -90,7 +86,12 @@ describe("bad bodies", () => {
     const goods: FetchOptions[] = [
       { headers: json, body: good },
       { headers: { "content-type": "application/json; charset=UTF-8" }, body: good },
-      { headers: { "content-type": "Application/JSON" }, body: good },
+      { headers: { "content-type": 'Application/JSON ; charset="UTF-8"' }, body: good },
+      { headers: { "content-type": "application/json;" }, body: good },
+      { headers: { "content-type": "application/json; a" }, body: good },
+      { headers: { ...json, "content-encoding": "Identity" }, body: good },
+      { headers: { ...json, "content-encoding": "GZIP" }, body: gzipSync(good) },
+      { headers: { ...json, "content-encoding": "x-gzip" }, body: gzipSync(good) },
       { headers: gzip, body: gzipSync(good) },
       { headers: json, body: `${good}${" ".repeat(1024 * 1024 - good.length)}` },
       { headers: json, body: JSON.stringify(Array(100).fill(series)) },

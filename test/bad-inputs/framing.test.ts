@@ -1,14 +1,10 @@
 import { expect } from "chai";
 import { canary, expectAlive, head, refusedRaw } from "../support/bad-input.js";
 import { rawRequest } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 describe("bad framing", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
   afterEach(() => expectAlive(service));
 
   const json = "Content-Type: application/json";

@@ -1,18 +1,16 @@
 import { expect } from "chai";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 describe("bad identities", () => {
-  let service: TestService;
+  const service = serviceOfSuite();
   before(async () => {
-    service = await startService();
     const response = await service.fetch("/collect/json/web", {
       method: "POST",
       json: { _uid: "kept", email: "kept@example.com", segments: ["s"] },
     });
     expect(response.status).to.equal(200);
   });
-  after(() => service.stop());
   afterEach(async () => {
     await expectAlive(service);
     expect((await service.fetch("/api/entity/user/email/kept@example.com")).status).to.equal(200);
@@ -81,17 +79,4 @@ describe("bad identities", () => {
       await refused(service, `/api/entity/user/user_id/${at}`, { method: "DELETE" }, 400);
     });
   }
-
-  it("a late message of an erased identity is taken, dropped and counted", async () => {
-    const message = { email: "gone@example.com", a: canary, at: Date.now() - 1000 };
-    const collect = () => service.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: message });
-    expect((await collect()).status).to.equal(200);
-    expect((await service.fetch("/api/entity/user/email/gone@example.com", { method: "DELETE" })).status).to.equal(200);
-    const late = await collect();
-    expect(await late.json()).to.deep.include({
-      status: 200,
-      data: { message_count: 1, rejected_count: 0, errors: [] },
-    });
-    expect((await service.fetch("/api/entity/user/email/gone@example.com")).status).to.equal(404);
-  });
 });

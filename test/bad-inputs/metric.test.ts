@@ -1,17 +1,15 @@
 import { expect } from "chai";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
 
 describe("bad metric requests", () => {
-  let service: TestService;
+  const service = serviceOfSuite();
   before(async () => {
-    service = await startService();
     const point = { ...series, value: 7, ts: Date.now() };
     expect((await service.fetch("/api/metric/points", { method: "POST", json: [point] })).status).to.equal(200);
   });
-  after(() => service.stop());
   afterEach(() => expectAlive(service));
 
   const query = (parameters: object) => `/api/metric?${new URLSearchParams(parameters as Record<string, string>)}`;

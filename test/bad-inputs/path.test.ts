@@ -1,18 +1,16 @@
 import { expect } from "chai";
 import { canary, expectAlive, head, refusedRaw } from "../support/bad-input.js";
 import { rawRequest } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 describe("bad paths", () => {
-  let service: TestService;
+  const service = serviceOfSuite();
   before(async () => {
-    service = await startService();
     for (const id of ["a/b", "../x/..", "a%2Fb", "a+b", "ü"]) {
       const response = await service.fetch("/collect/json/web", { method: "POST", json: { user_id: id, mark: id } });
       expect(response.status).to.equal(200);
     }
   });
-  after(() => service.stop());
   afterEach(() => expectAlive(service));
 
   const places: [string, (value: string) => string, string][] = [

@@ -1,43 +1,11 @@
 import { expect } from "chai";
 import type { Route } from "../../src/http/core/route.js";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
-import { startService, type TestService } from "../support/service.js";
-
-const entity = "/api/entity/user/email/ann@example.com";
-const metric = "/api/metric?dimension=segment&dimension_id=a&dimension_type=size";
+import { serviceOfSuite, startService } from "../support/service.js";
 
 describe("bad queries", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-    await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.com", a: 1, b: 2 } });
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
   afterEach(() => expectAlive(service));
-
-  const flags: [string, string[]][] = [
-    [entity, ["segments", "meta", "download"]],
-    [metric, ["smooth", "include_empty_rows"]],
-  ];
-  for (const [path, names] of flags) {
-    const join = path.includes("?") ? "&" : "?";
-    for (const name of names) {
-      it(`${name} of ${path.split("?")[0]} is true or false, and given once`, async () => {
-        for (const value of ["TRUE", "1", "0", "", "yes", "null", "true%20", canary]) {
-          await refused(service, `${path}${join}${name}=${value}`, {}, 400);
-        }
-        await refused(service, `${path}${join}${name}`, {}, 400);
-        await refused(service, `${path}${join}${name}=true&${name}=true`, {}, 400);
-        expect((await service.fetch(`${path}${join}${name}=false`)).status).to.equal(200);
-      });
-    }
-  }
-
-  it("32 parameters are taken, 33 are 400", async () => {
-    const more = (count: number) => Array.from({ length: count }, (_, i) => `p${i}=${canary}`).join("&");
-    expect((await service.fetch(`${entity}?${more(32)}`)).status).to.equal(200);
-    await refused(service, `${entity}?${more(33)}`, {}, 400);
-  });
 
   const target = ({ path }: Route) => path.replaceAll(/:\w+/g, "x");
   const codesOf = async (route: Route, query: string): Promise<string[]> => {
@@ -134,19 +102,6 @@ describe("bad queries", () => {
       expect((await other.fetch("/health?a&b&c&d", { key: null })).status).to.equal(400);
     } finally {
       await other.stop();
-    }
-  });
-
-  for (const extra of ["keyspace=x", `${canary}=1`, "__proto__=1", "a[b]=1", "=", "&&", "%zz=1"]) {
-    it(`${extra} is ignored by the read of an entity`, async () => {
-      expect((await service.fetch(`${entity}?${extra}`)).status).to.equal(200);
-    });
-  }
-
-  it("a value that is not percent-encoded UTF-8 is 400", async () => {
-    for (const value of ["%", "%zz", "%ff", "%C0%AE", "%ED%A0%80"]) {
-      await refused(service, `${metric}&name=${value}`, {}, 400);
-      await refused(service, `${entity}?fields=${value}`, {}, 400);
     }
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 /** Spellings of one identity: what is written, and what must find it. */
 const spellings: [string, string, string, unknown, string[]][] = [
@@ -18,11 +18,7 @@ const spellings: [string, string, string, unknown, string[]][] = [
 ];
 
 describe("text that means the same", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   const read = async (field: string, value: string) =>
     (await service.fetch(`/api/entity/user/${field}/${encodeURIComponent(value)}`)).status;

@@ -1,16 +1,12 @@
 import { expect } from "chai";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
 import { cpuMs } from "../support/cpu-time.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
 
 describe("bad windows", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
   afterEach(() => expectAlive(service));
 
   const query = (parameters: object) =>

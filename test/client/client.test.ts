@@ -9,7 +9,7 @@ import {
   type MembersInput,
   NotReached,
 } from "../../src/client/client.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 /** What a promise rejects with. */
 const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
@@ -19,16 +19,14 @@ const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe("the client", () => {
-  let service: TestService;
   let client: Client;
   const hour = 3_600_000;
   const now = Date.UTC(2026, 0, 2, 12);
 
+  const service = serviceOfSuite({}, { clock: () => now });
   before(async () => {
-    service = await startService({}, { clock: () => now });
     client = createClient({ url: `${service.url}/`, key: service.key });
   });
-  after(() => service.stop());
 
   it("writes points and reads series back, all by one request, each in its place", async () => {
     const at = (id: string, value: number) =>

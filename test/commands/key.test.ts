@@ -4,16 +4,12 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { runs } from "../support/child-service.js";
 import { runToEnd, startCommand } from "../support/run-command.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 import { root } from "../support/source-tree.js";
 import { until } from "../support/until.js";
 
 describe("the key command", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   const run = (...args: string[]) => runToEnd("key", args, { DATA_DIR: service.dir });
   const status = async (key: string) => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { madeUpRequests, madeUpSeries, membersOf, streamRequests } from "../../src/commands/made-up-data.js";
 import { largeSet, smallSet } from "../../src/commands/made-up-sets.js";
 import { serviceClient } from "../../src/commands/running-service.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfEachTest, startService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
@@ -19,11 +19,7 @@ const run = async (requests: readonly (() => Promise<unknown>)[]) => {
 
 describe("made-up data", function () {
   this.timeout(60_000);
-  let service: TestService;
-  beforeEach(async () => {
-    service = await startService({ roles: ["api"] });
-  });
-  afterEach(() => service.stop());
+  const service = serviceOfEachTest({ roles: ["api"] });
 
   const client = () => serviceClient(service.url, service.key);
   const fetchSeries = async (query: object) =>

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { openSocket } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfEachTest, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const json = "application/json";
@@ -27,11 +27,7 @@ const routes: [name: string, method: string, path: string, type: string, body: s
 ];
 
 describe("a gzip body", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   const send = async ([, method, path, type]: (typeof routes)[number], body: Uint8Array) => {
     const headers = { "content-type": type, "content-encoding": "gzip" };
@@ -73,11 +69,7 @@ function gzipOf(text: string, bytes?: number): Buffer {
 }
 
 describe("the messages of a JSON array", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService({ limits: { batch_messages: 3 } });
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite({ limits: { batch_messages: 3 } });
 
   const collect = async (body: string, type = json, query = "") => {
     const headers = { "content-type": type };
@@ -98,11 +90,7 @@ describe("the messages of a JSON array", () => {
 });
 
 describe("a large JSON array", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   const post = async (path: string, body: string) => {
     const answer = await service.fetch(path, { method: "POST", body, headers: { "content-type": json } });
@@ -177,11 +165,7 @@ describe("a large JSON array", () => {
 });
 
 describe("many bodies at once that are small as gzip or hold millions of values", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   const empty = (bytes: number) =>
     `[${Array(Math.floor(bytes / 3))
@@ -201,7 +185,7 @@ describe("many bodies at once that are small as gzip or hold millions of values"
       let isDone = false;
       const headers = { "content-type": json, "content-encoding": encoding };
       const send = () => service.fetch(path, { method, body, headers });
-      const answers = Promise.all(Array.from({ length: 64 }, send)).finally(() => {
+      const answers = Promise.all(Array.from({ length: 24 }, send)).finally(() => {
         isDone = true;
       });
       while (!isDone) {
@@ -218,14 +202,10 @@ describe("many bodies at once that are small as gzip or hold millions of values"
   }
 });
 
-describe("64 large writes at once", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+describe("24 large writes at once", () => {
+  const service = serviceOfSuite();
 
-  const many = Array.from({ length: 10_000 }, (_, i) => ({ ...point, dimension_id: `${i}${"x".repeat(200)}` }));
+  const many = Array.from({ length: 4_000 }, (_, i) => ({ ...point, dimension_id: `${i}${"x".repeat(200)}` }));
   const bodies: [name: string, path: string, type: string, body: string][] = [
     ["points", "/api/metric/points", json, JSON.stringify(many)],
     ["lines of points", "/api/metric/points", ndjson, many.map((one) => JSON.stringify(one)).join("\n")],
@@ -235,7 +215,7 @@ describe("64 large writes at once", () => {
       "text/plain",
       many.map(({ dimension_id }) => `segment,dimension_id=${dimension_id} value=1`).join("\n"),
     ],
-    ["lines of empty messages", "/collect/json/web", ndjson, "{}\n".repeat(20_000)],
+    ["lines of empty messages", "/collect/json/web", ndjson, "{}\n".repeat(8_000)],
   ];
   for (const [name, path, type, body] of bodies) {
     it(`are stored or refused with 503, and /health is answered at the same time: ${name}`, async () => {
@@ -245,7 +225,7 @@ describe("64 large writes at once", () => {
         await answer.arrayBuffer();
         return answer.status;
       };
-      const sent = Promise.all(Array.from({ length: 64 }, send)).finally(() => {
+      const sent = Promise.all(Array.from({ length: 24 }, send)).finally(() => {
         isDone = true;
       });
       while (!isDone) {
@@ -261,11 +241,7 @@ describe("64 large writes at once", () => {
 });
 
 describe("bodies for which there is no memory", () => {
-  let service: TestService;
-  beforeEach(async () => {
-    service = await startService({ limits: { read_bytes: 2 ** 20 } });
-  });
-  afterEach(() => service.stop());
+  const service = serviceOfEachTest({ limits: { read_bytes: 2 ** 20 } });
 
   const reserved = async () => {
     const text = await (await service.fetch("/metrics")).text();

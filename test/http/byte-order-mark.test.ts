@@ -1,15 +1,11 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
 
 describe("a UTF-8 byte order mark at the start of a body", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   const send = async (method: string, path: string, body: Buffer, headers: Record<string, string> = {}) => {
     const response = await service.fetch(path, {

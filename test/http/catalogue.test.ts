@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite, startService, type TestService } from "../support/service.js";
 
 interface Item {
   readonly id: string;
@@ -15,11 +15,7 @@ interface Answer<Data> {
 }
 
 describe("the catalogue over HTTP", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   const ask = async (method: string, path: string, json?: unknown) => {
     const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });

@@ -1,15 +1,11 @@
 import { openSocket, rawRequest } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const CALLERS = 500;
 
 describe("P16: callers who go", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService({ limits: { requests: 1000, requests_per_key: 1000 } });
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite({ limits: { requests: 1000, requests_per_key: 1000 } });
 
   const read = "POST /api/metric";
   const put = "PUT /api/segment/a";

@@ -1,4 +1,3 @@
-import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { collectStage, NOW } from "../support/collect-stage.js";
 
@@ -7,16 +6,6 @@ const HOUR = 3_600_000;
 describe("collecting messages", () => {
   const on = collectStage();
   const { own, post, taken, read, counted } = on;
-
-  it("takes gzip", async () => {
-    const lines = gzipSync(`{"_uid":"${own("a")}"}\n{"_uid":"${own("b")}"}\n`);
-    const answer = await on.service.fetch(`/collect/json/${own("stream")}`, {
-      method: "POST",
-      body: lines,
-      headers: { "content-type": "application/x-ndjson", "content-encoding": "gzip" },
-    });
-    expect(await answer.json()).to.have.nested.property("data.message_count", 2);
-  });
 
   it("keeps the good ones and names the bad ones by position", async () => {
     const { status, body } = await post([
@@ -78,12 +67,6 @@ describe("collecting messages", () => {
       expect(await counted()).to.deep.equal({ [at - (at % HOUR)]: 1 });
     });
   }
-
-  it("takes entities of another table", async () => {
-    await taken({ url: own("https://x.org/"), title: "x" }, 1, "?table=url");
-    const answer = await on.service.fetch(`/api/entity/url/${encodeURIComponent(own("https://x.org/"))}`);
-    expect(await answer.json()).to.have.nested.property("data.title", "x");
-  });
 
   for (const [what, body, status, code, query, type] of [
     ["nothing", "", 400, "empty"],

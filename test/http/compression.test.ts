@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { expect } from "chai";
 import { head, refusedRaw } from "../support/bad-input.js";
 import { rawRequest } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 interface Fetched {
   readonly status: number;
@@ -14,14 +14,12 @@ interface Fetched {
 }
 
 describe("compressed answers", () => {
-  let service: TestService;
+  const service = serviceOfSuite();
   before(async () => {
-    service = await startService();
     for (let i = 0; i < 100; i += 1) {
       await service.fetch(`/api/segment/${String(i).padStart(200, "s")}`, { method: "PUT", json: {} });
     }
   });
-  after(() => service.stop());
 
   /** Without the decompression of fetch. */
   const fetched = (path: string, acceptEncoding: string): Promise<Fetched> =>

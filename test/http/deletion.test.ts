@@ -8,15 +8,10 @@ import { type DeletionRouteParts, deletionRoutes } from "../../src/http/deletion
 import { shippedTables } from "../support/entity-stage.js";
 import { openSocket } from "../support/raw-request.js";
 import { deleteEntity, deletionStatus } from "../support/requests.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 describe("the deletion routes", () => {
-  let service: TestService;
-
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   const remove = (path: string) => deleteEntity(service, path);
   const status = (id: string) => deletionStatus(service, id);
@@ -77,33 +72,10 @@ describe("the deletion routes", () => {
       expect(await service.service.stores.ledger.since(0, 1000)).to.have.length(before.length);
     });
   }
-
-  it("keep nothing of a DELETE without a key or without its scope", async () => {
-    const before = await service.service.stores.ledger.since(0, 1000);
-    for (const key of [null, "em_nobody_0123456789abcdef0123456789abcdef"]) {
-      const response = await service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE", key });
-      expect(response.status).to.equal(401);
-      expect(response.headers.get("cache-control")).to.equal("no-store");
-    }
-    expect(await service.service.stores.ledger.since(0, 1000)).to.have.length(before.length);
-  });
-
-  it("take one person's identity in another form for the same", async () => {
-    const forms = ["Zoe%CC%88@Example.org", "%20ZO%C3%8B@example.org%20", "zo%C3%AB@example.org"];
-    const sequence = (await service.service.stores.ledger.since(0, 1000)).length;
-    for (const form of forms) await remove(`user/email/${form}`);
-    const kept = (await service.service.stores.ledger.since(0, 1000)).slice(sequence);
-    expect(new Set(kept.map(({ deletion }) => deletion.identity)).size).to.equal(1);
-  });
 });
 
 describe("the list of deletions", () => {
-  let service: TestService;
-
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   for (const query of [
     "completed=true",

@@ -1,15 +1,11 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 /** What an entity holds at most, and what of a batch is opened at once. */
 describe("the segments of an entity", () => {
-  let service: TestService;
   let serial = 0;
 
-  before(async () => {
-    service = await startService({ roles: ["api"], limits: { entity_segments: 10 } });
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite({ roles: ["api"], limits: { entity_segments: 10 } });
   beforeEach(() => {
     serial += 1;
   });

@@ -1,12 +1,11 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 describe("reading an entity", () => {
   const arrival = new Date(Date.UTC(2025, 5, 1, 12, 30)).toISOString();
-  let service: TestService;
 
+  const service = serviceOfSuite({}, { clock: () => Date.parse(arrival) });
   before(async () => {
-    service = await startService({}, { clock: () => Date.parse(arrival) });
     await collect([
       {
         _uid: "u1",
@@ -21,7 +20,6 @@ describe("reading an entity", () => {
     await collect([{ account_id: "acme", domain: "x.org", plan: "gold" }], "?table=account");
     await service.fetch("/api/segment/s1", { method: "PUT", json: { name: "Zebras" } });
   });
-  after(() => service.stop());
 
   async function collect(messages: object[], query = ""): Promise<void> {
     const answer = await service.fetch(`/collect/json/web${query}`, { method: "POST", json: messages });

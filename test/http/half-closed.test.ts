@@ -2,19 +2,15 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openSocket } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 describe("P16: a caller that closes its side of the connection after its request", () => {
-  let service: TestService;
   const open: Socket[] = [];
-  before(async () => {
-    service = await startService({ cache: { columns_bytes: 0, answers_bytes: 0 } });
-  });
+  const service = serviceOfSuite({ cache: { columns_bytes: 0, answers_bytes: 0 } });
   afterEach(() => {
     for (const socket of open.splice(0)) socket.destroy();
   });
-  after(() => service.stop());
 
   const request = (line: string, body?: string, version = "1.1") =>
     `${line} HTTP/${version}\r\nHost: a\r\nAuthorization: ${service.key}\r\n${

@@ -1,17 +1,15 @@
 import { spawn, spawnSync } from "node:child_process";
 import { expect } from "chai";
 import { rawRequest } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite, startService } from "../support/service.js";
 import { root } from "../support/source-tree.js";
 
 describe("the page at /", function () {
   this.timeout(120_000);
-  let service: TestService;
-  before(async () => {
+  before(() => {
     // Its commands make a key in the folder of the service.
-    service = await startService({}, { onServers: false });
   });
-  after(() => service.stop());
+  const service = serviceOfSuite({}, { onServers: false });
 
   /** The commands of a page, in their order, as a browser copies them. */
   const commandsOf = (page: string) =>

@@ -1,19 +1,16 @@
 import { HttpError, InfluxDB, Point, setLogger } from "@influxdata/influxdb-client";
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2024, 5, 15, 12, 30);
 const DAY = Date.UTC(2024, 5, 1);
 
 describe("writing line protocol", () => {
-  let service: TestService;
-
-  before(async () => {
+  before(() => {
     setLogger({ error() {}, warn() {} });
-    service = await startService({}, { clock: () => NOW });
   });
-  after(() => service.stop());
+  const service = serviceOfSuite({}, { clock: () => NOW });
 
   const write = (body: string | Uint8Array, query = "", headers: Record<string, string> = {}) =>
     service.fetch(`/api/v2/write?org=any&bucket=any${query}`, { method: "POST", body, headers });

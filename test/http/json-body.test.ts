@@ -1,10 +1,8 @@
-import { gzipSync } from "node:zlib";
 import { Type } from "@sinclair/typebox";
 import { expect } from "chai";
 import { success } from "../../src/http/core/responses.js";
 import { route } from "../../src/http/core/route.js";
 import { serveRoutes } from "../support/routes-alone.js";
-import { startService, type TestService } from "../support/service.js";
 
 /** A route with a field of each type. */
 const things = route({
@@ -98,60 +96,6 @@ describe("a route whose query and body have schemas", () => {
     it(`refuses ${body} sent to ${target} with ${JSON.stringify(error)}`, async () => {
       const answer = await put(target, body);
       expect([answer.status, answer.errors]).to.deep.equal([400, [error]]);
-    });
-  }
-});
-
-describe("a small body of JSON", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
-
-  const put = (body: string | Buffer, headers: Record<string, string>) =>
-    service.fetch("/api/segment/a", { method: "PUT", body, headers });
-
-  const json = { "content-type": "application/json" };
-  const heads: [Record<string, string>, boolean][] = [
-    [{ "content-type": "application/json;" }, false],
-    [{ "content-type": 'Application/JSON ; charset="UTF-8"' }, false],
-    [{ "content-type": "application/json; a" }, false],
-    [{ ...json, "content-encoding": "Identity" }, false],
-    [{ ...json, "content-encoding": "GZIP" }, true],
-    [{ ...json, "content-encoding": "x-gzip" }, true],
-  ];
-  for (const [headers, isGzip] of heads) {
-    it(`is taken with the headers ${JSON.stringify(headers)}`, async () => {
-      const body = JSON.stringify({ name: "Grüße \ufffd" });
-      const response = await put(isGzip ? gzipSync(body) : body, headers);
-      const text = await response.text();
-      expect(response.status, text).to.equal(200);
-      expect(JSON.parse(text).data.name).to.equal("Grüße \ufffd");
-    });
-  }
-
-  const refused: [string, string | Buffer, Record<string, string>, number, string][] = [
-    ["is larger than 1 MiB", Buffer.alloc(1024 * 1024 + 1, 32), json, 413, "The body is larger than 1048576 bytes"],
-    ["is 20 MiB, and is read to its end", Buffer.alloc(20 * 1024 * 1024, 32), json, 413, "The body is larger"],
-    [
-      "inflates to more than 1 MiB",
-      gzipSync(Buffer.alloc(8_000_000, 32)),
-      { ...json, "content-encoding": "gzip" },
-      413,
-      "The body is larger",
-    ],
-    ["is not UTF-8", Buffer.from('{"name":"\xff"}', "latin1"), json, 400, "The body is not valid UTF-8"],
-    ["is nested 17 deep", `${'{"name":'.repeat(17)}1${"}".repeat(17)}`, json, 400, "nested more than 16 deep"],
-    ["is empty", "", json, 400, "The body is not JSON"],
-  ];
-  for (const [what, body, headers, status, message] of refused) {
-    it(`is refused when it ${what}`, async () => {
-      const response = await put(body, headers);
-      const answer = (await response.json()) as { message: string };
-      expect(response.status).to.equal(status);
-      expect(answer.message).to.contain(message);
-      expect((await put('{"name":"b"}', json)).status, "the next request").to.equal(200);
     });
   }
 });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { SeriesStore } from "../../src/metrics/ports.js";
 import { onEmbedded } from "../support/servers.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
@@ -12,7 +12,6 @@ const largest = (id: string) =>
   Array.from({ length: 100 }, (_, i) => ({ ...web, dimension_id: `${id}${i}`, range: "2080d", interval: "2d" }));
 
 describe("P28: large reads", () => {
-  let service: TestService;
   let series: SeriesStore;
   /** Windows that were asked of the store so far. */
   let windows: number;
@@ -20,8 +19,8 @@ describe("P28: large reads", () => {
   let release: (() => void) | undefined;
   let hold: () => void;
 
+  const service = serviceOfSuite({ limits: { read_bytes: 2 ** 20 }, cache: { columns_bytes: 0 }, roles: ["api"] });
   before(async () => {
-    service = await startService({ limits: { read_bytes: 2 ** 20 }, cache: { columns_bytes: 0 }, roles: ["api"] });
     const ts = Date.now() - HOUR;
     const points = largest("s").map(({ dimension_id }, i) => ({ ...web, dimension_id, ts, value: i }));
     const { status } = await service.fetch("/api/metric/points", { method: "POST", json: points });
@@ -45,7 +44,6 @@ describe("P28: large reads", () => {
     windows = 0;
   });
   afterEach(() => release?.());
-  after(() => service.stop());
 
   const post = (json: unknown, signal?: AbortSignal) =>
     service.fetch("/api/metric", { method: "POST", json, ...(signal === undefined ? {} : { signal }) });

@@ -1,19 +1,16 @@
 import { expect } from "chai";
 import { rawRequest } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const START = Date.parse("2026-03-02T10:17:00Z");
 const webQuery = "/api/metric?dimension=stream&dimension_id=web&dimension_type=size";
 
 describe("a metric answer that was given before", () => {
-  let service: TestService;
-
+  const service = serviceOfSuite({ roles: ["api"] }, { clock: () => START });
   before(async () => {
-    service = await startService({ roles: ["api"] }, { clock: () => START });
     const json = [{ dimension: "stream", dimension_id: "web", dimension_type: "size", value: 5, ts: START }];
     expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
   });
-  after(() => service.stop());
 
   for (const method of ["GET", "HEAD"] as const) {
     for (const control of ["no-cache", "max-age=0", "no-store", undefined]) {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { CsvReader } from "../../src/formats/csv.js";
 import { LineSplitter } from "../../src/formats/line-splitter.js";
 import { refused } from "../support/bad-input.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const now = Date.parse("2024-02-29T10:17:00Z");
@@ -11,10 +11,8 @@ const web = { dimension: "stream", dimension_id: "web", dimension_type: "size", 
 const odd = { ...web, dimension_id: 'a "b", c', name: 'two\nlines, "quoted"' };
 
 describe("series as CSV", () => {
-  let service: TestService;
-
+  const service = serviceOfSuite({ roles: ["api"] }, { clock: () => now });
   before(async () => {
-    service = await startService({ roles: ["api"] }, { clock: () => now });
     const points = [web, odd].flatMap(({ dimension, dimension_id, dimension_type }, i) =>
       [1, 2].map((hours) => ({
         dimension,
@@ -26,7 +24,6 @@ describe("series as CSV", () => {
     );
     expect((await service.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
   });
-  after(() => service.stop());
 
   const query = (format?: string) => `/api/metric?${new URLSearchParams({ ...web, ...(format && { format }) })}`;
   const post = (json: unknown, path = "/api/metric?format=csv", headers = {}) =>

@@ -1,18 +1,13 @@
 import { expect } from "chai";
 import { cpuMs } from "../support/cpu-time.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const now = Date.parse("2024-02-29T10:00:00Z");
 const HOUR = 3_600_000;
 
 /** Every limit of what one request can ask for: one below it, at it, one above it (P15). */
 describe("the limits of a metric request", () => {
-  let service: TestService;
-
-  before(async () => {
-    service = await startService({}, { clock: () => now });
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite({}, { clock: () => now });
 
   async function post(json: unknown): Promise<{ status: number; code: string | undefined; values: number }> {
     const answer = await service.fetch("/api/metric", { method: "POST", json });

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { metricBatchAnswer } from "../../src/http/metrics/schemas.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const now = Date.parse("2024-02-29T10:17:03.123Z");
@@ -30,10 +30,8 @@ interface Answer {
 }
 
 describe("reading metrics over HTTP", () => {
-  let service: TestService;
-
+  const service = serviceOfSuite({}, { clock: () => now });
   before(async () => {
-    service = await startService({}, { clock: () => now });
     const point = (
       dimension: string,
       dimension_id: string,
@@ -55,12 +53,7 @@ describe("reading metrics over HTTP", () => {
       point("experience", "e", "potentialreach", 1, 12),
       point("experience", "e", "converted", 1, 2),
     ]);
-    for (const id of ["s2", "s1", "Z"]) {
-      const put = await service.fetch(`/api/segment/${id}`, { method: "PUT", json: { name: `segment ${id}` } });
-      expect(put.status).to.equal(200);
-    }
   });
-  after(() => service.stop());
 
   async function write(points: readonly object[]): Promise<void> {
     const answer = await service.fetch("/api/metric/points", { method: "POST", json: points });

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { dereferenced, type Part, schemasOf } from "../support/openapi-walk.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 interface OpenApi {
   readonly paths: Record<string, Record<string, Operation>>;
@@ -22,18 +22,16 @@ interface Content {
 const most = { batch_series: 3, batch_points: 5 };
 
 describe("the request bodies of the OpenAPI document", () => {
-  let service: TestService;
   let document: OpenApi;
   /** The same without references. */
   let plain: OpenApi;
 
+  const service = serviceOfSuite({ limits: most });
   before(async () => {
-    service = await startService({ limits: most });
     document = (await (await service.fetch("/openapi.json", { key: null })).json()) as OpenApi;
     plain = dereferenced(document) as OpenApi;
     await service.fetch("/api/segment/s", { method: "PUT", json: {} });
   });
-  after(() => service.stop());
 
   const contents = (type: string) =>
     Object.entries(plain.paths).flatMap(([path, methods]) =>
@@ -172,15 +170,6 @@ describe("the request bodies of the OpenAPI document", () => {
     const { minimum } = propertiesOf(itemOf("/api/metric/points")).ts as { minimum: number };
     expect((await post("/api/metric/points", [{ ...point, ts: minimum }])).status).to.equal(200);
     expect((await post("/api/metric/points", [{ ...point, ts: minimum - 1 }])).status).to.equal(400);
-  });
-
-  it("are taken as one object, or with times as texts and numbers, where the document has arrays and one of these", async () => {
-    expect((await post("/api/metric", series)).status).to.equal(200);
-    expect((await post("/api/metric", [{ ...series, startdate: Math.floor(point.ts / 1000) - 3600 }])).status).to.equal(
-      200,
-    );
-    expect((await post("/api/metric/points", [{ ...point, ts: String(point.ts) }])).status).to.equal(200);
-    expect((await post("/collect/json/web", { _uid: "a", segments: { add: ["s"] } })).status).to.equal(200);
   });
 
   const segmentLists = () => propertiesOf(itemOf("/collect/json/{stream}")).segments?.oneOf as Part[];

@@ -2,7 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { dereferenced, type Part, schemasOf, targetOf } from "../support/openapi-walk.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 interface OpenApi {
   readonly openapi: string;
@@ -28,18 +28,16 @@ interface Described {
 }
 
 describe("the OpenAPI document", () => {
-  let service: TestService;
   let document: OpenApi;
   /** The same without references. */
   let plain: OpenApi;
 
+  const service = serviceOfSuite();
   before(async () => {
-    service = await startService();
     const response = await service.fetch("/openapi.json", { key: null });
     document = (await response.json()) as OpenApi;
     plain = dereferenced(document) as OpenApi;
   });
-  after(() => service.stop());
 
   const operations = () =>
     Object.entries(document.paths).flatMap(([path, methods]) =>

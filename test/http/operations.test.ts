@@ -4,22 +4,18 @@ import { pino } from "pino";
 import { operationRoutes } from "../../src/http/operations/index.js";
 import { NotReady, openMeters, type Probe } from "../../src/meters.js";
 import { serveRoutes } from "../support/routes-alone.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite, startService } from "../support/service.js";
 
 describe("what an operator asks", () => {
   const lines: string[] = [];
-  let service: TestService;
 
-  before(async () => {
-    const sink = new Writable({
-      write(chunk, _encoding, done) {
-        lines.push(String(chunk));
-        done();
-      },
-    });
-    service = await startService({}, { log: pino({ level: "debug" }, sink) });
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
   });
-  after(() => service.stop());
+  const service = serviceOfSuite({}, { log: pino({ level: "debug" }, sink) });
 
   it("/health reports that the service is alive, with the name and status of InfluxDB's health check", async () => {
     const response = await service.fetch("/health", { key: null });

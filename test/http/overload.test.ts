@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import { expect } from "chai";
 import { openLog } from "../../src/log.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const CALLERS = 200;
 /** Answers of each kind that have to come. */
@@ -10,17 +10,13 @@ const MOST_MS = 15_000;
 const body = JSON.stringify({ dimension: "segment", dimension_id: "a", dimension_type: "size" });
 
 describe("P14: overload", () => {
-  let service: TestService;
   const errors: unknown[] = [];
-  before(async () => {
-    const log = openLog("silent");
-    log.error = (...line: unknown[]) => void errors.push(line);
-    // Fewer places than a key has, so that they are what is refused: 503.
-    service = await startService({ limits: { requests: 8, requests_per_key: 12 } }, { log });
-  });
-  after(() => service.stop());
+  const log = openLog("silent");
+  log.error = (...line: unknown[]) => void errors.push(line);
+  // Fewer places than a key has, so that requests are refused with 503, not with 429.
+  const service = serviceOfSuite({ limits: { requests: 8, requests_per_key: 12 } }, { log });
 
-  it("is shed in words, while the rest is served, /health answers, and it ends with the load", async () => {
+  it("sheds requests with a message, while the others and /health are served, until the load ends", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: CALLERS + 4 });
     const counts = { served: 0, shed: 0 };
     const strange: string[] = [];

@@ -1,12 +1,8 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 describe("pages for people", () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   for (const path of ["/", "/docs", "/dashboard"]) {
     it(`${path} needs no key, loads nothing from elsewhere and says so`, async () => {

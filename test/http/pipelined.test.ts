@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { expect } from "chai";
 import { canary, expectError, head } from "../support/bad-input.js";
 import { openSocket } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2024, 0, 1);
@@ -14,12 +14,8 @@ interface Conversation {
 }
 
 describe("pipelined requests", () => {
-  let service: TestService;
   let slot = 0;
-  before(async () => {
-    service = await startService({ http: { slow_sender_ms: 1000 } });
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite({ http: { slow_sender_ms: 1000 } });
 
   const post = (headers: string[], body: string) => `${head("POST", "/api/metric/points", service, headers)}${body}`;
   const json = "Content-Type: application/json";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite, type TestService } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2024, 5, 15, 12, 30);
@@ -108,12 +108,7 @@ const badBodies: [name: string, body: string | Uint8Array, status: number, heade
 ];
 
 describe("points that are refused", () => {
-  let service: TestService;
-
-  before(async () => {
-    service = await startService({ metrics: { keep: "30d" } }, { clock: () => NOW });
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite({ metrics: { keep: "30d" } }, { clock: () => NOW });
 
   for (const [body, nearest] of unknownFields) {
     it(`a block with the fields ${Object.keys(body)} is refused, and ${nearest} is named`, async () => {

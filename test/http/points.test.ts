@@ -1,4 +1,3 @@
-import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { DAY, HOUR, NOW, pointsStage } from "../support/points-stage.js";
 
@@ -105,12 +104,5 @@ describe("writing points", () => {
 
   it("takes what lies up to 10 minutes ahead, and from 2000 on", async () => {
     await accepted([point(NOW + 600_000, 1), point(Date.UTC(2000, 0, 1), 1)], 2);
-  });
-
-  it("takes gzip", async () => {
-    const headers = { "content-type": "application/json; charset=utf-8", "content-encoding": "gzip" };
-    const body = gzipSync(JSON.stringify([point(DAY, 8)]));
-    expect((await on.service.fetch("/api/metric/points", { method: "POST", body, headers })).status).to.equal(200);
-    expect(await saved()).to.deep.equal({ 0: 8 });
   });
 });

@@ -3,7 +3,7 @@ import type { Route } from "../../src/http/core/route.js";
 import { type Scope, scopes } from "../../src/keys/api-key.js";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { rawRequest } from "../support/raw-request.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 /** What is let in, and where: the whole of it, so that a route that changes its scope is noticed. */
 const expected: Record<string, readonly Scope[] | "keyless"> = {
@@ -52,11 +52,10 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
 
 describe("routes and scopes", () => {
   const keys = new Map<Scope, string>();
-  let service: TestService;
   let routes: readonly Route[];
 
+  const service = serviceOfSuite({ limits: { wrong_keys_per_minute: 100_000 } });
   before(async () => {
-    service = await startService({ limits: { wrong_keys_per_minute: 100_000 } });
     routes = service.service.routes;
     for (const scope of scopes) {
       const { key, kept } = mintKey(scope, [scope], Date.now());
@@ -64,7 +63,6 @@ describe("routes and scopes", () => {
       keys.set(scope, key);
     }
   });
-  after(() => service.stop());
 
   const target = ({ path }: Route) => path.replaceAll(/:\w+/g, "x");
 
@@ -84,6 +82,17 @@ describe("routes and scopes", () => {
           expect(status, name).to.not.be.oneOf([401, 403, 405]);
         else expect(status, name).to.equal(403);
       }
+    }
+  });
+
+  it("let in a key with both scopes of a route that needs two", async () => {
+    const both = routes.filter(({ alsoScope }) => alsoScope !== undefined);
+    expect(both).to.not.deep.equal([]);
+    for (const { path, method, scopes, alsoScope } of both) {
+      const { key, kept } = mintKey("both", [...(scopes as Scope[]), alsoScope as Scope], Date.now());
+      await service.service.stores.keys.add(kept);
+      const { status } = await service.fetch(path.replaceAll(/:\w+/g, "x"), { method, key });
+      expect(status, path).to.not.be.oneOf([401, 403, 405]);
     }
   });
 

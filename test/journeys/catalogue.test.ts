@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 interface Item {
   readonly id: string;
@@ -15,12 +15,10 @@ interface Answer<Data> {
 }
 
 describe("The catalogue", () => {
-  let service: TestService;
+  const service = serviceOfSuite();
   before(async () => {
-    service = await startService();
     for (const id of ["seen", "bought"]) await data("PUT", `/api/segment/${id}`, {});
   });
-  after(() => service.stop());
 
   const ask = async (method: string, path: string, json?: unknown) => {
     const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });

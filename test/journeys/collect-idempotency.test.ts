@@ -1,21 +1,17 @@
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const NOW = Date.UTC(2024, 5, 15, 12, 30);
 const DAY = 24 * 3_600_000;
 
 describe("Collecting with an Idempotency-Key", () => {
-  let service: TestService;
   let now = NOW;
   let serial = 0;
 
-  before(async () => {
-    service = await startService({ roles: ["api"] }, { clock: () => now });
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite({ roles: ["api"] }, { clock: () => now });
   beforeEach(() => {
     serial += 1;
     now += 1;

@@ -1,16 +1,11 @@
 import { expect } from "chai";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { deleteEntity, deletionStatus } from "../support/requests.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite, startService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 describe("The answer to a DELETE", () => {
-  let service: TestService;
-
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const service = serviceOfSuite();
 
   const remove = (path: string) => deleteEntity(service, path);
   const status = (id: string) => deletionStatus(service, id);
@@ -56,14 +51,9 @@ describe("The answer to a DELETE", () => {
 });
 
 describe("The list of open deletions", () => {
-  let service: TestService;
-
-  before(async () => {
-    service = await startService({
-      deletions: { targets: [{ name: "crm", url: "http://127.0.0.1:9/hooks", token: "secret" }] },
-    });
+  const service = serviceOfSuite({
+    deletions: { targets: [{ name: "crm", url: "http://127.0.0.1:9/hooks", token: "secret" }] },
   });
-  after(() => service.stop());
 
   interface Listed {
     data: {

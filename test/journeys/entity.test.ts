@@ -5,25 +5,24 @@ import { identityHashing } from "../../src/entities/profile/identity.js";
 import { exportEntity } from "../../src/entities/read/export-entity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { canary } from "../support/bad-input.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfEachTest, startService } from "../support/service.js";
 
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 0, 5, 10);
 const at = (minute: number) => new Date(START + minute * MINUTE).toISOString();
 
 describe("What is kept about an entity", () => {
-  let service: TestService;
-  let now: number;
-
+  let now = START;
+  const service = serviceOfEachTest({}, { clock: () => now });
   beforeEach(async () => {
-    now = START;
-    service = await startService({}, { clock: () => now });
     await send("web", { email: " Ann@Example.org", plan: "gold", nested: { a: [1, null] }, segments: ["news"] });
     await send("app", { email: "ann@example.org", user_id: 7, plan: null, segments: { add: ["beta"], remove: [] } });
     await send("web", { user_id: "8", city: "Rome" });
     await send("web", { email: "ben@example.org", plan: canary, segments: ["news"] });
   });
-  afterEach(() => service.stop());
+  afterEach(() => {
+    now = START;
+  });
 
   async function send(stream: string, message: object) {
     now += MINUTE;
@@ -160,12 +159,10 @@ interface Meta {
 
 describe("The meta of an entity", () => {
   let now: number;
-  let service: TestService;
-  beforeEach(async () => {
+  beforeEach(() => {
     now = START;
-    service = await startService({ roles: ["api"] }, { clock: () => now });
   });
-  afterEach(() => service.stop());
+  const service = serviceOfEachTest({ roles: ["api"] }, { clock: () => now });
 
   /** Sends messages to a stream so many minutes after the start. */
   const send = async (minute: number, stream: string, ...messages: object[]) => {

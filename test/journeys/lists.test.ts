@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfEachTest } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -22,12 +22,10 @@ interface Page {
 
 describe("Lists that are searched and sorted", () => {
   let now: number;
-  let service: TestService;
-  beforeEach(async () => {
+  beforeEach(() => {
     now = START + HOUR / 2;
-    service = await startService({ roles: ["api"] }, { clock: () => now });
   });
-  afterEach(() => service.stop());
+  const service = serviceOfEachTest({ roles: ["api"] }, { clock: () => now });
 
   const page = async (path: string) => {
     const response = await service.fetch(path);

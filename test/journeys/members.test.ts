@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfEachTest } from "../support/service.js";
 
 interface Line {
   readonly identities: Readonly<Record<string, readonly string[]>>;
@@ -16,11 +16,7 @@ interface End {
 describe("The members of a segment", () => {
   const now = Date.UTC(2026, 0, 5, 10);
   const hourAgo = new Date(now - 3_600_000).toISOString();
-  let service: TestService;
-  beforeEach(async () => {
-    service = await startService({ roles: ["api"] }, { clock: () => now });
-  });
-  afterEach(() => service.stop());
+  const service = serviceOfEachTest({ roles: ["api"] }, { clock: () => now });
 
   const send = async (messages: object[], query = "") => {
     const answer = await service.fetch(`/collect/json/web${query}`, { method: "POST", json: messages });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfEachTest, serviceOfSuite, startService } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const now = Date.parse("2024-02-29T10:17:03.123Z");
@@ -15,11 +15,10 @@ interface Answer {
 }
 
 describe("A metric answer", () => {
-  let service: TestService;
   let at = now;
 
+  const service = serviceOfSuite({ roles: ["api"] }, { clock: () => at });
   before(async () => {
-    service = await startService({ roles: ["api"] }, { clock: () => at });
     const point = (dimension: string, dimension_id: string, hoursAgo: number, value: number) => ({
       dimension,
       dimension_id,
@@ -37,7 +36,6 @@ describe("A metric answer", () => {
       expect(put.status).to.equal(200);
     }
   });
-  after(() => service.stop());
   beforeEach(() => {
     at = now;
   });
@@ -134,14 +132,12 @@ describe("A metric answer", () => {
 });
 
 describe("A metric answer that was given before", () => {
-  let service: TestService;
   let now: number;
 
-  beforeEach(async () => {
+  beforeEach(() => {
     now = Date.parse("2026-03-02T10:17:00Z");
-    service = await startService({ roles: ["api"] }, { clock: () => now });
   });
-  afterEach(() => service.stop());
+  const service = serviceOfEachTest({ roles: ["api"] }, { clock: () => now });
 
   const web = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
   const webQuery = `/api/metric?${new URLSearchParams(web)}`;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfEachTest } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
@@ -11,12 +11,10 @@ interface Series {
 
 describe("The recorder of a running service", () => {
   let now: number;
-  let service: TestService;
-  beforeEach(async () => {
+  beforeEach(() => {
     now = START + HOUR / 2;
-    service = await startService({ recorder: { tick_ms: 5 } }, { clock: () => now });
   });
-  afterEach(() => service.stop());
+  const service = serviceOfEachTest({ recorder: { tick_ms: 5 } }, { clock: () => now });
 
   const send = async (method: string, path: string, json: unknown) => {
     const response = await service.fetch(path, { method, json });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { refused } from "../support/bad-input.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfEachTest } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2025, 0, 6, 10);
@@ -12,12 +12,10 @@ interface Page {
 
 describe("The list of streams", () => {
   let now: number;
-  let service: TestService;
-  beforeEach(async () => {
+  beforeEach(() => {
     now = START + HOUR / 2;
-    service = await startService({ recorder: { tick_ms: 5 } }, { clock: () => now });
   });
-  afterEach(() => service.stop());
+  const service = serviceOfEachTest({ recorder: { tick_ms: 5 } }, { clock: () => now });
 
   const send = async (stream: string, ...messages: object[]) => {
     const path = `/collect/json/${stream}?timestamp_field=at`;

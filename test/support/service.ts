@@ -89,6 +89,26 @@ export async function startService(overrides: Overrides = {}, options: StartOpti
   };
 }
 
+/** A service that starts before the tests of a suite and stops after them. */
+export function serviceOfSuite(overrides: Overrides = {}, options: StartOptions = {}): TestService {
+  let running: TestService;
+  before(async () => {
+    running = await startService(overrides, options);
+  });
+  after(() => running.stop());
+  return new Proxy({} as TestService, { get: (_, name) => Reflect.get(running, name) });
+}
+
+/** A service that starts before each test of a suite and stops after it. */
+export function serviceOfEachTest(overrides: Overrides = {}, options: StartOptions = {}): TestService {
+  let running: TestService;
+  beforeEach(async () => {
+    running = await startService(overrides, options);
+  });
+  afterEach(() => running.stop());
+  return new Proxy({} as TestService, { get: (_, name) => Reflect.get(running, name) });
+}
+
 /** The shipped settings on a free port of this machine, with data in `dir`. */
 export function settingsFor(dir: string, overrides: Overrides = {}): Settings {
   const own = { http: { host: "127.0.0.1", port: 0 }, data_dir: dir, admin_key: adminKey, log: { level: "silent" } };
