@@ -40,11 +40,10 @@ import { type Meters, openMeters } from "./meters.js";
 import { SlotCache } from "./metrics/cache/chunks.js";
 import { Epochs } from "./metrics/cache/epochs.js";
 import { sharedInvalidation } from "./metrics/cache/shared-invalidation.js";
-import { dimensions } from "./metrics/dimensions.js";
+import { type Dimension, dimensions } from "./metrics/dimensions.js";
 import { fetchBatch, seriesCounters } from "./metrics/query/fetch.js";
 import { newestValues } from "./metrics/query/newest-values.js";
 import { readPlans } from "./metrics/query/read-plans.js";
-import { summingStore } from "./metrics/query/summed-series.js";
 import { countMissed } from "./metrics/recorder/record-sizes.js";
 import { createRecorder, runRecorder, watchRecorder } from "./metrics/recorder/recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
@@ -170,10 +169,11 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
   const count = seriesCounters(meters);
   const taken = meters.counter("points_taken_total", "Points that clients wrote.");
   const budget = bodies.parsing;
-  const store = summingStore(stores.series);
+  const store = stores.series;
   const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
   const read = readPlans({ store, slots, epochs, bytes: cache.answers_bytes, budget });
   const orders = listOrders(stores.sharedOrders);
+  const countSeries = (dimension: Dimension) => store.count(dimension, { prefix: "" });
   const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
 
   return {
@@ -200,7 +200,7 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
         clock,
       }),
       ...metricRoutes({
-        fetch: fetchBatch({ read, summed: store.summed, firstSegments, limits, keep, count }),
+        fetch: fetchBatch({ read, countSeries, firstSegments, limits, keep, count }),
         epochs,
         limits,
         bodies,

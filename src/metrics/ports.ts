@@ -40,17 +40,12 @@ export interface SeriesStore {
   /**
    * Returns the slots of each window, in order: a column of exactly (to - from) / slotMs values, NaN where nothing is
    * saved, also for a series that was never written. A slot has the value of the clients, or else the recorder's; with
-   * `plane`, only that plane's. Sees every write that resolved before the call. Rejects rather than return a partial
-   * result. A column must not be changed: columns in which nothing is saved may be the same object.
+   * `plane`, only that plane's. The series with its dimension's `sumId` is computed: in each slot the sum over all
+   * series of the dimension and type, in memory for about 300,000 slots at most, whatever their number. Sees every
+   * write that resolved before the call, for a sum in every process. Rejects rather than return a partial result. A
+   * column must not be changed: columns in which nothing is saved may be the same object.
    */
   read(windows: readonly SeriesWindow[], plane?: Plane): Promise<Float64Array[]>;
-
-  /**
-   * Returns for each slot of [from, to) the sum over all series of a dimension and type of the values that `read`
-   * returns; NaN where none is saved. Sees every write that resolved before the call, in every process. Rejects rather
-   * than return a partial result. Takes memory for about 300,000 slots at most, whatever the number of series.
-   */
-  sum(dimension: Dimension, type: string, from: number, to: number): Promise<Float64Array>;
 
   /**
    * Returns false if the series certainly does not exist: no write that resolved before the call named it. Costs next

@@ -33,9 +33,9 @@ describe("whole answers", () => {
     };
     const limits = { buckets: 11_000, answer_values: 200_000, answer_slots: 5_000_000 };
     const firstSegments = async () => [];
-    const summed = async () => 1;
+    const countSeries = async () => 1;
     const keep = () => undefined;
-    const fetchOf = fetchBatch({ read: reader.readPlans, limits, keep, count, summed, firstSegments });
+    const fetchOf = fetchBatch({ read: reader.readPlans, limits, keep, count, countSeries, firstSegments });
     fail = undefined;
     const fetch: FetchBatch = async (...all) => {
       fetches += 1;

@@ -206,10 +206,6 @@ function noting(store: SeriesStore, read: Set<string>): SeriesStore {
       for (const { series } of windows) read.add(seriesKey(series));
       return store.read(windows, plane);
     },
-    sum(dimension, type, from, to) {
-      read.add(seriesKey({ dimension, id: EVERY_STREAM, type }));
-      return store.sum(dimension, type, from, to);
-    },
   };
 }
 

@@ -6,7 +6,6 @@ import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
 import { seriesPlan } from "../../src/metrics/query/plan.js";
 import { type FetchedSeries, type ReadPlans, readPlans } from "../../src/metrics/query/read-plans.js";
 import { type AskedSeries, seriesRequest } from "../../src/metrics/query/request.js";
-import { summingStore } from "../../src/metrics/query/summed-series.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { writePoints } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";
@@ -59,16 +58,11 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
       reads += 1;
       return between.read(windows, plane);
     },
-    sum(dimension, type, from, to) {
-      reads += 1;
-      return between.sum(dimension, type, from, to);
-    },
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
   const budget = new YieldBudget();
-  const summing = summingStore(store);
-  const slots = new SlotCache({ store: summing, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
-  const read = readPlans({ store: summing, slots, epochs, bytes: cache.answers_bytes, budget });
+  const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
+  const read = readPlans({ store, slots, epochs, bytes: cache.answers_bytes, budget });
   const record = writePoints({ store, epochs });
   return {
     stores,

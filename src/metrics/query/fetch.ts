@@ -32,8 +32,8 @@ export interface RefusedSeries {
 
 export interface FetchDependencies {
   readonly read: ReadPlans;
-  /** Returns the number of series in the sum over all series of a dimension. */
-  summed(dimension: Dimension): Promise<number>;
+  /** Returns the number of series of a dimension. */
+  countSeries(dimension: Dimension): Promise<number>;
   /** Returns the ids of at most `limit` segments of the catalogue, in code unit order. */
   firstSegments(limit: number): Promise<string[]>;
   readonly limits: AnswerLimits;
@@ -58,7 +58,7 @@ export interface FetchedBatch {
  */
 export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Reservation) => Promise<FetchedBatch>;
 
-export function fetchBatch({ read, summed, firstSegments, limits, keep, count }: FetchDependencies): FetchBatch {
+export function fetchBatch({ read, countSeries, firstSegments, limits, keep, count }: FetchDependencies): FetchBatch {
   return async (items, now, reading) => {
     const kept = keep();
     const readable = items.map((item) => plan(item, now, kept, limits));
@@ -94,7 +94,7 @@ export function fetchBatch({ read, summed, firstSegments, limits, keep, count }:
     return Promise.all(
       planned.map(async (item) => {
         if (!isOfSum(item)) return item;
-        return { ...item, summed: await summed(item.request.dimension) };
+        return { ...item, summed: await countSeries(item.request.dimension) };
       }),
     );
   }

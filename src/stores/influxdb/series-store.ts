@@ -3,9 +3,8 @@ import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Clock } from "../../clock.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
-import type { Dimension } from "../../metrics/dimensions.js";
 import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
-import { addSlots, type SlotColumn } from "../../metrics/series.js";
+import { addSlots, isSum, type SlotColumn } from "../../metrics/series.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
 import { attempts, requestError, statusOf, timedOut } from "./errors.js";
@@ -102,7 +101,6 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     list: (dimension, page) => reported("read", () => names.list(dimension, page)),
     count: (dimension, among) => reported("read", () => names.count(dimension, among)),
     read: (windows, plane) => reported("read", () => read(windows, plane)),
-    sum: (dimension, type, from, to) => reported("read", () => sum(dimension, type, from, to)),
     /** Only a query could tell. */
     mayHold: () => true,
     /** The bucket deletes points by its own retention. */
@@ -154,6 +152,19 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   }
 
   async function read(windows: readonly SeriesWindow[], plane: Plane | undefined): Promise<Float64Array[]> {
+    const columns = (
+      await readStored(
+        windows.filter(({ series }) => !isSum(series)),
+        plane,
+      )
+    ).values();
+    const read: Float64Array[] = [];
+    for (const window of windows)
+      read.push(isSum(window.series) ? await readSum(window) : (columns.next().value as Float64Array));
+    return read;
+  }
+
+  async function readStored(windows: readonly SeriesWindow[], plane: Plane | undefined): Promise<Float64Array[]> {
     const targets = new Map<string, SlotTarget[]>();
     const filled = windows.map(({ series, from, to }) => {
       const { slotMs, name } = series.dimension;
@@ -185,7 +196,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   }
 
   /** Uses queries of all series of the dimension, each over so many slots that their values fit into memory. */
-  async function sum(dimension: Dimension, type: string, from: number, to: number): Promise<Float64Array> {
+  async function readSum({ series: { dimension, type }, from, to }: SeriesWindow): Promise<Float64Array> {
     const { slotMs } = dimension;
     const sums = new Float64Array((to - from) / slotMs).fill(Number.NaN);
     const series = Math.max(1, await names.count(dimension, { prefix: "" }));

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { StartError } from "../../errors.js";
 import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
-import { addSlots, type SlotColumn } from "../../metrics/series.js";
+import { addSlots, isSum, type SlotColumn } from "../../metrics/series.js";
 import {
   CHUNK_SLOTS,
   CHUNKS,
@@ -129,6 +129,15 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     }
   }
 
+  async function readSum({ series: { dimension, type }, from, to }: SeriesWindow, pause: Pause): Promise<Float64Array> {
+    const sums = new Float64Array((to - from) / dimension.slotMs).fill(Number.NaN);
+    for (const { id } of idsOf.all(dimension.name, type) as { id: string }[]) {
+      addSlots(readWindow({ series: { dimension, id, type }, from, to }), sums);
+      await pause(2 * sums.length);
+    }
+    return sums;
+  }
+
   return {
     chunkSlots: CHUNK_SLOTS,
 
@@ -139,34 +148,16 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
 
     async read(windows, plane) {
       const columns: Float64Array[] = [];
-      let work = 0;
+      const pause = pauses();
       for (const window of windows) {
-        const column = readWindow(window, plane);
+        const column = isSum(window.series) ? await readSum(window, pause) : readWindow(window, plane);
         columns.push(column);
-        work += column.length + WINDOW_COST;
-        if (work > READ_AT_ONCE) {
-          work = 0;
-          await setImmediate();
-        }
+        await pause(column.length);
       }
       return columns;
     },
 
-    async sum(dimension, type, from, to) {
-      const sums = new Float64Array((to - from) / dimension.slotMs).fill(Number.NaN);
-      let work = 0;
-      for (const { id } of idsOf.all(dimension.name, type) as { id: string }[]) {
-        addSlots(readWindow({ series: { dimension, id, type }, from, to }), sums);
-        work += 2 * sums.length + WINDOW_COST;
-        if (work > READ_AT_ONCE) {
-          work = 0;
-          await setImmediate();
-        }
-      }
-      return sums;
-    },
-
-    mayHold: (series) => ids.find(series) !== undefined,
+    mayHold: (series) => isSum(series) || ids.find(series) !== undefined,
 
     ...seriesList(db, ids),
 
@@ -188,6 +179,19 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     fold: () => journal.fold(),
 
     close: () => journal.close(),
+  };
+}
+
+/** Call it after each window with its slots: lets other requests run in between. */
+type Pause = (slots: number) => Promise<void> | undefined;
+
+function pauses(): Pause {
+  let work = 0;
+  return (slots) => {
+    work += slots + WINDOW_COST;
+    if (work <= READ_AT_ONCE) return undefined;
+    work = 0;
+    return setImmediate();
   };
 }
 
