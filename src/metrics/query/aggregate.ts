@@ -3,7 +3,7 @@ import type { SlotColumn } from "../series.js";
 import { type Buckets, type SeriesPlan, SMOOTH_LEAD } from "./plan.js";
 
 /**
- * Computes a value for each bucket of a plan from a column of saved slots per part; NaN if there is none. Overwrites
+ * Computes a value for each bucket of a plan from the columns of its stored series; NaN if there is none. Overwrites
  * the columns.
  */
 export function bucketValues(plan: SeriesPlan, columns: readonly Pick<SlotColumn, "from" | "values">[]): Float64Array {
@@ -71,7 +71,7 @@ export function ratio(numerators: Float64Array, denominators: Float64Array): Flo
   return denominators.map((denominator, i) => ratioOf(numerators[i] as number, denominator));
 }
 
-/** As `divide`, for one bucket or slot. */
+/** As `ratio`, for one bucket or slot. */
 export function ratioOf(numerator: number, denominator: number): number {
   if (Number.isNaN(denominator) || denominator === 0) return Number.NaN;
   return Number.isNaN(numerator) ? 0 : finite(numerator / denominator);

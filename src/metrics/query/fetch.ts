@@ -4,14 +4,7 @@ import type { Meters } from "../../meters.js";
 import { joinTokens, type ReadToken } from "../cache/epochs.js";
 import type { Dimension } from "../dimensions.js";
 import { isSum } from "../series.js";
-import {
-  type AnswerLimits,
-  checkAnswer,
-  checkBuckets,
-  checkExpanded,
-  MAX_SEGMENTS,
-  tooManySegments,
-} from "./limits.js";
+import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded, MAX_SEGMENTS, tooManySegments } from "./cost.js";
 import { type SeriesPlan, seriesPlan } from "./plan.js";
 import type { FetchedSeries, ReadPlans } from "./read-plans.js";
 import { type AskedSeries, seriesRequest, soundFields } from "./request.js";
@@ -123,7 +116,7 @@ function refuse(item: AskedItem, issue: ValidationIssue): RefusedSeries {
 }
 
 function isPlan(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
-  return "parts" in item;
+  return "request" in item;
 }
 
 function isForEvery(item: SeriesPlan | RefusedSeries): item is SeriesPlan {

@@ -36,7 +36,7 @@ export function isSaved(
 ): boolean {
   const { dimension } = plan.request;
   const due = newestDue(dimension, now);
-  if (due < plan.readFrom || due >= plan.to || plan.parts.some(isSum)) return false;
+  if (due < plan.readFrom || due >= plan.to || plan.stored.some(isSum)) return false;
   return columns.every(({ from, values }) => !Number.isNaN(values[(due - from) / dimension.slotMs] ?? Number.NaN));
 }
 

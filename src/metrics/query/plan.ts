@@ -19,8 +19,8 @@ export const SMOOTH_LEAD = 2;
 export interface SeriesPlan {
   readonly request: SeriesRequest;
   /** The stored series: the requested one, or numerator and denominator of a ratio. */
-  readonly parts: readonly [Series] | readonly [Series, Series];
-  /** Number of stored series that each part sums up; 1 for a stored series. */
+  readonly stored: readonly [Series] | readonly [Series, Series];
+  /** Number of series that a sum adds up; 1 for any other series. */
   readonly summed: number;
   /**
    * The slots to read: [readFrom, start of the first bucket) and [from, to), Unix ms, slot boundaries. None of them has
@@ -53,22 +53,12 @@ export function seriesPlan(request: SeriesRequest, now: number, keep?: number): 
   const from = nextSlot(Math.max(window.from, expired), slotMs);
   const to = Math.max(from, nextSlot(window.to, slotMs));
   const readFrom = lead === 0 ? from : nextSlot(Math.max(start, expired), slotMs);
-  return { request, parts: storedSeries(request), summed: 1, readFrom, from, to, buckets, lead, filled };
+  return { request, stored: storedSeries(request), summed: 1, readFrom, from, to, buckets, lead, filled };
 }
 
-/** Returns the windows to read: one for each part, of the same slots. */
-export function windowsOf({ parts, readFrom, to }: SeriesPlan): SeriesWindow[] {
-  return parts.map((series) => ({ series, from: readFrom, to }));
-}
-
-/** Returns the number of slots in the columns of a plan. */
-export function columnSlots({ parts, readFrom, to, request }: SeriesPlan): number {
-  return parts.length * ((to - readFrom) / request.dimension.slotMs);
-}
-
-/** Returns the number of slots read and of values computed for a plan. */
-export function costOf(plan: SeriesPlan): { slots: number; values: number } {
-  return { slots: plan.summed * columnSlots(plan), values: plan.buckets.count - plan.lead };
+/** Returns the windows to read: one for each stored series, of the same slots. */
+export function windowsOf({ stored, readFrom, to }: SeriesPlan): SeriesWindow[] {
+  return stored.map((series) => ({ series, from: readFrom, to }));
 }
 
 /**
@@ -83,7 +73,7 @@ function fillable(dimension: Dimension, { start, step, count }: Buckets, now: nu
 }
 
 /** Returns the stored series of a series: itself, or numerator and denominator of a ratio. */
-export function storedSeries({ dimension, id, type }: Series): SeriesPlan["parts"] {
+export function storedSeries({ dimension, id, type }: Series): SeriesPlan["stored"] {
   const ratio = Object.hasOwn(dimension.ratios, type) ? dimension.ratios[type] : undefined;
   if (ratio === undefined) return [{ dimension, id, type }];
   return [

@@ -1,0 +1,126 @@
+import { invalid, type ServiceError, type ValidationIssue } from "../../errors.js";
+import type { SeriesPlan } from "./plan.js";
+
+/** Limits of one response. */
+export interface AnswerLimits {
+  /** Buckets of one series. */
+  readonly buckets: number;
+  /** Values of all series: a value for each bucket of each window, empty ones included. */
+  readonly answer_values: number;
+  /** Saved slots of all series that are read. */
+  readonly answer_slots: number;
+}
+
+/** Throws if a series has too many buckets. */
+export function checkBuckets(plan: SeriesPlan, limits: AnswerLimits): void {
+  if (costOf(plan).values <= limits.buckets) return;
+  throw invalid(
+    "too_many_buckets",
+    "interval",
+    `The window holds more than ${limits.buckets} buckets of this interval`,
+  );
+}
+
+/** Maximum segments of the catalogue for an item that requests all of them. */
+export const MAX_SEGMENTS = 1_000;
+
+export const tooManySegments: ValidationIssue = {
+  code: "too_many_segments",
+  path: "dimension_id",
+  message: `The catalogue holds more than ${MAX_SEGMENTS} segments; request them by their ids`,
+};
+
+/** Maximum series of all items of a batch that request every segment. */
+const MAX_EXPANDED = 10_000;
+
+/** Throws if the items for every segment have too many series together. */
+export function checkExpanded(series: number): void {
+  if (series > MAX_EXPANDED) throw tooLarge("too_many_series", `more than ${MAX_EXPANDED} series`);
+}
+
+/** Throws if the response would be too large. */
+export function checkAnswer(plans: readonly SeriesPlan[], limits: AnswerLimits): void {
+  let values = 0;
+  let slots = 0;
+  for (const plan of plans) {
+    const cost = costOf(plan);
+    values += cost.values;
+    slots += cost.slots;
+  }
+  if (values > limits.answer_values) throw tooLarge("too_many_values", `more than ${limits.answer_values} values`);
+  if (slots > limits.answer_slots)
+    throw tooLarge("too_many_slots", `more than ${limits.answer_slots} saved slots to read`);
+}
+
+function tooLarge(code: string, what: string): ServiceError {
+  return invalid(
+    code,
+    "",
+    `The answer would take ${what}; ask for fewer series, a shorter window or a longer interval`,
+  );
+}
+
+/** Plans that are read together. */
+export interface ReadBatch {
+  readonly plans: readonly SeriesPlan[];
+  /** Whether it takes so little time that it need not yield first. */
+  readonly isSmall: boolean;
+}
+
+/** Maximum work without a pause, and work that needs no pause before it, in slots: well below 50 ms. */
+const BATCH_WORK = 300_000;
+const SMALL_WORK = 20_000;
+
+/** Work of a value and of a plan, in slots. */
+const VALUE_WORK = 10;
+const PLAN_WORK = 1_000;
+
+/** Memory of a slot in the store's result and in the cache, bytes. */
+const SLOT_BYTES = 16;
+
+/** Typical memory of a value in its serialized series and in the response body, bytes. */
+const VALUE_BYTES = 80;
+
+/** Splits work on plans into batches, in order. A plan is never split. */
+export function readBatches(plans: readonly SeriesPlan[]): ReadBatch[] {
+  const batches: SeriesPlan[][] = [];
+  let work = Number.POSITIVE_INFINITY;
+  for (const plan of plans) {
+    const own = workOf(plan);
+    if (work + own > BATCH_WORK) {
+      batches.push([]);
+      work = 0;
+    }
+    batches.at(-1)?.push(plan);
+    work += own;
+  }
+  const isSmall = batches.length === 1 && work < SMALL_WORK;
+  return batches.map((plans) => ({ plans, isSmall }));
+}
+
+/**
+ * Returns the estimated memory of the answers to plans, bytes. A series without values has no more than its empty rows.
+ */
+export function answerBytes(plans: readonly SeriesPlan[], mayHold: (plan: SeriesPlan) => boolean): number {
+  return plans.reduce((sum, plan) => sum + VALUE_BYTES * (mayHold(plan) ? costOf(plan).values : plan.filled), 0);
+}
+
+/** Returns the maximum memory of the slots of plans while they are read and aggregated, bytes. */
+export function slotBytes(plans: readonly SeriesPlan[], mayHold: (plan: SeriesPlan) => boolean): number {
+  return plans.reduce((sum, plan) => sum + (mayHold(plan) ? SLOT_BYTES * columnSlots(plan) : 0), 0);
+}
+
+function workOf(plan: SeriesPlan): number {
+  const { slots, values } = costOf(plan);
+  return slots + VALUE_WORK * values + PLAN_WORK;
+}
+
+/** Returns the number of slots read and of values computed for a plan. */
+function costOf(plan: SeriesPlan): { slots: number; values: number } {
+  return { slots: plan.summed * columnSlots(plan), values: plan.buckets.count - plan.lead };
+}
+
+/** Returns the number of slots in the columns of a plan. */
+function columnSlots({ stored, readFrom, to, request }: SeriesPlan): number {
+  return stored.length * ((to - readFrom) / request.dimension.slotMs);
+}
