@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
@@ -7,6 +6,7 @@ import { type SettingSchema, settingList } from "../src/config/schema.js";
 import { readSettings, roles, similarNames } from "../src/config/settings.js";
 import { StartError } from "../src/errors.js";
 import { keepMs } from "../src/formats/duration.js";
+import { dataFolder } from "./support/data-folder.js";
 import { root } from "./support/source-tree.js";
 
 type Environment = Record<string, string>;
@@ -14,7 +14,7 @@ type Environment = Record<string, string>;
 describe("settings", () => {
   let dir: string;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 

@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import timers from "node:timers/promises";
 import { gzipSync } from "node:zlib";
@@ -13,6 +12,7 @@ import { settingList } from "../src/config/schema.js";
 import { readSettings } from "../src/config/settings.js";
 import { openLog } from "../src/log.js";
 import { startChild } from "./support/child-service.js";
+import { dataFolder } from "./support/data-folder.js";
 import { freePort } from "./support/free-port.js";
 import { adminKey, type FetchOptions, type StartOptions, startService, type TestService } from "./support/service.js";
 import { root } from "./support/source-tree.js";
@@ -66,7 +66,7 @@ describe("a change of the setting", function () {
   const dirs: string[] = [];
   const running = new Set<TestService>();
   const newDir = () => {
-    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    const dir = dataFolder();
     dirs.push(dir);
     return dir;
   };

@@ -1,14 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { firstLines } from "../src/config/start-output.js";
 import { openDatabase } from "../src/stores/sqlite/connection.js";
 import { type ChildService, runs, startChild } from "./support/child-service.js";
+import { dataFolder } from "./support/data-folder.js";
 import { root } from "./support/source-tree.js";
 import { until } from "./support/until.js";
 
@@ -18,7 +18,7 @@ describe("starting the service", () => {
   let dir: string;
   let running: ChildService[];
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
     running = [];
   });
   afterEach(async () => {

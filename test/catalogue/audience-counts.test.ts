@@ -5,7 +5,7 @@ import type { AudienceCounts } from "../../src/metrics/dimensions.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { join } from "../metrics/recorder-fixture.js";
 import { commitOf } from "../support/commits.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 describe("what others ask of the catalogue", () => {
   let stores: Stores;

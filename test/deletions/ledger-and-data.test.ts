@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { type Clock, systemClock } from "../../src/clock.js";
 import { StartError } from "../../src/errors.js";
+import { dataFolder } from "../support/data-folder.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
 import { nameOf, storesOnServers } from "../support/servers.js";
 import { type Overrides, startService, type TestService } from "../support/service.js";
@@ -28,7 +27,7 @@ describe("data and a ledger that do not belong to the same time", function () {
   let dir: string;
 
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "ledger-and-data-"));
+    dir = dataFolder();
   });
 
   afterEach(async () => {

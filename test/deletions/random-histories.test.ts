@@ -3,7 +3,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { expect } from "chai";
 import fc from "fast-check";
 import { amount, storesOnServers } from "../support/servers.js";
-import { fastFolder, type OpenStores, openTemporaryStores } from "../support/stores.js";
+import { type OpenStores, openTemporaryStores } from "../support/stores.js";
 import { erasedStayErased } from "./random-histories.js";
 
 const STEPS = amount(20_000, 400);
@@ -12,7 +12,7 @@ describe("P5: an erased profile is not brought back", () => {
   let open: OpenStores;
 
   before(async () => {
-    open = await openTemporaryStores(undefined, fastFolder);
+    open = await openTemporaryStores();
   });
   after(() => open.close());
 

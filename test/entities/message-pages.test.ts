@@ -3,7 +3,7 @@ import type { HistoryMessage } from "../../src/entities/ports.js";
 import { messagePages } from "../../src/entities/read/export-entity.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 describe("pages of messages", () => {
   let opened: Stores;

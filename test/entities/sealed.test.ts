@@ -4,7 +4,7 @@ import { decodeDocument, type EntityDocument, encodeDocument } from "../../src/e
 import type { Stores } from "../../src/stores/stores.js";
 import { newKeys } from "../contracts/entity-keys.contract.js";
 import { commitOf } from "../support/commits.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 const [ann, bob] = ["a".repeat(32), "b".repeat(32)] as const;
 const plain = Buffer.from("ann@example.org");

@@ -1,8 +1,7 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
+import { dataFolder } from "../support/data-folder.js";
 import { type Fault, type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { influxdbUrl, mongodbUrl, nameOf, onServers } from "../support/servers.js";
 import { type FetchOptions, startService, type TestService } from "../support/service.js";
@@ -105,7 +104,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "the deadline of a request", functi
   before(async () => {
     mongodb = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
     influxdb = await openFaultProxy(process.env.TEST_INFLUXDB_URL ?? "");
-    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    const dir = dataFolder();
     const overrides = {
       entities: { url: mongodb.url(mongodbUrl(nameOf(dir))) },
       metrics: { url: influxdbUrl(nameOf(dir), influxdb.url()) },

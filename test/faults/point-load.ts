@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { type ChildService, startChild } from "../support/child-service.js";
+import { dataFolder } from "../support/data-folder.js";
 import { adminKey } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -35,7 +34,7 @@ interface Group {
  * every slot: it must hold the version acknowledged last, or the whole of the one that was under way. That often.
  */
 export async function loadUnderKills(kills: number): Promise<KilledLoad> {
-  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const dir = dataFolder();
   const groups = Array.from({ length: WRITERS }, (_, i): Group => {
     return { name: `w${i}`, hours: i % 2 === 0 ? LONG : SHORT, acknowledged: 0, tried: 0 };
   });

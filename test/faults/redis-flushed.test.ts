@@ -1,8 +1,6 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
+import { dataFolder } from "../support/data-folder.js";
 import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { nameOf, onServers, redisUrl } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
@@ -19,7 +17,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: Redis that forgets everyth
   let worker: TestService | undefined;
 
   before(async () => {
-    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    const dir = dataFolder();
     redis = new Redis(jobsUrl(dir));
     api = await startService({ jobs: { url: jobsUrl(dir) }, roles: ["api"] }, { onServers: true, dir });
     worker = undefined;

@@ -1,9 +1,6 @@
-import { mkdtempSync } from "node:fs";
-import { join } from "node:path";
 import { expect } from "chai";
 import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
-import { fastFolder } from "../support/stores.js";
 import { until } from "../support/until.js";
 
 const PAIRS = amount(2000, 100);
@@ -13,7 +10,7 @@ describe("P2: after a DELETE answered 200", () => {
   let service: TestService;
 
   before(async () => {
-    service = await startService({}, { dir: mkdtempSync(join(fastFolder, "entity-metrics-")) });
+    service = await startService();
   });
   after(() => service.stop());
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { erasedStayErased } from "../deletions/random-histories.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
 import { isCompleteIn } from "../support/requests.js";
-import { fastFolder, openTemporaryStores } from "../support/stores.js";
+import { openTemporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
 
 const DELETES = 10_000;
@@ -37,7 +37,7 @@ describe("deletions, for long", () => {
   });
 
   it("P5: no erased profile is brought back in 1,000,000 steps", async () => {
-    const { stores, close } = await openTemporaryStores(undefined, fastFolder);
+    const { stores, close } = await openTemporaryStores();
     const { property, steps } = erasedStayErased(stores);
     for (let seed = 1000; steps() < 1_000_000; seed += 1) await fc.assert(property, { numRuns: 100, seed });
     await close();

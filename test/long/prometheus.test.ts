@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { dataFolder } from "../support/data-folder.js";
 import { freePort } from "../support/free-port.js";
 import { adminKey, startService } from "../support/service.js";
 import { root } from "../support/source-tree.js";
@@ -17,7 +17,7 @@ describe("a Prometheus that scrapes the service", function () {
   }
 
   it("reads its metrics with the key in the file, and fires the alert of an erasure that fails", async () => {
-    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    const dir = dataFolder();
     const [port, closed] = [await freePort(), await freePort()];
     const targets = [{ name: "crm", url: `http://127.0.0.1:${closed}`, token: "a-secret-of-these-two-alone" }];
     const service = await startService({ deletions: { targets } });

@@ -13,7 +13,7 @@ import type { Stores } from "../../src/stores/stores.js";
 import { newEntityId } from "../support/commits.js";
 import { bodyParts, serveRoutes } from "../support/routes-alone.js";
 import { settingsFor } from "../support/service.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 import { type Caches, largeCaches, noCaches } from "./metric-reader.js";
 import { join, receive, seriesOf, tickAll } from "./recorder-fixture.js";
 
@@ -46,7 +46,7 @@ export interface HistoryOptions {
  * `is_cached` has to be true if and only if no store was read for the series.
  */
 export async function compareHistory({ cache, keep, seed }: HistoryOptions, steps: number): Promise<void> {
-  const stores = await temporaryStores({ inMemory: true });
+  const stores = await temporaryStores();
   const read = new Set<string>();
   let now = begin;
   const service = await openSeriesService({ ...stores, series: noting(stores.series, read) }, cache, keep, () => now);

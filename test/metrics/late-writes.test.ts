@@ -3,7 +3,7 @@ import { ServiceError } from "../../src/errors.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { newEntityId } from "../support/commits.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 import { type ComposedSeries, openSeriesService } from "./cache-history.js";
 import { largeCaches } from "./metric-reader.js";
 import { join } from "./recorder-fixture.js";

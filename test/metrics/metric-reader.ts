@@ -9,7 +9,7 @@ import { type AskedSeries, seriesRequest } from "../../src/metrics/query/request
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { writePoints } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 export interface Caches {
   readonly columns_bytes: number;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { HOUR } from "../../src/metrics/dimensions.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { storesOnServers } from "../support/servers.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 import { savedHours, seriesOf } from "./recorder-fixture.js";
 import { type Simulation, simulate, sizeSeries } from "./recorder-simulation.js";
 
@@ -22,7 +22,7 @@ for (const { days, zone, start, seed } of storesOnServers ? shortOnes : simulati
 
     before(async () => {
       process.env.TZ = zone;
-      stores = await temporaryStores({ inMemory: true });
+      stores = await temporaryStores();
       simulation = await simulate(stores, start, days, seed);
     });
     after(async () => {

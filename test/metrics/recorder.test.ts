@@ -4,7 +4,7 @@ import { HOUR } from "../../src/metrics/dimensions.js";
 import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { onEmbedded } from "../support/servers.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 import { join, receive, recorderOver, savedHours, seriesOf, tickAll } from "./recorder-fixture.js";
 
 const START = Date.UTC(2024, 1, 29);

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import type { Stores } from "../../src/stores/stores.js";
 import { amount, storesOnServers } from "../support/servers.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 import { type Choice, chosenBy, everyOrder, ordersOfChance } from "./interleaving.js";
 import { type RaceOptions, SlotRace } from "./slot-races.js";
 
@@ -14,7 +14,7 @@ describe("a slot that clients write while recorders work in other processes", fu
   let stores: Stores;
 
   before(async () => {
-    stores = await temporaryStores({ inMemory: true });
+    stores = await temporaryStores();
   });
   after(() => stores.close());
 

@@ -4,7 +4,7 @@ import { experience, HOUR, segment, stream } from "../../src/metrics/dimensions.
 import { planes, type SeriesStore, type SeriesWindow } from "../../src/metrics/ports.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { onServers } from "../support/servers.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 import { hostileIds } from "./hostile-ids.js";
 import { type InfluxSeries, influxSeries, writeLines } from "./influx-bucket.js";
 

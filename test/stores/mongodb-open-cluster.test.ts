@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { systemClock } from "../../src/clock.js";
@@ -8,6 +6,7 @@ import { StartError } from "../../src/errors.js";
 import { openLog } from "../../src/log.js";
 import { type ShardedCollection, shardingError } from "../../src/stores/mongodb/collection.js";
 import { openMongo } from "../../src/stores/mongodb/index.js";
+import { dataFolder } from "../support/data-folder.js";
 import { freePort } from "../support/free-port.js";
 import { type Program, startProgram } from "../support/program.js";
 import { onServers, testPepper } from "../support/servers.js";
@@ -68,7 +67,7 @@ describe("MongoDB clusters that are sharded", () => {
 
 onServers(["mongod"], "a MongoDB that is no replica set", function () {
   this.timeout(60_000);
-  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-alone-"));
+  const dir = dataFolder();
   let host: string;
   let program: Program;
   before(async () => {

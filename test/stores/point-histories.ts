@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { expect } from "chai";
 import fc from "fast-check";
 import { stream } from "../../src/metrics/dimensions.js";
@@ -10,6 +8,7 @@ import { CHUNK_SLOTS } from "../../src/stores/sqlite/chunks.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
 import { type SqliteSeriesStore, sqliteSeriesStore } from "../../src/stores/sqlite/series-store.js";
+import { dataFolder } from "../support/data-folder.js";
 
 /** Slots that histories write to: four chunks, beginning at a chunk's first slot. */
 const SLOTS = 4 * CHUNK_SLOTS;
@@ -61,7 +60,7 @@ class Death extends Error {}
 
 /** The embedded store of series beside a table of its slots, both of which go through the same steps. */
 export class PointHistory {
-  readonly #dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  readonly #dir = dataFolder();
   readonly #slots: Record<Plane, Float64Array[]> = { clients: empty(), recorder: empty() };
   #db: Database;
   #store: SqliteSeriesStore;

@@ -1,4 +1,4 @@
 import { catalogueStoreContract } from "../contracts/catalogue-store.contract.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 catalogueStoreContract("embedded", () => temporaryStores());

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { stream } from "../../src/metrics/dimensions.js";
 import { checksumOf, signed } from "../../src/stores/sqlite/checksum.js";
@@ -8,6 +6,7 @@ import { CHUNK_SLOTS } from "../../src/stores/sqlite/chunks.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
 import { type SqliteSeriesStore, sqliteSeriesStore } from "../../src/stores/sqlite/series-store.js";
+import { dataFolder } from "../support/data-folder.js";
 
 const START = Math.ceil(Date.UTC(2024, 0, 1) / (CHUNK_SLOTS * stream.slotMs)) * CHUNK_SLOTS * stream.slotMs;
 const SLOTS = 2 * CHUNK_SLOTS;
@@ -31,7 +30,7 @@ describe("a damaged row of the embedded series store", () => {
 
   beforeEach(async () => {
     death = undefined;
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
     said = [];
     open();
     await write(["a", "b"], 0, [1, 2]);

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { StartError } from "../../src/errors.js";
@@ -11,11 +10,12 @@ import {
   openDatabase,
 } from "../../src/stores/sqlite/connection.js";
 import { lockFolder } from "../../src/stores/sqlite/folder.js";
+import { dataFolder } from "../support/data-folder.js";
 
 describe("the embedded engine", () => {
   let dir: string;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 

@@ -1,7 +1,7 @@
 import { entityStoreContract } from "../contracts/entity-store.contract.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 entityStoreContract("sqlite", async () => {
-  const stores = await temporaryStores({ inMemory: true });
+  const stores = await temporaryStores();
   return { stores, close: () => stores.close() };
 });

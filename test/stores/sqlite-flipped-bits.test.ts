@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { StartError } from "../../src/errors.js";
@@ -8,6 +7,7 @@ import { CHUNK_PAGE_BYTES, CHUNK_SLOTS, DamagedRow } from "../../src/stores/sqli
 import { closeDatabase, DatabaseSync, openDatabase, sqliteServiceError } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
 import { sqliteSeriesStore } from "../../src/stores/sqlite/series-store.js";
+import { dataFolder } from "../support/data-folder.js";
 
 const START = Math.ceil(Date.UTC(2024, 0, 1) / (CHUNK_SLOTS * stream.slotMs)) * CHUNK_SLOTS * stream.slotMs;
 
@@ -21,7 +21,7 @@ describe("a flipped bit of metrics.db", () => {
   let whole: Buffer;
   let rootOf: Map<string, number>;
   before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
     const db = openDatabase(dir, metricsFile);
     const store = sqliteSeriesStore(db);
     const write = (id: (typeof names)[number], from: number, to: number) => {

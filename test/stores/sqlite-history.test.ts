@@ -1,7 +1,7 @@
 import { historyContract } from "../contracts/history.contract.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 historyContract("sqlite", async () => {
-  const stores = await temporaryStores({ inMemory: true });
+  const stores = await temporaryStores();
   return { stores, close: () => stores.close() };
 });

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { expect } from "chai";
 import fc from "fast-check";
 import { StartError } from "../../src/errors.js";
@@ -9,6 +7,7 @@ import { checksumOf, signed } from "../../src/stores/sqlite/checksum.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
 import { type SqliteSeriesStore, sqliteSeriesStore } from "../../src/stores/sqlite/series-store.js";
+import { dataFolder } from "../support/data-folder.js";
 import { PointHistory, type Step, steps } from "./point-histories.js";
 
 /** Histories; the long run takes more. */
@@ -32,7 +31,7 @@ describe("the journal of the embedded series store", () => {
     let failing: boolean;
 
     beforeEach(() => {
-      dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+      dir = dataFolder();
       db = openDatabase(dir, metricsFile);
       failing = false;
       const fail = (name: string) => {

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { closeDatabase, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { keySchema, sqliteKeyStore } from "../../src/stores/sqlite/key-store.js";
 import { keyStoreContract } from "../contracts/key-store.contract.js";
+import { dataFolder } from "../support/data-folder.js";
 
 keyStoreContract("sqlite", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const dir = dataFolder();
   const db = openDatabase(dir, { name: "ledger.db", schema: [keySchema], migrations: [] });
   return {
     store: sqliteKeyStore(db),

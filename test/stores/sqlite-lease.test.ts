@@ -1,4 +1,4 @@
 import { leaseContract } from "../contracts/lease.contract.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 leaseContract("embedded", () => temporaryStores());

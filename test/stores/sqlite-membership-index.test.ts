@@ -3,10 +3,10 @@ import { catalogueSchema } from "../../src/stores/sqlite/catalogue-store.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { membershipSchema, sqliteMembershipIndex, voidRemoval } from "../../src/stores/sqlite/membership-index.js";
 import { membershipIndexContract } from "../contracts/membership-index.contract.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 membershipIndexContract("sqlite", async () => {
-  const stores = await temporaryStores({ inMemory: true });
+  const stores = await temporaryStores();
   return { stores, close: () => stores.close() };
 });
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { stream } from "../../src/metrics/dimensions.js";
 import { seriesStoreContract } from "../contracts/series-store.contract.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 seriesStoreContract("embedded", temporaryStores);
 

@@ -1,9 +1,9 @@
 import { slotCountsContract } from "../contracts/slot-counts.contract.js";
 import { freshEntity, keep, messageFor } from "../support/commits.js";
-import { temporaryStores } from "../support/temporary-stores.js";
+import { temporaryStores } from "../support/stores.js";
 
 slotCountsContract("sqlite", async () => {
-  const { counts, entities, history, close } = await temporaryStores({ inMemory: true });
+  const { counts, entities, history, close } = await temporaryStores();
   return {
     counts,
     close,

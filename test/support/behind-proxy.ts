@@ -1,6 +1,4 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dataFolder } from "./data-folder.js";
 import { type FaultProxy, openFaultProxy } from "./fault-proxy.js";
 import { mongodbUrl, nameOf } from "./servers.js";
 import { startService, type TestService } from "./service.js";
@@ -17,7 +15,7 @@ export interface ServiceBehindProxy {
 /** Starts one whose stores may take `deadlineMs` at most. */
 export async function startBehindProxy(deadlineMs: number): Promise<ServiceBehindProxy> {
   const proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
-  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const dir = dataFolder();
   const name = nameOf(dir);
   const overrides = { entities: { url: proxy.url(mongodbUrl(name)) }, limits: { store_deadline_ms: deadlineMs } };
   const service = await startService(overrides, { onServers: true, dir });

@@ -13,7 +13,7 @@ import { readEntity } from "../../src/entities/read/read-entity.js";
 import { parsedBytes } from "../../src/formats/json-size.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { temporaryStores } from "./temporary-stores.js";
+import { temporaryStores } from "./stores.js";
 
 export const shippedTables = tablesOf(
   JSON.parse(readFileSync(new URL("../../config/tables.json", import.meta.url), "utf8")),
@@ -62,7 +62,7 @@ export const PROFILE_PORTS = ["entities", "memberships", "history", "entityKeys"
 
 /** Collecting and reading over the embedded engine. `wrap` puts something between collecting and a port. */
 export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = () => ({})): Promise<EntityStage> {
-  const stores = await temporaryStores({ inMemory: true });
+  const stores = await temporaryStores();
   const common = {
     segments: segmentNames(stores.catalogue),
     hashIdentity: identityHashing(stores.pepper),

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { segment, stream } from "../../src/metrics/dimensions.js";
 import { type Database, DatabaseSync } from "../../src/stores/sqlite/connection.js";
+import { dataFolder } from "./data-folder.js";
 import { startService, type TestService } from "./service.js";
 import { until } from "./until.js";
 
@@ -34,7 +34,7 @@ export function keptFolders(): string[] {
 
 /** Makes a data folder of a kept one. */
 export function openKept(name: string): { readonly dir: string; readonly ids: KeptIds } {
-  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const dir = dataFolder();
   for (const file of files) {
     const db = new DatabaseSync(join(dir, `${file}.db`));
     db.exec(readFileSync(join(fixtures, name, `${file}.sql`), "utf8"));
@@ -53,7 +53,7 @@ export function startKept(dir: string): Promise<TestService> {
 
 /** Fills a folder through the service, stops it, and keeps its files as SQL under the number of their layout. */
 export async function keepLayout(): Promise<string> {
-  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const dir = dataFolder();
   const ids = await fill(dir);
   const version = Math.max(...files.map((file) => readFile(dir, file, layoutVersion)));
   const to = join(fixtures, `embedded-${version}`);

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { type ChildService, startChild } from "./child-service.js";
+import { dataFolder } from "./data-folder.js";
 import { adminKey } from "./service.js";
 
 /** The real service in a process of its own, on a folder that outlives it. */
@@ -30,7 +29,7 @@ export interface RealService {
 }
 
 export function temporaryFolder(): { readonly dir: string; remove(): void } {
-  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const dir = dataFolder();
   return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
 }
 

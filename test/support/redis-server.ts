@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { Redis } from "ioredis";
+import { dataFolder } from "./data-folder.js";
 import { freePort } from "./free-port.js";
 import { startProgram } from "./program.js";
 
@@ -24,7 +23,7 @@ export interface RedisServer {
 
 /** Starts one on a free port of this machine. By default it keeps nothing on disk. */
 export async function startRedis(...options: string[]): Promise<RedisServer> {
-  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-redis-"));
+  const dir = dataFolder();
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   async function ask<T>(question: (client: Redis) => Promise<T>): Promise<T> {

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { type Clock, systemClock } from "../../src/clock.js";
 import { compose, type Service } from "../../src/compose.js";
 import { defaultSettings } from "../../src/config/schema.js";
 import type { Settings } from "../../src/config/settings.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
+import { dataFolder } from "./data-folder.js";
 import { dropFromServers } from "./drop-from-servers.js";
 import { nameOf, onServersOnly, PATIENT, storesOnServers } from "./servers.js";
 
@@ -57,7 +56,7 @@ export interface StartOptions {
 
 /** Starts a service. */
 export async function startService(overrides: Overrides = {}, options: StartOptions = {}): Promise<TestService> {
-  const dir = options.dir ?? mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const dir = options.dir ?? dataFolder();
   const { onServers = storesOnServers } = options;
   const stored = { ...(onServers ? onServersOnly(nameOf(dir)) : {}), ...(storesOnServers ? PATIENT : {}) };
   const settings = settingsFor(dir, merge(stored, overrides));

@@ -1,29 +1,25 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { systemClock } from "../../src/clock.js";
 import type { Failpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
 import { openStores } from "../../src/stores/open-stores.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { dataFolder } from "./data-folder.js";
 import { dropFromServers } from "./drop-from-servers.js";
 import { nameOf, onServersOnly, PATIENT, storesOnServers } from "./servers.js";
 import { settingsFor } from "./service.js";
-
-/** A folder for many writes: where the disk is not waited for, if there is such a place. */
-export const fastFolder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** Every port over stores of its own: the embedded engine in a folder, or the three servers. */
 export interface OpenStores {
   readonly stores: Stores;
   readonly dir: string;
-  /** Closes the stores and removes what lies in them. */
+  /** Closes the stores and removes their data. */
   close(): Promise<void>;
 }
 
-/** Stores of their own in a new folder, which `close` removes. `temporaryStores` hands out the stores alone. */
-export async function openTemporaryStores(failpoint?: Failpoint, under = tmpdir()): Promise<OpenStores> {
-  const { stores, dir, close } = await storesOf(mkdtempSync(join(under, "entity-metrics-")), failpoint);
+/** Opens stores in a new folder, which `close` removes. */
+export async function openTemporaryStores(failpoint?: Failpoint): Promise<OpenStores> {
+  const { stores, dir, close } = await storesOf(dataFolder(), failpoint);
   return {
     stores,
     dir,
@@ -35,7 +31,13 @@ export async function openTemporaryStores(failpoint?: Failpoint, under = tmpdir(
   };
 }
 
-/** Every port over the stores of a folder, or of its name on the servers; what lies in them stays after `close`. */
+/** The ports alone, with a `close` that removes the data, too. */
+export async function temporaryStores(): Promise<Stores> {
+  const { stores, close } = await openTemporaryStores();
+  return { ...stores, close };
+}
+
+/** Opens the stores of a folder, or of its name on the servers; `close` leaves their data. */
 export async function storesOf(
   dir: string,
   failpoint?: Failpoint,

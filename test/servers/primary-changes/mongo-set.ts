@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, statfsSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { fastFolder } from "../../support/stores.js";
+import { dataFolder } from "../../support/data-folder.js";
 import { until } from "../../support/until.js";
 import { type MongoMember, startMember } from "./mongo-member.js";
 
@@ -22,13 +21,11 @@ const NAME = "changing";
 /** How long the others wait for a primary that is silent before they elect another, ms: 10,000 by default. */
 const ELECTION_TIMEOUT_MS = 3000;
 const HEARTBEAT_MS = 500;
-/** Three members write about 1 GB at the least. */
-const NEEDED_BYTES = 3e9;
 const WAIT_MS = 60_000;
 
 /** Starts one. The members reach one another through their fault proxies. */
 export async function startMongoSet(): Promise<MongoSet> {
-  const dir = mkdtempSync(join(roomyFolder(), "entity-metrics-mongo-"));
+  const dir = dataFolder();
   const members: MongoMember[] = [];
 
   async function primary(but?: MongoMember): Promise<MongoMember> {
@@ -99,10 +96,4 @@ function configurationOf(members: readonly MongoMember[]): object {
     members: members.map(({ host }, _id) => ({ _id, host })),
     settings: { electionTimeoutMillis: ELECTION_TIMEOUT_MS, heartbeatIntervalMillis: HEARTBEAT_MS },
   };
-}
-
-/** In memory, where there is room. */
-function roomyFolder(): string {
-  const { bavail, bsize } = statfsSync(fastFolder);
-  return bavail * bsize > NEEDED_BYTES ? fastFolder : tmpdir();
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
 import { connect } from "node:tls";
+import { dataFolder } from "../../support/data-folder.js";
 import { freePort } from "../../support/free-port.js";
 import { type Program, startProgram } from "../../support/program.js";
 import { testPepper } from "../../support/servers.js";
-import { fastFolder } from "../../support/stores.js";
 import { type Certificates, makeCertificates } from "./certificates.js";
 import { type SecuredMongod, startSecuredMongod } from "./mongod.js";
 
@@ -16,14 +16,14 @@ export interface SecuredServers {
   readonly mongod: SecuredMongod;
   readonly influx: SecuredInflux;
   readonly redis: SecuredRedis;
-  /** Settings of a service whose profiles lie in this database, for this URL of it. */
+  /** Settings of a service whose profiles are in the database of this URL. */
   environment(entitiesUrl: string): Record<string, string>;
   close(): Promise<void>;
 }
 
 /** Starts them with certificates made on the spot. */
 export async function startSecuredServers(): Promise<SecuredServers> {
-  const dir = mkdtempSync(join(fastFolder, "entity-metrics-secured-"));
+  const dir = dataFolder();
   const certificates = makeCertificates(dir);
   const begun = await Promise.allSettled([
     startSecuredMongod(dir, certificates),
