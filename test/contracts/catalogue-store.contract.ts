@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { CatalogueStore, Segment } from "../../src/catalogue/ports.js";
 
-/** What every engine promises of the catalogue. */
+/** Promises of every engine on the catalogue. */
 export function catalogueStoreContract(
   name: string,
   open: () => Promise<{ catalogue: CatalogueStore; close(): Promise<void> }>,
@@ -92,7 +92,7 @@ export function catalogueStoreContract(
       expect(await idsOf(undefined, 10, "company")).to.deep.equal([]);
     });
 
-    it("keeps an experience only when the segments that it names are there, and says which are not", async () => {
+    it("stores an experience only if its segments exist, and returns which are missing", async () => {
       await put("a", "b");
       const experience = { id: "x", name: "X", audience: "a", goal: "b" };
       expect(await store.putExperience({ ...experience, goal: "c" })).to.deep.equal({ missing: ["goal"] });

@@ -19,7 +19,7 @@ export interface Person {
 const ann: Person = { entity: "a".repeat(32), email: "ann@example.org" };
 const ben: Person = { entity: "b".repeat(32), email: "ben@example.org" };
 
-/** What every place downstream promises. */
+/** Promises of every target of deletions. */
 export function downstreamTargetContract(name: string, open: () => Promise<OpenTarget>): void {
   describe(`the downstream target ${name}`, () => {
     let at: OpenTarget;

@@ -6,7 +6,7 @@ export interface OpenEntityKeys {
   readonly keys: EntityKeys;
   /** Keeps keys, as a commit and the ledger do. */
   add(keys: ReadonlyMap<string, Uint8Array>): Promise<void>;
-  /** How many of these byte strings stand in any file of the store; undefined where the test cannot see the files. */
+  /** How many of these byte strings any file of the store contains; undefined where the test cannot see the files. */
   countHeld(strings: readonly Uint8Array[]): number | undefined;
   close(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export function newKeys(ids: readonly string[]): Map<string, Uint8Array> {
   return new Map(ids.map((id) => [id, new Uint8Array(randomBytes(32))]));
 }
 
-/** What every engine promises of entity keys; `records` is how many are written around the destroyed ones. */
+/** Promises of every engine on entity keys; `records`: how many keys are written in all. */
 export function entityKeysContract(name: string, open: () => Promise<OpenEntityKeys>, records = 3000): void {
   describe(`the entity keys of ${name}`, () => {
     let at: OpenEntityKeys;

@@ -11,7 +11,7 @@ export type CommittingStores = Pick<
   "entities" | "history" | "memberships" | "ledger" | "entityKeys" | "counts" | "catalogue"
 >;
 
-/** What every engine promises of live profiles, and of the commit that changes them. `open` resolves with empty stores. */
+/** Promises of every engine on live profiles and on commits. `open` resolves with empty stores. */
 export function entityStoreContract(
   name: string,
   open: () => Promise<{ stores: CommittingStores; close(): Promise<void> }>,
@@ -86,7 +86,7 @@ export function entityStoreContract(
       expect(again.revision).to.be.greaterThan(kept.revision);
     });
 
-    it("says which ids identities lead to before it reads their profiles", async () => {
+    it("returns the ids of identities before it reads their profiles", async () => {
       const [one, other] = [newHash(), newHash()];
       const kept = await keep(stores.entities, freshEntity([one, other]));
       const expected: (readonly string[])[] = [];
@@ -114,7 +114,7 @@ export function entityStoreContract(
       expect(counted.map(({ count }) => count)).to.deep.equal([1]);
     });
 
-    it("leaves a segment that the catalogue knows as it is", async () => {
+    it("leaves a segment of the catalogue unchanged", async () => {
       const segment = { id: `segment ${newEntityId()}`, name: "Its name", table: "account" };
       await stores.catalogue.putSegment(segment);
       await commit([changeOf(freshEntity(), [{ add: [segment.id] }])], {
@@ -152,7 +152,7 @@ export function entityStoreContract(
       expect((await stored(entity.id))?.revision).to.equal(next.revision);
     });
 
-    it("takes no identity that another profile got meanwhile", async () => {
+    it("binds no identity that another profile has got since", async () => {
       const [mine, taken] = [newHash(), newHash()];
       const owner = await keep(stores.entities, freshEntity([taken]));
       const second = freshEntity([mine, taken]);
@@ -173,7 +173,7 @@ export function entityStoreContract(
       expect((await stores.entities.find([hash])).owners).to.deep.equal(new Map([[hash, next.id]]));
     });
 
-    it("takes no identity from its holder when another one, which was free, got a profile meanwhile", async () => {
+    it("takes no identity from its holder when another identity of the commit has got a profile since", async () => {
       const [held, taken] = [newHash(), newHash()];
       const doomed = await keep(stores.entities, freshEntity([held]));
       const owner = await keep(stores.entities, freshEntity([taken]));
@@ -225,7 +225,7 @@ export function entityStoreContract(
       expect((await stored(root.id))?.memberships.statements.has(segment)).to.equal(false);
     });
 
-    it("merges no profile that changed meanwhile", async () => {
+    it("merges no profile that has changed since the merge was planned", async () => {
       const root = await keep(stores.entities, freshEntity([newHash()]));
       const other = await keep(stores.entities, freshEntity([newHash()]));
       const mergedFrom = [{ id: other.id, revision: other.revision + 6 }];
@@ -253,7 +253,7 @@ export function entityStoreContract(
       expect(await stores.entities.load(fresh.map(({ id }) => id))).to.have.property("size", 1);
     });
 
-    describe("beside deletions", () => {
+    describe("with deletions", () => {
       it("loads no profile that an accepted deletion names", async () => {
         const entity = await keep(stores.entities, freshEntity([newHash()]));
         expect(await accept({ hashes: entity.bindings.map(({ hash }) => hash), entities: [entity] })).to.equal(true);
@@ -279,7 +279,7 @@ export function entityStoreContract(
         expect(await commit([changeOf(freshEntity([hash]))], planned)).to.equal(true);
       });
 
-      it("refuses it also when that deletion is over", async () => {
+      it("refuses such a commit also when that deletion has ended", async () => {
         const hash = newHash();
         await accept({ hashes: [hash] }, new Map([[hash, undefined]]));
         const [holder] = (await stores.entities.find([hash])).owners.values();
@@ -303,28 +303,22 @@ export function entityStoreContract(
         expect(await accept({ hashes: [hash] }, new Map([[hash, undefined]]))).to.equal(false);
       });
 
-      it("keeps one of a commit and a deletion that meet at a profile", async () => {
-        for (let times = 0; times < 10; times += 1) {
-          const hash = newHash();
-          const entity = await keep(stores.entities, freshEntity([hash]));
-          const [committed, accepted] = await Promise.all([
-            commit([changeOf(entity)]),
-            accept({ hashes: [hash], entities: [entity] }),
-          ]);
-          expect([committed, accepted].filter((one) => one)).to.have.length(1);
-        }
-      });
-
-      it("keeps one of a commit and a deletion that meet at an identity without a profile", async () => {
-        for (let times = 0; times < 10; times += 1) {
-          const hash = newHash();
-          const [committed, accepted] = await Promise.all([
-            commit([changeOf(freshEntity([hash]))]),
-            accept({ hashes: [hash] }, new Map([[hash, undefined]])),
-          ]);
-          expect([committed, accepted].filter((one) => one)).to.have.length(1);
-        }
-      });
+      for (const isStored of [true, false]) {
+        it(`keeps one of a concurrent commit and deletion of an identity ${isStored ? "with" : "without"} a profile`, async () => {
+          for (let times = 0; times < 10; times += 1) {
+            const hash = newHash();
+            const fresh = freshEntity([hash]);
+            const entity = isStored ? await keep(stores.entities, fresh) : fresh;
+            const outcomes = await Promise.all([
+              commit([changeOf(entity)]),
+              isStored
+                ? accept({ hashes: [hash], entities: [entity] })
+                : accept({ hashes: [hash] }, new Map([[hash, undefined]])),
+            ]);
+            expect(outcomes.filter((one) => one)).to.have.length(1);
+          }
+        });
+      }
     });
 
     it("erases profiles and what leads to them", async () => {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ErasureWatermark } from "../../src/deletions/ports.js";
 
-/** What every engine promises of the watermark. */
+/** Promises of every engine on the watermark. */
 export function erasureWatermarkContract(
   name: string,
   open: () => Promise<{ watermark: ErasureWatermark; close(): Promise<void> }>,

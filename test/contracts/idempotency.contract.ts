@@ -3,7 +3,7 @@ import type { Idempotency, IdempotentRequest } from "../../src/entities/ports.js
 
 const DAY = 24 * 3_600_000;
 
-/** What every engine promises of requests that may be repeated. `open` hands out an empty store. */
+/** Promises of every engine on requests that may be repeated. `open` returns an empty store. */
 export function idempotencyContract(name: string, open: () => Promise<{ store: Idempotency; close(): Promise<void> }>) {
   describe(`${name}: idempotency`, () => {
     let store: Idempotency;

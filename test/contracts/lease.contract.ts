@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Lease, LeaseResult } from "../../src/metrics/ports.js";
 
-/** What every engine promises of leases. */
+/** Promises of every engine on leases. */
 export function leaseContract(name: string, open: () => Promise<{ lease: Lease; close(): Promise<void> }>): void {
   describe(`leases: ${name}`, () => {
     const start = Date.UTC(2024, 1, 29);
@@ -50,7 +50,7 @@ export function leaseContract(name: string, open: () => Promise<{ lease: Lease; 
         ],
       },
       {
-        what: "is over when the clock was set back before it",
+        what: "has ended when the clock was set back before its start",
         steps: [
           ["a", 100, 105, "taken"],
           ["b", 10, 15, "taken"],

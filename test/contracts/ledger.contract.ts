@@ -37,7 +37,7 @@ export function someDeletion(name: string, over: Partial<Deletion> = {}): Deleti
   };
 }
 
-/** What every engine promises of the ledger. */
+/** Promises of every engine on the ledger. */
 export function ledgerContract(name: string, open: () => Promise<OpenLedger>): void {
   describe(`the ledger of ${name}`, () => {
     let at: OpenLedger;
@@ -53,10 +53,10 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     /** First letters of the requests that are due. */
     const due = async (now: number, nextTarget: NextTarget = anyTarget, limit = 10) =>
       (await ledger.due(now, nextTarget, limit)).map((requestId) => requestId[0]).join("");
-    const over = async (hashes: readonly string[], limit = 10) =>
+    const openOver = async (hashes: readonly string[], limit = 10) =>
       (await ledger.openOver(hashes, limit)).map((requestId) => requestId[0]).join("");
 
-    it("A request whose caller was told that it took too long is not accepted", async () => {
+    it("A request whose deadline has passed is not accepted", async () => {
       const late = AbortSignal.abort(new Error("late"));
       const refused = ledger.accept(someDeletion("a"), noScope, late).catch((error: Error) => error.message);
       expect(await refused).to.equal("late");
@@ -95,10 +95,10 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         () => true,
       );
       expect(refused).to.equal(true);
-      expect(await over(["hash-b"])).to.equal("");
+      expect(await openOver(["hash-b"])).to.equal("");
     });
 
-    it("keeps requests that come at once each with its own number, and one that is refused fails none of the others", async () => {
+    it("accepts concurrent requests each with its own number, and one that is refused fails none of the others", async () => {
       const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
       const before = someDeletion("before");
       await ledger.accept(before, noScope);
@@ -117,7 +117,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
           ...names.map((name, i) => [given[i] as number, someDeletion(name).requestId] as const),
         ]),
       );
-      expect(await over(["hash-twice"])).to.equal("");
+      expect(await openOver(["hash-twice"])).to.equal("");
     });
 
     it("keeps one of two requests that come at once for the same profile", async () => {
@@ -134,14 +134,14 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.accept(someDeletion("b", { hashes: ["hash-b", "hash-a"] }), noScope);
       await ledger.accept(someDeletion("c", { hashes: ["hash-c", "hash-a"] }), noScope);
       await ledger.complete("b-1700000000", 2000, {});
-      expect(await over(["hash-a"])).to.equal("ac");
-      expect(await over(["hash-c", "hash-a", "unknown"])).to.equal("ac");
-      expect(await over(["hash-a"], 1)).to.equal("a");
-      expect(await over(["hash-b"])).to.equal("");
-      expect(await over([])).to.equal("");
+      expect(await openOver(["hash-a"])).to.equal("ac");
+      expect(await openOver(["hash-c", "hash-a", "unknown"])).to.equal("ac");
+      expect(await openOver(["hash-a"], 1)).to.equal("a");
+      expect(await openOver(["hash-b"])).to.equal("");
+      expect(await openOver([])).to.equal("");
     });
 
-    /** What a run stores that failed at `now`. */
+    /** The progress that a run stores when it has failed at `now`. */
     const failed = (over: Partial<DeletionProgress> = {}): DeletionProgress => ({
       done: [],
       times: {},
@@ -159,7 +159,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.release(requestId, "one", progress);
     }
 
-    it("finds the open requests that are due, in order of acceptance, and those that wait once their time has come", async () => {
+    it("finds the open requests that are due in order of acceptance, and waiting requests once their wait has ended", async () => {
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       await run("a-1700000000", failed());
       await ledger.complete("b-1700000000", 2000, {});
@@ -194,7 +194,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.wake([]);
     });
 
-    it("counts open requests, and the ones that keep failing", async () => {
+    it("counts open requests, and those with a number of failed attempts", async () => {
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       await run("a-1700000000", failed({ attempts: 3 }));
       await ledger.complete("c-1700000000", 2000, {});
@@ -250,11 +250,11 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.find(id)).to.deep.include({ times: later, completedAt: 2000 });
     });
 
-    it("says of one of several completions at once that it completed the request, which never goes back", async () => {
+    it("returns true for one of several concurrent completions of a request, which is never open again", async () => {
       await ledger.accept(someDeletion("a"), noScope);
       await ledger.lease("a-1700000000", "one", 0, 100);
-      const said = await Promise.all([1, 2, 3].map(() => ledger.complete("a-1700000000", 6000, {})));
-      expect(said.filter(Boolean)).to.have.length(1);
+      const completions = await Promise.all([1, 2, 3].map(() => ledger.complete("a-1700000000", 6000, {})));
+      expect(completions.filter(Boolean)).to.have.length(1);
       expect(await ledger.complete("a-1700000000", 7000, {})).to.equal(false);
       expect(await ledger.complete("unknown-1", 7000, {})).to.equal(false);
       const done = await ledger.find("a-1700000000");
@@ -265,7 +265,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.find("a-1700000000")).to.deep.equal(done);
     });
 
-    it("numbers requests, and says up to which number none is open", async () => {
+    it("numbers requests, and returns the number up to which no request is open", async () => {
       expect(await ledger.settledSequence()).to.equal(0);
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       const [first, second, third] = await ledger.since(0, 10);
@@ -284,7 +284,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(rest.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-b"]);
     });
 
-    it("forgets requests completed before an instant, suppression included, and no number is given twice", async () => {
+    it("expires requests completed before an instant, suppression included, and assigns no number twice", async () => {
       for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter), noScope);
       const last = (await ledger.since(0, 10)).at(-1)?.sequence ?? 0;
       await ledger.complete("b-1700000000", 2000, {});
@@ -305,7 +305,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect((await ledger.since(0, 10)).at(-1)?.sequence).to.be.greaterThan(last);
     });
 
-    it("forgets any number of requests, and lets other requests run meanwhile", async function () {
+    it("expires any number of requests, and lets other requests run concurrently", async function () {
       this.timeout(60_000);
       const names = Array.from({ length: 1_100 }, (_, n) => `n${n}`);
       const accepted = await Promise.all(names.map((name) => ledger.accept(someDeletion(name), noScope)));

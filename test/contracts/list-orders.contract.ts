@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ListOrders } from "../../src/catalogue/list-orders.js";
 
-/** What orders of lists promise, in memory and over every engine that shares them. `another` opens the same stores as another process does. */
+/** Promises of orders of lists, in memory and on every engine. `another` opens the same stores in another process. */
 export function listOrdersContract(
   name: string,
   open: () => Promise<{ orders: ListOrders; close(): Promise<void> }>,

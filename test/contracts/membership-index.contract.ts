@@ -7,7 +7,7 @@ export interface OpenIndex {
   close(): Promise<void>;
 }
 
-/** What every engine promises of memberships. `open` resolves with an empty index. */
+/** Promises of every engine on memberships. `open` resolves with an empty index. */
 export function membershipIndexContract(name: string, open: () => Promise<OpenIndex>) {
   describe(`${name}: membership index`, () => {
     let opened: OpenIndex;

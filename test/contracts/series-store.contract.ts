@@ -3,7 +3,7 @@ import { type Dimension, experience, HOUR, segment, stream } from "../../src/met
 import { type Plane, planes, type SeriesStore } from "../../src/metrics/ports.js";
 import type { Series } from "../../src/metrics/series.js";
 
-/** What every engine promises of saved slots; `forgets` says that it forgets as soon as it is asked to. */
+/** Promises of every engine on saved slots; `forgets`: `expire` removes them at once. */
 export function seriesStoreContract(
   name: string,
   open: () => Promise<{ series: SeriesStore; close(): Promise<void> }>,
@@ -36,7 +36,7 @@ export function seriesStoreContract(
       expect(await read(2, 2)).to.deep.equal([]);
     });
 
-    it("keeps every slot that is said, and leaves the others as they are", async () => {
+    it("stores every slot of a column that has a value, and leaves the other slots unchanged", async () => {
       await write([1, 2, 3, 4]);
       await write([Number.NaN, 20, Number.NaN], 0);
       await write([30, 40, 50], 2);
@@ -49,7 +49,7 @@ export function seriesStoreContract(
       expect(await read(0, 1)).to.deep.equal([2]);
     });
 
-    it("keeps every double as it is", async () => {
+    it("stores every double exactly", async () => {
       const values = [0, -1.5, 0.1, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE, Number.MAX_SAFE_INTEGER];
       await write(values);
       expect(await read(0, values.length)).to.deep.equal(values);
@@ -125,25 +125,7 @@ export function seriesStoreContract(
       });
     }
 
-    it("reads a series that lies in one plane alone, whichever it is, beside one that lies in both", async () => {
-      const members: Series = { dimension: segment, id: "members", type: "size" };
-      const both: Series = { dimension: segment, id: "both", type: "size" };
-      const other = (plane: Plane): Plane => (plane === "clients" ? "recorder" : "clients");
-      for (const [value, plane] of planes.entries()) {
-        await write([value, 7], 0, { ...members, id: plane }, plane);
-        await write([value], 0, both, plane);
-      }
-      for (const [value, plane] of planes.entries()) {
-        const series = { ...members, id: plane };
-        expect(await read(0, 4, series)).to.deep.equal([value, 7]);
-        expect(await read(0, 4, series, plane)).to.deep.equal([value, 7]);
-        expect(await read(0, 4, series, other(plane))).to.deep.equal([null, null]);
-        expect(await read(0, 2, both, plane)).to.deep.equal([value]);
-      }
-      expect(await read(0, 2, both)).to.deep.equal([planes.indexOf("clients")]);
-    });
-
-    it("replaces a value in its own plane, and leaves the other plane as it is", async () => {
+    it("replaces a value in its own plane, and leaves the other plane unchanged", async () => {
       await write([1], 0, views, "recorder");
       await write([2], 0, views, "recorder");
       expect(await read(0, 1)).to.deep.equal([2]);
@@ -153,21 +135,6 @@ export function seriesStoreContract(
       await write([11], 0, views, "clients");
       expect(await read(0, 1)).to.deep.equal([11]);
       expect(await read(0, 1, views, "recorder")).to.deep.equal([3]);
-    });
-
-    it("hands out both planes over many chunks, as a model of them says", async () => {
-      const length = 3 * WEEK;
-      const model = new Array<number | null>(length).fill(null);
-      for (const [plane, every, offset] of [
-        ["recorder", 3, 0],
-        ["clients", 5, 1],
-      ] as const) {
-        const values = Array.from({ length }, (_, i) => (i % every === 0 ? i + offset : Number.NaN));
-        await write(values, -WEEK - 5, views, plane);
-        for (const [i, value] of values.entries()) if (!Number.isNaN(value)) model[i] = value;
-      }
-      expect(await read(-WEEK - 5, 2 * WEEK - 5)).to.deep.equal(model);
-      expect(await read(-3, 4)).to.deep.equal(model.slice(WEEK + 2, WEEK + 9));
     });
 
     const all: Series = { dimension: stream, id: stream.sumId, type: "size" };
@@ -234,47 +201,25 @@ export function seriesStoreContract(
       expect(await list(experience, { limit: 1, after: "a" })).to.deep.equal([`b ${types.join(" ")}`]);
     });
 
-    it("lists ids in the order of their UTF-8 bytes, by what they begin with, in pages of any size", async () => {
-      const ids = ["A", "a", "a%", "a_b", "ab", "ab,c", 'ab"', "b c", "z", "ä", "\uff5e", "\u{1f600}"];
-      const bytes = (text: string) => Buffer.from(text);
-      ids.sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
-      await list(segment);
-      const columns = [...ids]
-        .reverse()
-        .map((id) => ({ series: { dimension: segment, id, type: "size" }, from: start, values: Float64Array.of(1) }));
-      await store.write("clients", columns);
-      expect(await list(segment)).to.deep.equal(ids.map((id) => `${id} size`));
-      for (const prefix of ["", "a", "ab", "a_", "a%", "A", "z", "zz", "\u{1f600}"]) {
-        const wanted = ids.filter((id) => id.startsWith(prefix));
-        for (const limit of [1, 3, 100]) {
-          const found: string[] = [];
-          for (let after: string | undefined; ; ) {
-            const page = await store.list(segment, { prefix, limit, ...(after === undefined ? {} : { after }) });
-            found.push(...page.map(({ id }) => id));
-            after = page.at(-1)?.id;
-            if (page.length < limit) break;
-          }
-          expect(found, `${prefix} by ${limit}`).to.deep.equal(wanted);
-        }
-      }
-      expect(await list(segment, { prefix: "b", after: "a" })).to.deep.equal(["b c size"]);
-      expect(await list(segment, { prefix: "a", after: "b" })).to.deep.equal([]);
-    });
-
-    it("lists and counts ids that contain a text in any case, in either order, in pages of any size", async () => {
-      const ids = ["Apple", "apple pie", "b", "pineAPPLE", "snapple", "x.Äpfel", "x.äpfel", "\u{1f600}apple"];
-      const bytes = (text: string) => Buffer.from(text);
-      ids.sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
-      for (const [n, id] of ids.entries()) {
-        for (const type of n % 2 === 0 ? ["size"] : ["size", "converted", "actualreach"])
-          await write([1], 0, { dimension: experience, id, type });
-      }
+    it("lists and counts ids by prefix and contained text, in the order of their UTF-8 bytes or the reverse, in pages", async () => {
+      const names = ["A", "a", "a%", "a_b", "ab", "ab,c", 'ab"', "b c", "Apple", "pineAPPLE", "x.Äpfel", "x.äpfel"];
+      const ids = [...names, "\uff5e", "\u{1f600}", "\u{1f600}apple"];
+      ids.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      await list(experience);
+      const series = ids.toReversed().flatMap((id, n) => {
+        const types = n % 2 === 0 ? ["size"] : ["size", "converted", "actualreach"];
+        return types.map((type): Series => ({ dimension: experience, id, type }));
+      });
+      await store.write(
+        "clients",
+        series.map((one) => ({ series: one, from: start, values: Float64Array.of(1) })),
+      );
       for (const contains of ["", "apple", "ä", "no such text"]) {
-        for (const prefix of ["", "x", "a", "\u{1f600}"]) {
+        for (const prefix of ["", "a", "ab", "a_", "a%", "A", "x", "zz", "\u{1f600}"]) {
           const wanted = ids.filter((id) => id.startsWith(prefix) && id.toLowerCase().includes(contains));
           expect(await store.count(experience, { prefix, contains }), `${prefix} ${contains}`).to.equal(wanted.length);
           for (const descending of [false, true]) {
-            for (const limit of [1, 2, 3, 100]) {
+            for (const limit of [1, 3, 100]) {
               const found: string[] = [];
               for (let after: string | undefined; ; ) {
                 const from = after === undefined ? {} : { after };
@@ -289,10 +234,10 @@ export function seriesStoreContract(
           }
         }
       }
-      expect(await store.count(stream, { prefix: "" })).to.equal(0);
-      await write([1]);
-      expect(await store.count(stream, { prefix: "" })).to.equal(1);
+      expect(await list(experience, { prefix: "b", after: "a" })).to.have.length(1);
+      expect(await list(experience, { prefix: "a", after: "b" })).to.deep.equal([]);
       expect(await store.count(experience, { prefix: "" })).to.equal(ids.length);
+      expect(await store.count(stream, { prefix: "" })).to.equal(0);
     });
 
     if (forgets) {

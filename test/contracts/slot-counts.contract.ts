@@ -1,39 +1,41 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { SlotCount, SlotCounts } from "../../src/metrics/ports.js";
-
-export interface OpenCounts {
-  readonly counts: SlotCounts;
-  /** Counts one more message of a stream in the slot that starts at `slot`, which arrived at `arrival`. */
-  count(stream: string, slot: number, arrival?: number): Promise<void>;
-  /** Forgets the messages that arrived before an instant. */
-  expire(before: number): Promise<boolean>;
-  close(): Promise<void>;
-}
+import { freshEntity, keep, messageFor } from "../support/commits.js";
+import type { OpenHistory } from "./history.contract.js";
 
 const HOUR = 3_600_000;
 
-/** What every engine promises of stream counts. `open` hands out none. */
-export function slotCountsContract(name: string, open: () => Promise<OpenCounts>) {
+/** Promises of every engine on stream counts. `open` returns a store without counts. */
+export function slotCountsContract(name: string, open: () => Promise<OpenHistory>) {
   describe(`${name}: stream counts`, () => {
-    let opened: OpenCounts;
+    let opened: OpenHistory;
     let counts: SlotCounts;
 
     beforeEach(async () => {
       opened = await open();
-      counts = opened.counts;
+      counts = opened.stores.counts;
       for (const [stream, hour] of [
         ["web", 2],
         ["app", 1],
         ["web", 1],
         ["web", 2],
       ] as const) {
-        await opened.count(stream, hour * HOUR);
+        await count(stream, hour * HOUR);
       }
     });
     afterEach(() => opened.close());
 
-    /** Without what the store keeps with a count for itself. */
+    /** Counts messages of a stream, in one commit, in the slot that starts at `slot`. */
+    async function count(stream: string, slot: number, ...arrivals: number[]): Promise<void> {
+      const entity = freshEntity();
+      const messages = (arrivals.length > 0 ? arrivals : [10.5]).map((arrival) =>
+        messageFor(entity.id, { stream, time: slot + 1, arrival }),
+      );
+      await keep(opened.stores.entities, entity, { messages });
+    }
+
+    /** Without the fields that a store adds to a count. */
     const unsaved = async (before: number, limit: number) =>
       (await counts.unsaved(before, limit)).map(({ stream, slot, count }) => ({ stream, slot, count }));
 
@@ -51,7 +53,7 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
     it("lists what was saved again only when it has grown", async () => {
       await counts.saved(await counts.unsaved(3 * HOUR, 9));
       expect(await unsaved(3 * HOUR, 9)).to.deep.equal([]);
-      await opened.count("web", HOUR);
+      await count("web", HOUR);
       expect(await unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
     });
 
@@ -61,7 +63,7 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
     ] as const) {
       it(`leaves a count that another recorder saved since it was read, with more in it, ${what}`, async () => {
         const fewer = await counts.unsaved(2 * HOUR, 9);
-        await opened.count("app", HOUR);
+        await count("app", HOUR);
         const more = await counts.unsaved(2 * HOUR, 9);
         for (const at of order) await counts.saved([fewer, more][at] ?? []);
         const left = await unsaved(2 * HOUR, 9);
@@ -80,23 +82,23 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
 
     it("leaves a count that grew while it was saved", async () => {
       const all = await counts.unsaved(3 * HOUR, 9);
-      await opened.count("app", HOUR);
+      await count("app", HOUR);
       await counts.saved(all);
       expect(await unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
     });
 
-    it("leaves a count that grew while it was saved, also when another recorder takes its slot for the open one meanwhile", async () => {
+    it("leaves a count that grew while it was saved, also when another recorder takes its slot for the open one", async () => {
       const all = await counts.unsaved(3 * HOUR, 9);
-      await opened.count("app", HOUR);
+      await count("app", HOUR);
       await counts.unsaved(0, 9);
       await counts.saved(all);
       expect(await unsaved(2 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
     });
 
     it("lists each stream that took messages, by name, with the arrival of its newest message", async () => {
-      await opened.count("web", HOUR, 700);
-      await opened.count("web", 2 * HOUR, 300);
-      await opened.count("zoo", HOUR, 5);
+      await count("web", HOUR, 699, 700, 5);
+      await count("web", 2 * HOUR, 300);
+      await count("zoo", HOUR, 5);
       const all = [
         { stream: "app", lastArrival: 10.5 },
         { stream: "web", lastArrival: 700 },
@@ -108,7 +110,7 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
       expect(await counts.streams("zoo", 9)).to.deep.equal([]);
     });
 
-    /** What is counted, the parts of a slot added up. */
+    /** Messages counted by stream and slot. */
     const counted = async (streams: string[], from: number, to: number) => {
       const found: Record<string, number> = {};
       for (const { stream, slot, count } of await counts.counted(streams, from, to)) {
@@ -117,14 +119,14 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
       return Object.fromEntries(Object.entries(found).filter(([, count]) => count > 0));
     };
 
-    it("tells what is counted in some slots of some streams", async () => {
+    it("returns the counts of some slots of some streams", async () => {
       expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ "app 1": 1, "web 1": 1, "web 2": 2 });
       expect(await counted(["web"], 2 * HOUR, 3 * HOUR)).to.deep.equal({ "web 2": 2 });
       expect(await counted(["web"], 0, HOUR)).to.deep.equal({});
       expect(await counted([], 0, 9 * HOUR)).to.deep.equal({});
     });
 
-    it("tells the sum of what is counted in some slots of some streams, saved or not", async () => {
+    it("returns the sum of counts in some slots of some streams, saved or not", async () => {
       const totals = async (streams: string[], from: number, to: number) =>
         Object.fromEntries(await counts.totals(streams, from * HOUR, to * HOUR));
       const check = async () => {
@@ -136,11 +138,11 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
       await check();
       await counts.saved(await counts.unsaved(9 * HOUR, 9));
       await check();
-      await opened.count("web", 2 * HOUR, 99);
+      await count("web", 2 * HOUR, 99);
       expect(await totals(["web"], 0, 9)).to.deep.equal({ web: 4 });
     });
 
-    it("tells what is counted whatever two recorders read and save, in any order", async () => {
+    it("returns every count, in whichever order two recorders read and save", async () => {
       const read: [SlotCount[], SlotCount[]] = [[], []];
       const step = fc.oneof(
         fc.record({ does: fc.constant("count" as const), hour: fc.integer({ min: 1, max: 3 }) }),
@@ -153,7 +155,7 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
           if (next.does === "read") read[next.who as 0 | 1] = await counts.unsaved(next.before * HOUR, 9);
           else if (next.does === "save") await counts.saved(read[next.who as 0 | 1]);
           else {
-            await opened.count("web", next.hour * HOUR);
+            await count("web", next.hour * HOUR);
             all[`web ${next.hour}`] = (all[`web ${next.hour}`] ?? 0) + 1;
           }
           expect(await counted(["web", "app"], 0, 9 * HOUR), JSON.stringify(steps)).to.deep.equal(all);
@@ -162,20 +164,20 @@ export function slotCountsContract(name: string, open: () => Promise<OpenCounts>
       await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), check), { numRuns: 12 });
     });
 
-    it("tells the same of counts that were saved, of saved ones that have grown, and of messages that expired", async () => {
+    it("returns the same counts before and after they are saved, grow, or their messages expire", async () => {
       const all = { "app 1": 1, "web 1": 1, "web 2": 2 };
       const save = async () => counts.saved(await counts.unsaved(9 * HOUR, 9));
       await save();
       expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal(all);
-      await opened.count("web", 2 * HOUR, 99);
+      await count("web", 2 * HOUR, 99);
       expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ ...all, "web 2": 3 });
-      await opened.expire(50);
+      await opened.stores.history.expire(50);
       expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ ...all, "web 2": 3 });
       expect((await counts.streams(undefined, 9)).map(({ lastArrival }) => lastArrival)).to.deep.equal([10.5, 99]);
       await save();
-      await opened.expire(100);
+      await opened.stores.history.expire(100);
       expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ ...all, "web 2": 3 });
-      await opened.count("web", 2 * HOUR, 101);
+      await count("web", 2 * HOUR, 101);
       expect(await counted(["web", "app"], 0, 9 * HOUR)).to.deep.equal({ ...all, "web 2": 4 });
       expect((await counts.streams(undefined, 9)).map(({ lastArrival }) => lastArrival)).to.deep.equal([10.5, 101]);
     });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { noScope, type OpenLedger, someDeletion } from "./ledger.contract.js";
 
-/** What every engine promises of the suppression. */
+/** Promises of every engine on the suppression. */
 export function suppressionContract(name: string, open: () => Promise<OpenLedger>): void {
   describe(`the suppression of ${name}`, () => {
     let at: OpenLedger;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { WakeUp } from "../../src/deletions/ports.js";
 import { until } from "../support/until.js";
 
-/** What every engine promises of wake-up calls, as long as none is lost. */
+/** Promises of every engine on wake-up calls, as long as none is lost. */
 export function wakeUpContract(name: string, open: () => Promise<{ wakeUp: WakeUp; close(): Promise<void> }>): void {
   describe(`the wake-up calls of ${name}`, () => {
     let wakeUp: WakeUp;
@@ -20,7 +20,7 @@ export function wakeUpContract(name: string, open: () => Promise<{ wakeUp: WakeU
       await until("all have run", () => ran.size === 50);
     });
 
-    it("go on after a run that failed", async () => {
+    it("continue after a run that failed", async () => {
       const ran: string[] = [];
       wakeUp.listen(async (requestId) => {
         ran.push(requestId);

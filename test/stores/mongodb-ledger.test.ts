@@ -71,14 +71,6 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await engine.empty();
   });
 
-  it("keeps one key of receipts for processes that start at once", async () => {
-    const marks = engine.client.db(`${engine.name}_ledger`).collection<{ _id: string }>("marks");
-    await marks.deleteOne({ _id: "receipt key" });
-    const kept = [one, two, three].map((ledger, index) => ledger.receiptKey(`key ${index}`));
-    expect(new Set(await Promise.all(kept)).size).to.equal(1);
-    expect(await marks.countDocuments({ _id: "receipt key" })).to.equal(1);
-  });
-
   describe("several processes over one ledger", () => {
     beforeEach(async () => {
       await engine.client
@@ -135,29 +127,6 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       expect(accepted.filter((each) => each !== undefined)).to.have.length(1);
       expect(await one.openOver([hash], 9)).to.have.length(1);
     });
-
-    it("give no number again whose request was forgotten", async () => {
-      await one.accept(someDeletion("a"), noScope);
-      await two.accept(someDeletion("b"), noScope);
-      await two.accept(someDeletion("c"), noScope);
-      await two.complete("c-1700000000", 2000, {});
-      await two.expire(3000, async () => {});
-      await one.accept(someDeletion("d"), noScope);
-      const all = await one.since(0, 10);
-      expect(all.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-a", "hash-b", "hash-d"]);
-      expect(all.map(({ sequence }) => sequence)).to.deep.equal([1, 2, 4]);
-    });
-
-    it("leave a request to another when its runner died, once its time is over", async () => {
-      await one.accept(someDeletion("a"), noScope);
-      const lease = (ledger: Ledger, runner: string, now: number) =>
-        ledger.lease("a-1700000000", runner, now, now + 30_000).then((leased) => leased !== undefined);
-      expect(await lease(one, "dead", 0)).to.equal(true);
-      expect(await lease(two, "alive", 29_999)).to.equal(false);
-      expect(await two.due(29_999, { isNoneOf: [] }, 10)).to.have.length(0);
-      expect(await two.due(30_000, { isNoneOf: [] }, 10)).to.have.length(1);
-      expect(await lease(two, "alive", 30_000)).to.equal(true);
-    });
   });
 
   describe("when a response is lost on its way", () => {
@@ -190,17 +159,6 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       expect(new Set(identities).size).to.equal(identities.length);
       expect(all.map(({ sequence }) => sequence)).to.deep.equal(identities.map((_, index) => index + 1));
     });
-  });
-
-  it("answers a repeated completion whose first response was lost", async () => {
-    const { ledger } = engine.stores;
-    await ledger.accept(someDeletion("a"), noScope);
-    const answers = [];
-    for (const at of [2000, 3000]) answers.push(await ledger.complete("a-1700000000", at, {}));
-    const found = await ledger.find("a-1700000000");
-    await engine.empty();
-    expect(answers).to.deep.equal([true, false]);
-    expect(found?.completedAt).to.equal(2000);
   });
 });
 
