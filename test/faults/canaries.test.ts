@@ -9,7 +9,7 @@ import { until } from "../support/until.js";
 
 const SUBJECTS = 200;
 
-/** Stands in everything personal that a test makes up. */
+/** Part of all personal data of the tests. */
 const canary = `canary${randomBytes(8).toString("hex")}`;
 const written = [Buffer.from(canary), Buffer.from(canary, "utf16le"), Buffer.from(Buffer.from(canary).toString("hex"))];
 
@@ -26,7 +26,7 @@ describe("canaries", function () {
     folder.remove();
   });
 
-  it("P3: no byte of any person stands in any file or in the log, and of an erased one's key none after completion", async () => {
+  it("P3: no file and no log contains a byte of any person, or after completion of an erased person's key", async () => {
     for (let round = 0; round < 4; round += 1) {
       await collectThrough(
         service,
@@ -97,7 +97,7 @@ describe("canaries", function () {
     ["PUT", `/api/segment/${canary}%00`, "{}"],
   ];
 
-  it("P7: no identifier stands in an error, in the log or in /metrics, whatever was sent where", async () => {
+  it("P7: no error, log or /metrics contains an identifier, whatever was sent where", async () => {
     for (const [method, path, body] of requests) {
       const answer = await service.fetch(path, { method, ...(body === undefined ? {} : { body }) });
       const text = `${JSON.stringify([...answer.headers])}${await answer.text()}`;

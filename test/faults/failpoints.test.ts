@@ -12,7 +12,7 @@ const FAILPOINTS = [
   ),
 ].map(([, name = ""]) => name);
 
-/** What is deleted when the process dies, and by which identity. */
+/** Profiles that are deleted when the process dies, and the identity of the DELETE. */
 const people: { who: string; messages: object[]; path: string; others: string[] }[] = [
   {
     who: "a profile with one identity",

@@ -77,7 +77,7 @@ onEmbedded("P24: an embedded service whose disk is full", function () {
         disk?.fill();
         await start();
       }
-      // What is refused first depends on the room that is left in the logs.
+      // Which write is refused first depends on the room in the logs.
       const refused = {
         points: await untilRefused(() => writePoints("other", 8)),
         profiles: await untilRefused(() => collect("other")),

@@ -29,7 +29,7 @@ export interface InfluxAnswers {
   readonly bodies: string[];
   /** Reads and writes that are neither given up nor answered. */
   readonly open: number;
-  /** What was logged: text and fields. */
+  /** Log lines: text and fields. */
   readonly logged: string[];
   /** The next reads or writes are answered so, and those after them like the last. */
   answer(...answers: AnswerFor[]): void;

@@ -131,8 +131,8 @@ describe("P12: what InfluxDB answers", () => {
     ["1 KB a second", [slow], "unavailable 1", { requests: 1 }],
   ];
   for (const [what, answers, expected, { requests, logged }] of reads) {
-    const told = expected === "kept" ? "its values" : expected;
-    it(`to a read: ${what} → ${told}, ${requests === 1 ? "one request" : `${requests} requests`}`, async () => {
+    const result = expected === "kept" ? "its values" : expected;
+    it(`to a read: ${what} → ${result}, ${requests === 1 ? "one request" : `${requests} requests`}`, async () => {
       server.answer(...answers);
       let values: number[] = [];
       const outcome = await outcomeOf(async () => {
@@ -160,7 +160,7 @@ describe("P12: what InfluxDB answers", () => {
     await patient.close();
   });
 
-  it("to a read: 1 KB a second → given up at the deadline also when garbage is collected meanwhile", async () => {
+  it("to a read: 1 KB a second → given up at the deadline also when garbage is collected", async () => {
     server.answer(slow);
     let outcome: Outcome | undefined;
     void outcomeOf(read).then((ended) => {

@@ -110,7 +110,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
   }
 });
 
-/** How an insert into this collection begins on the wire: the name of the command, the length of its value, the value. */
+/** The start of an insert on the wire: the name of the command, the length of its value, the value. */
 function insertInto(collection: string): string {
   return `insert\0${String.fromCharCode(collection.length + 1)}\0\0\0${collection}\0`;
 }

@@ -13,11 +13,11 @@ const SERIES = 5;
 const LONG = 500;
 const SHORT = 20;
 
-/** What a load that was killed again and again has come to. */
+/** The result of a load that was killed again and again. */
 interface KilledLoad {
   /** Points in writes that were acknowledged. */
   readonly acknowledged: number;
-  /** What was found wrong after a start, in words. */
+  /** Violations found after a start. */
   readonly violations: string[];
 }
 
@@ -30,8 +30,9 @@ interface Group {
 }
 
 /**
- * Writes blocks to a real service from several writers, kills it (`kill -9`) in the middle, starts it again, and looks at
- * every slot: it must hold the version acknowledged last, or the whole of the one that was under way. That often.
+ * Writes blocks to a real service from several writers, kills it (`kill -9`) in the middle, starts it again, and reads
+ * every slot: it must contain the version acknowledged last, or all of the version in progress. Repeats this `kills`
+ * times.
  */
 export async function loadUnderKills(kills: number): Promise<KilledLoad> {
   const dir = dataFolder();

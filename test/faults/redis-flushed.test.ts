@@ -53,7 +53,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: Redis that forgets everyth
     }
   });
 
-  it("still carries what is asked for afterwards", async () => {
+  it("A later deletion completes, and both processes are ready", async () => {
     const id = await removeThrough(api, "email/later@example.org");
     await until("it is complete", () => isCompleteIn(api, id), 60_000);
     await until("both are ready", async () => {

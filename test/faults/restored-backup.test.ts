@@ -29,7 +29,7 @@ describe("P25: a restored backup", function () {
       await service.kill();
       for (const name of ["entities.db", "entities.db-wal", "entities.db-shm"]) restore(folder.dir, name);
 
-      // What stands in the stores at the moment the port opens.
+      // The stores at the moment the port opens.
       const opened = await startService({}, { dir: folder.dir });
       const { stores } = opened.service;
       const deletions = await stores.ledger.since(0, 1000);

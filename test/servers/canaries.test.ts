@@ -12,7 +12,7 @@ import { until } from "../support/until.js";
 const ERASED = 40;
 const LIVE = 10;
 
-/** Stands in everything personal that the test makes up. */
+/** Part of all personal data of the test. */
 const canary = `canary${randomBytes(8).toString("hex")}`;
 const written = [canary, Buffer.from(canary).toString("hex")].map((text) => Buffer.from(text));
 
@@ -32,7 +32,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "canaries on servers", function () 
   });
   after(() => service.stop());
 
-  it("P3, P7: no byte of any person stands in a document, a key of Redis or the log, and none of an entity's key", async () => {
+  it("P3, P7: no document, key of Redis or log contains a byte of any person or of an entity's key", async () => {
     for (let round = 0; round < 3; round += 1) {
       await collectThrough(
         service,

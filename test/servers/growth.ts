@@ -49,7 +49,7 @@ interface Restarted {
   close(): Promise<void>;
 }
 
-/** What a DELETE of a person may leave: so many in each of these. */
+/** The number of documents or rows that a DELETE of a person may leave in each store. */
 type Promised = Readonly<Record<string, number>>;
 
 /** Two profiles and the list of identities have a key each, which is overwritten; messages are counted in place. */
@@ -69,8 +69,8 @@ const SETTLED_WITHIN_MS = 60_000;
 const MOST_TRIES = 20;
 
 /**
- * Starts the service so often, kills it every other time, and has so many people collected, merged and erased meanwhile. Hands out, in words, what has grown though
- * it is not promised to be kept.
+ * Starts the service so often, kills it every other time, and collects, merges and erases so many people. Returns a
+ * line for each store that has grown by more than the promised amount.
  */
 async function grownOver(
   service: Restarted,
@@ -184,8 +184,8 @@ async function eraseSome(running: RealService, first: number, count: number): Pr
 }
 
 /**
- * A DELETE that is answered with a 503, as the store is slow, is sent again after the time that the answer names. The one before may be kept all the
- * same, with what it is promised to leave: so the requests are counted.
+ * Repeats a DELETE that is answered 503 after the time that the response names. The one before may have been accepted,
+ * so the requests are counted.
  */
 async function removeWhenServed(running: RealService, path: string): Promise<{ id: string; sent: number }> {
   for (let sent = 1; ; sent += 1) {
@@ -238,8 +238,8 @@ async function documentsOf(name: string): Promise<[string, number][]> {
 }
 
 /**
- * Keys of Redis by what they are, and the number of items in them; streams are counted by key alone. The marker by which BullMQ wakes its workers is left out: a queue
- * has one with one item, or none, as the last worker left it.
+ * Keys of Redis by kind, and the number of items in them; streams are counted by key alone. The marker by which BullMQ
+ * wakes its workers is left out: a queue has one or none.
  */
 async function keysOf(name: string): Promise<Sizes> {
   const redis = new Redis(redisUrl(name));

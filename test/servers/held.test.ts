@@ -14,7 +14,7 @@ const HELD_AT = ["deletion-begun", "profile-erased", "target-half-erased", "keys
 
 onServers(
   ["mongodb", "influxdb", "bullmq"],
-  "P8: a worker that is held in its work until its lease is over",
+  "P8: a worker that is held in its work until its lease has ended",
   function () {
     this.timeout(300_000);
     let set: ProcessSet;
@@ -23,7 +23,7 @@ onServers(
     });
     after(() => set.close());
 
-    it("changes nothing when it goes on after another has completed the deletion", async () => {
+    it("changes nothing when it continues after another has completed the deletion", async () => {
       const [api, ...held] = await Promise.all([
         set.start("api"),
         ...HELD_AT.map((name) => set.start("worker", { FAILPOINT: name, FAILPOINT_SIGNAL: "SIGSTOP" })),
@@ -35,7 +35,7 @@ onServers(
         const holding = () => held.filter(({ pid }) => isHeld(pid)).length;
         await until("one more is held", () => holding() > index, 20_000);
       }
-      // No other worker has taken them: each is its worker's until the lease is over.
+      // No other worker has leased them: each lease is still valid.
       for (const id of ids) expect(await isCompleteIn(api, id)).to.equal(false);
       // Newer profiles of the same people, which no request erases.
       await collectThrough(

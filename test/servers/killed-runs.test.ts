@@ -6,19 +6,19 @@ import { type RemoteSystem, remoteSystem } from "../support/remote-system.js";
 import { environmentOnServers, nameOf, onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
 
-/** The lease of the one that was killed ends after 8 s, and the next poll finds the request 2 s later at most. The rest is for a busy machine. */
+/** The lease ends 8 s after the kill, and the next poll is at most 2 s later. The rest is for a busy machine. */
 const GOES_ON_WITHIN_MS = 20_000;
 
 onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed, of two,", function () {
   this.timeout(120_000);
-  const told: string[] = [];
+  const erased: string[] = [];
   let folder: ReturnType<typeof temporaryFolder>;
   let remote: RemoteSystem;
   let living: ErasureStage;
   let dying: RealService | undefined;
 
   beforeEach(async () => {
-    told.length = 0;
+    erased.length = 0;
     folder = temporaryFolder();
     remote = await remoteSystem();
     living = await erasureStage({
@@ -29,7 +29,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed,
         {
           name: "newsletter",
           remote: true,
-          erase: async ({ requestId }) => void told.push(requestId),
+          erase: async ({ requestId }) => void erased.push(requestId),
           verify: async () => true,
         },
       ],
@@ -50,7 +50,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed,
     expect(await isComplete(requestId)).to.equal(false);
     living.deletions.start();
     await until("it is complete", () => isComplete(requestId), GOES_ON_WITHIN_MS);
-    expect(told).to.deep.equal([requestId]);
+    expect(erased).to.deep.equal([requestId]);
   });
 
   it("while a remote target is called, is taken on by the other one", async () => {
@@ -62,7 +62,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed,
     expect(await isComplete(requestId)).to.equal(false);
     living.deletions.start();
     await until("it is complete", () => isComplete(requestId), GOES_ON_WITHIN_MS);
-    expect(told).to.deep.equal([requestId]);
+    expect(erased).to.deep.equal([requestId]);
   });
 
   function startWorker(environment: Record<string, string> = {}): Promise<RealService> {

@@ -17,7 +17,7 @@ import { until } from "../support/until.js";
 import type { User } from "./secured/mongod.js";
 import { type SecuredServers, startSecuredServers } from "./secured/servers.js";
 
-/** Stands in every password and token. */
+/** Part of every password and token. */
 const canary = `canary${randomBytes(8).toString("hex")}`;
 const USER: User = { name: "service", password: `${canary}-mongo@:/` };
 
@@ -69,7 +69,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
   for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     const [ofMongo, ofInflux, ofRedis] = kinds[kind];
 
-    it(`stand in no log, error, /ready or /metrics; these name the server: ${kind}`, async () => {
+    it(`are in no log, error, /ready or /metrics, which name the server: ${kind}`, async () => {
       const { mongod, influx, redis, certificates } = servers;
       const trusted = kind === "another authority" ? certificates.otherAuthority : certificates.authority;
       const closed = `127.0.0.1:${await freePort()}`;
@@ -78,7 +78,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
       const wrong = kind === "a wrong password" ? `${canary}-wrong` : USER.password;
       const entities = at(mongod.url("secured", { ...USER, password: wrong }), mongod.host);
       const common = { PEPPER: testPepper, NODE_EXTRA_CA_CERTS: trusted };
-      const waits = ofMongo.startsWith("is not there");
+      const waits = ofMongo.startsWith("is unreachable");
       const deadline = waits ? { LIMITS_STORE_DEADLINE_MS: "1000" } : {};
       const onMongo = { ...common, ENTITIES_URL: entities, LOG_LEVEL: "trace", ...deadline };
 
@@ -87,7 +87,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
         METRICS_URL: `${at(influx.url, influx.host)}&token=${canary}-influx`,
         JOBS_URL: at(redis.url("secured", `${canary}-redis`), redis.host),
       });
-      // A start waits for a server that may come; the command says at once what a start says in the end.
+      // A start waits for a server; the command fails at once with the same message.
       const alone = known(waits ? startCommand("key", ["list"], onMongo) : startChild(onMongo));
       const running = await service;
       const texts = await askAll(running);
@@ -115,7 +115,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     });
   }
 
-  it("stand in no log, error, /ready or /metrics of a process whose passwords are changed while it runs, and which goes on with them", async () => {
+  it("are in no log, error, /ready or /metrics of a process whose passwords are changed and changed back while it runs", async () => {
     const { mongod, redis, certificates } = servers;
     const service = await start({
       ...servers.environment(mongod.url("secured", USER)),
@@ -183,7 +183,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
   });
 });
 
-/** What a process answers to requests that need each of its stores, with the headers. */
+/** Responses, with their headers, to requests that need each of the stores. */
 async function askAll(service: RealService): Promise<string[]> {
   const series = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
   const requests: [path: string, init?: { method: string; json?: unknown }][] = [

@@ -133,7 +133,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     });
   });
 
-  it("that only work in the background say how they are, and serve nothing else", async () => {
+  it("that are workers alone report their health, and serve no other route", async () => {
     for (const worker of workers) {
       for (const path of ["/health", "/ready", "/metrics"]) expect(await statusOf(worker, path), path).to.equal(200);
       for (const path of ["/api/entity/user/email/a@example.org", "/api/deletion?completed=false", metricPath("a")])

@@ -149,7 +149,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       }
     });
 
-    it("requests are 503 while the user has lost its rights, and served once it has them again", async () => {
+    it("requests are 503 while the user has no rights, and are served once the rights are back", async () => {
       const service = services[0];
       const { user, database } = documented();
       const roles = (names: readonly string[]) =>
@@ -185,7 +185,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
     const AUTHORITY =
       /^cannot be used: its certificate is of an authority that is not trusted \([A-Z_]+\): NODE_EXTRA_CA_CERTS names the file of one$/;
 
-    /** What the person who started the service reads. */
+    /** The line that the operator reads. */
     async function refusal(url: string, authority: string | null = servers.certificates.authority): Promise<string> {
       const own = authority === null ? url : `${url}&tlsCAFile=${encodeURIComponent(authority)}`;
       const settings = { pepper: filled.pepper, entities: { url: own }, limits: { store_deadline_ms: 3000 } };

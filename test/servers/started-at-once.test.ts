@@ -69,7 +69,7 @@ const SIZES = [
   seriesOf("experience", "banner", "actualreach"),
 ];
 
-/** What recorders have written for these hours: series, slot and value, oldest slot first. */
+/** Values of recorders in the latest slots: series, slot and value, oldest slot first. */
 async function savedBy(name: string): Promise<[string, number, number][]> {
   const stores = await openStores({
     settings: settingsFor("unused", onServersOnly(name)),

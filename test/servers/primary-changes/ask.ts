@@ -1,18 +1,18 @@
 import type { RealService } from "../../support/real-service.js";
 import { adminKey } from "../../support/service.js";
 
-/** What a process answered; or what became of the request. */
+/** The response of a process, or the failure of the request. */
 export interface Answer {
   /** 0 where there was no response in time, or the connection broke. */
   readonly status: number;
   /** JSON. */
   readonly body: unknown;
-  /** Whether it did what was asked. */
+  /** Whether the request was served. */
   readonly served: boolean;
-  /** Whether it says, as it should, that the request can be repeated later. */
+  /** Whether it is a 503 with the time after which the request can be repeated. */
   readonly later: boolean;
   readonly requestId: string | null;
-  /** All of it in words. */
+  /** A line for a report. */
   readonly text: string;
 }
 

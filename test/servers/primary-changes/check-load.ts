@@ -10,7 +10,7 @@ import { HOUR, type Known, POINTS_FROM, pathOf, pointsOf } from "./steady-load.j
 const COMPLETE_MS = 60_000;
 const COUNTED_MS = 120_000;
 
-/** Compares what both processes have with what clients know once the load has ended; `at` is the event time of the messages. */
+/** Compares the data of both processes with `known` after the load; `at` is the event time of the messages. */
 export async function checkLoad(apis: readonly [RealService, RealService], known: Known, at: number): Promise<void> {
   for (const [person, id] of known.deletions)
     await until(`the deletion of ${person} is complete`, () => isCompleteIn(apis[0], id), COMPLETE_MS);

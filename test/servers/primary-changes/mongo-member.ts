@@ -8,7 +8,7 @@ import { startProgram } from "../../support/program.js";
 export interface MongoMember {
   /** Where clients and the other members reach it: by way of a fault proxy. */
   readonly host: string;
-  /** What it says of itself; undefined while it does not answer. Asked past the proxy. */
+  /** Its response to `hello`, not through the proxy; undefined while it does not respond. */
   hello(): Promise<Hello | undefined>;
   /** Runs a command past the proxy. */
   command(command: object): Promise<Document>;
@@ -22,7 +22,7 @@ export interface MongoMember {
   freeze(): void;
   /** SIGCONT. */
   thaw(): void;
-  /** No byte comes in from clients and from the other members, nor a response out; what it asks the others is answered. */
+  /** Blocks requests of clients and of the other members; its own requests to the others are answered. */
   cutOff(): Promise<void>;
   joinAgain(): Promise<void>;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ interface Hello {
 /** How long a member is waited for that does not answer, ms. */
 const SILENT_MS = 1000;
 
-/** Starts the program that TEST_MONGOD names as a member of a set that has yet to be initiated. Its data lies in `dir`. */
+/** Starts the program TEST_MONGOD, with its data in `dir`, as a member of a set that is not initiated yet. */
 export async function startMember(dir: string, set: string): Promise<MongoMember> {
   mkdirSync(dir);
   const port = await freePort();

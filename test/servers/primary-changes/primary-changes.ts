@@ -9,7 +9,7 @@ import type { MongoMember } from "./mongo-member.js";
 import { type MongoSet, startMongoSet } from "./mongo-set.js";
 import { HOUR, KINDS, type Known, type SteadyLoad, startLoad } from "./steady-load.js";
 
-/** What a primary goes through, and how it comes back. */
+/** A fault of a primary, and its end. */
 interface Change {
   readonly how: string;
   begin(primary: MongoMember, others: readonly MongoMember[]): Promise<void>;
@@ -19,7 +19,7 @@ interface Change {
 }
 
 const FROZEN_MS = 15_000;
-/** Of how long the writes are that the primary alone has when it is killed, s; and how long it may take until it has them, ms. */
+/** Seconds of writes that only the primary has when it is killed, and ms until it has them. */
 const AHEAD_S = 1;
 const AHEAD_WAIT_MS = 60_000;
 /** A member that has stepped down is not elected for so long. */
@@ -47,7 +47,7 @@ const changes: readonly Change[] = [
   },
 ];
 
-/** What it wrote since the others stopped to replicate is rolled back when it has been started again: none of that may be acknowledged. */
+/** Writes since the others stopped replicating are rolled back at the next start: none may be acknowledged. */
 async function killAhead(member: MongoMember, others: readonly MongoMember[]): Promise<void> {
   await Promise.all(others.map((other) => other.replicates(false)));
   await until("the primary is ahead of the others", () => isAhead(member), AHEAD_WAIT_MS);
@@ -68,7 +68,7 @@ async function stepDown(member: MongoMember): Promise<void> {
 /** How long after there is a primary everything is served again, ms. */
 const SERVED_AGAIN_MS = 30_000;
 
-/** Two processes that answer and one that works, over a replica set of three members whose primary changes in each way so often. */
+/** Two api processes and a worker over a replica set of three members whose primary changes `times` in each way. */
 export function primaryChanges(times: number): void {
   let mongo: MongoSet;
   let processes: ProcessSet;
@@ -91,7 +91,7 @@ export function primaryChanges(times: number): void {
   });
 
   for (const change of changes) {
-    it(`do what is asked or answer 503 with Retry-After while the primary ${change.how} (${times} ×), and serve everything again within ${SERVED_AGAIN_MS / 1000} s of an election`, async () => {
+    it(`serve requests or answer 503 with Retry-After while the primary ${change.how} (${times} ×), and serve every request within ${SERVED_AGAIN_MS / 1000} s of an election`, async () => {
       for (let time = 0; time < times; time += 1) await goThrough(change);
       expect(load.known.wrong.splice(0).slice(0, 3).map(inWords)).to.deep.equal([]);
     });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { RealService } from "../../support/real-service.js";
 import { type Answer, ask } from "./ask.js";
 
-/** What clients of two processes asked for, what was answered, and what they are not sure of. */
+/** Requests of clients of two processes, by outcome: acknowledged, or unsure. */
 export interface Known {
   /** Collected by an acknowledged request, or by one without an acknowledgement. */
   readonly people: Map<string, "acknowledged" | "unsure">;
@@ -18,7 +18,7 @@ export interface Known {
   readonly points: Map<number, Map<number, { readonly value: number; readonly acknowledged: boolean }>>;
   /** How many requests of a kind were served by a process: `collect 0`. */
   readonly served: Map<string, number>;
-  /** Responses that are neither what was asked for nor 503 with Retry-After in time. */
+  /** Responses that are neither right nor 503 with Retry-After in time. */
   readonly wrong: Wrong[];
 }
 
@@ -38,7 +38,7 @@ export const POINTS_FROM = Date.UTC(2020, 0, 1);
 export const HOUR = 3_600_000;
 
 const CLIENTS = 10;
-/** Between two requests of a client, ms: the load is the same on a fast machine, and all of it can be read at the end. */
+/** Pause between two requests of a client, ms: bounds the data that is compared at the end. */
 const PAUSE_MS = 100;
 const PEOPLE_AT_ONCE = 3;
 
@@ -139,7 +139,7 @@ const actions: Record<(typeof KINDS)[number], (stage: Stage, turn: Turn) => Prom
     return answer.served;
   },
 
-  /** The known person, through the other process than the one that was written through. */
+  /** The known person, through the process that has not written it. */
   async read({ apis, known }, { client, through }) {
     const person = regularOf(client);
     const version = known.versions.get(person);

@@ -12,7 +12,7 @@ export interface SecuredMongod {
   /** As the service names it. */
   readonly host: string;
   readonly program: Program;
-  /** URL of a database for a user of the database `admin`; undefined: for no user. The authority is for the client to know. */
+  /** URL of a database, for a user of the database `admin` or for none. It does not name the authority. */
   url(database: string, user?: User): string;
   /** Runs a command on a database, as root. */
   command(database: string, command: Document): Promise<Document>;

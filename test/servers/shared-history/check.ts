@@ -13,15 +13,15 @@ const HOUR = 3_600_000;
 /** Turns after which every identity is read. */
 const READS_ALL = 25;
 
-/** What one history did. */
+/** Counts of one history. */
 export interface HistoryCounts {
   readonly kills: number;
   readonly deletions: number;
 }
 
 /**
- * Runs a random history through two processes that share the servers, and checks every answer; then erases every identity, and looks at what is left.
- * The same seed makes the same requests again, as far as answers do not decide on them.
+ * Runs a random history through two processes that share the servers, and checks every response; then erases every
+ * identity and searches all data. The same seed makes the same requests, as far as responses do not decide on them.
  */
 export async function checkSharedHistory(seed: number, steps: number): Promise<HistoryCounts> {
   const canary = `canary${randomBytes(8).toString("hex")}`;
@@ -74,7 +74,7 @@ async function sizesThrough(history: SharedHistory, through: number): Promise<ob
   return data.filter(({ size }) => size !== 0);
 }
 
-/** The count of the old slot, as metrics say. */
+/** The count of the old slot in the metrics. */
 async function savedCount(history: SharedHistory, through: number): Promise<number | undefined> {
   const { oldSlot } = history;
   const names = `dimension=stream&dimension_id=${STREAM}&dimension_type=size&interval=1h`;

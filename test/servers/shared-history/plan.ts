@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What a message says of its event time; times are ms from its sending. */
+/** The event time of a message; numbers are ms from its sending. */
 export type MessageTime = "arrival" | "long ago" | number;
 
 export interface PlannedMessage {
@@ -9,7 +9,7 @@ export interface PlannedMessage {
   readonly time: MessageTime;
 }
 
-/** What a client asks for next; `through` says which process it asks. */
+/** The next request of a client; `through` is the process that receives it. */
 export type Step = { readonly through: number } & (
   | { readonly kind: "collect"; readonly messages: readonly PlannedMessage[]; readonly keyed: boolean }
   | { readonly kind: "resend"; readonly which: number }
@@ -32,7 +32,7 @@ const CLIENTS = 6;
 const STEPS = 2;
 /** People that a turn is about. */
 const NEIGHBOURS = 7;
-const TURNS_PER_KILL = 35;
+const TURNS_PER_KILL = 20;
 /** The first turn with a kill. */
 const KILLED_AT = 10;
 

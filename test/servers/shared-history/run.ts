@@ -20,7 +20,7 @@ interface Sent {
 export class SharedHistory {
   readonly pair: ProcessPair;
   readonly model = new ErasureModel();
-  /** Ids of deletion requests, and whether one of the processes has said that it is complete. */
+  /** Ids of deletion requests, and whether one of the processes has reported them as complete. */
   readonly deletions = new Map<string, boolean>();
   /** Start of the slot that "long ago" is in, Unix ms. */
   readonly oldSlot = Math.floor(Date.now() / HOUR) * HOUR - 5 * HOUR;
@@ -33,7 +33,7 @@ export class SharedHistory {
   readonly #times = new Map<number, Span[]>();
   /** Without an answer, to be repeated under their key. */
   readonly #unsure: { readonly operation: Operation; readonly sent: Sent }[] = [];
-  /** Operations without an answer, and the process that was asked: they are over a turn after it has ended, or cannot do anything about them any more. */
+  /** Operations without a response, and their process: they take effect no later than a turn after its end. */
   readonly #lost = new Map<Operation, RealService>();
   #numbers = 0;
   #ids = 0;
@@ -46,10 +46,10 @@ export class SharedHistory {
     this.#people = people;
   }
 
-  /** Makes the requests of one turn, and reads every identity that they show; throws when the answers cannot all be right. */
+  /** Makes the requests of one turn and reads their identities; throws if the responses contradict each other. */
   async take({ base, clients, kill }: Turn, readsAll = false): Promise<void> {
     const operations: Operation[] = [];
-    // What a process that had ended before this turn had sent to the servers is over by the end of the turn.
+    // Operations of a process that ended before this turn have no effect after it.
     const settled = [...this.#lost].flatMap(([lost, service]) =>
       this.#isOver(lost, service) && !this.#unsure.some(({ operation }) => operation === lost) ? [lost] : [],
     );
@@ -185,7 +185,7 @@ export class SharedHistory {
     return operation;
   }
 
-  /** That it may happen from now on. */
+  /** Notes that the message may take effect from now on. */
   #noteSending({ number, time }: SentMessage, repeats: Operation | undefined): { from: number; to: number } {
     const from = time ?? repeats?.during.from ?? Date.now();
     const span = { from, to: time ?? Number.POSITIVE_INFINITY };
@@ -206,7 +206,7 @@ export class SharedHistory {
     return operation.answered;
   }
 
-  /** Asks again while the answer is to come later; the time limit of the test ends it. False: the process was killed. */
+  /** Repeats the read while it is answered 503. Returns false if the process was killed. */
   async #read(who: number, through: number, operations: Operation[]): Promise<boolean> {
     const from = Date.now();
     const service = this.pair.service(through);
@@ -225,7 +225,7 @@ export class SharedHistory {
     }
   }
 
-  /** What a process says of a deletion: known for good, and complete for good. */
+  /** Reads the status of a deletion: it is always known, and once complete it stays so. */
   async #look(id: string, through: number): Promise<void> {
     const before = this.deletions.get(id);
     const service = this.pair.service(through);
@@ -278,7 +278,7 @@ export class SharedHistory {
     return operation;
   }
 
-  /** A process that runs may still send what it has refused, until the wait for a transaction and the transaction itself have reached their deadlines. */
+  /** A process may still send a refused operation until both deadlines of the transaction have passed. */
   #isOver({ during }: Operation, service: RealService): boolean {
     const mayBeSent = this.pair.indexOf(service) >= 0 && Date.now() < during.to + 2 * this.#deadlineMs;
     return this.pair.isSettled(service) && !mayBeSent;
@@ -288,14 +288,14 @@ export class SharedHistory {
     return error instanceof TypeError && this.pair.indexOf(service) < 0;
   }
 
-  /** What comes later has a later time by every clock that counts milliseconds. */
+  /** Later requests have a later time on every clock of milliseconds. */
   async #nextMillisecond(): Promise<void> {
     const now = Date.now();
     await until("a millisecond has passed", () => Date.now() > now + 1);
   }
 }
 
-/** 503 is for now alone, and says so: a server, or the machine, stood still. */
+/** The status; a 503 must have Retry-After. */
 function statusOf({ status, headers }: Response): number {
   if (status === 503 && headers.get("retry-after") === null) throw new Error("503 without Retry-After");
   return status;

@@ -1,7 +1,7 @@
 import { Binary, type Db, type Document, MongoClient, type Timestamp } from "mongodb";
 import { mongodbUrl } from "../../support/servers.js";
 
-/** What is to be found, or not, in the two databases of this name, and in the oplog of their server. */
+/** Searches of the two databases of a name, and of the oplog of their server. */
 export interface Databases {
   /** Every id that a deletion names or that ever had a key. */
   idsInLedger(): Promise<Set<string>>;
@@ -9,7 +9,7 @@ export interface Databases {
   naming(ids: ReadonlySet<string>): Promise<string[]>;
   /** Collections outside the ledger with a document that has binary values, which is what sealed ones are. */
   withBinaries(): Promise<string[]>;
-  /** Where any of these texts stands in a document of the server's own databases, or in the oplog since these were opened. */
+  /** Collections of the server's own databases, and the oplog since the opening, that contain any of these texts. */
   containing(texts: readonly string[]): Promise<string[]>;
   /** Messages that are counted for a stream in slots from `from` on, before `to`, Unix ms. */
   countMessages(stream: string, from: number, to: number): Promise<number>;
@@ -91,7 +91,7 @@ function hasValue(value: unknown, isAsked: (value: unknown) => boolean): boolean
   return Object.entries(value as Document).some(([name, inner]) => isAsked(name) || hasValue(inner, isAsked));
 }
 
-/** An id is 32 hex characters, which may stand within a longer text. */
+/** An id is 32 hex characters, which may be part of a longer text. */
 function namesOneOf(text: string, ids: ReadonlySet<string>): boolean {
   if (ids.has(text)) return true;
   for (let at = 0; at + ID_LENGTH <= text.length; at += 1) if (ids.has(text.slice(at, at + ID_LENGTH))) return true;
