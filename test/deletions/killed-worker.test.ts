@@ -3,8 +3,8 @@ import { HeldCalls } from "../support/held-calls.js";
 import { openTemporaryStores } from "../support/stores.js";
 import { openProcess, virtualClock } from "./erasure-world.js";
 
-/** A living process takes a request on no later than 15 s after its worker died: its lease is over by then. */
-const LEASE_OVER = 14_000;
+/** A living process runs a request at most 15 s after its worker died: the lease has ended by then. */
+const LEASE_ENDED_MS = 14_000;
 /** Deaths so early in a run that none of these runs can end. */
 const EARLY = 20;
 
@@ -18,7 +18,7 @@ describe("a deletion whose worker dies", function () {
     const dying = openProcess(stores, time.clock, calls);
     const living = openProcess(stores, time.clock);
     const id = await living.delete("email:a", time.now());
-    // The call after the one that takes the request.
+    // The call after the lease.
     const reached = calls.hold(1);
     const running = dying.run(id).catch(() => {});
     await reached;
@@ -26,13 +26,13 @@ describe("a deletion whose worker dies", function () {
     await running;
     await living.runDue();
     expect((await stores.ledger.find(id))?.completedAt).to.equal(undefined);
-    time.pass(LEASE_OVER);
+    time.pass(LEASE_ENDED_MS);
     await living.runDue();
     expect((await stores.ledger.find(id))?.completedAt).to.be.a("number");
     await close();
   });
 
-  it("over and over, each time at another call, shows no profile meanwhile and is completed by the living process", async () => {
+  it("at one call after the other shows no profile, and is completed by the living process", async () => {
     const { stores, close } = await openTemporaryStores();
     const time = virtualClock();
     const calls = new HeldCalls();
@@ -51,7 +51,7 @@ describe("a deletion whose worker dies", function () {
       calls.die();
       await running;
       calls.revive();
-      time.pass(LEASE_OVER);
+      time.pass(LEASE_ENDED_MS);
       for (const identity of identities) expect(await living.read(identity), `call ${call}`).to.equal(undefined);
       return (await stores.ledger.find(id))?.completedAt !== undefined;
     };

@@ -35,7 +35,7 @@ describe("DELETEs of one identity that the store keeps waiting", () => {
     await stage.close();
   });
 
-  it("is not accepted once its caller was told that it took too long, though its profile is found later", async () => {
+  it("A DELETE whose deadline has passed is not accepted, though its profile is found later", async () => {
     const finds = new HeldCalls();
     const calls: string[] = [];
     const wrap = ({ entities, ledger }: Stores): Partial<Stores> => ({

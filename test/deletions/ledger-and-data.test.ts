@@ -71,7 +71,7 @@ describe("data and a ledger that do not belong to the same time", function () {
   const readable = async (service: TestService, path: string) =>
     (await service.fetch(`/api/entity/user/${path}`)).status === 200;
 
-  /** A service on the same data expires, a day later, what was completed an hour ago; another runner has leased `open`. */
+  /** Expires, a day later, what was completed an hour ago; another runner has leased `open`. */
   async function forget(requestId: string, open?: string): Promise<void> {
     const stage = await erasureStage({ dir, keepMs: 60 * MINUTE_MS, clock: tomorrow() });
     const { ledger } = stage.stores;

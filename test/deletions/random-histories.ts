@@ -134,7 +134,7 @@ class Life {
     if (work?.request !== undefined) this.#model.take([this.#operationOf(work.request, work.at, work.at, true)]);
   }
 
-  /** Holds the work at one of its calls while other things happen; then it goes on, or has died there. */
+  /** Holds the work at one of its calls while other work is done; then it continues, or dies there. */
   async #slowly(one: Slow): Promise<void> {
     const work = this.#workOf(one.work, this.#other);
     if (work === undefined) return;

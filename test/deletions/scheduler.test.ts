@@ -117,7 +117,7 @@ describe("the scheduler of deletions", function () {
     stage = await erasureStage({ pollMs: 1_000 });
     const ids: string[] = [];
     for (let index = 0; index < 20; index += 1) ids.push(await accept(1));
-    // Those that a poll begins at once wait for each other, 10 s if no completion wakes them.
+    // Requests of one poll wait for each other: 10 s, unless a completion wakes them.
     stage.deletions.start();
     for (const id of ids) await completed(id);
     const times = await Promise.all(ids.map(async (id) => (await stage.stores.ledger.find(id))?.completedAt ?? 0));

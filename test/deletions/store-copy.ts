@@ -5,7 +5,7 @@ import { mongodbUrl, nameOf, storesOnServers } from "../support/servers.js";
 
 /** A store as it was at one instant. */
 interface StoreCopy {
-  /** Puts it back in place of what is there now. No service may have it open. */
+  /** Replaces the store by the copy. No service may have it open. */
   restore(): Promise<void>;
 }
 

@@ -99,7 +99,7 @@ describe("a remote target", () => {
     expect(await call).to.equal("rejected");
   });
 
-  it("is given up after its time when it accepts and never answers, also when garbage is collected meanwhile", async () => {
+  it("A call that is never answered is given up after its time, also when garbage is collected", async () => {
     system.trouble = "silence";
     const { signal } = new AbortController();
     let failure: unknown;
@@ -115,7 +115,7 @@ describe("a remote target", () => {
     expect(failure).to.have.property("message", "crm timed out after 0.2 s");
   });
 
-  it("is not taken for clean when its answer does not say so", async () => {
+  it("A target whose response is no JSON is not clean", async () => {
     system.trouble = "no-json";
     const answer = await target()
       .verify(subject)

@@ -20,7 +20,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ askWhy: person }) },
 );
 
-describe("an export, and why, beside messages, merges and erasures", function () {
+describe("an export, and the reasons of segments, during messages, merges and erasures", function () {
   this.timeout(60_000);
   let service: TestService;
   let now = Date.UTC(2026, 0, 5, 10);
@@ -44,7 +44,7 @@ describe("an export, and why, beside messages, merges and erasures", function ()
         await world.finish();
       });
       await fc.assert(property, { seed, numRuns: amount(12, 2), endOnFailure: true });
-      // The few runs on servers may come to none of one kind.
+      // The few runs on servers may contain none of one kind.
       if (!storesOnServers) expect(Math.min(seen.whole, seen.ended, seen.kept), JSON.stringify(seen)).to.be.above(0);
     });
   }

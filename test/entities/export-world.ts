@@ -7,15 +7,15 @@ import { userTable } from "../support/entity-stage.js";
 import type { TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
-/** What happens to profiles. Persons are numbers, each with one identity of one of three fields; a message has at most one of a field. */
+/** A change of profiles. Persons are numbers, each with one identity of one of three fields. */
 export type Change =
   | { readonly what: "collect"; readonly person: number; readonly count: number }
   | { readonly what: "merge"; readonly person: number; readonly other: number }
   | { readonly what: "erase"; readonly person: number };
 
-/** How often a run came to what the property speaks of. */
+/** Counts of what the property is about. */
 export interface Seen {
-  /** Exports that came to their last line. */
+  /** Exports that were read to their last line. */
   whole: number;
   /** Exports that ended without it. */
   ended: number;
@@ -23,7 +23,7 @@ export interface Seen {
   kept: number;
 }
 
-/** What a profile has to be made of. */
+/** The expected content of a profile. */
 interface Expected {
   readonly persons: Set<number>;
   /** Numbers of its messages that are acknowledged. */
@@ -42,7 +42,7 @@ interface Export {
   isDone: boolean;
 }
 
-/** Profiles of a service that nobody else uses, what they have to be, and the exports that are under way. `tick` moves the clock on. */
+/** Profiles of a service, their expected content, and the exports in progress. `tick` advances the clock. */
 export class ExportWorld {
   private readonly prefix = randomBytes(4).toString("hex");
   private readonly profiles = new Map<number, Expected>();
@@ -63,7 +63,7 @@ export class ExportWorld {
     this.explaining = explainSegments({ ...stores, segments, hashIdentity });
   }
 
-  /** A change, and beside it the next page of every export where `exportsGoOn`. */
+  /** Makes a change, and concurrently reads the next page of every export if `exportsGoOn`. */
   async change(change: Change, exportsGoOn: boolean): Promise<void> {
     this.tick();
     const done = this.apply(change);
@@ -103,7 +103,7 @@ export class ExportWorld {
     for (const one of this.exports) while (!one.isDone) (await this.nextPage(one))();
   }
 
-  /** Reads on. What it hands out says what has to be true of what was read. */
+  /** Reads the next page. The returned function checks it. */
   private async nextPage(one: Export): Promise<() => void> {
     if (one.isDone || one.pages === undefined) return () => {};
     const { isOver } = one;

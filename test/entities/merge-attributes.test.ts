@@ -47,15 +47,6 @@ describe("merging documents", () => {
     );
   });
 
-  it("keeps for each attribute the newest statement, removals too", () => {
-    const at = (time: number, value: number | undefined): EntityDocument => {
-      const state = { version: { time, arrival: 1, position: 0 }, value };
-      return { attributes: new Map([["x", state]]), identities: [], streams: [], modified: undefined };
-    };
-    expect(merged([at(2, undefined), at(1, 5)]).attributes.get("x")?.value).to.equal(undefined);
-    expect(merged([at(2, undefined), at(3, 5)]).attributes.get("x")?.value).to.equal(5);
-  });
-
   it("knows its size, and what another document would make of it", () => {
     fc.assert(
       fc.property(fc.array(document, { minLength: 1, maxLength: 5 }), (documents) => {

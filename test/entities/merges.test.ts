@@ -190,7 +190,7 @@ describe("messages about entities", () => {
     expect(await stage.read("_uid", own("a"))).to.have.keys("_uid", "two", "three", "segments");
   });
 
-  it("are refused when what they say too late would not fit into an entity", async () => {
+  it("are refused when their late attributes would not fit into an entity", async () => {
     const late = { ...name("a"), at: LONG_AGO, one: "x".repeat(600_000), two: "x".repeat(600_000) };
     await stage.collect([{ ...name("a"), at: LONG_AGO + 1, one: 1, two: 2 }]);
     expect(await stage.collect([late])).to.deep.equal(["entity_too_large"]);
@@ -252,7 +252,7 @@ describe("messages about entities", () => {
     const read = readEntity({
       entities: {
         ...entities,
-        // What a server may answer that follows the identity to an entity which is merged at that moment.
+        // A possible result of a server that resolves the identity while the entity is merged.
         async find(hashes) {
           const found = await entities.find(hashes);
           if (isMerged) return found;

@@ -46,7 +46,7 @@ describe("pages of messages", () => {
     expect(pages.map(({ length }) => length)).to.deep.equal([200, 200, 50]);
   });
 
-  it("are bounded in bytes, however large the messages are, and so is what is asked of the store", async () => {
+  it("are bounded in bytes, however large the messages are, and so is each read of the store", async () => {
     const { pages, most } = await read(await kept(40, 300_000));
     expect(pages.flat()).to.have.length(40);
     for (const page of pages) expect(page.length).to.be.at.most(4);

@@ -39,7 +39,7 @@ describe("a message", () => {
     ["additions alone", { add: ["a"] }, { add: ["a"], remove: [], full: false }],
     ["nothing", null, undefined],
   ] as const) {
-    it(`may say ${what} of segments`, () => {
+    it(`may contain ${what} of segments`, () => {
       expect(parse({ _uid: "a", segments }).segments).to.deep.equal(said);
     });
   }

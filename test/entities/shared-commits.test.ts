@@ -60,7 +60,7 @@ describe("messages of requests that come at once", () => {
     expect(await stage.counted()).to.equal(12);
   });
 
-  it("are kept beside one without a time whose identity was erased by a clock that is ahead, which alone is refused", async () => {
+  it("are kept though one without a time is refused, as its identity was erased by a clock that is ahead", async () => {
     stage = await entityStage(({ suppression }) => ({
       suppression: {
         ...suppression,

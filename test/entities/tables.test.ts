@@ -15,7 +15,7 @@ describe("tables", () => {
     ]);
   });
 
-  it("take what is said of them, and a default for the rest", () => {
+  it("have the properties of their file, and a default for the rest", () => {
     const [device] = tablesOf([
       {
         name: "device",

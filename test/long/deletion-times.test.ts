@@ -10,7 +10,7 @@ const DELETES = 40;
 const KILLS = 5;
 /** Between two reads of a status, ms: many readers must not take the machine from the workers. */
 const LOOK_MS = 20;
-/** What a person keeps until it is erased. */
+/** Messages of a person before the DELETE. */
 const MESSAGES = 5;
 
 describe("how long deletions take, embedded", () => {
@@ -51,7 +51,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "how long deletions take, on server
         died = performance.now();
       });
       const open = new Set<string>();
-      // Either of the two workers may take a request; the one that dies leaves one open.
+      // Either of the two workers may lease a request; the dying worker leaves one open.
       for (let index = 0; died === undefined; index += 1) {
         const [path] = await collected(api, `k${kill}-${index}`);
         const requestId = await removeThrough(api, path);
@@ -70,7 +70,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "how long deletions take, on server
   });
 });
 
-/** One DELETE after another, then as many at once: how long those take depends on the machine more than on the service, so it is printed alone. */
+/** One DELETE after another, then all at once, whose times depend on the machine and are only printed. */
 async function timeAll(where: string, api: RealService, longestMs: number): Promise<void> {
   const one: number[] = [];
   for (let index = 0; index < DELETES; index += 1)
@@ -91,7 +91,7 @@ async function collected(api: RealService, id: string): Promise<[string]> {
   return [`user_id/${id}`];
 }
 
-/** Ms from the sending of each DELETE until its status says that it is complete. */
+/** Ms from the sending of each DELETE until its status is complete. */
 function timed(api: RealService, paths: readonly string[]): Promise<number[]> {
   return Promise.all(
     paths.map(async (path) => {

@@ -41,9 +41,10 @@ export interface HistoryOptions {
 }
 
 /**
- * Plays a random history of the routes and the recorder, as `compose` joins them: writes of clients, messages, members, ticks of the recorder, a clock that jumps
- * over the edges of slots and days in both directions, and queries. Each response has to be, apart from `is_cached`, byte for byte the one without caches;
- * `is_cached` has to be true if and only if no store was read for the series.
+ * Plays a random history of the routes and the recorder, as `compose` joins them: writes of clients, messages, members,
+ * ticks of the recorder, a clock that jumps over the edges of slots and days in both directions, and queries. Each
+ * response has to equal, apart from `is_cached`, the response without caches; `is_cached` has to be true if and only if
+ * no store was read for the series.
  */
 export async function compareHistory({ cache, keep, seed }: HistoryOptions, steps: number): Promise<void> {
   const stores = await temporaryStores();

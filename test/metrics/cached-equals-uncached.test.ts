@@ -49,7 +49,7 @@ describe("what is cached", function () {
     const writes: { slot: number; value: number; began: number; ended: number }[] = [];
     let time = 0;
 
-    /** What a slot may hold for a query: each write not certainly replaced before it began, nothing if none had ended. */
+    /** Values that a query may read: each write not certainly replaced before it, or none if none had ended. */
     const allowed = (slot: number, asked: number, answered: number) => {
       const seen = writes.filter((write) => write.slot === slot && write.began < answered);
       const possible = seen.filter((write) => !seen.some((later) => later.began > write.ended && later.ended < asked));

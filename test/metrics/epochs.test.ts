@@ -19,7 +19,7 @@ describe("read tokens", () => {
   });
   const write = (id: string) => epochs.written([windowOf(id)]);
 
-  it("are current until their chunk is written, and no longer, also those that were taken during the write", async () => {
+  it("are current until their chunk is written, and no longer, also if they were taken during the write", async () => {
     const [before, other] = [epochs.token(chunkOf("a")), epochs.token(chunkOf("b"))];
     expect(epochs.isCurrent(before)).to.equal(true);
     await write("a");

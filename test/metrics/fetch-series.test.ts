@@ -55,7 +55,7 @@ describe("fetching series", () => {
     expect(reader.reads()).to.equal(1);
   });
 
-  it("reads whole chunks of the store and no slot beside them, and a chunk that was written alone again", async () => {
+  it("reads whole chunks of the store and no other slot, and again only the chunk that was written", async () => {
     const day = 24 * HOUR;
     const read: [from: number, to: number][] = [];
     const between = (store: SeriesStore): SeriesStore => ({
@@ -77,7 +77,7 @@ describe("fetching series", () => {
     expect(answer && valuesOf(answer).map(({ value }) => value)).to.deep.equal([7, 5]);
   });
 
-  it("says that an empty window was answered without a store", async () => {
+  it("reports an empty window as cached, as no store is read", async () => {
     const reader = await openReader();
     const [answer] = await reader.fetch([{ ...asked, range: undefined, start: "now", end: "now" }], now);
     expect(answer?.isCached).to.equal(true);

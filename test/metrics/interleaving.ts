@@ -7,12 +7,12 @@ export interface Actor {
   readonly work: () => Promise<void>;
 }
 
-/** Which call goes on next, given how many wait. */
+/** Chooses the next call, given how many wait. */
 export type Choice = (waiting: number) => number;
 
 /**
- * Lets actors work at the same time, in an order of their calls that is chosen: each waits before a call until it
- * may go on, and none may before all others wait or are done.
+ * Runs actors concurrently in a chosen order of their calls: each call waits until it is chosen, and none is chosen
+ * before all other actors wait or have ended.
  */
 export class Interleaving {
   readonly #waiting = new Map<string, () => void>();
@@ -27,7 +27,7 @@ export class Interleaving {
     });
   }
 
-  /** Runs all to their end. Actors that fail are as if they had died there. Returns which actor made which call, in order. */
+  /** Runs all to their end; an actor that fails has died there. Returns the actor of each call, in order. */
   async run(actors: readonly Actor[], choose: Choice): Promise<string[]> {
     const order: string[] = [];
     for (const { work } of actors) {
@@ -46,14 +46,14 @@ export class Interleaving {
       const name = names[names.length > 1 ? choose(names.length) : 0];
       if (name === undefined) return order;
       order.push(name);
-      const goOn = this.#waiting.get(name);
+      const resume = this.#waiting.get(name);
       this.#waiting.delete(name);
       this.#running += 1;
-      goOn?.();
+      resume?.();
     }
   }
 
-  /** Resolves when the actor is to go on. */
+  /** Resolves when the actor is chosen. */
   turn(actor: string): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.set(actor, resolve);

@@ -1,6 +1,6 @@
 /**
- * A second implementation of what metric answers hold, slow and obvious: it walks over every bucket and every point, and
- * shares no code with the service. Times are Unix ms.
+ * A second implementation of metric responses, slow and obvious: it walks over every bucket and every point, and shares
+ * no code with the service. Times are Unix ms.
  */
 
 export interface OraclePoint {
@@ -36,7 +36,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEKS_START = Date.parse("1970-01-05T00:00:00Z");
 
-/** The answer as of `now`, given everything that was ever written, in the order of writing; "refused" for a window that ends before it starts. */
+/** The response at `now` to all points in the order of writing; "refused" for a window that ends before it starts. */
 export function oracle(points: readonly OraclePoint[], request: OracleRequest, now: number): OracleAnswer | "refused" {
   const dimension = request.dimension === "segsize" ? "segment" : request.dimension;
   const slot = dimension === "segment" ? 2 * HOUR : HOUR;
@@ -67,7 +67,7 @@ export function oracle(points: readonly OraclePoint[], request: OracleRequest, n
     range = isOwn ? ownLength : inWords(to - from);
   }
 
-  // What is saved: the last value of each slot.
+  // The last value of each slot.
   const saved = (type: string) => {
     const slots = new Map<number, number>();
     for (const point of points) {

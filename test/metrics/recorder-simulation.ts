@@ -45,9 +45,9 @@ interface Instance {
 }
 
 /**
- * Days of three recorders over the same stores, with a clock of our own: each dies in the midst of its work now and then
- * (before or after a port has done what it was asked), stays away for hours, and has a clock that jumps by two hours;
- * sometimes all are away. Messages come in time, late, and while the recorders work.
+ * Simulates days of three recorders over the same stores: each dies in its work now and then (before or after a port
+ * call has its effect), is down for hours, and has a clock that jumps by two hours; sometimes all are down. Messages
+ * arrive in time, late, and while the recorders work.
  */
 export async function simulate(stores: RecordedStores, start: number, days: number, seed: number): Promise<Simulation> {
   const random = mulberry32(seed);

@@ -15,15 +15,6 @@ describe("points folded into slot columns", () => {
     expect(columns).to.deep.equal([{ series: orders, from: START, values: Float64Array.of(5, 6, 7, 8) }]);
   });
 
-  it("are moved down to the start of their slot, whose length is the dimension's", () => {
-    const fold = new PointFold();
-    fold.add(orders, START + HOUR + 1, 1);
-    fold.add(buyers, START + 2 * HOUR - 1, 2);
-    const [hourly, twoHourly] = fold.columns();
-    expect(hourly?.from).to.equal(START + HOUR);
-    expect(twoHourly?.from).to.equal(START);
-  });
-
   it("do not fill years between two points with a column", () => {
     const fold = new PointFold();
     fold.add(orders, START, 1);
@@ -38,7 +29,7 @@ describe("points folded into slot columns", () => {
     expect(layOut(slotLayout(times, HOUR), orders, [null, null, null])).to.deep.equal([]);
   });
 
-  it("say of each slot what the last point in it said, in any order and spread", () => {
+  it("have in each slot the value of its last point, in any order and spread", () => {
     const point = fc.record({ series: fc.constantFrom(orders, buyers), slot: fc.nat(400), value: fc.integer() });
     fc.assert(
       fc.property(fc.array(point, { maxLength: 200 }), (points) => {
@@ -55,7 +46,7 @@ describe("points folded into slot columns", () => {
   });
 });
 
-/** Every slot of some columns that says something, by series and number. */
+/** Every slot with a value, by series and number. */
 function slotsOf(columns: readonly SlotColumn[]): Map<string, number> {
   const slots = columns.flatMap(({ series, from, values }) =>
     [...values].map((value, i) => [`${seriesKey(series)}@${from / series.dimension.slotMs + i}`, value] as const),

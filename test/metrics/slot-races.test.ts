@@ -46,7 +46,7 @@ describe("a slot that clients write while recorders work in other processes", fu
         const both = (await begin()).writer(100, 200);
         const order = await both.run(choose);
         expect(both.seen, order.join("")).to.deep.equal([100, 200]);
-        expect(await both.standing(), order.join("")).to.equal(200);
+        expect(await both.stored(), order.join("")).to.equal(200);
         expect(await both.value(), order.join("")).to.equal(200);
       });
       expect(orders).to.be.greaterThan(amount(100, 0));
@@ -112,7 +112,7 @@ describe("a slot that clients write while recorders work in other processes", fu
       const all = race().size(5).size(6);
       const order = await all.run(choose);
       expect(all.written, order.join("")).to.have.length(1);
-      expect(await all.standing(), order.join("")).to.equal(all.written[0]);
+      expect(await all.stored(), order.join("")).to.equal(all.written[0]);
     });
     expect(orders).to.equal(amount(10, ON_SERVERS));
   });
@@ -124,7 +124,7 @@ describe("a slot that clients write while recorders work in other processes", fu
       expect(all.written.length, order.join("")).to.be.at.most(1);
       await all.size(7).run();
       expect(all.written, order.join("")).to.have.length(1);
-      expect(await all.standing(), order.join("")).to.equal(all.written[0]);
+      expect(await all.stored(), order.join("")).to.equal(all.written[0]);
     });
     expect(orders).to.be.greaterThan(amount(50, 0));
   });
@@ -134,7 +134,7 @@ describe("a slot that clients write while recorders work in other processes", fu
       const all = (await begun(3, 0)).count({ hasLooked: true }).count().message();
       const order = await all.run(choose);
       await all.settle();
-      expect(await all.standing(), order.join("")).to.equal(4);
+      expect(await all.stored(), order.join("")).to.equal(4);
     });
     expect(orders).to.be.greaterThan(amount(200, 0));
   });
@@ -144,7 +144,7 @@ describe("a slot that clients write while recorders work in other processes", fu
       const both = (await begun(3, 0)).count().writer(100);
       await both.run(choose);
       await both.settle();
-      expect([await both.standing("clients"), await both.standing("recorder")]).to.deep.equal([100, 3]);
+      expect([await both.stored("clients"), await both.stored("recorder")]).to.deep.equal([100, 3]);
     });
   });
 });

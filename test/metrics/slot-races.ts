@@ -24,7 +24,7 @@ interface Life {
 }
 
 export interface RaceOptions {
-  /** Whether every lease is over when the next one is asked for, as if each recorder slept for long before it asks. Else none ends. */
+  /** Whether every lease has ended when the next one is requested, as if each recorder slept before. Else none ends. */
   readonly sleepy?: boolean;
 }
 
@@ -39,9 +39,9 @@ export class SlotRace {
   readonly #series: Series;
   #now = SLOT;
   #recorders = 0;
-  /** What recorders wrote, in this order. */
+  /** Values that recorders wrote, in order. */
   readonly written: number[] = [];
-  /** What the writers read after each of their writes. */
+  /** Values that the writers read after each of their writes. */
   readonly seen: number[] = [];
 
   constructor(stores: Stores, { sleepy = false }: RaceOptions = {}) {
@@ -51,7 +51,7 @@ export class SlotRace {
     this.#series = { dimension: stream, id: `race ${races}`, type: "size" };
   }
 
-  /** A recorder that takes this size. `promptWrite`: it is never stopped between its last check of its lease and its write. */
+  /** A recorder that takes this size. `promptWrite`: it is never held between its last lease check and its write. */
   size(value: number, { promptWrite = false, ...life }: Life & { readonly promptWrite?: boolean } = {}): this {
     return this.#recorder(life, async (ports, guarded) => {
       const { id, type } = this.#series;
@@ -67,7 +67,7 @@ export class SlotRace {
     });
   }
 
-  /** A recorder that saves the count of the stream. `hasLooked`: it has read the count, and held the lease, when the race begins. */
+  /** A recorder that saves the count of the stream. `hasLooked`: it has read count and lease before the race. */
   count({ hasLooked = false, ...life }: Life & { readonly hasLooked?: boolean } = {}): this {
     return this.#recorder(life, async (ports, guarded) => {
       const { lease, unsaved } = hasLooked ? ports : guarded;
@@ -112,17 +112,17 @@ export class SlotRace {
     return this.#interleaving.run(this.#actors.splice(0), choose);
   }
 
-  /** The value that stands now: of one plane, or of both. */
-  async standing(plane?: Plane): Promise<number> {
+  /** The stored value of one plane, or of both. */
+  async stored(plane?: Plane): Promise<number> {
     const [values] = await this.#stores.series.read([this.#window], plane);
     return values?.[0] ?? Number.NaN;
   }
 
-  /** The value that stands in the end, when a recorder has run after everything, and another message has raised the count. */
+  /** The value after another message has raised the count and a recorder has run last. */
   async value(): Promise<number> {
     await this.receive();
     await this.settle();
-    return this.standing();
+    return this.stored();
   }
 
   /** Lets a recorder save what is left. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { retryOnConflict } from "../../src/entities/collect/retry-on-conflict.js";
 
-describe("work on profiles that other writers change meanwhile", () => {
+describe("work on profiles that other writers change concurrently", () => {
   it("is repeated until nothing has changed in between, and no further", async () => {
     const outcomes = [undefined, undefined, "done", "too often"];
     let attempts = 0;
@@ -30,7 +30,7 @@ describe("work on profiles that other writers change meanwhile", () => {
     expect(attempts).to.equal(1);
   });
 
-  it("begins no attempt once its caller was told that it took too long", async () => {
+  it("begins no attempt once the deadline of its caller has passed", async () => {
     const late = new AbortController();
     let attempts = 0;
     const error = await retryOnConflict(async () => {
