@@ -174,8 +174,8 @@ export function addressText(address: Address): string {
 }
 
 /**
- * The state after a step in the page. Another view starts without the id, series, sort, search and display of the last one, and any
- * step starts a list at its first page.
+ * Returns the state after a change of the page. A new view resets id, series, sort, search and display, and any change
+ * returns a list to its first page.
  */
 export function nextAddress(address: Address, change: Partial<Address>): Address {
   const isOther = change.view !== undefined && change.view !== address.view;

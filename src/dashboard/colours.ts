@@ -7,7 +7,9 @@ interface SeriesColour {
   readonly shade: "strong" | "soft";
 }
 
-/** The colour of a series, derived from its name alone, so that it is the same in every view and after every refresh. */
+/**
+ * Returns the colour of a series. It depends only on the name, so it is the same in every view and after every refresh.
+ */
 export function colourOf(name: string): SeriesColour {
   const value = hash(name);
   return { hue: (value % HUES) * (360 / HUES), shade: (value >>> 16) % 2 === 0 ? "strong" : "soft" };

@@ -51,15 +51,15 @@ interface FetchOptions {
   readonly signal: AbortSignal;
 }
 
-/** The service accepts at most 100 series per request. */
+/** Maximum series per request of the service. */
 const SERIES_PER_REQUEST = 100;
 
-/** An older value is not the value of now. */
+/** An older value does not count as current. */
 const RECENT_DAYS = 28;
 
 /**
- * Fetches series in a window of their own, by default that of the last days, and in that of the address, in one request.
- * `hasValues`: any of them has a value in either.
+ * Fetches series in their own windows, by default that of the last days, and in that of the address, in one request.
+ * `hasValues`: one of them has a value in either window.
  */
 export async function fetchWithRecent(
   wanted: readonly WantedSeries[],
@@ -84,8 +84,8 @@ interface Part {
 }
 
 /**
- * Fetches all series of a view, and where requested the window before, in one request for each hundred. A series that the
- * service refuses does not affect the others. Rejects with the first error that concerns the whole request.
+ * Fetches all series of a view, and on request the window before, with one request per hundred. A series that the
+ * service rejects does not affect the others. Rejects with the first error that concerns the whole request.
  */
 export async function fetchSeries(wanted: readonly WantedSeries[], options: FetchOptions): Promise<Fetched> {
   const parts = wanted.flatMap((one) => partsOf(one, options));
@@ -201,8 +201,8 @@ export function firstAndLast(series: Series): { first: number | null; last: numb
 }
 
 /**
- * The series against the window before, in complete buckets: the sum of messages, otherwise the newest value and that of the
- * same bucket before. Undefined without values in both.
+ * Compares the series with the window before, in complete buckets: the sum of messages, otherwise the newest value and
+ * that of the same bucket before. Undefined unless both have values.
  */
 export function comparisonOf(series: Series): { now: number; before: number } | undefined {
   const pairs = series.values.flatMap((now, at) => {

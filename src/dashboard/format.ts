@@ -37,7 +37,7 @@ export function bucketLabel(ts: number, step: number, zone: Zone): string {
   return step === DAY ? `${weekday(ts, zone)} ${zone}` : `${weekday(ts, zone)} – ${weekday(end - HOUR, zone)} ${zone}`;
 }
 
-/** What the values of a series are. */
+/** Unit of the values of a series. */
 export type Unit = "members" | "messages" | "people" | "rate";
 
 export const unitOf = (dimension: string, type: string): Unit => {

@@ -1,4 +1,4 @@
-/** What the views need of `/metrics`. */
+/** The parts of `/metrics` that the views need. */
 export interface ServiceMetrics {
   readonly stores: readonly { readonly name: string; readonly state: string }[];
   /** Sum of all samples with this name; undefined without one. */

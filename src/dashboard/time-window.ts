@@ -12,13 +12,16 @@ export interface TimeWindow {
   readonly buckets: readonly number[];
 }
 
-/** More buckets than this cannot be told apart on a screen. */
+/** Maximum buckets: more cannot be distinguished on a screen. */
 const MAX_BUCKETS = 200;
 
 /** Length of a save slot, ms. */
 const slotOf = (dimension: string) => (dimension === "segment" || dimension === "segsize" ? 2 * HOUR : HOUR);
 
-/** The window of an address for series of one dimension. Its first bucket is whole, and contains the start of the range. */
+/**
+ * Returns the window of an address for series of one dimension. Its first bucket is whole and contains the start of the
+ * range.
+ */
 export function windowOf(address: Address, dimension: string, now: number): TimeWindow {
   const interval = intervalOf(address, dimension);
   const step = msOf(interval);

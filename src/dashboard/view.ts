@@ -3,7 +3,7 @@ import type { Client } from "../client/client.js";
 import type { Address, ViewName } from "./address.js";
 import type { Zone } from "./format.js";
 
-/** What a view gets to load its data and to draw it. */
+/** Input of a view for loading and drawing its data. */
 export interface Page {
   readonly client: Client;
   readonly address: Address;
@@ -25,7 +25,7 @@ export interface Loaded<D> {
   readonly data: D;
   /** Whether the service contains nothing that this view could show. */
   readonly isEmpty?: boolean;
-  /** When loading again can show something new, Unix ms; undefined: on request alone. */
+  /** Earliest time at which a reload can show something new, Unix ms; undefined: only on request. */
   readonly nextAt: number | undefined;
   /** Parts of the link that the service does not know, one sentence each. */
   readonly problems?: readonly string[];

@@ -26,7 +26,9 @@ interface Pointed {
   readonly left: number;
 }
 
-/** A drawing with tooltip, legend and the values as a table. Dragging selects a window, a double click returns to the range. */
+/**
+ * A drawing with tooltip, legend and a table of values. Dragging selects a window, a double click returns to the range.
+ */
 export function Chart({ series, refused = [], page, title, canStack = false, pngRef }: ChartProps): VNode {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [stacked, setStacked] = useState(false);

@@ -32,8 +32,8 @@ export interface Plot {
 }
 
 /**
- * Draws series of one window and one unit. The x axis is the window. Complete buckets are a solid line, unfinished ones are
- * dashed with a hollow dot, the window before is thin and dotted; an absent value interrupts the line.
+ * Draws series of one window and one unit; the x axis is the window. Complete buckets are a solid line, unfinished ones
+ * dashed with a hollow dot, the window before thin and dotted. An absent value interrupts the line.
  */
 export function drawPlot(place: HTMLElement, options: PlotOptions): Plot {
   const { series, zone, onPoint, onSelect, onReset } = options;

@@ -6,8 +6,8 @@ const HEIGHT = 24;
 const PAD = 2;
 
 /**
- * A small line of the complete buckets, without axes. The x axis is the window; a rate begins at 0, so that noise looks like
- * noise. An absent value interrupts the line.
+ * A small line of the complete buckets, without axes. The x axis is the window. The axis of a rate begins at 0, so that
+ * noise looks like noise. An absent value interrupts the line.
  */
 export function Sparkline({ series }: { readonly series: Series | undefined }): VNode {
   const values = (series?.values ?? []).map((value, at) =>

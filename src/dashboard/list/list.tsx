@@ -27,7 +27,7 @@ export function listQuery({ address: { q, sort, cursors } }: Page): Record<strin
   };
 }
 
-/** A table with search, order and pages, all of which are part of the address but for the page. */
+/** A table with search, order and pages. Search and order are part of the address. */
 export function List<R>({ caption, columns, list, keyOf, page }: ListProps<R>): VNode {
   const { q, sort, cursors } = page.address;
   return (

@@ -10,7 +10,7 @@ export function Search({ page, label }: { readonly page: Page; readonly label: s
   const [text, setText] = useState(page.address.q ?? "");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const requested = useRef(page.address.q);
-  // A list that arrives while somebody types leaves the text; another address, as of the back button, replaces it.
+  // A new list does not replace text that is being typed; another address, such as by the back button, does.
   useEffect(() => {
     if (page.address.q === requested.current) return;
     requested.current = page.address.q;

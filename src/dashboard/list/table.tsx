@@ -54,6 +54,22 @@ export function Table<R>({ caption, columns, rows, keyOf, sort, onSort }: TableP
   );
 }
 
+interface FactTableProps {
+  readonly caption: string;
+  readonly heads: readonly [string, string];
+  /** Names with their values. */
+  readonly rows: readonly (readonly [string, string])[];
+}
+
+/** A table of named values. */
+export function FactTable({ caption, heads, rows }: FactTableProps): VNode {
+  const columns: readonly Column<readonly [string, string]>[] = [
+    { head: heads[0], cell: ([name]) => name },
+    { head: heads[1], cell: ([, value]) => value },
+  ];
+  return <Table caption={caption} columns={columns} rows={rows} keyOf={([name]) => name} />;
+}
+
 interface HeadProps<R> {
   readonly column: Column<R>;
   readonly sort: string | undefined;

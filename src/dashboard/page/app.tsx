@@ -39,7 +39,7 @@ export function App({ state, controller }: AppProps): VNode {
   );
 }
 
-/** A line of fixed height, so that its text moves nothing else, and the parts of the link that are not shown. */
+/** A line of fixed height, so that its text moves nothing else, and the problems of the link. */
 function Notices({ state }: { readonly state: State }): VNode {
   const { phase, reason, shown, nextAt, zone } = state;
   return (

@@ -44,7 +44,7 @@ export interface Controller {
   mayOpen(view: View): boolean;
 }
 
-/** What the components of the page get. */
+/** Props of the components of the page. */
 export interface AppProps {
   readonly state: State;
   readonly controller: Controller;
@@ -54,7 +54,7 @@ export interface AppProps {
 const KEY = "api-key";
 const ZONE = "time-zone";
 const LOAD_TIMEOUT_MS = 30_000;
-/** How soon an empty service is looked at again, so that its first data appears within 10 s. */
+/** Pause between two loads of an empty service, so that its first data appears within 10 s. */
 const EMPTY_PAUSE_MS = 5_000;
 const FAILURE_PAUSE_MS = 10_000;
 
@@ -118,7 +118,7 @@ export function startController(draw: (state: State, controller: Controller) => 
   function open(address: Address): void {
     const view = viewOf(address);
     const isSame = view === state.view && address.id === state.address.id;
-    // The figures of another range stay until the new ones are drawn, but are not those that were requested.
+    // The figures of another range stay until the new ones are drawn.
     set({ address, view, phase: "loading", ...(isSame ? {} : { shown: undefined, reason: undefined }) });
     void load();
   }

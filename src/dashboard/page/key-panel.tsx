@@ -7,7 +7,7 @@ import { KeyForm } from "./key-card.js";
 export function KeyPanel({ state: { key }, controller }: AppProps): VNode {
   const [isChanging, setChanging] = useState(false);
   const close = () => controller.openKeyPanel(false);
-  // Before the panel is painted, so that it never is visible without its key.
+  // Listens before the panel is painted, so that Escape works as soon as it is visible.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === "Escape") close();

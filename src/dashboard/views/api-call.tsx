@@ -14,7 +14,7 @@ export function ApiCall({ wanted, page }: { readonly wanted: readonly WantedSeri
   );
 }
 
-/** A command that requests the series. A window that ends now is given as a range, so that the command stays current. */
+/** A command that requests the series. A window that ends now becomes a range, so that the command stays current. */
 export function curlOf(wanted: readonly WantedSeries[], { address, now }: Page): string {
   const base = new URL(".", location.href).href;
   const requests = wanted.map((one) => {

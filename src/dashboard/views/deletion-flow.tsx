@@ -2,9 +2,9 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { DeletionPreview } from "../../client/client.js";
 import { count } from "../format.js";
+import { FactTable } from "../list/table.js";
 import { unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
-import { Scroll } from "../page/scroll.js";
 import type { Page } from "../view.js";
 import { DeletionProgress } from "./deletion-progress.js";
 import type { TypedIdentity } from "./identity-form.js";
@@ -72,32 +72,12 @@ function PreviewTable({ preview }: { readonly preview: DeletionPreview }): VNode
     Object.entries(counts)
       .map(([name, number]) => `${count(number)} ${name}`)
       .join(", ") || "none";
-  const rows = [
+  const rows: readonly (readonly [string, string])[] = [
     ["Profiles", count(profiles)],
     ["Identities", listOf(identities)],
     ["Messages by stream", listOf(messages)],
     ["Segments", count(segments)],
     ["Remote targets", targets.join(", ") || "none"],
   ];
-  return (
-    <Scroll label="What would be removed">
-      <table>
-        <caption class="hidden">What would be removed</caption>
-        <thead>
-          <tr>
-            <th scope="col">Removed</th>
-            <th scope="col">Count</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name, text]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{text}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
-  );
+  return <FactTable caption="What would be removed" heads={["Removed", "Count"]} rows={rows} />;
 }

@@ -19,7 +19,7 @@ interface DeletionListProps {
   readonly page: Page;
 }
 
-/** A list of requests with pages of its own. */
+/** A list of requests with its own pages. */
 export function DeletionList({ title, state, first, columns, page }: DeletionListProps): VNode {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const [later, setLater] = useState<ListPage<ListedDeletion>>();

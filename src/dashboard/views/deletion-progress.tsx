@@ -2,8 +2,8 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { DeletionState } from "../../client/client.js";
 import { fullTime, type Zone } from "../format.js";
+import { type Column, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
-import { Scroll } from "../page/scroll.js";
 import type { Page } from "../view.js";
 import { ReceiptButton, TryNowButton } from "./deletion-buttons.js";
 import { usePoll } from "./use-poll.js";
@@ -57,36 +57,18 @@ function summaryOf({ completed_at, problem, stage, next_try_at }: DeletionState,
   return `waiting: ${problem}${next_try_at === null ? "" : `, next try ${fullTime(Date.parse(next_try_at), zone)}`}`;
 }
 
-function Targets({
-  state: { targets, completed_at },
-  zone,
-}: {
+interface TargetsProps {
   readonly state: DeletionState;
   readonly zone: Zone;
-}): VNode {
+}
+
+function Targets({ state: { targets, completed_at }, zone }: TargetsProps): VNode {
   const time = (text: string | null) =>
     text === null ? (completed_at === null ? "not yet" : "–") : fullTime(Date.parse(text), zone);
-  return (
-    <Scroll label="Targets">
-      <table>
-        <caption class="hidden">Targets</caption>
-        <thead>
-          <tr>
-            <th scope="col">Target</th>
-            <th scope="col">Erased</th>
-            <th scope="col">Verified</th>
-          </tr>
-        </thead>
-        <tbody>
-          {targets.map(({ name, erased_at, verified_at }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{time(erased_at)}</td>
-              <td>{time(verified_at)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
-  );
+  const columns: readonly Column<DeletionState["targets"][number]>[] = [
+    { head: "Target", cell: ({ name }) => name },
+    { head: "Erased", cell: ({ erased_at }) => time(erased_at) },
+    { head: "Verified", cell: ({ verified_at }) => time(verified_at) },
+  ];
+  return <Table caption="Targets" columns={columns} rows={targets} keyOf={({ name }) => name} />;
 }

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { Code } from "../page/code.js";
 
-/** How to make the first experience. */
+/** Explains how to create the first experience. */
 export function FirstExperience(): VNode {
   const address = new URL(".", location.href).href;
   return (

@@ -5,6 +5,7 @@ import { Card } from "../page/card.js";
 import { Link } from "../page/link.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
+import { findExperiences } from "./find-experiences.js";
 import { Funnel, ReachCharts, wantedReach } from "./funnel.js";
 
 interface Data {
@@ -17,10 +18,9 @@ const REFRESH_MS = 60_000;
 
 /** One group: the sums over its experiences, and the experiences. */
 export async function load(page: Page): Promise<Loaded<Data>> {
-  const { client, address, now, signal } = page;
+  const { address, now } = page;
   const id = address.id as string;
-  const experiences: Experience[] = [];
-  for await (const one of client.experiences({ limit: 1_000 }, { signal })) if (one.group === id) experiences.push(one);
+  const experiences = await findExperiences(page, ({ group }) => group === id);
   const { recent, fetched, hasValues } = await fetchWithRecent(wantedReach("experiencegroup", id), page);
   const isKnown = experiences.length > 0 || hasValues;
   return {

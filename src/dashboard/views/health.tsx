@@ -2,9 +2,9 @@ import type { VNode } from "preact";
 import type { Readiness } from "../../client/client.js";
 import { age } from "../duration.js";
 import { amount, count } from "../format.js";
+import { type Column, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
-import { Scroll } from "../page/scroll.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
 
@@ -14,9 +14,15 @@ interface Data {
 }
 
 const REFRESH_MS = 15_000;
-/** A recorder that is behind by less is on time: it looks for work every few seconds. */
+/** Maximum lag of a recorder that is on time: it checks for work every few seconds. */
 const ON_TIME_S = 5;
 const MEBIBYTE = 1_048_576;
+
+const STORE_COLUMNS: readonly Column<Readiness["stores"][number]>[] = [
+  { head: "Store", cell: ({ name }) => name },
+  { head: "State", cell: ({ state }) => <span class={state === "up" ? "good" : "bad"}>{state}</span> },
+  { head: "Note", cell: ({ note, required }) => note ?? (required ? "required" : "–") },
+];
 
 /** Stores, version, recorder, load. */
 export async function load({ client, now, signal }: Page): Promise<Loaded<Data>> {
@@ -30,27 +36,7 @@ export function Show({ data: { ready, metrics } }: { readonly data: Data; readon
       <h1 class="hidden">Health</h1>
       <Card title="Stores">
         <p class={ready.ready && !ready.degraded ? "good" : "bad"}>{summaryOf(ready)}</p>
-        <Scroll label="Stores">
-          <table>
-            <caption class="hidden">Stores</caption>
-            <thead>
-              <tr>
-                <th scope="col">Store</th>
-                <th scope="col">State</th>
-                <th scope="col">Note</th>
-              </tr>
-            </thead>
-            <tbody>
-              {ready.stores.map(({ name, state, note, required }) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td class={state === "up" ? "good" : "bad"}>{state}</td>
-                  <td>{note ?? (required ? "required" : "–")}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <Table caption="Stores" columns={STORE_COLUMNS} rows={ready.stores} keyOf={({ name }) => name} />
       </Card>
       <Card title="This process">
         <dl class="facts">

@@ -2,9 +2,9 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { MemberLine, Segment } from "../../client/client.js";
 import { count, fullTime } from "../format.js";
+import { type Column, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
 import { download } from "../page/download.js";
-import { Scroll } from "../page/scroll.js";
 import type { Page } from "../view.js";
 import { useTask } from "./use-task.js";
 
@@ -64,29 +64,15 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
 }
 
 function MemberTable({ members, page }: { readonly members: readonly Member[]; readonly page: Page }): VNode {
-  return (
-    <Scroll label="Members">
-      <table>
-        <caption class="hidden">Members</caption>
-        <thead>
-          <tr>
-            <th scope="col">Identities</th>
-            <th scope="col">Member since</th>
-          </tr>
-        </thead>
-        <tbody>
-          {members.map(({ identities, since }, index) => (
-            <tr key={index}>
-              <th scope="row">
-                {Object.entries(identities)
-                  .map(([field, values]) => `${field} ${values.join(", ")}`)
-                  .join("; ")}
-              </th>
-              <td>{fullTime(Date.parse(since), page.zone)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
-  );
+  const columns: readonly Column<Member>[] = [
+    { head: "Identities", cell: identitiesOf },
+    { head: "Member since", cell: ({ since }) => fullTime(Date.parse(since), page.zone) },
+  ];
+  return <Table caption="Members" columns={columns} rows={members} keyOf={identitiesOf} />;
+}
+
+function identitiesOf({ identities }: Member): string {
+  return Object.entries(identities)
+    .map(([field, values]) => `${field} ${values.join(", ")}`)
+    .join("; ");
 }

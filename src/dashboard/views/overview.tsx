@@ -4,12 +4,12 @@ import { Chart } from "../chart/chart.js";
 import { Sparkline } from "../chart/sparkline.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
 import { amount, change, count, relative, type Unit } from "../format.js";
+import { type Column, Table } from "../list/table.js";
 import { messagesOf, rateOf, seriesOf, sizeOf } from "../list/wanted.js";
 import { type Optional, optional } from "../optional.js";
 import { Card } from "../page/card.js";
 import { FirstSteps } from "../page/first-steps.js";
 import { Link } from "../page/link.js";
-import { Scroll } from "../page/scroll.js";
 import { rangeOf } from "../range.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
@@ -193,38 +193,21 @@ interface ChangedProps<R extends Moved> {
 /** The entries with the largest relative change in the range. */
 function Changed<R extends Moved>({ title, list, columns, unit, trendOf, linkOf, page }: ChangedProps<R>): VNode {
   if (list.value === undefined) return <Card title={title}>{<p>{list.refusal}</p>}</Card>;
+  const { data: rows } = list.value;
+  const table: readonly Column<R>[] = [
+    { head: columns[0], cell: linkOf },
+    {
+      head: columns[1],
+      isNumber: true,
+      cell: ({ now }) => (now == null ? "–" : <data value={now}>{amount(now, unit)}</data>),
+    },
+    { head: `Change, ${rangeOf(page.address)}`, isNumber: true, cell: ({ now, before }) => change(now, before, unit) },
+    { head: "Trend", cell: (row) => <Sparkline series={trendOf(row)} /> },
+  ];
   return (
     <Card title={title}>
-      <Scroll label={title}>
-        <table>
-          <caption class="hidden">{title}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{columns[0]}</th>
-              <th scope="col" class="number">
-                {columns[1]}
-              </th>
-              <th scope="col" class="number">
-                Change, {rangeOf(page.address)}
-              </th>
-              <th scope="col">Trend</th>
-            </tr>
-          </thead>
-          <tbody>
-            {list.value.data.map((row) => (
-              <tr key={row.id}>
-                <th scope="row">{linkOf(row)}</th>
-                <td class="number">{row.now == null ? "–" : <data value={row.now}>{amount(row.now, unit)}</data>}</td>
-                <td class="number">{change(row.now, row.before, unit)}</td>
-                <td>
-                  <Sparkline series={trendOf(row)} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-      {list.value.data.length === 0 && <p class="note">None yet.</p>}
+      <Table caption={title} columns={table} rows={rows} keyOf={({ id }) => id} />
+      {rows.length === 0 && <p class="note">None yet.</p>}
     </Card>
   );
 }

@@ -26,7 +26,10 @@ export async function load(): Promise<Loaded<Data>> {
   return { data: { tables: readTables() }, nextAt: undefined };
 }
 
-/** Looks a person up; export and deletion follow in place. Nothing of it is in the address, the history or a storage. */
+/**
+ * Looks a person up; export and deletion follow on the same page. The identity never gets into the address, the history
+ * or a storage.
+ */
 export function Show({ data: { tables }, page }: { readonly data: Data; readonly page: Page }): VNode {
   const [identity, setIdentity] = useState<TypedIdentity>(() => firstIdentity(tables));
   const [found, setFound] = useState<Found | "none">();

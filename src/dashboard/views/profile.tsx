@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
 import { fullTime, type Zone } from "../format.js";
+import { type Column, FactTable, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
 import { Link } from "../page/link.js";
-import { Scroll } from "../page/scroll.js";
 import type { Page } from "../view.js";
 
 interface ProfileProps {
@@ -40,27 +40,12 @@ export function Profile({ entity: { data, meta }, memberships, page }: ProfilePr
 }
 
 function Facts({ title, entries }: { readonly title: string; readonly entries: [string, unknown][] }): VNode {
+  const rows = entries.map(([name, value]) => [name, textOf(value)] as const);
   return (
-    <Scroll label={title}>
-      <table>
-        <caption class="hidden">{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{title}</th>
-            <th scope="col">Value</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map(([name, value]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{textOf(value)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <>
+      <FactTable caption={title} heads={[title, "Value"]} rows={rows} />
       {entries.length === 0 && <p class="note">None.</p>}
-    </Scroll>
+    </>
   );
 }
 
@@ -71,37 +56,21 @@ interface MembershipsProps {
 
 function Memberships({ memberships, page }: MembershipsProps): VNode {
   if (memberships.length === 0) return <p class="note">None.</p>;
-  return (
-    <Scroll label="Segments">
-      <table>
-        <caption class="hidden">Segments</caption>
-        <thead>
-          <tr>
-            <th scope="col">Segment</th>
-            <th scope="col">Since</th>
-            <th scope="col">Stream</th>
-            <th scope="col">Event time</th>
-            <th scope="col">Received</th>
-          </tr>
-        </thead>
-        <tbody>
-          {memberships.map(({ id, name, since, by }) => (
-            <tr key={id}>
-              <th scope="row">
-                <Link to={{ view: "segment", id }} page={page}>
-                  {name}
-                </Link>
-              </th>
-              <td>{timeOf(since, page.zone)}</td>
-              <td>{by.stream}</td>
-              <td>{timeOf(by.event_time, page.zone)}</td>
-              <td>{timeOf(by.received_at, page.zone)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
-  );
+  const columns: readonly Column<ExplainedMembership>[] = [
+    {
+      head: "Segment",
+      cell: ({ id, name }) => (
+        <Link to={{ view: "segment", id }} page={page}>
+          {name}
+        </Link>
+      ),
+    },
+    { head: "Since", cell: ({ since }) => timeOf(since, page.zone) },
+    { head: "Stream", cell: ({ by }) => by.stream },
+    { head: "Event time", cell: ({ by }) => timeOf(by.event_time, page.zone) },
+    { head: "Received", cell: ({ by }) => timeOf(by.received_at, page.zone) },
+  ];
+  return <Table caption="Segments" columns={columns} rows={memberships} keyOf={({ id }) => id} />;
 }
 
 function textOf(value: unknown): string {

@@ -11,6 +11,7 @@ import { Link } from "../page/link.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
 import { ChangeOfRange } from "./change-of-range.js";
+import { findExperiences } from "./find-experiences.js";
 import { Members } from "./members.js";
 
 interface Data {
@@ -30,7 +31,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const id = address.id as string;
   const segment = await unlessNotFound(client.segment(id, { signal }));
   const [users, { recent, fetched, hasValues }] = await Promise.all([
-    segment === undefined ? [] : usersOf(page, id),
+    segment === undefined ? [] : findExperiences(page, ({ audience, goal }) => audience === id || goal === id),
     fetchWithRecent([sizeOf({ id, name: segment?.name ?? id })], page),
   ]);
   const isKnown = segment !== undefined || hasValues;
@@ -39,13 +40,6 @@ export async function load(page: Page): Promise<Loaded<Data>> {
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
     problems: isKnown ? [] : [`The service has no segment with the id “${id}”.`],
   };
-}
-
-async function usersOf({ client, signal }: Page, id: string): Promise<Experience[]> {
-  const users: Experience[] = [];
-  for await (const one of client.experiences({ limit: 1_000 }, { signal }))
-    if (one.audience === id || one.goal === id) users.push(one);
-  return users;
 }
 
 export function Show({

@@ -14,7 +14,7 @@ interface PollOptions {
   onError?(error: unknown): void;
 }
 
-/** Polls while the component is on the page and the tab is visible. A refused key concerns the whole page, which is loaded again. */
+/** Polls while the component is mounted and the tab is visible. A rejected key reloads the whole page. */
 export function usePoll({ key, page, firstMs, everyMs, poll, onError }: PollOptions): void {
   useEffect(() => {
     const aborter = new AbortController();

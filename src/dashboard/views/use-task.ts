@@ -10,10 +10,7 @@ interface Task {
   readonly problem: string | undefined;
 }
 
-/**
- * Requests that a person makes in a form. They are aborted when the form leaves the page. A key that is refused concerns the
- * whole page, so the page is loaded again.
- */
+/** Runs requests of a form. They are aborted when the form leaves the page. A rejected key reloads the whole page. */
 export function useTask({ reload }: Pick<Page, "reload">): Task {
   const current = useRef<AbortController>(undefined);
   const [isRunning, setRunning] = useState(false);
