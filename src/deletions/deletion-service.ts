@@ -53,9 +53,10 @@ export interface DeletionService {
 
 export function openDeletions(dependencies: DeletionDependencies): DeletionService {
   const { wakeUp, targets } = dependencies;
+  const remoteTargets = targets.filter(({ remote }) => remote).map(({ name }) => name);
   const runs = scheduler({
     ...dependencies,
-    remoteTargets: targets.filter(({ remote }) => remote).map(({ name }) => name),
+    remoteTargets,
     run: (leased) => runDeletion(dependencies, leased),
   });
   let maintenance: Background | undefined;
@@ -71,7 +72,7 @@ export function openDeletions(dependencies: DeletionDependencies): DeletionServi
     start() {
       wakeUp.listen(runs.run);
       runs.start();
-      maintenance = maintainLedger(dependencies);
+      maintenance = maintainLedger({ ...dependencies, remoteTargets });
     },
     async stop() {
       await Promise.all([wakeUp.close(), runs.stop(), maintenance?.stop()]);

@@ -32,6 +32,9 @@ export interface Deletion {
   readonly completedAt: number | undefined;
 }
 
+/** Maximum wait of an open request, ms. No `notBefore` is further ahead, unless the clock was set back since. */
+export const LONGEST_WAIT_MS = 15 * 60_000;
+
 /** Identities as written, encrypted under a random key used only here. */
 export interface EncryptedIdentities {
   /** 32 bytes, overwritten in place before the request is completed. */

@@ -5,7 +5,9 @@ import type { ErasureWatermark, Ledger } from "./ports.js";
 import { advanceWatermark } from "./replay.js";
 
 export interface MaintenanceDependencies {
-  readonly ledger: Pick<Ledger, "settledSequence" | "expire">;
+  readonly ledger: Pick<Ledger, "settledSequence" | "expire" | "clearOtherTargets">;
+  /** Names of the configured remote targets. */
+  readonly remoteTargets: readonly string[];
   readonly watermark: ErasureWatermark;
   readonly clock: Clock;
   readonly log: Log;
@@ -15,10 +17,14 @@ export interface MaintenanceDependencies {
 
 const EVERY_MS = 10_000;
 
-/** Keeps the data's watermark close to the ledger, so that a start has little to replay, and expires old requests. */
+/**
+ * Keeps the data's watermark close to the ledger, so that a start has little to replay, expires old requests, and lets
+ * requests fail whose remote target is no longer configured.
+ */
 export function maintainLedger(dependencies: MaintenanceDependencies): Background {
-  const { ledger, watermark, clock, log, keepMs } = dependencies;
+  const { ledger, remoteTargets, watermark, clock, log, keepMs } = dependencies;
   const maintain = async () => {
+    await ledger.clearOtherTargets(remoteTargets);
     await advanceWatermark(dependencies);
     if (keepMs !== undefined) await ledger.expire(clock() - keepMs, watermark.noteForgotten);
   };

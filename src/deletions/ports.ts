@@ -6,8 +6,6 @@ import type { Deletion } from "./deletion.js";
 export interface DeletionProgress extends Pick<Deletion, "done" | "times" | "attempts" | "problem" | "notBefore"> {
   /** The remote target that the next run calls; undefined when the next run begins with our own stores. */
   readonly nextTarget: string | undefined;
-  /** When `notBefore` was set, Unix ms. */
-  readonly now: number;
 }
 
 /** State that a request was planned from. */
@@ -17,9 +15,6 @@ export interface AcceptedScope {
   /** Identities of the request without a live profile, with the entity id that owned each, or undefined. */
   readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
-
-/** Selects requests by the remote target of their next run: one target, or none of these. */
-export type NextTarget = { readonly is: string } | { readonly isNoneOf: readonly string[] };
 
 /** States by which requests are listed. */
 export type ListedState = "open" | "completed" | "all";
@@ -42,23 +37,27 @@ export interface Ledger {
   /** Returns the ids of at most `limit` open requests over any of these identities, in order of acceptance. */
   openOver(identities: readonly IdentityHash[], limit: number): Promise<string[]>;
   /**
-   * Returns the ids of at most `limit` open requests that are due at `now`, in order of acceptance. A request is due
-   * when its `notBefore` has passed, or was set later than `now` because the clock was set back since.
+   * Returns the ids of at most `limit` open requests that are due at `now` and whose next run calls this remote target,
+   * or none if undefined. The longest due comes first; of requests with one `notBefore` the first accepted. A request
+   * is due when its `notBefore` has passed, or is further ahead than any wait: the clock was set back since. The cost
+   * does not depend on the number of requests that wait.
    */
-  due(now: number, nextTarget: NextTarget, limit: number): Promise<string[]>;
+  due(now: number, nextTarget: string | undefined, limit: number): Promise<string[]>;
   /**
    * Leases an open request that is due at `now` to a runner until `until`. Undefined when it is not due, not open or
    * unknown.
    */
   lease(requestId: string, runner: string, now: number, until: number): Promise<Deletion | undefined>;
   /** Extends this runner's lease. No effect without a lease. */
-  renew(requestId: string, runner: string, now: number, until: number): Promise<void>;
+  renew(requestId: string, runner: string, until: number): Promise<void>;
   /** Ends this runner's lease and stores its progress. No effect without a lease or on a completed request. */
   release(requestId: string, runner: string, progress: DeletionProgress): Promise<void>;
   /** Makes requests due that wait for a retry; leased requests stay leased. Safe to repeat. */
   wake(requestIds: readonly string[]): Promise<void>;
   /** Makes every request due whose next run calls this remote target. Cheap when none waits. */
   wakeWaitingFor(target: string): Promise<void>;
+  /** Lets open requests begin at our own stores whose next run calls a remote target that is not among these. */
+  clearOtherTargets(configured: readonly string[]): Promise<void>;
   /**
    * Destroys the key of the request's encrypted identities and stores the progress in the same step: without them a
    * later run cannot verify remote targets. Resolves and rejects as `EntityKeys.destroy` does; no effect without a key.

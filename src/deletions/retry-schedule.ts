@@ -1,8 +1,8 @@
 import { backoff } from "../async/retry.js";
+import { LONGEST_WAIT_MS } from "./deletion.js";
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_OWN_DELAY_MS = 30_000;
-const LONGEST_REMOTE_DELAY_MS = 15 * 60_000;
 
 /**
  * Ms after which a request that waits for an earlier one over the same identities is retried. The completion of the
@@ -15,5 +15,5 @@ export const WAIT_FOR_EARLIER_MS = 10_000;
  * min for a remote target.
  */
 export function retryDelay(attempts: number, isRemote: boolean): number {
-  return backoff(attempts + 1, FIRST_DELAY_MS, isRemote ? LONGEST_REMOTE_DELAY_MS : LONGEST_OWN_DELAY_MS);
+  return backoff(attempts + 1, FIRST_DELAY_MS, isRemote ? LONGEST_WAIT_MS : LONGEST_OWN_DELAY_MS);
 }

@@ -46,9 +46,8 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   let deletion = leased.deletion;
 
   const release = (progress: Deletion, waitMs: number) => {
-    const now = clock();
     const nextTarget = nextRemoteTarget(progress, isRemote);
-    return ledger.release(requestId, leased.runner, { ...progress, nextTarget, now, notBefore: now + waitMs });
+    return ledger.release(requestId, leased.runner, { ...progress, nextTarget, notBefore: clock() + waitMs });
   };
 
   /** Whether an earlier request over the same identities is open. */

@@ -3,7 +3,7 @@ import { type Background, inBackground } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
-import type { Ledger, NextTarget } from "./ports.js";
+import type { Ledger } from "./ports.js";
 import type { LeasedDeletion } from "./run.js";
 
 export interface SchedulerDependencies {
@@ -32,7 +32,10 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** Ms after its last renewal that a killed runner's lease ends. A second concurrent run is harmless. */
+/**
+ * Ms after its last renewal that a killed runner's lease ends. Clocks of processes differ by less. A second concurrent
+ * run is harmless.
+ */
 export const LEASE_MS = 8_000;
 const RENEW_MS = 2_000;
 
@@ -45,7 +48,6 @@ const PAGE = 8 * AT_ONCE;
 /** Runs that call one remote target, or only our own stores. A target that hangs does not delay the others. */
 interface Lane {
   readonly target: string | undefined;
-  readonly due: NextTarget;
   /** Runs in progress by request id. */
   readonly runs: Map<string, Promise<string | undefined>>;
   /** Whether the last run could not start or store its result: the ledger is read-only or unreachable. */
@@ -55,14 +57,9 @@ interface Lane {
 export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   const { ledger, clock, log, failpoint, remoteTargets, pollMs, run } = dependencies;
   const runner = randomUUID();
-  const lane = (target: string | undefined, due: NextTarget): Lane => ({
-    target,
-    due,
-    runs: new Map(),
-    isFailing: false,
-  });
-  const ownStores = lane(undefined, { isNoneOf: remoteTargets });
-  const remote = new Map(remoteTargets.map((target) => [target, lane(target, { is: target })]));
+  const lane = (target: string | undefined): Lane => ({ target, runs: new Map(), isFailing: false });
+  const ownStores = lane(undefined);
+  const remote = new Map(remoteTargets.map((target) => [target, lane(target)]));
   const polls: Background[] = [];
   const underWay = new Set<Promise<void>>();
   let isStopped = false;
@@ -91,7 +88,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
       const deletion = await ledger.lease(requestId, runner, now, now + LEASE_MS);
       if (deletion === undefined) return undefined;
       failpoint("deletion-leased");
-      const renew = () => ledger.renew(requestId, runner, clock(), clock() + LEASE_MS).catch(() => {});
+      const renew = () => ledger.renew(requestId, runner, clock() + LEASE_MS).catch(() => {});
       renewal = setInterval(renew, RENEW_MS).unref();
       const next = await run({ deletion, runner, target: lane.target });
       lane.isFailing = false;
@@ -110,7 +107,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     try {
       const { runs } = lane;
       if (runs.size >= AT_ONCE) await Promise.race(runs.values());
-      const page = (await ledger.due(clock(), lane.due, PAGE)).filter((requestId) => !runs.has(requestId));
+      const page = (await ledger.due(clock(), lane.target, PAGE)).filter((requestId) => !runs.has(requestId));
       const free = AT_ONCE - runs.size;
       for (const requestId of rotated(page).slice(0, free)) void follow(requestId, lane);
       return page.length > free && !lane.isFailing ? 0 : pollMs;

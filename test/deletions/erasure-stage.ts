@@ -58,9 +58,15 @@ export async function runNow(ledger: Ledger, deletions: DeletionService, request
   await deletions.run(requestId);
 }
 
-/** Runs what is due, once, in order of acceptance. */
-export async function runDue(ledger: Ledger, deletions: DeletionService, clock: Clock): Promise<void> {
-  for (const requestId of await ledger.due(clock(), { isNoneOf: [] }, 1_000)) await deletions.run(requestId);
+/** Runs what is due, once: at our own stores, then at these remote targets. */
+export async function runDue(
+  ledger: Ledger,
+  deletions: DeletionService,
+  clock: Clock,
+  targets: readonly string[] = [],
+): Promise<void> {
+  const due = await Promise.all([undefined, ...targets].map((target) => ledger.due(clock(), target, 1_000)));
+  for (const requestId of due.flat()) await deletions.run(requestId);
 }
 
 /** For tests that count nothing. */
@@ -111,7 +117,13 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     deletions,
     another: deletionsOver(stores, own),
     run: (requestId) => runNow(stores.ledger, deletions, requestId),
-    runDue: () => runDue(stores.ledger, deletions, clock),
+    runDue: () =>
+      runDue(
+        stores.ledger,
+        deletions,
+        clock,
+        more.map(({ name }) => name),
+      ),
     sealing: seals,
     hashIdentity,
     now,

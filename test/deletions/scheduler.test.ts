@@ -84,6 +84,23 @@ describe("the scheduler of deletions", function () {
     expect(crm.calls).to.deep.equal([requestId, requestId, requestId]);
   });
 
+  it("A request that waited for a remote target reports that the target is no longer configured", async () => {
+    stage = await erasureStage({ pollMs: 100 });
+    const { ledger } = stage.stores;
+    const deletion = await ledger.find(await accept(1));
+    if (deletion === undefined) throw new Error("There is no such request");
+    const requestId = `x${deletion.requestId.slice(1)}`;
+    await ledger.accept({ ...deletion, requestId, targets: ["gone"] }, noScope);
+    await ledger.lease(requestId, "another process", 0, 1);
+    const progress = { done: ["profile"], times: {}, attempts: 0, problem: undefined, notBefore: 0 };
+    await ledger.release(requestId, "another process", { ...progress, nextTarget: "gone" });
+    stage.deletions.start();
+    await until(
+      "it has failed",
+      async () => (await ledger.find(requestId))?.problem === "gone is no longer configured",
+    );
+  });
+
   it("does not run a request for a hint while the request waits for its next try", async () => {
     const crm = remotePlace("crm");
     crm.failures = Number.POSITIVE_INFINITY;

@@ -5,16 +5,13 @@ import type { IdentityHash } from "../../entities/profile/identity.js";
 import type { CollectionPlan, InSession } from "./collection.js";
 import type { KeyWrapping } from "./entity-keys.js";
 
-/** Open requests in order of acceptance. */
-export const OPEN_INDEX = { open: 1, sequence: 1 } as const;
-
 /** Event, outbox and suppression: suppression queries `suppressed.hash` and `entities`. */
 export const deletions: CollectionPlan = {
   name: "deletions",
   indexes: [
     { key: { sequence: 1 }, unique: true },
-    { key: OPEN_INDEX },
-    { key: { open: 1, notBefore: 1 } },
+    { key: { open: 1, sequence: 1 } },
+    { key: { open: 1, nextTarget: 1, notBefore: 1, sequence: 1 } },
     { key: { open: 1, completedAt: 1 } },
     { key: { "suppressed.hash": 1 } },
     { key: { entities: 1 } },
@@ -47,8 +44,6 @@ export interface DeletionDocument {
   readonly nextTarget: string | null;
   /** Unix ms: the time of the next retry, or the end of the lease of `runner`. */
   readonly notBefore: number;
-  /** Unix ms when `notBefore` was set; 0 until then. */
-  readonly notedAt: number;
   /** The process that leases the request; of a completed one, the call that completed it. */
   readonly runner: string | null;
   readonly open: boolean;
@@ -69,7 +64,6 @@ export function deletionDocument(deletion: Deletion, sequence: number, wrapping:
         : { key: new Binary(wrapping.wrap(encryptedIdentities.key)), bytes: new Binary(encryptedIdentities.bytes) },
     problem: problem ?? null,
     nextTarget: null,
-    notedAt: 0,
     runner: null,
     open: completedAt === undefined,
     completedAt: completedAt ?? null,

@@ -1,6 +1,7 @@
 import type { Db, Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
-import type { Ledger, NextTarget } from "../../deletions/ports.js";
+import { LONGEST_WAIT_MS } from "../../deletions/deletion.js";
+import type { Ledger } from "../../deletions/ports.js";
 import type { Suppression } from "../../entities/ports.js";
 import { randomId } from "../../ids.js";
 import { acceptDeletions, newestSequence } from "./accept-deletions.js";
@@ -13,7 +14,6 @@ import {
   deletions,
   deletionsOf,
   newestCutOffs,
-  OPEN_INDEX,
 } from "./ledger-document.js";
 
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, marks];
@@ -61,25 +61,26 @@ export function mongoLedger(parts: StoreParts): Ledger {
       return (await requests.find(filter, options).toArray()).map(({ _id }) => _id);
     },
 
-    async due(now, nextTarget, limit) {
-      const filter = { open: true, nextTarget: filterOf(nextTarget), ...isDue(now) };
-      const options = { sort: { sequence: 1 }, limit, projection: { _id: 1 }, hint: OPEN_INDEX } as const;
+    async due(now, target, limit) {
+      const nextTarget = target ?? null;
+      const filter = { $or: whenDue(now).map((notBefore) => ({ open: true, nextTarget, notBefore })) };
+      const options = { sort: { notBefore: 1, sequence: 1 }, limit, projection: { _id: 1 } } as const;
       return (await requests.find(filter, options).toArray()).map(({ _id }) => _id);
     },
 
     async lease(requestId, runner, now, until) {
-      const filter = { _id: requestId, open: true, ...isDue(now) };
-      const update = { $set: { runner, notBefore: until, notedAt: now } };
+      const filter = { _id: requestId, open: true, $or: whenDue(now).map((notBefore) => ({ notBefore })) };
+      const update = { $set: { runner, notBefore: until } };
       const kept = (await updated([{ updateOne: { filter, update } }])).get(requestId);
       return kept?.open && kept.runner === runner && kept.notBefore === until ? deletionOf(kept) : undefined;
     },
 
-    async renew(requestId, runner, now, until) {
-      await requests.updateOne({ _id: requestId, runner, open: true }, { $set: { notBefore: until, notedAt: now } });
+    async renew(requestId, runner, until) {
+      await requests.updateOne({ _id: requestId, runner, open: true }, { $set: { notBefore: until } });
     },
 
-    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = null, notBefore, now }) {
-      const $set = { done, times, attempts, problem, nextTarget, notBefore, notedAt: now, runner: null };
+    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = null, notBefore }) {
+      const $set = { done, times, attempts, problem, nextTarget, notBefore, runner: null };
       await requests.updateOne({ _id: requestId, runner, open: true }, { $set });
     },
 
@@ -91,6 +92,11 @@ export function mongoLedger(parts: StoreParts): Ledger {
     async wakeWaitingFor(target) {
       const filter = { open: true, notBefore: { $gt: 0 }, nextTarget: target, runner: null };
       await requests.updateMany(filter, { $set: { notBefore: 0 } });
+    },
+
+    async clearOtherTargets(configured) {
+      const filter = { open: true, nextTarget: { $nin: [null, ...configured] } };
+      await requests.updateMany(filter, { $set: { nextTarget: null } });
     },
 
     async destroyKey(requestId, { done, times }) {
@@ -163,13 +169,9 @@ interface Update {
   };
 }
 
-/** Due at or before `now`, or set before the clock was set back. */
-function isDue(now: number) {
-  return { $or: [{ notBefore: { $lte: now } }, { notedAt: { $gt: now } }] };
-}
-
-function filterOf(nextTarget: NextTarget) {
-  return "is" in nextTarget ? nextTarget.is : { $nin: [...nextTarget.isNoneOf] };
+/** Ranges of `notBefore` of a request that is due: the time has come, or the clock was set back since. */
+function whenDue(now: number) {
+  return [{ $lte: now }, { $gt: now + LONGEST_WAIT_MS }];
 }
 
 /** Suppression, read from the requests of the ledger. */

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Deletion } from "../../deletions/deletion.js";
+import { type Deletion, LONGEST_WAIT_MS } from "../../deletions/deletion.js";
 import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
 import { deletionList } from "./deletion-list.js";
@@ -8,8 +8,8 @@ import { emptyJournal } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
 
 /**
- * `not_before` is the time of the next retry, or the end of the lease of `runner`; `noted_at` is when it was set.
- * `next_target` is empty if the next run calls no remote target. `deletion_key` has rows of one size that are appended
+ * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
+ * run calls no remote target. `deletion_key` has rows of one size that are appended
  * and overwritten in place, for the same reason as `entity_key`; no row is removed. `forgotten_deletion` has the number
  * of the newest request that was ever removed after `deletions.keep`.
  */
@@ -18,10 +18,10 @@ export const ledgerSchema = `
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, table_name TEXT NOT NULL, identity TEXT NOT NULL,
     accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, identities BLOB NOT NULL,
     targets TEXT NOT NULL, done TEXT NOT NULL, times TEXT NOT NULL, attempts INTEGER NOT NULL, problem TEXT,
-    next_target TEXT NOT NULL DEFAULT '', not_before REAL NOT NULL, noted_at REAL NOT NULL DEFAULT 0, runner TEXT, completed_at REAL
+    next_target TEXT NOT NULL DEFAULT '', not_before REAL NOT NULL, runner TEXT, completed_at REAL
   );
-  CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, next_target, not_before, noted_at) WHERE completed_at IS NULL;
-  CREATE INDEX IF NOT EXISTS deletion_waiting ON deletion (next_target) WHERE completed_at IS NULL AND not_before > 0;
+  CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, attempts) WHERE completed_at IS NULL;
+  CREATE INDEX IF NOT EXISTS deletion_due ON deletion (next_target, not_before, sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
   CREATE TABLE IF NOT EXISTS deletion_key (sequence INTEGER PRIMARY KEY, key BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
@@ -127,24 +127,25 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     },
 
     async due(now, nextTarget, limit) {
-      const isOne = "is" in nextTarget;
-      const targets = JSON.stringify(isOne ? [nextTarget.is] : nextTarget.isNoneOf);
-      const rows = (isOne ? sql.dueAt : sql.dueElsewhere).all({ now, targets, limit });
-      return (rows as { request_id: string }[]).map(({ request_id }) => request_id);
+      const asked = { target: nextTarget ?? "", limit };
+      const rows = [...sql.dueUntil.all({ ...asked, now }), ...sql.dueAfter.all({ ...asked, latest: latestAt(now) })];
+      return (rows as { request_id: string }[]).slice(0, limit).map(({ request_id }) => request_id);
     },
 
     async lease(requestId, runner, now, until) {
-      const { changes } = withoutSync(db, () => sql.lease.run({ requestId, runner, now, until }));
+      const { changes } = withoutSync(db, () =>
+        sql.lease.run({ requestId, runner, now, latest: latestAt(now), until }),
+      );
       return changes > 0 ? find(requestId) : undefined;
     },
 
-    async renew(requestId, runner, now, until) {
-      withoutSync(db, () => sql.renew.run({ requestId, runner, now, until }));
+    async renew(requestId, runner, until) {
+      withoutSync(db, () => sql.renew.run({ requestId, runner, until }));
     },
 
-    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = "", notBefore, now }) {
+    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = "", notBefore }) {
       const progress = { done: JSON.stringify(done), times: JSON.stringify(times), attempts, problem, nextTarget };
-      withoutSync(db, () => sql.release.run({ requestId, runner, ...progress, notBefore, now }));
+      withoutSync(db, () => sql.release.run({ requestId, runner, ...progress, notBefore }));
     },
 
     async wake(requestIds) {
@@ -153,6 +154,13 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
 
     async wakeWaitingFor(target) {
       sql.wakeWaitingFor.run(target);
+    },
+
+    async clearOtherTargets(configured) {
+      const targetAfter = (name: string) => (sql.targetAfter.get(name) as { target: string | null }).target;
+      // Seeks each name in the index instead of reading all open requests.
+      for (let target = targetAfter(""); target !== null; target = targetAfter(target))
+        if (!configured.includes(target)) sql.clearTarget.run(target);
     },
 
     async destroyKey(requestId, { done, times }) {
@@ -213,15 +221,16 @@ function scopeCheck(entities: Database) {
     [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
 }
 
-/** Due at or before `now`, or set before the clock was set back. */
-const isDue = "(not_before <= :now OR noted_at > :now)";
+/** Returns the latest `not_before` that was not set before the clock was set back. */
+function latestAt(now: number): number {
+  return now + LONGEST_WAIT_MS;
+}
 
 function statements(db: Database) {
   const gone = "sequence IN (SELECT value FROM json_each(?))";
-  const dueWhere = (next: string) =>
-    db.prepare(
-      `SELECT request_id FROM deletion WHERE completed_at IS NULL AND ${isDue} AND ${next} ORDER BY sequence LIMIT :limit`,
-    );
+  const dueWhere = (isDue: string) =>
+    db.prepare(`SELECT request_id FROM deletion WHERE completed_at IS NULL AND next_target = :target AND ${isDue}
+      ORDER BY not_before, sequence LIMIT :limit`);
   return {
     insert:
       db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, identities,
@@ -238,14 +247,14 @@ function statements(db: Database) {
     find: db.prepare(`SELECT * FROM ${deletionRows} WHERE request_id = ?`),
     openOver: db.prepare(`SELECT request_id FROM deletion WHERE completed_at IS NULL AND sequence IN
       (SELECT sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence LIMIT ?`),
-    dueAt: dueWhere("next_target IN (SELECT value FROM json_each(:targets))"),
-    dueElsewhere: dueWhere("next_target NOT IN (SELECT value FROM json_each(:targets))"),
-    lease: db.prepare(`UPDATE deletion SET runner = :runner, not_before = :until, noted_at = :now
-      WHERE request_id = :requestId AND completed_at IS NULL AND ${isDue}`),
-    renew: db.prepare(`UPDATE deletion SET not_before = :until, noted_at = :now
+    dueUntil: dueWhere("not_before <= :now"),
+    dueAfter: dueWhere("not_before > :latest"),
+    lease: db.prepare(`UPDATE deletion SET runner = :runner, not_before = :until
+      WHERE request_id = :requestId AND completed_at IS NULL AND (not_before <= :now OR not_before > :latest)`),
+    renew: db.prepare(`UPDATE deletion SET not_before = :until
       WHERE request_id = :requestId AND runner = :runner AND completed_at IS NULL`),
     release: db.prepare(`UPDATE deletion SET done = :done, times = :times, attempts = :attempts, problem = :problem,
-      next_target = :nextTarget, not_before = :notBefore, noted_at = :now, runner = NULL
+      next_target = :nextTarget, not_before = :notBefore, runner = NULL
       WHERE request_id = :requestId AND runner = :runner AND completed_at IS NULL`),
     releaseAll: db.prepare(
       "UPDATE deletion SET not_before = 0, runner = NULL WHERE completed_at IS NULL AND runner IS NOT NULL",
@@ -254,6 +263,10 @@ function statements(db: Database) {
       WHERE request_id IN (SELECT value FROM json_each(?)) AND completed_at IS NULL AND runner IS NULL`),
     wakeWaitingFor: db.prepare(`UPDATE deletion SET not_before = 0
       WHERE next_target = ? AND completed_at IS NULL AND not_before > 0 AND runner IS NULL`),
+    targetAfter: db.prepare(
+      "SELECT min(next_target) AS target FROM deletion WHERE completed_at IS NULL AND next_target > ?",
+    ),
+    clearTarget: db.prepare("UPDATE deletion SET next_target = '' WHERE completed_at IS NULL AND next_target = ?"),
     complete:
       db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'', runner = NULL
       WHERE request_id = :requestId AND completed_at IS NULL`),
