@@ -46,6 +46,7 @@ describe("The commands of README and docs", function () {
       "README.md",
       "docs/docker.md",
       "docs/grafana.md",
+      "docs/install.md",
       "docs/kubernetes.md",
       "docs/systemd.md",
     ]);
