@@ -40,13 +40,17 @@ export async function withTimeLimit<T>(
 
 /** One time limit for work that consists of parts and of waits for its caller. */
 export class Deadline {
-  readonly #late = new AbortController();
   readonly #ms: number;
   readonly #errorOf: (cause: Error) => Error;
   #leftMs: number;
   /** Start of the time, ms of `performance.now`. */
   #since = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** Set when the deadline has passed. */
+  #error: Error | undefined;
+  /** Created by the first use of `signal`: most work needs none. */
+  #late: AbortController | undefined;
+  #reject: (error: Error) => void = () => {};
 
   /** `errorOf` returns the error with which late work is rejected. */
   constructor(ms: number, errorOf: (cause: Error) => Error) {
@@ -57,6 +61,8 @@ export class Deadline {
 
   /** Aborts when the deadline has passed. */
   get signal(): AbortSignal {
+    this.#late ??= new AbortController();
+    if (this.#error !== undefined) this.#late.abort(this.#error);
     return this.#late.signal;
   }
 
@@ -65,7 +71,7 @@ export class Deadline {
     this.resume();
     try {
       await new Promise<void>((resolve, reject) => {
-        this.signal.addEventListener("abort", () => reject(this.signal.reason));
+        this.#reject = reject;
         work().then(resolve, reject);
       });
     } finally {
@@ -83,7 +89,7 @@ export class Deadline {
 
   /** Continues after `pause`. Throws when the deadline has passed. */
   resume(): void {
-    this.signal.throwIfAborted();
+    if (this.#error !== undefined) throw this.#error;
     if (this.#timer !== undefined) return;
     this.#since = performance.now();
     // As in `withTimeLimit`, received data is read first.
@@ -100,6 +106,8 @@ export class Deadline {
 
   #expire(timer: NodeJS.Timeout): void {
     if (this.#timer !== timer) return;
-    this.#late.abort(this.#errorOf(new DOMException(`Not done within ${this.#ms} ms`, "TimeoutError")));
+    this.#error = this.#errorOf(new DOMException(`Not done within ${this.#ms} ms`, "TimeoutError"));
+    this.#late?.abort(this.#error);
+    this.#reject(this.#error);
   }
 }
