@@ -1,19 +1,5 @@
 import { ServiceError } from "./errors.js";
 
-/** The memory that one request has reserved, until its response is sent or its caller has disconnected. */
-export interface Reservation {
-  /** Reserves bytes. Throws when the budget has too few left, or the caller has disconnected. */
-  reserve(bytes: number): void;
-  /** Releases some of the bytes before the request ends. */
-  release(bytes: number): void;
-  /** Reports that the work has ended and only a response of so many bytes is left. Throws as `reserve` does. */
-  keepResponse(bytes: number): void;
-  /** Throws when the caller has disconnected. */
-  refuseIfOver(): void;
-  /** Reports that a part of the request is done, which restarts its deadline. Throws when the deadline has passed. */
-  progressed(): void;
-}
-
 /**
  * Bodies and responses up to this size are neither counted nor refused, bytes: the limit of requests in flight bounds
  * them.
@@ -37,47 +23,71 @@ export class MemoryBudget {
 
   /**
    * Makes the reservation of one request. `whenOver` calls back once, when the response is sent or the caller has
-   * disconnected.
+   * disconnected. `restart` restarts the request's deadline; it throws when the deadline has passed.
    */
-  open(whenOver: (then: () => void) => void, progressed: () => void = () => {}): Reservation {
-    let own = 0;
-    // Undefined until something is reserved: most responses come from the cache and reserve nothing.
-    let isOver: boolean | undefined;
+  open(whenOver: (then: () => void) => void, restart: () => void = () => {}): Reservation {
+    return new Reservation(this, whenOver, restart);
+  }
 
-    const add = (bytes: number) => {
-      own += bytes;
-      this.#reserved += bytes;
-    };
-    const refuseIfOver = () => {
-      if (isOver) throw new ServiceError("timed-out", "The caller has disconnected");
-    };
-    const end = () => {
-      isOver = true;
-      add(-own);
-    };
+  /** Adds bytes to a reservation that holds `own`. Throws when too few are left. */
+  add(bytes: number, own: number): void {
+    if (bytes > 0 && this.#reserved > own && this.#reserved + bytes > this.#limit) throw exhausted();
+    this.#reserved += bytes;
+  }
+}
 
-    const reserve = (bytes: number) => {
-      if (isOver === undefined) {
-        isOver = false;
-        whenOver(end);
-      }
-      refuseIfOver();
-      if (bytes > 0 && this.#reserved > own && this.#reserved + bytes > this.#limit) throw exhausted();
-      add(bytes);
-    };
+/** The memory that one request has reserved, until its response is sent or its caller has disconnected. */
+export class Reservation {
+  readonly #budget: MemoryBudget;
+  readonly #whenOver: (then: () => void) => void;
+  readonly #restart: () => void;
+  #own = 0;
+  // Undefined until something is reserved: most responses come from the cache and reserve nothing.
+  #isOver: boolean | undefined;
 
-    return {
-      reserve,
-      release: (bytes) => {
-        if (!isOver) add(-bytes);
-      },
-      keepResponse: (bytes) => {
-        const kept = bytes > UNCOUNTED_BYTES ? bytes : 0;
-        if (kept !== own) reserve(kept - own);
-      },
-      refuseIfOver,
-      progressed,
-    };
+  constructor(budget: MemoryBudget, whenOver: (then: () => void) => void, restart: () => void) {
+    this.#budget = budget;
+    this.#whenOver = whenOver;
+    this.#restart = restart;
+  }
+
+  /** Reserves bytes. Throws when the budget has too few left, or the caller has disconnected. */
+  reserve(bytes: number): void {
+    if (this.#isOver === undefined) {
+      this.#isOver = false;
+      this.#whenOver(() => {
+        this.#isOver = true;
+        this.#add(-this.#own);
+      });
+    }
+    this.refuseIfOver();
+    this.#add(bytes);
+  }
+
+  /** Releases some of the bytes before the request ends. */
+  release(bytes: number): void {
+    if (!this.#isOver) this.#add(-bytes);
+  }
+
+  /** Reports that the work has ended and only a response of so many bytes is left. Throws as `reserve` does. */
+  keepResponse(bytes: number): void {
+    const kept = bytes > UNCOUNTED_BYTES ? bytes : 0;
+    if (kept !== this.#own) this.reserve(kept - this.#own);
+  }
+
+  /** Throws when the caller has disconnected. */
+  refuseIfOver(): void {
+    if (this.#isOver) throw new ServiceError("timed-out", "The caller has disconnected");
+  }
+
+  /** Reports that a part of the request is done, which restarts its deadline. Throws when the deadline has passed. */
+  progressed(): void {
+    this.#restart();
+  }
+
+  #add(bytes: number): void {
+    this.#budget.add(bytes, this.#own);
+    this.#own += bytes;
   }
 }
 

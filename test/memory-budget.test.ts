@@ -9,7 +9,7 @@ describe("the memory budget of requests", () => {
     const reservation = budget.open((then) => {
       end = then;
     });
-    return { ...reservation, end: () => end() };
+    return Object.assign(reservation, { end: () => end() });
   };
 
   it("is reserved up to its limit by several requests; one byte more is refused as unavailable, with a time to retry", () => {
