@@ -49,6 +49,11 @@ describe("bad metric requests", () => {
     ["an empty id", { dimension_id: "" }, "bad_dimension_id", "dimension_id"],
     ["an id of 257 characters", { dimension_id: "x".repeat(257) }, "bad_dimension_id", "dimension_id"],
     ["a name of 257 characters", { name: canary.repeat(30) }, "bad_name", "name"],
+    ["two spellings of the start", { startdate: "now-1d", start_date: "now-1d" }, "given_twice", "startdate"],
+    ["an empty range", { range: "" }, "bad_range", "range"],
+    ["an empty interval", { interval: "" }, "bad_interval", "interval"],
+    ["an end that is a word", { enddate: canary }, "bad_date", "enddate"],
+    ["a range with a start", { range: "2d", startdate: "now-1d" }, "range_with_date", "range"],
   ];
   for (const [name, fields, code, path] of bad) {
     it(`a request with ${name} is 400, by query and by body`, async () => {
@@ -77,6 +82,22 @@ describe("bad metric requests", () => {
     it(`the body ${JSON.stringify(json)} is 400 with the code ${code}`, async () => {
       expect((await bodyIssues(json))[0]).to.include({ code, path });
     });
+  }
+
+  for (const fields of [
+    { range: 2 },
+    { range: ["2d"] },
+    { interval: {} },
+    { startdate: true },
+    { startdate: [1] },
+    { startdate: 1.5 },
+    { enddate: -1 },
+    { enddate: 1e300 },
+    { smooth: "true" },
+    { smooth: 1 },
+    { include_empty_rows: "false" },
+  ]) {
+    it(`a body with ${JSON.stringify(fields)} is 400`, () => bodyIssues({ ...series, ...fields }));
   }
 
   const literal = [

@@ -206,7 +206,6 @@ describe("npm run backup", function () {
     ["no folder", () => [], 2, /missing required argument/],
     ["a folder without a name", () => [""], 2, /has an empty name/],
     ["a folder of the ledger without a name", () => [copies, "--ledger", ""], 2, /has an empty name/],
-    ["an unknown option", () => [copies, "--all"], 2, /unknown option/],
     ["the folder of the data itself", () => [service.dir], 1, /outside the data folder/],
     ["a folder in that of the data", () => [join(service.dir, "copies")], 1, /outside the data folder/],
     [

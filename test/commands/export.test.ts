@@ -1,32 +1,25 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
 import { mintKey } from "../../src/keys/verify-key.js";
+import { folderOfSuite } from "../support/files.js";
 import { runToEnd } from "../support/run-command.js";
-import { adminKey, startService, type TestService } from "../support/service.js";
+import { adminKey, serviceOfSuite } from "../support/service.js";
 import { root } from "../support/source-tree.js";
 
 describe("the export command", function () {
   this.timeout(60_000);
-  let service: TestService;
-  let dir: string;
+  const service = serviceOfSuite();
+  const { at } = folderOfSuite();
   before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-    service = await startService();
     const json = [
       { email: "ada@example.com", city: "Oslo" },
       { email: "ada@example.com", segments: ["all"] },
     ];
     expect((await service.fetch("/collect/json/web", { method: "POST", json })).status).to.equal(200);
-  });
-  after(async () => {
-    await service.stop();
-    rmSync(dir, { recursive: true, force: true });
   });
 
   const typesIn = (text: string) =>
@@ -51,7 +44,7 @@ describe("the export command", function () {
   });
 
   it("takes the identity from stdin, and writes a file that its owner alone may read", async () => {
-    const file = join(dir, "ada.ndjson");
+    const file = at("ada.ndjson");
     const args = ["--import", "tsx", "src/commands/export.ts", ...of(), "--out", file, "--url", service.url];
     const env = { ...process.env, ENTITY_METRICS_KEY: adminKey };
     const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["pipe", "inherit", "inherit"] });
@@ -68,25 +61,25 @@ describe("the export command", function () {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const file = join(dir, "cut.ndjson");
+    const file = at("cut.ndjson");
     const { code, err } = await runToEnd("export", [...of("x"), "--out", file, "--url", url]);
     server.close();
     expect(code).to.equal(1);
     expect(err).to.match(/^The export is incomplete: .*\n$/);
     expect(existsSync(file)).to.equal(false);
-    expect(readdirSync(dir).filter((name) => name.startsWith("cut"))).to.deep.equal([]);
+    expect(readdirSync(at()).filter((name) => name.startsWith("cut"))).to.deep.equal([]);
   });
 
   it("replaces nothing that is no file", async () => {
-    const out = join(dir, "folder");
+    const out = at("folder");
     mkdirSync(out);
     const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);
     expect({ code, err }).to.deep.equal({ code: 1, err: `${out} exists and is not a regular file\n` });
-    expect(readdirSync(dir).filter((name) => name.startsWith("folder"))).to.deep.equal(["folder"]);
+    expect(readdirSync(at()).filter((name) => name.startsWith("folder"))).to.deep.equal(["folder"]);
   });
 
   it("says in a line why its file cannot be written", async () => {
-    const out = join(dir, "missing", "ada.ndjson");
+    const out = at("missing", "ada.ndjson");
     const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);
     expect(code).to.equal(1);
     expect(err).to.match(/^ENOENT[^\n]+missing[^\n]+\n$/);

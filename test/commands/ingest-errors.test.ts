@@ -1,10 +1,8 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
+import { folderOfSuite } from "../support/files.js";
 import { rejectionsIn, runToEnd, startCommand } from "../support/run-command.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -13,17 +11,9 @@ const HOUR = 3_600_000;
 
 describe("ingest, when the service fails or rejects points", function () {
   this.timeout(60_000);
-  let dir: string;
-  let csv: string;
-
-  before(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-    csv = join(dir, "points.csv");
-    writeFileSync(csv, "ts,value\n2024-06-01,1\n2024-06-01 01:00:00,2\n");
-  });
-  after(() => rmSync(dir, { recursive: true }));
-
-  const args = (url: string, file = csv) => [file, "--dimension", "stream", "--dimension-id", "orders", "--url", url];
+  const { at, file } = folderOfSuite();
+  const csv = () => file("points.csv", "ts,value\n2024-06-01,1\n2024-06-01 01:00:00,2\n");
+  const args = (url: string, path = csv()) => [path, "--dimension", "stream", "--dimension-id", "orders", "--url", url];
 
   it("waits as long as a busy service asks for, and tries again", async () => {
     const busy = await scripted([{ status: 503, retryAfter: "1" }, { status: 429, retryAfter: "1" }, { status: 200 }]);
@@ -65,10 +55,9 @@ describe("ingest, when the service fails or rejects points", function () {
     const service = await startService({ metrics: { keep: "30d" } });
     const recent = new Date(Date.now() - 2 * HOUR).toISOString();
     const old = Array.from({ length: 500 }, (_, hour) => new Date(Date.UTC(2020, 0, 1) + hour * HOUR).toISOString());
-    const file = join(dir, "old.csv");
-    writeFileSync(file, `ts,value\n${[...old, recent].map((ts) => `${ts},1`).join("\n")}\n`);
-    const rejects = join(dir, "rejects.ndjson");
-    const result = await runToEnd("ingest", [...args(service.url, file), "--rejects", rejects]);
+    const path = file("old.csv", `ts,value\n${[...old, recent].map((ts) => `${ts},1`).join("\n")}\n`);
+    const rejects = at("rejects.ndjson");
+    const result = await runToEnd("ingest", [...args(service.url, path), "--rejects", rejects]);
     await service.stop();
     expect(result.code).to.equal(3);
     expect(result.out).to.contain("501 points read, 1 slot of 1 series written, 500 rejected");
@@ -80,10 +69,9 @@ describe("ingest, when the service fails or rejects points", function () {
 
   it("sends smaller requests to a service that takes fewer points in one", async () => {
     const service = await startService({ limits: { batch_points: 100 } });
-    const file = join(dir, "many.csv");
     const lines = Array.from({ length: 1000 }, (_, hour) => `${Date.UTC(2024, 0, 1) + hour * HOUR},1`);
-    writeFileSync(file, `ts,value\n${lines.join("\n")}\n`);
-    const result = await runToEnd("ingest", args(service.url, file));
+    const path = file("many.csv", `ts,value\n${lines.join("\n")}\n`);
+    const result = await runToEnd("ingest", args(service.url, path));
     await service.stop();
     expect(result, result.err).to.include({ code: 0, out: "1000 points read, 1000 slots of 1 series written\n" });
   });

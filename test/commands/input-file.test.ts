@@ -1,18 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { fileChunks } from "../../src/commands/input-file.js";
+import { folderOfSuite } from "../support/files.js";
 
 describe("a file whose first byte comes alone, as it may from a pipe", () => {
-  let dir: string;
-  before(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-  });
-  after(() => rmSync(dir, { recursive: true, force: true }));
+  const { at } = folderOfSuite();
 
   /** The bytes that are read of a pipe into which the first of `bytes` is written, and the others once it was read. */
   async function readThroughPipe(path: string, bytes: Buffer): Promise<string> {
@@ -36,10 +30,10 @@ describe("a file whose first byte comes alone, as it may from a pipe", () => {
   }
 
   it("is inflated when it is gzip", async () => {
-    expect(await readThroughPipe(join(dir, "a.gz"), gzipSync("a line\n"))).to.equal("a line\n");
+    expect(await readThroughPipe(at("a.gz"), gzipSync("a line\n"))).to.equal("a line\n");
   });
 
   it("is read as it is otherwise", async () => {
-    expect(await readThroughPipe(join(dir, "a.json"), Buffer.from("a line\n"))).to.equal("a line\n");
+    expect(await readThroughPipe(at("a.json"), Buffer.from("a line\n"))).to.equal("a line\n");
   });
 });

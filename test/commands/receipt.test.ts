@@ -1,34 +1,23 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { mintKey } from "../../src/keys/verify-key.js";
+import { folderOfSuite } from "../support/files.js";
 import { runToEnd } from "../support/run-command.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 describe("the receipt command", () => {
-  let service: TestService;
-  let dir: string;
+  const service = serviceOfSuite();
+  const { at, file } = folderOfSuite();
   let completed: string;
   before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-    service = await startService();
     const answer = await service.fetch("/api/entity/user/email/ada@example.com", { method: "DELETE" });
     completed = ((await answer.json()) as { data: { request_id: string } }).data.request_id;
     await until("the deletion", async () => (await service.fetch(`/api/deletion/${completed}/receipt`)).status === 200);
   });
-  after(async () => {
-    await service.stop();
-    rmSync(dir, { recursive: true, force: true });
-  });
 
   const run = (args: readonly string[], environment: Record<string, string> = {}) =>
     runToEnd("receipt", args, { ENTITY_METRICS_URL: service.url, ...environment });
-  const file = (name: string, text: string) => {
-    writeFileSync(join(dir, name), text);
-    return join(dir, name);
-  };
 
   it("fetches a receipt, alone on stdout, and checks it against the service without a key", async () => {
     const { code, out, err } = await run(["get", completed]);
@@ -68,8 +57,6 @@ describe("the receipt command", () => {
 
   const wrong: [string, () => string[], Record<string, string>, number, RegExp][] = [
     ["no action", () => [], {}, 2, /missing required argument/],
-    ["an unknown action", () => ["make", "x"], {}, 2, /choices are get, verify/i],
-    ["no request id", () => ["get"], {}, 2, /missing required argument/],
     ["public keys to get with", () => ["get", completed, "--keys", "x"], {}, 2, /^--keys is only for verify$/m],
     ["an address that is none", () => ["get", completed, "--url", "x"], {}, 2, /^--url is not an http address$/m],
     ["no key", () => ["get", completed], { ENTITY_METRICS_KEY: "" }, 1, /^ENTITY_METRICS_KEY is not set/],
@@ -82,7 +69,7 @@ describe("the receipt command", () => {
       /^There is no deletion with this request id$/m,
     ],
     ["no service", () => ["get", completed, "--url", "http://127.0.0.1:9"], {}, 1, /^There is no service at/],
-    ["no file", () => ["verify", join(dir, "none")], {}, 1, /cannot be read \(ENOENT\)$/m],
+    ["no file", () => ["verify", at("none")], {}, 1, /cannot be read \(ENOENT\)$/m],
     ["a file that is no receipt", () => ["verify", file("x", "x")], {}, 1, /not valid: it is not a JWS$/m],
     ["keys that are not JSON", () => ["verify", file("x", "x"), "--keys", file("y", "y")], {}, 1, /is not JSON$/m],
     [
@@ -100,10 +87,4 @@ describe("the receipt command", () => {
       expect(result.err).to.match(words).and.not.include("    at ");
     });
   }
-
-  it("explains itself", async () => {
-    const { code, out } = await run(["--help"]);
-    expect(code).to.equal(0);
-    expect(out).to.include("verify").and.include("--keys").and.include("ENTITY_METRICS_KEY");
-  });
 });

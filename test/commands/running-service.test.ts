@@ -1,32 +1,23 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
 import { requireKey, serviceUrl } from "../../src/commands/running-service.js";
+import { folderOfSuite } from "../support/files.js";
 import { freePort } from "../support/free-port.js";
 import { runToEnd } from "../support/run-command.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 describe("where commands look for the service", function () {
   this.timeout(60_000);
-  let dir: string;
-  let service: TestService;
+  const service = serviceOfSuite();
+  const { file } = folderOfSuite();
   const commands: [name: string, args: () => string[]][] = [
-    ["collect", () => [join(dir, "people.ndjson"), "--stream", "web"]],
-    ["ingest", () => [join(dir, "points.csv"), "--dimension", "stream", "--dimension-id", "web"]],
+    ["collect", () => [file("people.ndjson", '{"_uid":"u-1"}\n'), "--stream", "web"]],
+    [
+      "ingest",
+      () => [file("points.csv", "ts,value\n2024-06-01,1\n"), "--dimension", "stream", "--dimension-id", "web"],
+    ],
   ];
-  before(async () => {
-    service = await startService();
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-    writeFileSync(join(dir, "people.ndjson"), '{"_uid":"u-1"}\n');
-    writeFileSync(join(dir, "points.csv"), "ts,value\n2024-06-01,1\n");
-  });
-  after(async () => {
-    await service.stop();
-    rmSync(dir, { recursive: true });
-  });
 
   for (const [name, args] of commands) {
     it(`${name} obeys ENTITY_METRICS_URL and PORT`, async () => {

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { runToEnd, startCommand } from "../support/run-command.js";
 import { root } from "../support/source-tree.js";
 
-describe("every command", function () {
+describe("Every command", function () {
   this.timeout(60_000);
   const { version, scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const commands = readdirSync(join(root, "src/commands"))
@@ -13,21 +13,16 @@ describe("every command", function () {
     .filter((name) => scripts[name]?.includes("command.mjs"));
 
   for (const name of commands) {
-    it(`has its usage as every other in the first line of its help: ${name}`, async () => {
-      const { out } = await runToEnd(name, ["--help"]);
-      expect(out.split("\n")[0]?.startsWith(`Usage: npm run ${name} -- [options]`), out).to.equal(true);
-    });
-
-    it(`ends quietly when the reader of its help has gone: ${name}`, async () => {
+    it(`The command ends with 0 and without a message when the reader of its help has gone: ${name}`, async () => {
       const { child, ended, err } = startCommand(name, ["--help"]);
       child.stdout?.destroy();
       expect([await ended, err()]).to.deep.equal([0, ""]);
     });
 
-    it(`says its version and explains itself: ${name}`, async () => {
+    it(`The command has the usage of all commands in the first line of its help, and a version: ${name}`, async () => {
       expect(await runToEnd(name, ["--version"])).to.deep.equal({ code: 0, out: `${version}\n`, err: "" });
       const { code, out } = await runToEnd(name, ["--help"]);
-      expect([code, out.split("\n")[0]]).to.deep.equal([0, out.match(/^Usage: .*/)?.[0]]);
+      expect([code, out.startsWith(`Usage: npm run ${name} -- [options]`)], out).to.deep.equal([0, true]);
       expect(out).to.contain("--version");
     });
   }

@@ -53,11 +53,7 @@ describe("collecting messages", () => {
   });
 
   for (const [what, written, at] of [
-    ["RFC 3339", "2024-06-01T10:20:30Z", Date.UTC(2024, 5, 1, 10, 20, 30)],
     ["RFC 3339 with an offset", "2024-06-01T10:20:30.5+02:00", Date.UTC(2024, 5, 1, 8, 20, 30, 500)],
-    ["a date", "2024-06-01", Date.UTC(2024, 5, 1)],
-    ["epoch ms", NOW - HOUR, NOW - HOUR],
-    ["epoch ms as text", String(NOW - HOUR), NOW - HOUR],
     ["epoch s", NOW / 1000 - 7200, NOW - 2 * HOUR],
     ["nothing", undefined, NOW],
     ["null", null, NOW],
@@ -73,28 +69,14 @@ describe("collecting messages", () => {
     ["blank lines alone", "\n\n", 400, "empty"],
     ["an empty array", [], 400, "empty"],
     ["a single bad object", { name: "x" }, 400, "no_identity"],
-    ["null", null, 400, "not_an_object"],
-    ["a number", 1, 400, "not_an_object"],
-    ["no JSON", "{", 400, "not_json", "", "application/json"],
     ["JSON and something more", "{} {}", 400, "not_json", "", "application/json"],
     ["invalid UTF-8", Buffer.from([0x22, 0xff, 0x22]), 400, "not_utf8", "", "application/json"],
     ["__proto__", '{"_uid":"a","__proto__":{"polluted":1}}', 400, "invalid_name", "", "application/json"],
-    [
-      "100,000 levels",
-      `{"_uid":"a","x":${"[".repeat(1e5)}${"]".repeat(1e5)}}`,
-      400,
-      "too_deep",
-      "",
-      "application/json",
-    ],
     ["plain text", "x", 415, "unsupported-media", "", "text/plain"],
-    ["another charset", "{}", 415, "unsupported-media", "", "application/json; charset=utf-7"],
     ["an unknown table", { _uid: "a" }, 404, "unknown_table", "?table=thing"],
-    ["a table twice", { _uid: "a" }, 400, "given_twice", "?table=user&table=user"],
     ["segments as time", { _uid: "a" }, 400, "invalid_timestamp_field", "?timestamp_field=segments"],
     ["a time that is none", { _uid: "a", t: "Tue" }, 400, "invalid_time", "?timestamp_field=t"],
     ["a time ahead", { _uid: "a", t: "2024-06-15T12:50:00Z" }, 400, "time_ahead", "?timestamp_field=t"],
-    ["now as a time", { _uid: "a", t: "now" }, 400, "invalid_time", "?timestamp_field=t"],
   ] as [string, unknown, number, string, string?, string?][]) {
     it(`refuses ${what} with ${status}, and counts nothing`, async () => {
       const answer = await post(body, query, type);

@@ -1,7 +1,27 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** How often any of these byte strings stands in any file under the folder, journals included; with the file's name. */
+/** A folder for the files of a suite, made when it is first used and removed after the suite. */
+export function folderOfSuite() {
+  let dir: string | undefined;
+  after(() => dir === undefined || rmSync(dir, { recursive: true, force: true }));
+  const at = (...names: readonly string[]) => {
+    dir ??= mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    return join(dir, ...names);
+  };
+  return {
+    /** The path of a file in it; without a name, its own. */
+    at,
+    /** Writes a file; returns its path. */
+    file(name: string, content: string | Uint8Array): string {
+      writeFileSync(at(name), content);
+      return at(name);
+    },
+  };
+}
+
+/** Finds these byte strings in the files below a folder, journals included; returns one hit for each file and string. */
 export function findBytes(dir: string, needles: readonly Uint8Array[]): { file: string; needle: number }[] {
   const hits: { file: string; needle: number }[] = [];
   for (const file of readdirSync(dir, { recursive: true, withFileTypes: true }) as import("node:fs").Dirent[]) {
