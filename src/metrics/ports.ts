@@ -42,8 +42,7 @@ export interface SeriesStore {
    * saved, also for a series that was never written. A slot has the value of the clients, or else the recorder's; with
    * `plane`, only that plane's. The series with its dimension's `sumId` is computed: in each slot the sum over all
    * series of the dimension and type, in memory for about 300,000 slots at most, whatever their number. Sees every
-   * write that resolved before the call, for a sum in every process. Rejects rather than return a partial result. A
-   * column must not be changed: columns in which nothing is saved may be the same object.
+   * write that resolved before the call, for a sum in every process. Rejects rather than return a partial result.
    */
   read(windows: readonly SeriesWindow[], plane?: Plane): Promise<Float64Array[]>;
 

@@ -12,7 +12,7 @@ import { BucketError, statusOf } from "./errors.js";
 const RETRY_MS = 5_000;
 const RECHECK_MS = 30_000;
 
-interface KnownBucketParts {
+interface KnownBucketOptions {
   /** Finds the bucket on the server, or creates it. */
   readonly find: (signal: AbortSignal) => Promise<Bucket>;
   readonly log: Log;
@@ -24,7 +24,7 @@ interface KnownBucketParts {
 
 /** The state of the bucket at the last check. Checks repeat from the first `check` until `close`. */
 export class KnownBucket {
-  readonly #parts: KnownBucketParts;
+  readonly #options: KnownBucketOptions;
   #bucket: Bucket | undefined;
   #retentionMs: number | undefined;
   /** Id of the bucket at the last check, even if the bucket has been deleted since. */
@@ -35,8 +35,8 @@ export class KnownBucket {
   /** The state that was last logged. */
   #logged: string | undefined;
 
-  constructor(parts: KnownBucketParts) {
-    this.#parts = parts;
+  constructor(options: KnownBucketOptions) {
+    this.#options = options;
   }
 
   /** Retention at the last check, ms; undefined: for ever, or not known yet. */
@@ -56,12 +56,7 @@ export class KnownBucket {
 
   /** Resolves after a new check. */
   async checked(signal: AbortSignal): Promise<void> {
-    await withTimeLimit(this.#parts.checkMs, [signal], () => this.check());
-  }
-
-  /** Called if a request finds the bucket missing: the next `ready` checks again. */
-  forget(): void {
-    this.#bucket = undefined;
+    await withTimeLimit(this.#options.checkMs, [signal], () => this.check());
   }
 
   /**
@@ -75,10 +70,10 @@ export class KnownBucket {
   }
 
   async #checkNow(): Promise<Bucket> {
-    const { host } = this.#parts;
+    const { host } = this.#options;
     try {
-      const bucket = await withTimeLimit(this.#parts.checkMs, [], this.#parts.find);
-      this.#logOnce("up", () => this.#parts.log.info(bucket, "the bucket of the series is ready"));
+      const bucket = await withTimeLimit(this.#options.checkMs, [], this.#options.find);
+      this.#logOnce("up", () => this.#options.log.info(bucket, "the bucket of the series is ready"));
       this.#compareId(bucket);
       this.#bucket = bucket;
       this.#retentionMs = bucket.retentionMs;
@@ -87,9 +82,9 @@ export class KnownBucket {
       if (error instanceof BucketError) {
         this.#bucket = undefined;
         this.#logOnce(error.message, () =>
-          this.#parts.log.error(`Series can be neither read nor written: InfluxDB at ${host}: ${error.message}`),
+          this.#options.log.error(`Series can be neither read nor written: InfluxDB at ${host}: ${error.message}`),
         );
-      } else this.#logOnce("away", () => this.#parts.log.warn(`InfluxDB at ${host} is unreachable; retrying`));
+      } else this.#logOnce("away", () => this.#options.log.warn(`InfluxDB at ${host} is unreachable; retrying`));
       throw error;
     }
   }
@@ -98,7 +93,10 @@ export class KnownBucket {
     const before = this.#id;
     this.#id = id;
     if (before === undefined || before === id) return;
-    this.#parts.log.warn({ before, id }, "the bucket of the series was deleted and created again: its points are lost");
+    this.#options.log.warn(
+      { before, id },
+      "the bucket of the series was deleted and created again: its points are lost",
+    );
     this.#replaced();
   }
 
@@ -111,8 +109,7 @@ export class KnownBucket {
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#closed) return;
-    const isUsable = this.#logged === "up" && this.#bucket !== undefined;
-    this.#timer = setTimeout(() => this.check().catch(() => {}), isUsable ? RECHECK_MS : RETRY_MS).unref();
+    this.#timer = setTimeout(() => this.check().catch(() => {}), this.#logged === "up" ? RECHECK_MS : RETRY_MS).unref();
   }
 }
 

@@ -5,32 +5,18 @@ import type { Series, SlotColumn } from "../../metrics/series.js";
 /** The field of each plane. */
 export const fieldOf: Readonly<Record<Plane, string>> = { clients: "value", recorder: "recorded" };
 
-/** Maximum lines, and approximate maximum characters, of one write. */
-const MOST_LINES = 50_000;
-const MOST_CHARACTERS = 8_000_000;
-
-/**
- * Yields the slots of columns that are not NaN as line protocol, with times in ms, in the field of a plane, in as few
- * texts as the server accepts, in order.
- */
-export function* lineTexts(plane: Plane, columns: readonly SlotColumn[]): Generator<string> {
+/** Returns the slots of columns that are not NaN as line protocol, with times in ms, in the field of a plane, in order. */
+export function linesOf(plane: Plane, columns: readonly SlotColumn[]): string {
   let text = "";
-  let lines = 0;
   for (const { series, from, values } of columns) {
     const start = `${lineStart(series)}${fieldOf[plane]}=`;
     const { slotMs } = series.dimension;
     for (let slot = 0; slot < values.length; slot += 1) {
       const value = values[slot] as number;
-      if (Number.isNaN(value)) continue;
-      text += `${start}${writeNumber(value)} ${from + slot * slotMs}\n`;
-      lines += 1;
-      if (lines < MOST_LINES && text.length < MOST_CHARACTERS) continue;
-      yield text;
-      text = "";
-      lines = 0;
+      if (!Number.isNaN(value)) text += `${start}${writeNumber(value)} ${from + slot * slotMs}\n`;
     }
   }
-  if (lines > 0) yield text;
+  return text;
 }
 
 /** Returns two texts of about half of the lines each; undefined for a single line. */

@@ -27,12 +27,12 @@ export class SlotTarget {
   }
 
   /**
-   * Returns the column of both planes; the clients' value takes precedence. Undefined without a point. Call it once, at
-   * the end.
+   * Returns the column of both planes; the clients' value takes precedence. Call it once, at the end.
    */
-  merged(): Float64Array | undefined {
+  merged(): Float64Array {
     const { clients, recorder } = this.#columns;
-    if (clients === undefined || recorder === undefined) return clients ?? recorder;
+    if (clients === undefined || recorder === undefined)
+      return clients ?? recorder ?? new Float64Array(this.length).fill(Number.NaN);
     for (let slot = 0; slot < this.length; slot += 1) {
       if (Number.isNaN(clients[slot])) clients[slot] = recorder[slot] as number;
     }

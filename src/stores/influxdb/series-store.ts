@@ -8,12 +8,12 @@ import { addSlots, isSum, type SlotColumn } from "../../metrics/series.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
 import { attempts, requestError, statusOf, timedOut } from "./errors.js";
-import { halves, lineTexts } from "./lines.js";
+import { halves, linesOf } from "./lines.js";
 import { FIRST, fluxScript, idsScript, LAST, slotQueries, sumScript } from "./queries.js";
 import { CsvRows, CsvSlots, readWhole, SlotTarget } from "./response-csv.js";
 import { SeriesNames } from "./series-names.js";
 
-interface InfluxSeriesParts {
+interface InfluxSeriesDependencies {
   readonly client: InfluxClient;
   readonly bucket: KnownBucket;
   /** Name of the bucket. */
@@ -29,8 +29,7 @@ interface InfluxSeriesParts {
 /** The write of one call. */
 interface Write {
   readonly columns: readonly SlotColumn[];
-  /** Its lines. */
-  readonly texts: readonly string[];
+  readonly lines: string;
   /** Time of the call, ms of `performance.now`. */
   readonly since: number;
 }
@@ -66,8 +65,8 @@ const CONCURRENT_QUERIES = 4;
  * part; repeating it completes it. Rejects with a `ServiceError`: `unavailable`, `invalid` for a point older than the
  * retention, `internal` for lines that the server refuses.
  */
-export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
-  const { client, bucket, bucketName, deadlineMs, clock, log, closing } = parts;
+export function influxSeriesStore(dependencies: InfluxSeriesDependencies): SeriesStore {
+  const { client, bucket, bucketName, deadlineMs, clock, log, closing } = dependencies;
   const names = new SeriesNames((dimension, type, take) => {
     const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing] };
     const script = idsScript(bucketName, dimension.name, type);
@@ -84,7 +83,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
 
   const writeTogether = groupedCalls((writes: readonly Write[]) => sendTogether(writes), {
     most: TOGETHER,
-    weightOf: ({ texts }) => texts.reduce((sum, text) => sum + text.length, 0),
+    weightOf: ({ lines }) => lines.length,
     atOnce: CONCURRENT_WRITES,
     isOfOneCall: (error) =>
       OF_ONE_WRITE.includes(statusOf(error) ?? 0) || (error instanceof ServiceError && error.kind === "invalid"),
@@ -95,7 +94,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     chunkSlots: CHUNK_SLOTS,
     write: (plane, columns) =>
       reported("write", async () => {
-        await writeTogether([{ columns, texts: [...lineTexts(plane, columns)], since: performance.now() }]);
+        await writeTogether([{ columns, lines: linesOf(plane, columns), since: performance.now() }]);
         names.written(columns);
       }),
     list: (dimension, page) => reported("read", () => names.list(dimension, page)),
@@ -107,20 +106,19 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
     expire: async () => {},
   };
 
-  /** Sends the lines of concurrent writes in one request, unless a single write has more than one text. */
+  /** Sends the lines of concurrent writes in one request. */
   async function sendTogether(writes: readonly Write[]): Promise<void> {
     const columns = writes.flatMap((write) => write.columns);
-    const texts = writes.length > 1 ? [writes.flatMap((write) => write.texts).join("")] : (writes[0] as Write).texts;
+    const lines = writes.map((write) => write.lines).join("");
     // Deadline of the write that has waited longest.
     const restMs = Math.min(...writes.map(({ since }) => since)) + deadlineMs - performance.now();
     // An attempt without a response leaves time for another: its connection may have died silently.
     const limits = { deadlineMs: restMs, attemptMs: restMs / 2, signals: [closing] };
     await attempts(limits, async (signal) => {
-      await bucket.ready(signal);
       if (hasValueBefore(columns, clock() - SHORTEST_RETENTION_MS)) await bucket.checked(signal);
       refuseExpired(columns, 0);
       try {
-        for (const text of texts) await send(text, signal);
+        await send(lines, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
         // The retention may have been shortened, or the server's clock be ahead of ours.
@@ -141,13 +139,13 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
   }
 
   /** Sends lines; in two requests after a 413 of the server or a proxy. */
-  async function send(text: string, signal: AbortSignal): Promise<void> {
+  async function send(lines: string, signal: AbortSignal): Promise<void> {
     try {
-      await inBucket(signal, () => client.write(text, signal));
+      await inBucket(signal, () => client.write(lines, signal));
     } catch (error) {
-      const parts = statusOf(error) === 413 ? halves(text) : undefined;
-      if (parts === undefined) throw error;
-      for (const part of parts) await send(part, signal);
+      const both = statusOf(error) === 413 ? halves(lines) : undefined;
+      if (both === undefined) throw error;
+      for (const half of both) await send(half, signal);
     }
   }
 
@@ -191,8 +189,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
         throw error;
       }
     });
-    const empty = new Map<number, Float64Array>();
-    return filled.map((target) => target.merged() ?? emptyColumn(target.length, empty));
+    return filled.map((target) => target.merged());
   }
 
   /** Uses queries of all series of the dimension, each over so many slots that their values fit into memory. */
@@ -219,10 +216,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
         inBucket(signal, () => readWhole(client.query(script, signal), new CsvSlots(targetsOf))),
       );
       const part = sums.subarray(first, first + count);
-      for (const [target] of targets.values()) {
-        const column = target.merged();
-        if (column !== undefined) addSlots(column, part);
-      }
+      for (const [target] of targets.values()) addSlots(target.merged(), part);
     }
     return sums;
   }
@@ -234,8 +228,7 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       await work();
     } catch (error) {
       if (statusOf(error) !== 404 && statusOf(error) !== 401) throw error;
-      bucket.forget();
-      await bucket.ready(signal);
+      await bucket.checked(signal);
       await work();
     }
   }
@@ -257,13 +250,6 @@ export function influxSeriesStore(parts: InfluxSeriesParts): SeriesStore {
       throw serviceError;
     }
   }
-}
-
-/** Returns a column of empty slots, shared by all windows of that length. */
-function emptyColumn(length: number, known: Map<number, Float64Array>): Float64Array {
-  const column = known.get(length) ?? new Float64Array(length).fill(Number.NaN);
-  known.set(length, column);
-  return column;
 }
 
 /** Returns whether the columns have a value of a slot that starts before an instant (Unix ms). */
