@@ -119,8 +119,7 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
  * In: a query of slots. Out: rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`, a table for each
  * plane with points of each series: of one plane, or of both.
  */
-export function fluxScript(bucket: string, { dimension, from, to, series }: SlotQuery, plane?: Plane): string {
-  const fields = (plane === undefined ? planes : [plane]).map((one) => fieldOf[one]);
+export function fluxScript(bucket: string, { series, ...query }: SlotQuery, plane?: Plane): string {
   const typesOf = new Map<string, Set<string>>();
   for (const { id, type } of series) {
     const types = typesOf.get(id);
@@ -135,24 +134,31 @@ export function fluxScript(bucket: string, { dimension, from, to, series }: Slot
     else group.ids.push(id);
   }
   const wanted = [...idsOf.values()].map(
-    ({ types, ids }) => `(${oneOf("dimension_type", types)}) and (${oneOf("dimension_id", ids)})`,
+    ({ types, ids }) => `((${oneOf("dimension_type", types)}) and (${oneOf("dimension_id", ids)}))`,
   );
-  return flux`from(bucket: ${fluxText(bucket)})
-  |> range(start: ${fluxDateTime(new Date(from).toISOString())}, stop: ${fluxDateTime(new Date(to).toISOString())})
-  |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and (${fluxExpression(oneOf("_field", fields))}))
-  |> filter(fn: (r) => ${fluxExpression(anyOf(wanted.map((clause) => `(${clause})`)))})
-  |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
+  return slotsScript(bucket, query, anyOf(wanted), plane === undefined ? planes : [plane]);
 }
 
-/** In: a dimension, a type and a window. Out: the rows of all its series, in the form of `fluxScript`. */
-export function sumScript(bucket: string, dimension: string, type: string, from: number, to: number): string {
+/** In: a type of a dimension, and a window. Out: the rows of all its series, in the form of `fluxScript`. */
+export function sumScript(bucket: string, query: Omit<SlotQuery, "series">, type: string): string {
+  return slotsScript(bucket, query, oneOf("dimension_type", [type]), planes);
+}
+
+/** `wanted` is the Flux condition of the rows. */
+function slotsScript(
+  bucket: string,
+  { dimension, from, to }: Omit<SlotQuery, "series">,
+  wanted: string,
+  wantedPlanes: readonly Plane[],
+): string {
   const [start, stop] = [Math.max(FIRST, from), Math.min(LAST, to)].map((ms) =>
     fluxDateTime(new Date(ms).toISOString()),
   );
-  const fields = planes.map((one) => fieldOf[one]);
+  const fields = wantedPlanes.map((plane) => fieldOf[plane]);
   return flux`from(bucket: ${fluxText(bucket)})
   |> range(start: ${start}, stop: ${stop})
-  |> filter(fn: (r) => r._measurement == ${fluxText(dimension)} and r.dimension_type == ${fluxText(type)} and (${fluxExpression(oneOf("_field", fields))}))
+  |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and (${fluxExpression(oneOf("_field", fields))}))
+  |> filter(fn: (r) => ${fluxExpression(wanted)})
   |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
 }
 

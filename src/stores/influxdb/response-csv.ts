@@ -72,12 +72,6 @@ function frameOf(cells: readonly string[], { time, value }: Positions, line: str
 
 const DATE_LENGTH = "2024-02-28".length;
 
-/** Parses two digits at `at`; NaN if they are not digits. */
-function twoDigits(text: string, at: number): number {
-  const [tens, ones] = [text.charCodeAt(at) - ZERO, text.charCodeAt(at + 1) - ZERO];
-  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? 10 * tens + ones : Number.NaN;
-}
-
 /** Parses up to 15 digits in [from, to); undefined for anything else. */
 function wholeNumber(text: string, from: number, to: number): number | undefined {
   if (to - from > 15) return undefined;
@@ -153,10 +147,10 @@ export class CsvSlots {
     const valueEnd = to - after.length;
     if (valueEnd <= valueAt || !text.startsWith(before, from) || !text.startsWith(after, valueEnd)) return false;
     if (!text.startsWith(ON_THE_HOUR, hourAt + 2)) return false;
-    const hour = twoDigits(text, hourAt);
+    const hour = wholeNumber(text, hourAt, hourAt + 2);
     const number = wholeNumber(text, valueAt, valueEnd) ?? Number(text.slice(valueAt, valueEnd));
     // A cell with quotes, or two cells, are not a number.
-    if (!(hour < 24) || !Number.isFinite(number)) return false;
+    if (hour === undefined || hour >= 24 || !Number.isFinite(number)) return false;
     for (const target of this.#targets) target.take(this.#plane, dayMs + hour * HOUR, number);
     return true;
   }
@@ -185,13 +179,13 @@ export interface RowReader<Columns> {
   quickRow?(text: string, from: number, to: number): boolean;
 }
 
-/** Passes the chunks of a response to `csv`. Rejects if the response was truncated or contains an error. */
-export async function readWhole(
-  pieces: AsyncIterable<Uint8Array>,
-  csv: Pick<CsvRows<unknown>, "take" | "end">,
-): Promise<void> {
-  for await (const piece of pieces) csv.take(piece);
-  csv.end();
+/** Receives the chunks of a response. */
+export type ResponseReader = Pick<CsvRows<unknown>, "take" | "end">;
+
+/** Passes the chunks of a response to `reader`. Rejects if the response was truncated or contains an error. */
+export async function readWhole(pieces: AsyncIterable<Uint8Array>, reader: ResponseReader): Promise<void> {
+  for await (const piece of pieces) reader.take(piece);
+  reader.end();
 }
 
 const NEWLINE = 10;

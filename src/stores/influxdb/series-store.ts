@@ -4,13 +4,13 @@ import type { Clock } from "../../clock.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
-import { addSlots, isSum, type SlotColumn } from "../../metrics/series.js";
+import { addSlots, isSum, type SlotColumn, seriesKey } from "../../metrics/series.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
 import { attempts, requestError, statusOf, timedOut } from "./errors.js";
 import { halves, linesOf } from "./lines.js";
 import { FIRST, fluxScript, idsScript, LAST, slotQueries, sumScript } from "./queries.js";
-import { CsvRows, CsvSlots, readWhole, SlotTarget } from "./response-csv.js";
+import { CsvRows, CsvSlots, type ResponseReader, readWhole, SlotTarget } from "./response-csv.js";
 import { SeriesNames } from "./series-names.js";
 
 interface InfluxSeriesDependencies {
@@ -68,17 +68,11 @@ const CONCURRENT_QUERIES = 4;
 export function influxSeriesStore(dependencies: InfluxSeriesDependencies): SeriesStore {
   const { client, bucket, bucketName, deadlineMs, clock, log, closing } = dependencies;
   const names = new SeriesNames((dimension, type, take) => {
-    const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing] };
-    const script = idsScript(bucketName, dimension.name, type);
-    return attempts(limits, (signal) =>
-      inBucket(signal, async () => {
-        const rows = new CsvRows<number>({
-          columnsOf: (positionOf) => positionOf("_value"),
-          row: (cells, value) => take(cells[value] as string),
-        });
-        await readWhole(client.query(script, signal), rows);
-      }),
-    );
+    const rowsToIds = {
+      columnsOf: (positionOf: (name: string) => number) => positionOf("_value"),
+      row: (cells: readonly string[], value: number) => take(cells[value] as string),
+    };
+    return query(idsScript(bucketName, dimension.name, type), () => new CsvRows(rowsToIds));
   });
 
   const writeTogether = groupedCalls((writes: readonly Write[]) => sendTogether(writes), {
@@ -150,12 +144,8 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
   }
 
   async function read(windows: readonly SeriesWindow[], plane: Plane | undefined): Promise<Float64Array[]> {
-    const columns = (
-      await readStored(
-        windows.filter(({ series }) => !isSum(series)),
-        plane,
-      )
-    ).values();
+    const stored = windows.filter(({ series }) => !isSum(series));
+    const columns = (await readStored(stored, plane)).values();
     const read: Float64Array[] = [];
     for (const window of windows)
       read.push(isSum(window.series) ? await readSum(window) : (columns.next().value as Float64Array));
@@ -165,25 +155,20 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
   async function readStored(windows: readonly SeriesWindow[], plane: Plane | undefined): Promise<Float64Array[]> {
     const targets = new Map<string, SlotTarget[]>();
     const filled = windows.map(({ series, from, to }) => {
-      const { slotMs, name } = series.dimension;
+      const { slotMs } = series.dimension;
       const target = new SlotTarget(from, slotMs, (to - from) / slotMs);
-      const key = `${name}\0${series.id}\0${series.type}`;
+      const key = seriesKey(series);
       const others = targets.get(key);
       if (others === undefined) targets.set(key, [target]);
       else others.push(target);
       return target;
     });
-    const queries = slotQueries(windows);
     const failed = new AbortController();
-    const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing, failed.signal] };
-    await eachAtOnce(queries, CONCURRENT_QUERIES, async (query) => {
-      const { dimension } = query;
-      const targetsOf = (id: string, type: string) => targets.get(`${dimension.name}\0${id}\0${type}`) ?? [];
-      const script = fluxScript(bucketName, query, plane);
+    await eachAtOnce(slotQueries(windows), CONCURRENT_QUERIES, async (slotQuery) => {
+      const { dimension } = slotQuery;
+      const targetsOf = (id: string, type: string) => targets.get(seriesKey({ dimension, id, type })) ?? [];
       try {
-        await attempts(limits, (signal) =>
-          inBucket(signal, () => readWhole(client.query(script, signal), new CsvSlots(targetsOf))),
-        );
+        await query(fluxScript(bucketName, slotQuery, plane), () => new CsvSlots(targetsOf), failed.signal);
       } catch (error) {
         failed.abort();
         throw error;
@@ -198,7 +183,6 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
     const sums = new Float64Array((to - from) / slotMs).fill(Number.NaN);
     const series = Math.max(1, await names.count(dimension, { prefix: "" }));
     const length = Math.max(1, Math.floor(SUMMED_SLOTS / series));
-    const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing] };
     for (let first = 0; first < sums.length; first += length) {
       const count = Math.min(length, sums.length - first);
       const start = from + first * slotMs;
@@ -211,14 +195,18 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
         targets.set(id, target);
         return target;
       };
-      const script = sumScript(bucketName, dimension.name, type, start, end);
-      await attempts(limits, (signal) =>
-        inBucket(signal, () => readWhole(client.query(script, signal), new CsvSlots(targetsOf))),
-      );
+      const script = sumScript(bucketName, { dimension, from: start, to: end }, type);
+      await query(script, () => new CsvSlots(targetsOf));
       const part = sums.subarray(first, first + count);
       for (const [target] of targets.values()) addSlots(target.merged(), part);
     }
     return sums;
+  }
+
+  /** Runs a query, passes its response to a new reader, and repeats both after a temporary error. */
+  function query(script: string, readerOf: () => ResponseReader, ...signals: readonly AbortSignal[]): Promise<void> {
+    const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing, ...signals] };
+    return attempts(limits, (signal) => inBucket(signal, () => readWhole(client.query(script, signal), readerOf())));
   }
 
   /** Runs work on the bucket, and again after a check if the server does not find the bucket or the token. */
