@@ -4,11 +4,11 @@ import {
   type Db,
   type Filter,
   type IndexDescription,
-  type IndexDescriptionInfo,
   type MongoClient,
   MongoNetworkTimeoutError,
   MongoServerError,
 } from "mongodb";
+import { retry } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
 import { mongoServiceError } from "./errors.js";
 
@@ -55,45 +55,29 @@ async function makeCollection(db: Db, name: string): Promise<void> {
   });
 }
 
-async function makeIndexes(db: Db, name: string, needed: readonly IndexDescription[]): Promise<void> {
-  if (needed.length === 0) return;
-  for (let tries = 1; ; tries += 1) {
-    const there = await db.collection(name).indexes();
-    const missing = needed.filter((index) => !isThere(db, name, index, there));
-    if (missing.length === 0) return;
-    try {
-      await db.collection(name).createIndexes(missing);
-    } catch (error) {
-      // Indexing a large collection takes longer than the time limit; the server continues, and the next attempt waits
-      // for the same index.
-      if (error instanceof MongoNetworkTimeoutError && tries < TRIES) continue;
-      throw indexError(db, name, missing, error);
-    }
+async function makeIndexes(db: Db, name: string, indexes: CollectionPlan["indexes"]): Promise<void> {
+  if (indexes.length === 0) return;
+  // Indexing a large collection takes longer than the time limit; the server continues, and the next attempt waits for
+  // the same index.
+  const pauseAfter = (error: unknown, attempt: number) =>
+    error instanceof MongoNetworkTimeoutError && attempt < TRIES ? 0 : undefined;
+  try {
+    await retry(() => db.collection(name).createIndexes([...indexes]), pauseAfter);
+  } catch (error) {
+    throw indexError(db, name, indexes, error);
   }
 }
 
 /** Each attempt lasts at most the time limit of a response. */
 const TRIES = 500;
 
-/** Returns whether an index on this key exists; throws if it exists with other options. */
-function isThere(db: Db, name: string, needed: IndexDescription, there: readonly IndexDescriptionInfo[]): boolean {
-  const found = there.find((index) => JSON.stringify(index.key) === JSON.stringify(needed.key));
-  if (found === undefined) return false;
-  const partial = found.partialFilterExpression !== undefined || found.sparse === true;
-  if ((found.unique === true) === (needed.unique === true) && !partial) return true;
-  const word = needed.unique === true ? "unique" : "not unique";
-  throw new StartError(
-    `The index ${found.name} of ${db.databaseName}.${name} must be ${word} and over all documents: drop it, and it is created again`,
-  );
-}
-
 /** Names an index that the server refuses in the error; other errors are unchanged. */
-function indexError(db: Db, name: string, missing: readonly IndexDescription[], error: unknown): unknown {
+function indexError(db: Db, name: string, indexes: CollectionPlan["indexes"], error: unknown): unknown {
   if (!(error instanceof MongoServerError) || error.code === UNAUTHORIZED || mongoServiceError(error) !== undefined)
     return error;
-  const keys = missing.map((index) => JSON.stringify(index.key)).join(", ");
+  const needed = indexes.map(({ key, unique }) => `${unique === true ? "unique " : ""}${JSON.stringify(key)}`);
   return new StartError(
-    `An index of ${db.databaseName}.${name} cannot be created (${keys}): documents or other indexes conflict with it`,
+    `The indexes of ${db.databaseName}.${name} cannot be created (${needed.join(", ")}): documents conflict with one, or an index of these fields has other options; drop that index`,
     { cause: error },
   );
 }
