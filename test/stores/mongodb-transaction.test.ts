@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type ClientSession, MongoClient, MongoServerError } from "mongodb";
+import { type ClientSession, MongoClient, MongoError, MongoServerError } from "mongodb";
 import { openLog } from "../../src/log.js";
 import { connect } from "../../src/stores/mongodb/connection.js";
 import { mongoServiceError } from "../../src/stores/mongodb/errors.js";
@@ -50,6 +50,28 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
     );
     expect(ended).to.equal("unavailable");
     expect(tries).to.be.greaterThan(1);
+  });
+
+  it("runs again when the driver found its connections closed", async () => {
+    let tries = 0;
+    const written = await transactions(
+      client,
+      DEADLINE_MS,
+    )(async (session) => {
+      tries += 1;
+      await things().updateOne({ _id: "pool" }, { $inc: { n: 1 } }, { session, upsert: true });
+      if (tries === 1)
+        throw Object.defineProperty(new MongoError("cleared"), "name", { value: "MongoPoolClearedError" });
+      return tries;
+    });
+    expect(written).to.equal(2);
+    expect(
+      await direct
+        .db(name)
+        .collection("things")
+        .findOne({}, { projection: { _id: 0 } }),
+    ).to.deep.equal({ n: 1 });
+    await direct.db(name).collection("things").deleteMany({});
   });
 
   it("keeps nothing when its work is done after the deadline", async () => {

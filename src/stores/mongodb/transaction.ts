@@ -2,11 +2,12 @@ import {
   type ClientSession,
   type Db,
   type MongoClient,
+  MongoError,
   MongoOperationTimeoutError,
   ReadConcern,
   type UUID,
 } from "mongodb";
-import { type Background, inBackground, retry } from "../../async/retry.js";
+import { type Background, inBackground } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import { isDuplicate } from "./errors.js";
@@ -30,41 +31,32 @@ export class Conflict extends Error {
  * another. https://www.mongodb.com/docs/manual/core/transactions-in-applications/
  */
 export function transactions(client: MongoClient, deadlineMs: number): Transact {
-  async function once<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
-    const session = client.startSession();
-    const unlessLate = async () => {
-      deadline.throwIfAborted();
-      const result = await work(session);
-      deadline.throwIfAborted();
-      return result;
-    };
-    try {
-      return await session.withTransaction(unlessLate, {
-        readPreference: "primary",
-        readConcern: new ReadConcern("snapshot"),
-        writeConcern: { w: "majority", journal: true },
-      });
-    } finally {
-      await session.endSession();
-    }
-  }
-
-  function untilDone<T>(work: (session: ClientSession) => Promise<T>, deadline: AbortSignal): Promise<T> {
-    // The driver does not retry if it found its connections closed, though it sent nothing.
-    const pauseAfter = (error: unknown) =>
-      error instanceof Error && error.name === "MongoPoolClearedError" && !deadline.aborted ? PAUSE_MS : undefined;
-    return retry(() => once(work, deadline), pauseAfter, { signal: deadline });
-  }
-
   return (work, late) =>
-    withTimeLimit(deadlineMs, late === undefined ? [] : [late], (deadline) => untilDone(work, deadline)).catch(
-      (error: unknown) => {
-        throw error instanceof DOMException ? new MongoOperationTimeoutError(error.message) : error;
-      },
-    );
+    withTimeLimit(deadlineMs, late === undefined ? [] : [late], (deadline) => {
+      const unlessLate = async (session: ClientSession) => {
+        deadline.throwIfAborted();
+        const result = await work(session).catch(markTransient);
+        deadline.throwIfAborted();
+        return result;
+      };
+      return client.withSession((session) => session.withTransaction(unlessLate, promised));
+    }).catch((error: unknown) => {
+      throw error instanceof DOMException ? new MongoOperationTimeoutError(error.message) : error;
+    });
 }
 
-const PAUSE_MS = 50;
+const promised = {
+  readPreference: "primary",
+  readConcern: new ReadConcern("snapshot"),
+  writeConcern: { w: "majority", journal: true },
+} as const;
+
+/** Marks an error for a retry that the driver does not mark: it found its connections closed and sent nothing. */
+function markTransient(error: unknown): never {
+  if (error instanceof MongoError && error.name === "MongoPoolClearedError")
+    error.addErrorLabel("TransientTransactionError");
+  throw error;
+}
 
 /**
  * Runs work whose expectations may fail: returns false, with nothing stored, if it throws `Conflict` or violates a
