@@ -132,7 +132,7 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await members()).to.equal(1);
     });
 
-    it("is looked after for five minutes after the last void statement was found", async () => {
+    it("is searched for void statements until five minutes have passed and none is found", async () => {
       const removed = engine.client.db(engine.name).collection<{ _id: string; lookUntil?: Date }>("removed_segments");
       const ended = () => removed.countDocuments({ lookUntil: { $exists: false } });
       await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
@@ -140,7 +140,7 @@ onServers(["mongodb"], "mongodb", () => {
       await removed.updateOne({ _id: "late" }, { $set: { lookUntil: new Date(1) } });
       await removeVoid();
       expect(await ended()).to.equal(0);
-      await removed.updateOne({ _id: "late" }, { $set: { lookUntil: new Date(1) } });
+      expect(await stored()).to.equal(0);
       await removeVoid();
       expect(await ended()).to.equal(1);
       expect(await engine.stores.entities.commit(member(DELETED_AT))).to.equal(true);
@@ -158,7 +158,7 @@ onServers(["mongodb"], "mongodb", () => {
       expect(calls.count).to.be.at.least(1).and.at.most(5);
     });
 
-    for (const at of [0, 1, 2, 3, 4]) {
+    for (const at of [0, 1, 2, 3]) {
       it(`loses no newer member to a removal that is held before operation ${at}`, async () => {
         await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
         await engine.stores.catalogue.deleteSegment("late", DELETED_AT);

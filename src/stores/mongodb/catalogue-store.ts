@@ -159,14 +159,11 @@ export async function unregistered(db: Db, ids: readonly string[], session?: Cli
 }
 
 /**
- * Duration of the search for void statements after the last one was found, ms. A commit that read the segment before
- * its deletion and is stored after it conflicts with nothing: a document that every commit writes would be contended.
- * The server aborts a transaction after a minute (`transactionLifetimeLimitSeconds`).
+ * Minimum duration of the search for void statements after a deletion, ms. A commit that read the segment before its
+ * deletion and is stored after it conflicts with nothing: a document that every commit writes would be contended. The
+ * server aborts a transaction after a minute (`transactionLifetimeLimitSeconds`).
  */
 const LOOK_MS = 300_000;
-
-/** New end of the search, in the pipeline of an update. */
-const lookOn = { $add: ["$$NOW", LOOK_MS] };
 
 /**
  * Must run in the transaction that removes the segment. The deletion must not precede a stored message: the clocks of
@@ -176,10 +173,9 @@ async function noteDeletion(db: Db, id: string, at: number, session: ClientSessi
   const newestFirst = { session, sort: { arrival: -1 }, projection: { arrival: 1 } } as const;
   const newest = await messagesOf(db).findOne({}, newestFirst);
   const deletedAt = { $max: ["$deletedAt", Math.max(at, newest?.arrival ?? 0)] };
-  await removedSegmentsOf(db).updateOne({ _id: id }, [{ $set: { deletedAt, lookUntil: lookOn } }], {
-    session,
-    upsert: true,
-  });
+  const lookUntil = { $add: ["$$NOW", LOOK_MS] };
+  const update = [{ $set: { deletedAt, lookUntil } }];
+  await removedSegmentsOf(db).updateOne({ _id: id }, update, { session, upsert: true });
 }
 
 /** Filter for profiles with a void statement about the segment. */
@@ -222,7 +218,6 @@ function voidRemoval(db: Db): () => Promise<boolean> {
       found.map(({ _id, revision }) => ({ updateOne: { filter: { _id, revision }, update: [{ $set: forget }] } })),
       { ordered: false },
     );
-    await removed.updateOne({ _id: segment }, [{ $set: { lookUntil: lookOn } }]);
     return found.length;
   }
 
