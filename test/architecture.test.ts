@@ -11,7 +11,7 @@ const imports = files.flatMap((file) => file.imports);
 const leaves = /^(errors|clock|log|failpoint|memory-budget|meters|ids|text|reserved-names|async\/.+|formats\/.+)$/;
 const settingsSchema = "../config/schema.json";
 const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
-/** Domain files that say what something is, or what an engine promises: all that engines and targets see of a domain. */
+/** Types and ports of the domains: the only files of a domain that engines and targets may import. */
 const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);
 
 /** Who may import which of our files. The first rule whose folder matches counts. */
@@ -174,7 +174,7 @@ describe("the architecture", () => {
     expect(listed?.sort()).to.deep.equal(descriptions.map(({ name }) => name).sort());
   });
 
-  it("reads the scheme of an engine's URL in its own folder; others ask what an engine says of itself", () => {
+  it("reads the scheme of an engine's URL only in its own folder; other files use its description", () => {
     const reading = files.filter(
       ({ path, code }) =>
         /(startsWith|includes|test|match|===)\(? ?["'`]?[^\n]*\b(sqlite|mongodb|influxdbs?|rediss?):/.test(code) &&
@@ -252,7 +252,7 @@ function sameFolder(from: string, to: string): boolean {
   return /^stores\/[^/]+\//.test(from) && to.startsWith(from.slice(0, from.lastIndexOf("/") + 1));
 }
 
-/** A port says so in its comment; a type file has interfaces, constants and pure one-line functions over them. */
+/** A port has PORT in its comment; a type file has interfaces, constants and pure one-line functions. */
 function isPortOrType({ path }: SourceFile): boolean {
   if (!domains.some((domain) => path.startsWith(`${domain}/`))) return false;
   const text = readFileSync(join(root, "src", `${path}.ts`), "utf8");

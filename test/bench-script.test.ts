@@ -53,7 +53,7 @@ describe("npm run bench", function () {
     expect(leftBehind()).to.deep.equal([]);
   });
 
-  it("says which servers it was not told of", () => {
+  it("names the servers whose variables are not set", () => {
     const { stderr } = bench("--only", "servers", "--history", join(dir, "none.jsonl"));
     expect(stderr).to.match(/not measured on servers: TEST_MONGODB_URL, .* not set/);
   });

@@ -118,7 +118,7 @@ describe("settings", () => {
     expect(names).to.include.members(["LIMITS_BODY_BYTES", "HTTP_CORS_ORIGINS", "METRICS_KEEP"]);
   });
 
-  it("have schemas from which their types follow: words of roles, bounds of numbers, null beside text and numbers alone", () => {
+  it("have schemas that give their types: words of roles, bounds of numbers, null only with text and numbers", () => {
     expect(settingList.find(({ name }) => name === "roles")?.schema.items?.enum).to.deep.equal(roles);
     for (const { name, schema } of settingList) {
       const types = [schema.type ?? "string"].flat();
@@ -214,7 +214,7 @@ describe("settings", () => {
     ["a missing file", { CONFIG: "/nowhere/at-all.json" }, /^CONFIG names .* cannot be read/],
   ];
   for (const [what, environment, words] of bad) {
-    it(`refuse ${what} in one line that says what is allowed`, () => {
+    it(`refuse ${what} in one line that names the allowed values`, () => {
       const message = refusal(environment);
       expect(message).to.match(words);
       expect(message).to.not.contain("\n");
@@ -238,7 +238,7 @@ describe("settings", () => {
     expect(refusal({ ROLES: "api,api" })).to.contain(" is wrong: it contains a value twice. Allowed: ");
   });
 
-  it("refuse a name that they do not know, and say which ones there are", () => {
+  it("refuse an unknown name, and list the known ones", () => {
     expect(refusal({ CONFIG: fileWith({ limits: { bodybytes: 1 } }) })).to.match(
       /^limits\.bodybytes is not a setting\. Allowed here: .*body_bytes/,
     );

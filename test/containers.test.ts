@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { root } from "./support/source-tree.js";
 
-/** What reads the files: no engine is needed for that. */
+/** A program that reads the files: it needs no engine. */
 const program = [["docker-compose"], ["docker", "compose"]].find(
   ([name = "", ...args]) => spawnSync(name, [...args, "version"]).status === 0,
 );
@@ -28,7 +28,7 @@ describe("the files for containers", () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  /** Reads a file of the folder, beside a `.env` with a value for each of these. */
+  /** Reads a file of the folder, with a `.env` that has a value for each of these. */
   function read(file: string, given: readonly (string | undefined)[]) {
     writeFileSync(join(dir, ".env"), given.map((name) => `${name}=secret-of-${name}\n`).join(""));
     const [name = "", ...args] = program ?? [];

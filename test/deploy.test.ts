@@ -64,7 +64,7 @@ describe("the files in deploy", () => {
 
     const units = readdirSync(join(deploy, "systemd"));
 
-    /** The units as they stand, but for programs and a user of another machine. */
+    /** The units, changed to the programs of this machine. */
     const prepared = () => {
       mkdirSync(join(dir, "dist", "commands"), { recursive: true });
       return units.map((name) => {
@@ -90,7 +90,7 @@ describe("the files in deploy", () => {
       return;
     }
 
-    /** A process of Caddy with the file of this repository, a name and a certificate of this machine, before `upstream`. */
+    /** Starts Caddy before `upstream`, with the file of this repository and a certificate of this machine. */
     async function startCaddy(upstream: string) {
       const port = await freePort();
       const text = read("caddy/Caddyfile")
@@ -198,7 +198,7 @@ describe("the files in deploy", () => {
       }
     });
 
-    it("fires the rules as their tests say", () => {
+    it("fires the rules as their tests expect", () => {
       run("promtool", ["test", "rules", join(deploy, "prometheus/rules.test.yml")]);
     });
   });

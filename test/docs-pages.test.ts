@@ -9,7 +9,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const rowsOf = (page: string) =>
   new Map([...page.matchAll(/^\| `?([^`|]+?)`? \|(.*)$/gm)].map(([, name = "", rest = ""]) => [name, rest]));
 
-/** Files and folders that a text names; a file that does not say so is one of `src`. */
+/** Files and folders that a text names; a path without `src` or `test` is one of `src`. */
 const pathsIn = (text: string) =>
   [...text.matchAll(/(?:src|test)\/[\w./-]*|[\w./-]+\.ts\b/g)].map(([path]) =>
     /^(src|test)\//.test(path) ? path : `src/${path}`,

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { startChild } from "./support/child-service.js";
 
-/** What the client of Redis hangs on an error of the server. */
+/** Logs an error with the command that the client of Redis adds to errors of the server. */
 const script = `
   import { openLog } from "./src/log.ts";
   const refused = Object.assign(new Error("WRONGPASS wrong"), { code: "E", command: { name: "hello", args: ["AUTH", "a-secret"] } });

@@ -119,7 +119,7 @@ describe("a change of the setting", function () {
   });
 });
 
-/** What is asked has the first result as shipped, the second one with `value`. */
+/** The request has the first result as shipped, the second one with `value`. */
 const differs =
   (ask: Ask, value: string, [shipped, changed]: [unknown, unknown], more: Environment = {}): Effect =>
   async ({ start }) => {

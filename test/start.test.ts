@@ -46,7 +46,7 @@ describe("starting the service", () => {
     return service.err();
   };
 
-  it("goes on when stdout takes nothing any more", async () => {
+  it("continues when stdout is closed", async () => {
     const env = { ...process.env, NODE_ENV: "test", PORT: "0", LOG_LEVEL: "error", DATA_DIR: join(dir, "data") };
     const child = spawn(process.execPath, runs("main"), {
       cwd: root,
@@ -191,7 +191,7 @@ describe("starting the service", () => {
     expect(await failure(start({ DATA_DIR: "/proc/entity-metrics/data" }))).to.match(/cannot be made \(E\w+\)/);
   });
 
-  it("refuses another pepper than the one that the data was made with", async () => {
+  it("refuses a pepper that is not the pepper of the data", async () => {
     const first = start({ PEPPER: "a pepper of more than thirty-two bytes" });
     await first.listening;
     await stop(first);
@@ -233,7 +233,7 @@ describe("starting the service", () => {
     expect(await failure(start())).to.match(/metrics\.db has layout 99, which .+ does not read/);
   });
 
-  it("falls back to the SQLite inside Node where the native build does not load, or says that there is none", async () => {
+  it("falls back to the SQLite inside Node where the native build does not load, or reports that there is none", async () => {
     const hooks =
       'export async function resolve(name, context, next) { if (name === "@photostructure/sqlite") throw new Error("no build"); return next(name, context); }';
     const preload = `import { register } from "node:module"; register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)});`;

@@ -6,8 +6,8 @@ import type { TestService } from "../support/service.js";
 const program = process.env.TEST_CHROMIUM ?? "/usr/bin/chromium";
 
 /**
- * Without the lists below the address field, which take more time to load for each tab than a page of ours. The option replaces that of Playwright,
- * whose names follow as far as they concern these tests.
+ * Without the lists below the address field, which take longer to load for each tab than a page of the service. The
+ * option replaces that of Playwright, whose names follow as far as they concern these tests.
  */
 const withoutFeatures = [
   ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "AimEnabled"],
@@ -38,12 +38,12 @@ export interface Opened {
   readonly page: Page;
   /** `GET /api/key` and the like, in the order in which the page sent them; its files are left out. */
   readonly requests: string[];
-  /** What the console and the page reported as errors, violations of the policy among them. */
+  /** Errors of the console and the page, violations of the policy among them. */
   readonly errors: string[];
 }
 
 export interface OpenOptions {
-  /** What follows `/dashboard`. */
+  /** The query after `/dashboard`. */
   readonly search?: string;
   /** The key that the tab holds; the key with every scope when absent, null for none. */
   readonly key?: string | null;
@@ -118,7 +118,7 @@ export async function state(page: Page, ...wanted: string[]): Promise<void> {
   await page.waitForSelector(wanted.map((one) => `main[data-state="${one}"]:not([aria-busy])`).join(", "));
 }
 
-/** Holds the requests of a page whose address matches; hands out what lets them go on. */
+/** Holds the requests of a page whose address matches; returns a function that releases them. */
 export async function holdRequests(page: Page, address: RegExp): Promise<() => void> {
   let release: () => void = () => {};
   const held = new Promise<void>((resolve) => {
@@ -131,7 +131,7 @@ export async function holdRequests(page: Page, address: RegExp): Promise<() => v
   return () => release();
 }
 
-/** How many pixels of the page lie to the right of the window. */
+/** Pixels of the page to the right of the window. */
 export function sideways(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }
@@ -139,8 +139,8 @@ export function sideways(page: Page): Promise<number> {
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /**
- * Serious and critical findings of axe, a line for each; of one part of the page and one rule where they are named. The page has to be opened
- * with `bypassCSP`.
+ * Serious and critical findings of axe, a line for each; of one part of the page and one rule where they are named. The
+ * page has to be opened with `bypassCSP`.
  */
 export async function axeFindings(page: Page, part = "html", rule?: string): Promise<string[]> {
   await page.evaluate(axeSource);

@@ -230,7 +230,7 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(await page.innerText("figure")).to.include("later buckets have no value yet");
   });
 
-  it("An interval of the link that does not fit is named next to the one that is shown", async () => {
+  it("An interval of the link that does not fit is named next to the interval shown", async () => {
     const { page } = await explore("series=segment.buyers.size&range=7d&interval=1h");
     expect(await page.innerText("figure"))
       .to.include("Buckets of 1h do not fit")

@@ -247,7 +247,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
   });
 });
 
-/** Gives each control that is shown a name and returns the names. From then on the page records which one has the focus, and its outline. */
+/** Names each visible control and returns the names. From then on the page records the focus and its outline. */
 const numberControls = `
   globalThis.reached = [];
   addEventListener("focusin", ({ target }) => {

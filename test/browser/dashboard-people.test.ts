@@ -39,7 +39,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
   const isDone = (id: string) =>
     until("the deletion is completed", async () => (await call("GET", `/api/deletion/${id}`)).completed_at !== null);
 
-  /** A deletion that the remote target has refused three times. The clock of the service stands still, so no retry follows. */
+  /** A deletion that the remote target has refused three times. No retry follows: the clock does not advance. */
   async function stuckDeletion(email: string): Promise<string> {
     crm.trouble = "status";
     const { request_id } = await call("DELETE", `/api/entity/user/email/${email}`);

@@ -37,8 +37,8 @@ describe("/docs and / in Chromium", function () {
     return status;
   }
 
-  // Every example is sent by test/http/openapi-examples.test.ts; here are the kinds of bodies and parameters that Swagger UI puts together.
-  it("Try it out succeeds as it stands: JSON, line protocol, parameters of the path and the query", async () => {
+  // test/http/openapi-examples.test.ts sends every example; this test has the kinds of bodies that Swagger UI builds.
+  it("Try it out succeeds without a change: JSON, line protocol, parameters of the path and the query", async () => {
     for (const [operation, status] of [
       ["collecting-collectMessages", "200"],
       ["metrics-writeLineProtocol", "204"],

@@ -45,7 +45,7 @@ onServers(["bullmq"], "Redis", () => {
     await redis.close();
   });
 
-  it("fails in words of its own, and knows no other failures", async () => {
+  it("reports its own failures as unavailable, and no other failures", async () => {
     const redis = await startRedis();
     const { serviceErrorOf, close } = await openRedisJobs({ server: redis.url });
     const client = new Redis(redis.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });

@@ -52,7 +52,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       }
     });
 
-    it("go on after the server was emptied, and after it was killed and came back with nothing", async () => {
+    it("continue after the server was emptied, and after it was killed and restarted without data", async () => {
       const { wakeUp } = await jobs();
       const ran = new Set<string>();
       wakeUp.listen(async (requestId) => void ran.add(requestId));

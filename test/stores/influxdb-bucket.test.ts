@@ -57,7 +57,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     });
   }
 
-  it("stays as it is when it is there, and says how long it keeps points", async () => {
+  it("is left unchanged when it exists, and its retention is used", async () => {
     const bucket = ownName();
     await makeBucket(bucket, 7_200);
     const engine = await openSeries({ bucket, settings: { metrics: { keep: "30d" } } });
@@ -86,7 +86,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await read(engine, 50, 1)).to.deep.equal([Number.NaN]);
   });
 
-  it("may come to keep less while the service runs", async () => {
+  it("may get a shorter retention while the service runs", async () => {
     const engine = await openSeries({ settings: { metrics: { keep: "47h" } } });
     await shortenRetention(engine.bucket, 7_200);
     expect(engine.retentionMs()).to.equal(47 * HOUR);
@@ -153,9 +153,9 @@ onServers(["influxdb"], "the bucket of the series", () => {
       ],
     ];
     for (const [why, options, word] of cases) {
-      it(`because ${why}: /ready has a word for it, the log says it once, and callers are asked to come back`, async () => {
-        const said: string[] = [];
-        const note = (...args: unknown[]) => said.push(String(args.at(-1)));
+      it(`because ${why}: /ready reports it, the log has one line, and requests are answered 503`, async () => {
+        const lines: string[] = [];
+        const note = (...args: unknown[]) => lines.push(String(args.at(-1)));
         const log = { debug: note, info: note, warn: note, error: note } as unknown as Log;
         const engine = await openSeries({ ...(await options()), log });
         expect(await noteOf(engine)).to.match(word);
@@ -166,9 +166,9 @@ onServers(["influxdb"], "the bucket of the series", () => {
           );
           expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "unavailable", retryAfter: 5 });
         }
-        expect(said).to.have.length(1);
-        expect(said[0]).to.match(/^Series can be neither read nor written: /);
-        expect(said[0]).not.to.contain("wrong-token");
+        expect(lines).to.have.length(1);
+        expect(lines[0]).to.match(/^Series can be neither read nor written: /);
+        expect(lines[0]).not.to.contain("wrong-token");
       });
     }
   });

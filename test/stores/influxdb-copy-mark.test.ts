@@ -6,7 +6,7 @@ import { influxClient } from "../../src/stores/influxdb/connection.js";
 import { beginCopy } from "../../src/stores/influxdb/import.js";
 
 describe("a copy into a bucket", () => {
-  /** Begins a copy on a server that answers so. Resolves with the paths and bodies of the requests, and the name of the failure. */
+  /** Begins a copy on a server with this response. Resolves with the requests, and the name of the failure. */
   async function begun(bucket: string, answer: (path: string, response: ServerResponse) => void) {
     const requests: { readonly path: string; readonly body: string }[] = [];
     const server = createServer(async (request, response) => {

@@ -108,7 +108,7 @@ describe("CSV of InfluxDB", () => {
     expect(read(foreign)).to.deep.equal({ "a size": [2, 3, 6, null] });
   });
 
-  it("reads the same of any rows, whether the value follows the time or stands elsewhere", () => {
+  it("reads the same values of any rows, in any order of columns", () => {
     const quoted = (cell: string) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
     const text = (rows: readonly Record<string, string>[], names: readonly string[]) =>
       `,${names.join()}\r\n${rows.map((row) => `,${names.map((name) => quoted(row[name] ?? "")).join()}\r\n`).join("")}\r\n`;

@@ -24,7 +24,7 @@ onServers(["influxdb"], "series in InfluxDB", () => {
       Number.isNaN(value) ? null : value,
     );
 
-  it("keep an id as it is, whatever it means elsewhere, and hand out that series alone", async () => {
+  it("store any id unchanged, whatever it means elsewhere, and return that series alone", async () => {
     const one = (id: string, value: number): SlotColumn => ({ series: size(id), from, values: Float64Array.of(value) });
     await store.write(
       "clients",
@@ -95,7 +95,7 @@ onServers(["influxdb"], "series in InfluxDB", () => {
     expect(columns.map((column) => [...column])).to.deep.equal(ids.map((_, i) => [i, -i]));
   });
 
-  it("take points of other programs for the slot that they lie in, unless it has one of its own", async () => {
+  it("contain points of other programs in their slot, unless the slot has a point of the service", async () => {
     const line = (value: string, at: number, tags = "") =>
       `stream,dimension_id=foreign,dimension_type=size${tags} value=${value} ${at}`;
     await writeLines(engine.bucket, [

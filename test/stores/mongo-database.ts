@@ -9,7 +9,7 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
-/** Opens one on the server for tests, or on the one that `server` names: a proxy for it, say. */
+/** Opens a database on the server for tests, or on `server`, which may be a proxy for it. */
 export async function openTestDatabase(plans: readonly CollectionPlan[], server?: string): Promise<TestDatabase> {
   const name = ownName();
   const client = new MongoClient(mongodbUrl(name, server), { writeConcern: { w: "majority", journal: true } });

@@ -9,7 +9,7 @@ import { settingsFor } from "../support/service.js";
 /** The engine for profiles over two databases of its own; they go with `close`. */
 export interface TestEngine {
   readonly stores: EntityEngine;
-  /** The databases as they lie. */
+  /** A client for both databases. */
   readonly client: MongoClient;
   readonly name: string;
   /** Another opening of the same databases, as another process has it. */
@@ -19,7 +19,7 @@ export interface TestEngine {
   close(): Promise<void>;
 }
 
-/** Opens one on the server for tests, or on the one that `server` names: a proxy for it, say. */
+/** Opens an engine on the server for tests, or on `server`, which may be a proxy for it. */
 export async function openTestEngine(server?: string): Promise<TestEngine> {
   const name = ownName();
   const url = mongodbUrl(name, server);

@@ -8,7 +8,7 @@ export interface WireCommand {
   readonly database: string;
   readonly collection: string | undefined;
   readonly writeConcern: unknown;
-  /** Whether it is part of a transaction, whose commit says what it is written to. */
+  /** Whether it is part of a transaction, whose commit has the write concern. */
   readonly inTransaction: boolean;
   /** The mode of `$readPreference`; undefined where none was sent, which means the primary. */
   readonly readPreference: string | undefined;
@@ -73,7 +73,7 @@ function notingWhole(bytes: Buffer, commands: WireCommand[]): Buffer {
   return bytes.subarray(from);
 }
 
-/** Sections of kind 0 hold the command, those of kind 1 a list of documents beside it. */
+/** Sections of kind 0 contain the command, those of kind 1 a list of its documents. */
 function commandOf(sections: Buffer): WireCommand {
   let from = 0;
   while (sections[from] !== 0) from += 1 + sections.readInt32LE(from + 1);

@@ -31,7 +31,7 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
     return engine;
   };
 
-  it("keeps the pepper, and says that it is there", async () => {
+  it("stores the pepper, and its probes succeed", async () => {
     const { pepper, probes } = await open();
     expect(Buffer.from(pepper).toString()).to.equal(testPepper);
     expect(probes.map(({ name, required }) => [name, required])).to.deep.equal([
@@ -41,7 +41,7 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
     for (const probe of probes) expect(await probe.check()).to.equal(undefined);
   });
 
-  it("opens the API keys alone beside a service, without the pepper", async () => {
+  it("opens the API keys alone while a service runs, without the pepper", async () => {
     const { keys } = await open();
     const beside = await openMongoKeys({ ...settings(), pepper: null });
     const kept = { id: "one", name: "One", digest: "ab", createdAt: 1, revokedAt: undefined, lastUsedOn: undefined };

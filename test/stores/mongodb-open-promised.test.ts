@@ -52,13 +52,13 @@ onServers(["mongodb"], "a service on MongoDB whose URL asks for less", () => {
   it("reads everything from the primary", () => {
     const read = wire.commands.filter((command) => reads.has(command.name));
     expect(collectionsOf(read)).to.include.members(["deletions", "entity_keys", "entities", "identities", "messages"]);
-    // With directConnection the driver says so in this way.
+    // With directConnection the driver sends primaryPreferred.
     const elsewhere = read.filter(({ readPreference = "primary" }) => !/^primary(Preferred)?$/.test(readPreference));
     expect(elsewhere).to.deep.equal([]);
   });
 });
 
-/** A profile that is written, joined, read and erased, and what stands around it. */
+/** Writes, merges, reads and erases a profile, with a segment, a message and its Idempotency-Key. */
 async function useAll({ fetch }: TestService): Promise<void> {
   const ok = async (answer: Promise<Response>) => {
     const response = await answer;

@@ -101,8 +101,8 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
   }
 
   /**
-   * The summary says nothing about the profiles to which identities are followed, nor about where the range of an index ends: a scan of them examines
-   * 100 and more.
+   * The summary does not contain the lookup of profiles by identities, nor the end of the range of an index: a scan of
+   * them examines 100 documents and more.
    */
   function readsTooMuch({ command, docsExamined = 0 }: Profiled): boolean {
     return (command?.aggregate === "identities" || command?.min !== undefined) && docsExamined >= 100;

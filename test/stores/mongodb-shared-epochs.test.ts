@@ -68,7 +68,7 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
     await until("it is raised in the late one", () => !late.isCurrent(before));
   });
 
-  describe("while the server is away", () => {
+  describe("while the server is unreachable", () => {
     let proxy: FaultProxy;
     beforeEach(async () => {
       proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");

@@ -10,7 +10,7 @@ import { mongodbUrl, onServers, ownName } from "../support/servers.js";
 const DEADLINE_MS = 2_000;
 
 onServers(["mongodb"], "a transaction on mongodb", function () {
-  // The driver alone would go on for two minutes.
+  // The driver alone would retry for two minutes.
   this.timeout(60_000);
   const name = ownName();
   let proxy: FaultProxy;

@@ -43,7 +43,7 @@ const long = stretchOf(32, 2 * CHUNK_SLOTS);
 const write = (stretches: fc.Arbitrary<Stretch[]>) =>
   fc.record({ do: fc.constant("write" as const), plane: fc.constantFrom(...planes), stretches, folding: fc.boolean() });
 
-/** A step of a history: writes of a few slots and of many, folds with writes beside them, expiry, restarts, and deaths of the process at these failpoints. */
+/** Steps of a history: short and long writes, folds during writes, expiry, restarts, and deaths at these failpoints. */
 export function steps(deaths: readonly string[]): fc.Arbitrary<Step> {
   const die = fc.record({ do: fc.constant("die" as const), at: fc.constantFrom(...deaths), short, long });
   return fc.oneof(
@@ -58,7 +58,7 @@ export function steps(deaths: readonly string[]): fc.Arbitrary<Step> {
 
 class Death extends Error {}
 
-/** The embedded store of series beside a table of its slots, both of which go through the same steps. */
+/** The embedded store of series and a model of its slots, which take the same steps. */
 export class PointHistory {
   readonly #dir = dataFolder();
   readonly #slots: Record<Plane, Float64Array[]> = { clients: empty(), recorder: empty() };
@@ -111,7 +111,7 @@ export class PointHistory {
     for (const plane of planes) for (const column of this.#slots[plane]) column.fill(Number.NaN, 0, end);
   }
 
-  /** The process dies where it writes, or where it folds, with a write beside it. What it has committed is there afterwards. */
+  /** The process dies in a write, or in a fold during a write. Its commits are kept. */
   async #die(at: string, { short, long }: { short: Stretch; long: Stretch }): Promise<void> {
     this.#death = at;
     const isSaid = !short.values.every(Number.isNaN);

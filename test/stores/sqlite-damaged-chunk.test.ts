@@ -11,7 +11,7 @@ import { dataFolder } from "../support/data-folder.js";
 const START = Math.ceil(Date.UTC(2024, 0, 1) / (CHUNK_SLOTS * stream.slotMs)) * CHUNK_SLOTS * stream.slotMs;
 const SLOTS = 2 * CHUNK_SLOTS;
 
-/** What is stored in a row that cannot be read. */
+/** Changes after which a row cannot be read. */
 const damages = {
   "a blob that is no list of numbers": "slots = x'00112233445566'",
   "a blob of more slots than a chunk has": `slots = zeroblob(${8 * (CHUNK_SLOTS + 1)})`,
@@ -24,14 +24,14 @@ describe("a damaged row of the embedded series store", () => {
   let dir: string;
   let db: Database;
   let store: SqliteSeriesStore;
-  let said: number[];
+  let reported: number[];
   /** The failpoint at which the process dies. */
   let death: string | undefined;
 
   beforeEach(async () => {
     death = undefined;
     dir = dataFolder();
-    said = [];
+    reported = [];
     open();
     await write(["a", "b"], 0, [1, 2]);
     await store.fold();
@@ -47,7 +47,7 @@ describe("a damaged row of the embedded series store", () => {
     const failpoint = (name: string) => {
       if (name === death) throw new Error("killed");
     };
-    store = sqliteSeriesStore(db, { failpoint, damaged: ({ row }) => said.push(row) });
+    store = sqliteSeriesStore(db, { failpoint, damaged: ({ row }) => reported.push(row) });
   }
 
   /** As a process that is killed and started again. */
@@ -116,13 +116,13 @@ describe("a damaged row of the embedded series store", () => {
     expect(journal().records).to.equal(0);
   });
 
-  it("is said once, however often its slots are to be folded", async () => {
+  it("is reported once, however often its slots are to be folded", async () => {
     damage("first = -1");
     for (const slot of [2, 3, 4]) {
       await write(["a"], slot, [slot]);
       await store.fold();
     }
-    expect(said).to.deep.equal([rowOfA()]);
+    expect(reported).to.deep.equal([rowOfA()]);
   });
 
   it("leaves what was written to it in the journal, where it takes no more than a chunk", async () => {

@@ -49,7 +49,7 @@ describe("a flipped bit of metrics.db", () => {
     }
   }
 
-  /** What a service would answer for each series on the file with this bit flipped, or the error of its start. */
+  /** The values of each series, or the error of its read, with this bit flipped; or the error of the start. */
   async function outcomes(at: number, bit: number): Promise<readonly unknown[] | StartError> {
     const flipped = Buffer.from(whole);
     flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << bit), at);

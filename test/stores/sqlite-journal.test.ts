@@ -119,7 +119,7 @@ describe("the journal of the embedded series store", () => {
       });
     }
 
-    it("ends a fold while writers go on", async () => {
+    it("ends a fold while writers continue", async () => {
       await write(0);
       let isDone = false;
       const folded = store.fold().then(() => (isDone = true));
@@ -141,7 +141,7 @@ describe("the journal of the embedded series store", () => {
       expect(await read(2)).to.deep.equal(Array(3).fill([Number.NaN, Number.NaN]));
     });
 
-    it("refuses writers, and no readers, while it is full and cannot be folded, and goes on afterwards", async () => {
+    it("refuses writers, and no readers, while it is full and cannot be folded, and recovers", async () => {
       failing = true;
       let written = 0;
       const failure = await (async () => {

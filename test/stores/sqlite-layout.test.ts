@@ -95,7 +95,7 @@ for (const name of keptFolders()) {
       expect((await get("/api/experience/welcome")).data).to.deep.include({ audience: "news", goal: "beta" });
     });
 
-    it("takes the key that was valid, and not the one that was revoked", async () => {
+    it("accepts the valid key, and not the revoked one", async () => {
       expect((await get("/api/segment", ids.key)).status).to.equal(200);
       expect((await get("/api/segment", ids.revokedKey)).status).to.equal(401);
     });
@@ -147,7 +147,7 @@ describe("the kept data folders", () => {
   });
 });
 
-/** In: a database. Out: its version, and its tables with their columns, keys and indexes, whatever order they were made in. */
+/** The version of a database, and its tables with their columns, keys and indexes, in one order. */
 function layoutOf(db: Database): object {
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
   const rows = (sql: string, table: unknown) =>

@@ -5,7 +5,7 @@ import type { FetchOptions, TestService } from "./service.js";
 /** A string that no answer may repeat; put into whatever is sent. */
 export const canary = "zqcanaryqz";
 
-/** What an error must look like, whichever part of the service made it. */
+/** Expects the form of an error, whichever part of the service made it. */
 export function expectError(answer: { status: number; body: unknown; text: string }, ...statuses: number[]): void {
   expect(statuses, answer.text.slice(0, 300)).to.include(answer.status);
   const body = answer.body as { status: number; message: string; data: unknown; errors: { code: string }[] };
@@ -61,7 +61,7 @@ export function head(method: string, target: string, service: TestService, heade
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** That the service still serves. */
+/** Expects that the service still serves. */
 export async function expectAlive(service: TestService): Promise<void> {
   const response = await service.fetch("/health", { key: null });
   expect(response.status).to.equal(200);

@@ -5,7 +5,7 @@ import { root } from "./source-tree.js";
 /** A service in a process of its own. */
 export interface ChildService {
   readonly child: ChildProcess;
-  /** What it has written so far. */
+  /** Its output so far. */
   out(): string;
   err(): string;
   /** The address that it listens on; rejects with its output when it ends before. */
@@ -14,7 +14,7 @@ export interface ChildService {
   readonly ended: Promise<number | NodeJS.Signals>;
 }
 
-/** What runs a module of `src`, named without its extension: the source, or, under `npm test`, what that has built, which starts in half the time. */
+/** Arguments that run a module of `src`, named without extension; under `npm test` its build, which starts faster. */
 export function runs(module: string): string[] {
   return process.env.TEST_BUILT === "true" ? [`dist/${module}.js`] : ["--import", "tsx", `src/${module}.ts`];
 }

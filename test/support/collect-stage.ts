@@ -10,7 +10,7 @@ interface Tally {
   errors: { code: string; path: string; message: string }[];
 }
 
-/** A service for the messages of a suite, whose hooks start and stop it. Each test has names of its own, and a later time. */
+/** A service for the messages of a suite, whose hooks start and stop it. Each test has its own names and time. */
 export function collectStage(overrides: Overrides = {}) {
   let serial = 0;
   const on = { service: undefined as unknown as TestService, now: NOW, own, post, taken, read, counted };

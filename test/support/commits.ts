@@ -24,7 +24,7 @@ export function freshEntity(hashes: readonly string[] = [], more: Partial<Stored
   };
 }
 
-/** What one message says of segments, at a time. */
+/** Statements of one message about segments, at a time. */
 export interface Said {
   readonly add?: readonly string[];
   readonly remove?: readonly string[];
@@ -32,7 +32,7 @@ export interface Said {
   readonly version?: Version;
 }
 
-/** The profile with what is said of its segments, as a change. */
+/** The change of a profile by these statements. */
 export function changeOf(
   entity: StoredEntity,
   said: readonly Said[] = [],

@@ -1,4 +1,4 @@
-/** CPU ms that this process spends until `work` is done. Unlike time on the wall it does not depend on what else the machine does. */
+/** CPU ms of this process until `work` is done. Unlike elapsed time it does not depend on other processes. */
 export async function cpuMs(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();

@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { MongoClient } from "mongodb";
 import { influxdbToken, mongodbUrl, redisUrl } from "./servers.js";
 
-/** Removes whatever lies under this name: both databases, the bucket, the keys. */
+/** Removes all data of this name: both databases, the bucket, the keys. */
 export async function dropFromServers(name: string): Promise<void> {
   await Promise.all([dropDatabases(name), dropBucket(name), dropKeys(name)]);
 }

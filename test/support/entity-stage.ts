@@ -40,14 +40,14 @@ export interface EntityStage {
   readonly stores: Stores;
   readonly arrivals: Clock;
   readonly hashIdentity: HashIdentity;
-  /** Takes in messages as JSON, in one batch; hands out the codes of those refused. Ids by position make it repeatable. */
+  /** Collects messages as one batch; returns the codes of refused ones. Ids by position make it repeatable. */
   collect(
     messages: readonly object[],
     options?: { ids?: readonly string[]; stream?: string; bytes?: number; late?: AbortSignal },
   ): Promise<string[]>;
   /** Takes in messages as JSON, as one request does that cuts them into batches; returns the codes of those refused. */
   request(messages: readonly object[]): Promise<string[]>;
-  /** What a read shows, attributes and segments in one object; undefined without a profile. */
+  /** Attributes and segments of a profile in one object; undefined without a profile. */
   read(field: string, value: string): Promise<Record<string, unknown> | undefined>;
   /** Counted messages of a stream. */
   counted(stream?: string): Promise<number>;

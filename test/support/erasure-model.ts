@@ -21,7 +21,7 @@ export class ErasureModel {
   #open: readonly Operation[] = [];
   readonly #past: Operation[] = [];
 
-  /** Takes in operations that began after all earlier ones had ended; throws when no order of them explains the answers. */
+  /** Adds operations that began after all earlier ones had ended; throws if no order explains their responses. */
   take(operations: readonly Operation[]): void {
     this.#past.push(...operations);
     for (const group of this.#groups([...this.#open, ...operations])) {
@@ -42,7 +42,7 @@ export class ErasureModel {
     this.#forget(({ id }) => id === operation.id);
   }
 
-  /** What has no answer, and is not repeated later, has taken effect by now or never will. */
+  /** Ends operations without a response that are not repeated: they have taken effect by now or never will. */
   settle(isOver: (operation: Operation) => boolean): void {
     this.#forget(isOver);
   }

@@ -1,6 +1,7 @@
 /**
- * What reads may show while several clients write, erase and read at once through several processes: each request takes effect at one instant
- * between its start and its answer. One without an answer takes effect once, later or never.
+ * Possible results of reads while several clients write, erase and read concurrently through several processes: each
+ * request takes effect at one instant between its start and its response. A request without a response takes effect
+ * once, later or never.
  */
 
 /** Start and end of what is known of an instant, Unix ms. */
@@ -20,7 +21,7 @@ export interface SentMessage {
   readonly slot: string;
 }
 
-/** What a read shows of an identity; undefined: no profile. */
+/** The result of a read of an identity; undefined: no profile. */
 export type Shown = { readonly who: readonly number[]; readonly messages: readonly number[] } | undefined;
 
 export type Request =
@@ -76,13 +77,13 @@ interface Node {
   readonly world: World;
 }
 
-/** Every world that the operations may lead to, in any order that their times allow; they concern these people alone. */
+/** Every world that the operations may result in, in any possible order; they concern these people alone. */
 export function explained(
   worlds: readonly World[],
   operations: readonly Operation[],
   people: ReadonlySet<number>,
 ): World[] {
-  // What other people are shown is left aside: worlds that differ in it alone are one here.
+  // Worlds that differ only in other people are one here.
   const isInside = (entity: Entity) => entity.who.some((one) => people.has(one));
   const own = new Set(operations.flatMap(({ id, repeats }) => [id, ...(repeats === undefined ? [] : [repeats.id])]));
   const parts = worlds.map((world) => ({
@@ -148,7 +149,7 @@ function search(world: World, operations: readonly Operation[]): World[] {
 /** Far above what a turn needs; the search takes no more than about a minute until then. */
 const MOST_TRIED = 1_000_000;
 
-/** A read that shows this world may as well have been made now: it changes nothing. Reads come in the order of their starts. */
+/** Takes each read whose result is this world: it changes nothing. Reads come in the order of their starts. */
 function withReads({ done, world }: Node, reads: readonly Placed[]): bigint {
   let taken = done;
   for (const { operation, bit, after } of reads) {
@@ -160,7 +161,7 @@ function withReads({ done, world }: Node, reads: readonly Placed[]): bigint {
   return taken;
 }
 
-/** Whether what is still to be done may lead to what the reads that are left show; false spares the search of what cannot. */
+/** Whether the remaining operations may result in what the remaining reads show; prunes the search. */
 function mayBeShown({ done, world }: Node, reads: readonly Placed[], writes: readonly Placed[]): boolean {
   const left = writes.filter(({ bit, operation }) => (done & bit) === 0n && !world.happened.has(operation.id));
   const collects = left.flatMap(({ operation: { request } }) => (request.kind === "collect" ? request.messages : []));
@@ -198,7 +199,7 @@ export function outcomes(world: World, operation: Operation): World[] {
 }
 
 /**
- * A message that may be newer than the cut-offs of all its identities may be applied; one that may be older may be dropped.
+ * A message that may be newer than the cut-offs of all its identities may be applied; an older one may be dropped.
  * A repeat is as old as its first arrival, also if its event time is later.
  */
 function collected(world: World, message: SentMessage, arrival: Span, isRepeat: boolean): World[] {

@@ -4,7 +4,7 @@ import type { RootHookObject } from "mocha";
 // The message of a property that failed holds what it failed with: a worker of mocha hands on messages, not causes.
 fc.configureGlobal({ includeErrorInReport: true });
 
-/** A rejection that nothing handles ends the process of the service. Mocha passes over it unless it is thrown: then it fails the test that runs. */
+/** An unhandled rejection ends the process of the service. Mocha ignores it, unless it is thrown. */
 function fail(error: unknown): never {
   throw error;
 }

@@ -9,7 +9,7 @@ import { FaultyLine } from "./faulty-line.js";
  * - `refuse`: as if the server had stopped: connections are cut, new ones refused.
  * - `blackhole`: connections are taken and stay open, and nothing comes through in either direction.
  * - `stall`: connections are taken and stay open, and nothing more is read from either end, so that their buffers fill.
- * - `dropAnswers`: requests go through; when an answer to one comes, it is swallowed and the connection cut: a lost ack.
+ * - `dropAnswers`: requests go through; the first answer is discarded and the connection cut: a lost ack.
  * - `latency`: each piece is held for so many ms, in both directions.
  * - `slow`: answers come at so many bytes a second.
  * - `truncate`: after so many bytes of answers a connection is cut.

@@ -1,13 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { dataFolder } from "./data-folder.js";
 
 /** A folder for the files of a suite, made when it is first used and removed after the suite. */
 export function folderOfSuite() {
   let dir: string | undefined;
   after(() => dir === undefined || rmSync(dir, { recursive: true, force: true }));
   const at = (...names: readonly string[]) => {
-    dir ??= mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir ??= dataFolder();
     return join(dir, ...names);
   };
   return {

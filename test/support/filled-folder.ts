@@ -9,7 +9,7 @@ import { until } from "./until.js";
 /** The data folder of a service that was used for a while and stopped. */
 export interface FilledFolder {
   readonly dir: string;
-  /** PEPPER as a variable has to say it. */
+  /** The value of the variable PEPPER. */
   readonly pepper: string;
   /** A key with every scope. */
   readonly key: string;

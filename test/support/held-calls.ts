@@ -1,6 +1,6 @@
 import type { Collection, Db, FindCursor } from "mongodb";
 
-/** Goes around one call: may wait before it, fail in its place, or lose its answer. `name` is that of the method; of a database `collection.method`. */
+/** Wraps a call: may wait before it, fail instead, or lose its result. `name`: the method, or `collection.method`. */
 export type Around = <T>(call: () => Promise<T>, name: string) => Promise<T>;
 
 /** The port, each of its methods through `around`. */
@@ -13,7 +13,7 @@ export function portThrough<T extends object>(port: T, around: Around): T {
   );
 }
 
-/** The ports of these names through `around`, and all others as they are. */
+/** The ports of these names through `around`, and all others unchanged. */
 export function portsThrough<T extends object, K extends keyof T & string>(
   ports: T,
   names: readonly K[],
@@ -76,7 +76,7 @@ export class HeldCalls {
   #diesLate = false;
   #isDead = false;
 
-  /** Holds the call after `calls` others from now on; of those named so, when a name is given. Resolves when it is reached. */
+  /** Holds the call after `calls` others from now on, of this name if it is given. Resolves when it is reached. */
   hold(calls = 0, name?: string): Promise<void> {
     this.#untilHeld = calls;
     this.#heldName = name;
@@ -88,15 +88,15 @@ export class HeldCalls {
     });
   }
 
-  /** Lets the held call go on, and holds no later one. */
+  /** Releases the held call, and holds no later one. */
   release(): void {
     this.#untilHeld = Number.POSITIVE_INFINITY;
     this.#release();
   }
 
   /**
-   * The process dies after `calls` more calls: the next one, and each later one, fails without being made; with 0 the held one, too.
-   * `late`: that next one is made, and its answer is lost.
+   * The process dies after `calls` more calls: each later one fails without being made; with 0 the held one, too.
+   * `late`: the next one is made, and its result is lost.
    */
   die(calls = 0, late = false): void {
     this.#untilDeath = calls;
@@ -111,7 +111,7 @@ export class HeldCalls {
     this.#isDead = false;
   }
 
-  /** What the calls go through. */
+  /** The wrapper of the calls. */
   readonly around: Around = async (call, name) => {
     this.count += 1;
     if (this.#heldName === undefined || this.#heldName === name) {

@@ -14,7 +14,7 @@ const files = ["ledger", "entities", "metrics"] as const;
 /** The clock of a kept folder, Unix ms: it neither expires nor grows. */
 export const KEPT_AT = Date.UTC(2026, 0, 15, 12, 30);
 
-/** What is kept beside the files, to ask for what lies in them. */
+/** Ids with which the data of the files is read. */
 export interface KeptIds {
   readonly key: string;
   readonly revokedKey: string;

@@ -2,7 +2,7 @@
 export type Part = Readonly<Record<string, unknown>>;
 
 export interface Place {
-  /** Where it stands, as keys from the top. */
+  /** Its place, as keys from the top. */
   readonly at: string;
   readonly schema: Part;
 }
@@ -26,7 +26,7 @@ export function dereferenced(document: object): object {
   return resolve(document) as object;
 }
 
-/** What a reference such as `#/components/schemas/Error` names; undefined when there is no such part. */
+/** The part of a reference such as `#/components/schemas/Error`; undefined if there is no such part. */
 export function targetOf(document: object, reference: string): unknown {
   const keys = reference.split("/").slice(1);
   return keys.reduce<unknown>((part, key) => (part as Part | undefined)?.[key], document);

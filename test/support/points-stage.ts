@@ -26,7 +26,7 @@ export function pointsStage() {
     return { ...names(), ts, value };
   }
 
-  /** What the hours of 1 June hold for the stream of this test. */
+  /** Values of the hours of 1 June of the stream of this test. */
   async function saved(dimension = "stream", id = `s${on.stream}`): Promise<Record<number, number>> {
     const query = `dimension=${dimension}&dimension_id=${id}&dimension_type=size&interval=1h`;
     const answer = await on.service.fetch(`/api/metric?${query}&startdate=2024-06-01&enddate=2024-06-02`);

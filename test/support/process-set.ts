@@ -5,7 +5,7 @@ import { environmentOnServers, ownName } from "./servers.js";
 
 /** Several processes of the service over the same three servers. */
 export interface ProcessSet {
-  /** What their data lies under. */
+  /** Name of their databases, bucket and prefix of keys. */
   readonly name: string;
   /** Settings that each of them starts with. */
   readonly environment: Readonly<Record<string, string>>;

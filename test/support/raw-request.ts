@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** What came back on a bare connection. */
+/** A response on a bare connection. */
 export interface RawAnswer {
   /** 0 when nothing came. */
   readonly status: number;
@@ -15,7 +15,7 @@ export interface RawAnswer {
   readonly ms: number;
 }
 
-/** Sends these bytes as they are, and waits for an answer that is whole, or for the connection's end. */
+/** Sends these bytes unchanged, and waits for a complete response or the end of the connection. */
 export async function rawRequest(port: number, bytes: string | Buffer, timeoutMs = 10_000): Promise<RawAnswer> {
   const socket = await openSocket(port);
   socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);

@@ -33,7 +33,7 @@ export function temporaryFolder(): { readonly dir: string; remove(): void } {
   return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
 }
 
-/** Starts the service on `dir`; resolves when its port is open, rejects with its log when it ends before. `begun` is called with the process at once. */
+/** Starts the service on `dir`; resolves when its port is open, rejects with its log if it ends before. */
 export async function startReal(
   dir: string,
   environment: Record<string, string> = {},

@@ -13,7 +13,7 @@ export interface Call {
   };
 }
 
-/** What it does instead of answering as it should. */
+/** Faults in place of the right response. */
 export type Trouble = "status" | "silence" | "redirect" | "flood" | "no-json" | "reset" | "never-clean";
 
 /** Another system that holds e-mail addresses and takes requests to erase them. */

@@ -17,7 +17,7 @@ export async function collectThrough(service: AskedService, messages: readonly o
   if (answer.status !== 200 || data?.message_count !== messages.length) throw new Error(`collect: ${answer.status}`);
 }
 
-/** The request id of a DELETE of `field/value`, which is repeated while it is answered 503; rejects unless it is acknowledged. */
+/** The request id of a DELETE of `field/value`, repeated while it is answered 503; rejects unless acknowledged. */
 export async function removeThrough(service: AskedService, path: string): Promise<string> {
   let requestId = "";
   await until("the DELETE is acknowledged", async () => {

@@ -12,7 +12,7 @@ import { MemoryBudget } from "../../src/memory-budget.js";
 import { type Meters, openMeters } from "../../src/meters.js";
 import { type Overrides, settingsFor } from "./service.js";
 
-/** What reading bodies shares, with the limits as shipped. */
+/** Dependencies of reading bodies, with the limits as shipped. */
 export function bodyParts(): BodyDependencies {
   const { read_bytes, inflation } = settingsFor("unused").limits;
   return { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(), inflation };

@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 
-/** Far above what linear work on a megabyte takes on a busy machine, far below what quadratic work takes on an idle one. */
+/** Far above linear work on a megabyte on a busy machine, far below quadratic work on an idle one. */
 const BOUND_MS = 30_000;
 
 /** The result of synchronous work; throws when the work is still running after 30 s. */

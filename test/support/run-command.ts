@@ -19,7 +19,7 @@ export async function runToEnd(
   return { code: await ended, out: out(), err: err() };
 }
 
-/** What a command wrote into the file that `--rejects` named. */
+/** Lines of a file that a command wrote for `--rejects`. */
 export function rejectionsIn(path: string): { file?: string; line: number; code: string; message: string }[] {
   const lines = readFileSync(path, "utf8").split("\n");
   if (lines.pop() !== "") throw new Error(`${path} does not end with a whole line`);

@@ -11,7 +11,7 @@ interface Kept {
   readonly bytes: Buffer;
 }
 
-/** Where any of these byte strings stands in what lies under this name: every document, every key and what Redis has on disk. */
+/** Documents and keys of this name, and files of Redis, that contain any of these byte strings. */
 export async function findOnServers(name: string, needles: readonly Uint8Array[]): Promise<string[]> {
   const kept = [...(await documentsOf(name)), ...(await keysOf(name))];
   const hits = kept

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Overrides } from "./service.js";
 
-/** Engines that need a server, with the variable that names one; and the programs of servers, for tests that start one of their own. */
+/** Engines that need a server, and programs of servers that tests start, each with its variable. */
 const variables = {
   mongodb: "TEST_MONGODB_URL",
   mongod: "TEST_MONGOD",
@@ -42,7 +42,7 @@ export function onServers(engines: readonly ServerEngine[], title: string, tests
 /** Whether a whole service under test keeps its data on the servers instead of in files. */
 export const storesOnServers = process.env.TEST_STORES === "servers";
 
-/** Describes tests that are about the embedded stores alone: where whole services use servers, the output names them. */
+/** Describes tests of the embedded stores alone: where whole services use servers, the output names them. */
 export function onEmbedded(title: string, tests: (this: Mocha.Suite) => void): void {
   if (!storesOnServers) describe(title, tests);
   else describe(title, () => it("not run on servers: it is about the embedded stores"));
@@ -93,7 +93,7 @@ export function redisUrl(prefix: string, server = variable("bullmq")): string {
 
 export const testPepper = process.env.TEST_PEPPER ?? "a-pepper-for-tests-only-0123456789abcdef";
 
-/** Settings of a service whose data lies on the three servers, under one name. */
+/** Settings of a service with its data on the three servers, under one name. */
 export function onServersOnly(name: string): Overrides {
   return {
     pepper: testPepper,

@@ -18,7 +18,7 @@ type Deep<T> = {
 
 export type Overrides = Deep<Settings>;
 
-/** A whole service in this process, on a free port, with its data in a folder, or under a name on the servers, of its own. */
+/** A whole service in this process, on a free port, with a data folder or a name on the servers of its own. */
 export interface TestService {
   readonly url: string;
   readonly port: number;
@@ -50,7 +50,7 @@ export interface StartOptions {
   /** Opens what an earlier one left, in the folder or on the servers. */
   readonly dir?: string;
   readonly log?: Log;
-  /** Whether its data lies on the three servers; otherwise the whole run decides. */
+  /** Whether its data is on the three servers; by default the whole run decides. */
   readonly onServers?: boolean;
 }
 

@@ -10,7 +10,7 @@ export interface ShellOptions {
 /** A service that commands in a shell have started. */
 export interface ShellService {
   readonly address: string;
-  /** What it has printed so far. */
+  /** Its output so far. */
   output(): string;
   /** Ends it, at a terminal by Ctrl-C; hands out the exit code of the shell, null when a signal ended it. */
   stop(): Promise<number | null>;
