@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { dataFolder } from "./support/data-folder.js";
 import { onServers } from "./support/servers.js";
 import { root } from "./support/source-tree.js";
 
@@ -10,7 +10,7 @@ describe("npm run bench", function () {
   this.timeout(600_000);
   let dir: string;
   before(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
   });
   after(() => rmSync(dir, { recursive: true, force: true }));
 

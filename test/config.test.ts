@@ -193,9 +193,6 @@ describe("settings", () => {
   const bad: [string, Environment, RegExp][] = [
     ["a port out of range", { PORT: "65536" }, /^http\.port \(PORT\) is wrong.*0 to 65535/],
     ["a blank port", { PORT: "" }, /^PORT is wrong/],
-    ["an unknown log level", { LOG_LEVEL: "loud" }, /^log\.level \(LOG_LEVEL\).*trace, debug, info/],
-    ["an unknown role", { ROLES: "api,cook" }, /^roles \(ROLES\).*api, worker/],
-    ["no role", { ROLES: "" }, /^roles \(ROLES\)/],
     ["a word for a flag", { HTTP_TRUST_PROXY: "yes" }, /^HTTP_TRUST_PROXY is wrong.*true or false/],
     ["a duration without unit", { HISTORY_KEEP: "90" }, /^history\.keep \(HISTORY_KEEP\).*h, d or w/],
     ["an origin with a path", { HTTP_CORS_ORIGINS: "https://a.example/x" }, /^http\.cors\.origins/],

@@ -6,7 +6,6 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect } from "chai";
 import { firstLines } from "../src/config/start-output.js";
-import { openDatabase } from "../src/stores/sqlite/connection.js";
 import { type ChildService, runs, startChild } from "./support/child-service.js";
 import { dataFolder } from "./support/data-folder.js";
 import { root } from "./support/source-tree.js";
@@ -136,14 +135,6 @@ describe("starting the service", () => {
     expect(await stop(service)).to.equal(0);
   });
 
-  it("starts again on the folder of one that was killed", async () => {
-    const first = start();
-    await first.listening;
-    await stop(first, "SIGKILL");
-    const second = start();
-    await second.listening;
-  });
-
   it("refuses a port that is taken", async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
@@ -224,14 +215,6 @@ describe("starting the service", () => {
       expect(await failure(start())).to.match(new RegExp(`${name} cannot be opened: it is not a database`));
     });
   }
-
-  it("refuses data of a layout that it does not read", async () => {
-    mkdirSync(join(dir, "data"));
-    const db = openDatabase(join(dir, "data"), { name: "metrics.db", schema: [], migrations: [] });
-    db.exec("PRAGMA user_version = 99");
-    db.close();
-    expect(await failure(start())).to.match(/metrics\.db has layout 99, which .+ does not read/);
-  });
 
   it("falls back to the SQLite inside Node where the native build does not load, or reports that there is none", async () => {
     const hooks =

@@ -64,16 +64,6 @@ describe("the scheduler of deletions", function () {
     await completed(requestId);
   });
 
-  it("runs a request of a runner that has died once its lease has ended", async () => {
-    stage = await erasureStage({ pollMs: 100 });
-    const requestId = await accept(1);
-    const now = Date.now();
-    await stage.stores.ledger.lease(requestId, "a runner that has died", now, now + 500);
-    stage.deletions.start();
-    await completed(requestId);
-    expect(Date.now()).to.be.at.least(now + 500);
-  });
-
   it("tries a request again until a target that fails has erased it", async () => {
     const crm = remotePlace("crm");
     crm.failures = 2;

@@ -38,15 +38,6 @@ describe("messages about entities", () => {
     expect(await stage.read("user_id", own("a"))).to.equal(undefined);
   });
 
-  it("merge the entities whose identities one of them names", async () => {
-    await stage.collect([{ ...name("a"), x: 1, segments: ["s"] }]);
-    await stage.collect([{ ...name("b"), y: 2, segments: ["t"] }]);
-    await stage.collect([{ _uid: [own("a"), own("b")], z: 3 }]);
-    const expected = { _uid: [own("a"), own("b")], x: 1, y: 2, z: 3, segments: ["s", "t"] };
-    expect(await stage.read("_uid", own("a"))).to.deep.equal(expected);
-    expect(await stage.read("_uid", own("b"))).to.deep.equal(expected);
-  });
-
   it("merge into the oldest entity", async () => {
     const ownersOf = (value: string) =>
       stage.stores.entities

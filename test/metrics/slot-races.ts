@@ -1,12 +1,9 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
-import { Epochs } from "../../src/metrics/cache/epochs.js";
 import { stream } from "../../src/metrics/dimensions.js";
-import type { Plane } from "../../src/metrics/ports.js";
 import { sizeRecorder } from "../../src/metrics/recorder/record-sizes.js";
 import { recordCounts } from "../../src/metrics/recorder/recorder.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
-import { writePoints } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf, messageFor, newEntityId } from "../support/commits.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";
@@ -41,8 +38,6 @@ export class SlotRace {
   #recorders = 0;
   /** Values that recorders wrote, in order. */
   readonly written: number[] = [];
-  /** Values that the writers read after each of their writes. */
-  readonly seen: number[] = [];
 
   constructor(stores: Stores, { sleepy = false }: RaceOptions = {}) {
     this.#stores = stores;
@@ -76,19 +71,6 @@ export class SlotRace {
     });
   }
 
-  /** A writer of points: these values, one after the other. After each it reads the slot. */
-  writer(...values: number[]): this {
-    return this.#actor(async (name) => {
-      const store = this.#interleaving.guard(name, this.#stores.series);
-      const record = writePoints({ store, epochs: new Epochs(store.chunkSlots, { exclusive: true }) });
-      for (const value of values) {
-        await record("clients", [{ series: this.#series, from: SLOT, values: Float64Array.of(value) }]);
-        const [seen] = await store.read([this.#window]);
-        this.seen.push(seen?.[0] ?? Number.NaN);
-      }
-    });
-  }
-
   /** Another message of the stream arrives. */
   message(): this {
     return this.#actor(async (name) => {
@@ -112,17 +94,11 @@ export class SlotRace {
     return this.#interleaving.run(this.#actors.splice(0), choose);
   }
 
-  /** The stored value of one plane, or of both. */
-  async stored(plane?: Plane): Promise<number> {
-    const [values] = await this.#stores.series.read([this.#window], plane);
+  /** The stored value. */
+  async stored(): Promise<number> {
+    const window = { series: this.#series, from: SLOT, to: SLOT + stream.slotMs };
+    const [values] = await this.#stores.series.read([window]);
     return values?.[0] ?? Number.NaN;
-  }
-
-  /** The value after another message has raised the count and a recorder has run last. */
-  async value(): Promise<number> {
-    await this.receive();
-    await this.settle();
-    return this.stored();
   }
 
   /** Lets a recorder save what is left. */
@@ -132,10 +108,6 @@ export class SlotRace {
       await this.count().run();
     }
     expect(await this.#unsaved()).to.deep.equal([]);
-  }
-
-  get #window() {
-    return { series: this.#series, from: SLOT, to: SLOT + stream.slotMs };
   }
 
   async #unsaved() {

@@ -82,23 +82,6 @@ describe("the journal of the embedded series store", () => {
       expect(await read(5)).to.deep.equal([hours(5), hours(5), hours(5)]);
     });
 
-    for (const [what, record] of [
-      ["no list of numbers", "x'001122'"],
-      ["a record of fewer values than it names", "substr(record, 1, length(record) - 8)"],
-      ["a record of more values than it names", "record || zeroblob(8)"],
-      ["a record of numbers without end", "x'9c7500883ce4377e'"],
-    ]) {
-      it(`refuses to start, in one line, on a row that is damaged: ${what}`, async () => {
-        await write(0);
-        await store.close();
-        db.exec(`UPDATE journal SET record = ${record}`);
-        expect(() => sqliteSeriesStore(db)).to.throw(
-          StartError,
-          /^Row 1 of the table journal in metrics.db is damaged: .*DELETE FROM journal WHERE id = 1/,
-        );
-      });
-    }
-
     for (const [what, damage] of [
       ["no columns", (record) => record.fill(0, 0, 1)],
       ["a number of columns that is none", (record) => record.fill(Number.NaN, 0, 1)],
