@@ -9,7 +9,7 @@ describe("calls that are done together", () => {
       (error: Error) => error.message,
     );
 
-  /** Work that goes on when the test lets it. */
+  /** Work that continues when the test ends a step. */
   function heldWork() {
     const done: string[] = [];
     const ends: (() => void)[] = [];
@@ -20,7 +20,7 @@ describe("calls that are done together", () => {
     return { work, done, end: () => ends.shift()?.() };
   }
 
-  it("go on in groups of a bounded weight, in the order in which they came", async () => {
+  it("run in groups of a bounded weight, in the order of arrival", async () => {
     const { work, done, end } = heldWork();
     const weightOf = (item: string) => item.length;
     const grouped = groupedCalls(work, { most: 6, weightOf, atOnce: 1 });

@@ -40,7 +40,7 @@ describe("a keyed mutex", () => {
     ]);
   });
 
-  it("goes on after work that failed", async () => {
+  it("continues after work that failed", async () => {
     const mutex = new KeyedMutex();
     const failed = mutex.run(["x"], () => Promise.reject(new Error("no")));
     const next = mutex.run(["x"], async () => "done");

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { backoff, inBackground, jittered, repeat, retry } from "../../src/async/retry.js";
 
 describe("work that can be repeated", () => {
-  it("is done again while it fails and a pause is given, and its last error stands", async () => {
+  it("is repeated while it fails and a pause is left, and rejects with its last error", async () => {
     const seen: [unknown, number][] = [];
     let done = 0;
     const failing = retry(
@@ -27,7 +27,7 @@ describe("work that can be repeated", () => {
     expect(await retry(work, () => 0)).to.equal(3);
   });
 
-  it("rejects with what stands in the place of its error", async () => {
+  it("rejects with the error that replaces its own", async () => {
     const other = retry(
       async () => Promise.reject("its own"),
       () => {
@@ -37,7 +37,7 @@ describe("work that can be repeated", () => {
     expect(await reasonOf(other)).to.equal("another");
   });
 
-  it("is done again while its result says so, and an error ends it", async () => {
+  it("is repeated while its result asks for it, and an error ends it", async () => {
     let done = 0;
     const work = async () => (++done === 4 ? Promise.reject("error") : done);
     expect(await repeat(work, (result) => (result < 3 ? 0 : undefined))).to.equal(3);
@@ -55,7 +55,7 @@ describe("work that can be repeated", () => {
     for (const each of pausing) expect(await reasonOf(each)).to.have.property("name", "AbortError");
   });
 
-  it("goes on in the background until it is stopped, and a stop waits for what is under way", async () => {
+  it("runs in the background until it is stopped, and a stop waits for running work", async () => {
     let done = 0;
     let finish = () => {};
     const held = new Promise<void>((resolve) => {

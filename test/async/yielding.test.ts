@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { YieldBudget } from "../../src/async/yielding.js";
 
 describe("a yield budget for long work", () => {
-  it("lets one part go on in each round of the event loop, however many wait, in the order in which they came", async () => {
+  it("runs one part in each round of the event loop, however many wait, in the order of arrival", async () => {
     const budget = new YieldBudget();
     const log: (number | "round")[] = [];
     let isDone = false;
@@ -27,7 +27,7 @@ describe("a yield budget for long work", () => {
     expect(log.some((entry, i) => entry !== "round" && log[i + 1] !== "round" && i + 1 < log.length)).to.equal(false);
   });
 
-  it("lets a part go on before all others after its pause, and others between two parts", async () => {
+  it("continues a part before all others after its pause, and runs others between two parts", async () => {
     const budget = new YieldBudget();
     const log: string[] = [];
     const work = async (name: string) => {
@@ -44,7 +44,7 @@ describe("a yield budget for long work", () => {
     expect(log.join(" ")).to.equal("a0 a0 a0 b0 b0 b0 a1 a1 a1 b1 b1 b1");
   });
 
-  it("goes on when a part ended in an error, and after a rest", async () => {
+  it("continues after a part that ended in an error, and after idle time", async () => {
     const budget = new YieldBudget();
     const failed = budget.next().then(() => Promise.reject(new Error("failed")));
     const next = budget.next();

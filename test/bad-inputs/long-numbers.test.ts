@@ -5,7 +5,7 @@ import { instantReader } from "../../src/formats/instant.js";
 import { parseLine } from "../../src/formats/line-protocol.js";
 import { runBounded } from "../support/run-bounded.js";
 
-/** As many digits as a line of 64 KiB holds, and sixteen times as many: quadratic work on these takes most of an hour. */
+/** Digits of a line of 64 KiB, and sixteen times as many: quadratic work on these takes most of an hour. */
 const LENGTHS = [65_000, 16 * 65_000];
 
 const numbers: [name: string, number: (length: number) => string][] = [

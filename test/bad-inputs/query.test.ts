@@ -90,7 +90,7 @@ describe("bad queries", () => {
     }
   });
 
-  it("a key is taken from the query once, where the configuration says so", async () => {
+  it("A key is taken from the query once, with the setting key_in_query", async () => {
     const other = await startService({ http: { key_in_query: true }, limits: { query_parameters: 3 } });
     try {
       const get = (query: string) => other.fetch(`/api/segment?${query}`, { key: null });

@@ -16,7 +16,7 @@ const REQUESTS = Number(process.env.RANDOM_REQUESTS ?? amount(30_000, 2_000));
 
 const AT_ONCE = 50;
 
-/** Checks, one each half second, until a request without an answer hangs. Counted, not timed: a machine that stands still is no hang. */
+/** Checks, one each half second, until a request is reported to hang. Counted, as a paused machine is no hang. */
 const CHECKS = 40;
 const CHECK_MS = 500;
 

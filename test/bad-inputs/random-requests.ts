@@ -215,7 +215,7 @@ const text = fc.oneof(
 
 const patterns = new Map<string, fc.Arbitrary<string>>();
 
-/** Texts of a pattern; made once, as that takes long. Classes of characters that the maker does not know are letters. */
+/** Texts of a pattern, cached as generating them takes long. Unknown classes of characters are letters. */
 function matching(pattern: string): fc.Arbitrary<string> {
   const kept = patterns.get(pattern);
   if (kept !== undefined) return kept;
@@ -242,7 +242,7 @@ function mostly<T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>): fc.Arbitrar
   return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd });
 }
 
-/** The first three of a list are nearly always given: they say what is meant. The others seldom, or they exclude each other. */
+/** The first three of a list are nearly always present, the others seldom, as some exclude each other. */
 function present<T, U>(place: number, given: fc.Arbitrary<T>, left: U): fc.Arbitrary<T | U> {
   const weight = place < 3 ? 20 : 1;
   return fc.oneof({ weight, arbitrary: given }, { weight: place < 3 ? 1 : 6, arbitrary: fc.constant(left) });
@@ -256,7 +256,7 @@ function escaped(value: string): string {
   return encodeURIComponent(value.replaceAll(/\p{Cs}/gu, "\ufffd"));
 }
 
-/** As it is, but for what a request line cannot hold. */
+/** The value without characters that a request line cannot contain. */
 function safe(value: string): string {
   return value.replaceAll(/[^\x21-\x7e]|#/g, "");
 }

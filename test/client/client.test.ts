@@ -11,7 +11,7 @@ import {
 } from "../../src/client/client.js";
 import { serviceOfSuite } from "../support/service.js";
 
-/** What a promise rejects with. */
+/** The reason of a rejected promise. */
 const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => expect.fail("the call did not reject"),
@@ -43,7 +43,7 @@ describe("the client", () => {
     expect(refused !== undefined && "errors" in refused ? refused.errors[0]?.code : undefined).to.equal("bad_range");
   });
 
-  it("sends messages of any number, says what was rejected where, and reads a profile", async () => {
+  it("sends any number of messages, reports each rejection with its place, and reads a profile", async () => {
     async function* people() {
       for (let i = 0; i < 1_100; i++) yield i === 700 ? { city: "nobody's" } : { _uid: `c-${i}`, segments: ["all"] };
     }
@@ -60,7 +60,7 @@ describe("the client", () => {
     expect(meta?.by_fields).to.include("_uid");
   });
 
-  it("walks every page of a list, whatever stands in an id", async () => {
+  it("reads every page of a list, whatever characters an id contains", async () => {
     for (const id of ["a/b", "ü?&=", "z"]) await client.putSegment(id, { name: `Name of ${id}` });
     const found = [];
     for await (const { id } of client.segments({ limit: 1 })) found.push(id);
@@ -106,7 +106,7 @@ describe("the client", () => {
     expect((await client.deletionStatus(request_id)).request_id).to.equal(request_id);
   });
 
-  it("rejects with what the service says is wrong", async () => {
+  it("rejects with the error of the service", async () => {
     const error = await errorOf(client.entity("user", "no such field", "x"));
     expect(error).to.be.instanceOf(ApiError).that.includes({ status: 400 });
     expect((error as ApiError).issues[0]).to.have.keys("code", "path", "message");
@@ -142,7 +142,7 @@ describe("the client and a service that cannot answer", () => {
   const busy: RequestListener = (_, response) => response.writeHead(503, { "retry-after": "0" }).end("{}");
   const ready: RequestListener = (_, response) => response.end('{"status":200,"message":"success","data":[]}');
 
-  it("asks again when it is busy, as soon as it says", async () => {
+  it("repeats a request to a busy service after Retry-After", async () => {
     answer = (request, response) => (asked < 4 ? busy : ready)(request, response);
     expect(await createClient({ url }).metrics([])).to.deep.equal([]);
     expect(asked).to.equal(4);
@@ -158,7 +158,7 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(4);
   });
 
-  it("says why it waits and for how long, and gives up when its caller says so", async () => {
+  it("reports why and how long it waits, and stops when onRetry throws", async () => {
     answer = (request, response) =>
       asked === 1
         ? request.socket.destroy()
@@ -197,7 +197,7 @@ describe("the client and a service that cannot answer", () => {
     }
   });
 
-  it("says that another program answered", async () => {
+  it("reports that another program answered", async () => {
     answer = (_, response) => response.end("<html></html>");
     const error = await errorOf(createClient({ url }).metrics([]));
     expect(error).to.be.instanceOf(NotReached).that.has.property("message").that.contains("not JSON");
@@ -224,7 +224,7 @@ describe("the client and a service that cannot answer", () => {
     expect(await errorOf(createClient({ url }).metrics([]))).to.include({ status: 502, requestId: undefined });
   });
 
-  it("says that it was not reached, and why", async () => {
+  it("reports that the service was not reached, with the cause", async () => {
     answer = (request) => request.socket.destroy();
     const error = await errorOf(createClient({ url, tries: 1 }).metrics([]));
     expect(error).to.be.instanceOf(NotReached).that.has.property("cause");
@@ -240,7 +240,7 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(0);
   });
 
-  it("says that a response of lines broke off, also in the middle of a line, and repeats nothing of it", async () => {
+  it("reports a truncated response of lines, also in the middle of a line, and repeats nothing of it", async () => {
     answer = (_, response) => response.end('{"type":"profile"}\n{"type":"message","body":{"city":"Lon');
     const readAll = async () => {
       for await (const line of createClient({ url }).exportEntity("user", "_uid", "x"))
@@ -251,7 +251,7 @@ describe("the client and a service that cannot answer", () => {
     expect(String((error as Error).stack)).to.not.contain("Lon");
   });
 
-  it("says what is not ready at once, and goes on with a list where it is told to", async () => {
+  it("returns a response of /ready that is 503 at once, and continues a list after the given id", async () => {
     const data = { ready: false, degraded: true, stores: [] };
     answer = (_, response) => response.writeHead(503, { "retry-after": "5" }).end(JSON.stringify({ data, errors: [] }));
     expect(await createClient({ url }).ready()).to.deep.equal(data);

@@ -177,7 +177,7 @@ describe("npm run backup", function () {
       });
       await until("the ledger is being copied", () => existsSync(join(copies, "ledger.db.partial")));
       command.child.kill(stop);
-      // Held in the middle of the copy, it acts on the signal when it goes on.
+      // The stopped process acts on the signal when it continues.
       await until("it ended", () => !command.child.kill("SIGCONT") || command.child.exitCode !== null);
       expect(await command.ended, command.err()).to.equal(130);
       expect(command.err()).to.match(/Stopped/);

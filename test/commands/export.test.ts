@@ -78,7 +78,7 @@ describe("the export command", function () {
     expect(readdirSync(at()).filter((name) => name.startsWith("folder"))).to.deep.equal(["folder"]);
   });
 
-  it("says in a line why its file cannot be written", async () => {
+  it("reports in a line why its file cannot be written", async () => {
     const out = at("missing", "ada.ndjson");
     const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);
     expect(code).to.equal(1);
@@ -94,7 +94,7 @@ describe("the export command", function () {
     expect(result).to.deep.equal({ code: 1, out: "", err });
   });
 
-  it("says in a line that no entity has the identity, without repeating it", async () => {
+  it("reports in a line that no entity has the identity, without repeating it", async () => {
     const { code, err } = await runToEnd("export", [...of("eve@example.com"), "--url", service.url]);
     expect(code).to.equal(1);
     expect(err).to.match(/^The service answered 404: Not Found\n$/);

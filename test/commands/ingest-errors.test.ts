@@ -35,7 +35,7 @@ describe("ingest, when the service fails or rejects points", function () {
     expect(broken.bodies).to.have.length(2);
   });
 
-  it("gives up in words on what trying again cannot help", async () => {
+  it("ends with a message when a retry cannot help", async () => {
     for (const [status, words] of [
       [500, "answered 500"],
       [403, "answered 403"],
@@ -76,7 +76,7 @@ describe("ingest, when the service fails or rejects points", function () {
     expect(result, result.err).to.include({ code: 0, out: "1000 points read, 1000 slots of 1 series written\n" });
   });
 
-  it("says where it stopped when it is interrupted, and leaves no file", async () => {
+  it("reports where it stopped when it is interrupted, and leaves no file", async () => {
     const silent = await scripted([]);
     const { child, err, ended } = startCommand("ingest", args(silent.url));
     await until("the command sends", () => silent.bodies.length > 0, 30_000);

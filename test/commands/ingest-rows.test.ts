@@ -66,7 +66,7 @@ describe("rows of CSV", () => {
     expect(row).to.include({ dimension: "segment", dimension_id: "s", dimension_type: "size" });
   });
 
-  it("says which name is missing", () => {
+  it("names the missing option", () => {
     expect(csvRows("ts,value", nothingNamed)).to.contain("--dimension");
     expect(csvRows("ts,value", { ...nothingNamed, dimension: "stream" })).to.contain("--dimension-id");
   });

@@ -16,7 +16,7 @@ describe("ingest", function () {
   const { at, file } = folderOfSuite();
   const ingest = (...args: string[]) => runToEnd("ingest", ["--url", service.url, ...args]);
 
-  /** What a series holds in a window, bucket by bucket. */
+  /** Buckets of a series in a window. */
   async function saved(
     names: { dimension: string; id: string; type?: string },
     window: { from: string; to: string; interval: string },
@@ -72,7 +72,7 @@ describe("ingest", function () {
     ["min", 1],
     ["last", 2],
   ] as const) {
-    it(`folds a slot by ${aggregation} when an option says so`, async () => {
+    it(`folds a slot by the aggregation of an option: ${aggregation}`, async () => {
       const path = file("fold.csv", "ts,value\n1717200000,1\n1717200001000,3\n1717200002,2\n");
       const args = ["--dimension", "stream", "--dimension-id", aggregation, "--aggregation", aggregation];
       expect(await ingest(path, ...args)).to.include({ code: 0 });
@@ -200,7 +200,7 @@ describe("ingest", function () {
     });
   }
 
-  it("says what is wrong with its key", async () => {
+  it("reports a missing and a wrong key", async () => {
     const args = ["--url", service.url, fixture, "--dimension", "stream", "--dimension-id", "x"];
     const none = await runToEnd("ingest", args, { ENTITY_METRICS_KEY: "" });
     expect(none.code).to.equal(1);

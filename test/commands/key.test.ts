@@ -47,7 +47,7 @@ describe("the key command", () => {
     expect((await run("list")).out).to.include("revoked");
   });
 
-  it("ends with 1 and says so in a line when stdout takes nothing any more", async () => {
+  it("ends with 1 and a message when stdout is closed", async () => {
     const { child, ended, err } = startCommand("key", ["list"], { DATA_DIR: service.dir });
     child.stdout?.destroy();
     expect(await ended, err()).to.equal(1);
@@ -105,7 +105,7 @@ describe("the key command", () => {
     ["an unknown id", ["revoke", "nobody"], 1],
   ];
   for (const [name, args, code] of wrong) {
-    it(`ends with ${code} for ${name}, and says why on stderr`, async () => {
+    it(`ends with ${code} for ${name}, with a message on stderr`, async () => {
       const result = await run(...args);
       expect(result.code).to.equal(code);
       expect(result.out).to.equal("");
@@ -114,7 +114,7 @@ describe("the key command", () => {
   }
 
   for (const args of [["list"], ["create", "--scopes", "admin"], ["revoke", "nobody"]]) {
-    it(`does not make a folder to ${args[0]} in, and says that there is none in a line`, async () => {
+    it(`does not make a folder to ${args[0]} in, and reports that there is none`, async () => {
       const missing = join(service.dir, "not-there");
       const { code, out, err } = await runToEnd("key", args, { DATA_DIR: missing });
       expect({ code, out }).to.deep.equal({ code: 1, out: "" });

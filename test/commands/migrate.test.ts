@@ -141,7 +141,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     }
   });
 
-  it("leaves out points that are older than the bucket keeps any, and says how many", async () => {
+  it("skips points that are older than the retention of the bucket, and reports how many", async () => {
     const environment = { METRICS_KEEP: "2w" };
     const { code, out, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)], environment);
     expect(code, err + out).to.equal(0);
@@ -158,7 +158,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect((await service.fetch("/api/entity/user/person-4")).status).to.equal(200);
   });
 
-  it("says what is done once it is done", async () => {
+  it("refuses to fill a target that it has filled before", async () => {
     expect((await migrate()).code).to.equal(0);
     const { code, err } = await migrate();
     expect(code).to.equal(1);

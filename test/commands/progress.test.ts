@@ -78,7 +78,7 @@ describe("progress", () => {
     expect(written).to.equal("reading: 2 MB, 2 MB/s\n");
   });
 
-  it("says a line without a bar in its way", () => {
+  it("writes a line in the place of the bar", () => {
     const progress = start(true, 1000);
     now = 1000;
     progress.update(500);

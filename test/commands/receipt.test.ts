@@ -45,7 +45,7 @@ describe("the receipt command", () => {
     expect(refused.err).to.match(/^The receipt is not valid: its signature is wrong.+\n$/);
   });
 
-  it("says what a key lacks in the words of the other commands", async () => {
+  it("reports a missing scope as the other commands do", async () => {
     const { key, kept } = mintKey("reader", ["entity:read"], Date.now());
     await service.service.stores.keys.add(kept);
     const { code, err } = await run(["get", completed], { ENTITY_METRICS_KEY: key });
@@ -81,7 +81,7 @@ describe("the receipt command", () => {
     ],
   ];
   for (const [name, args, environment, code, words] of wrong) {
-    it(`ends with ${code} for ${name}, and says why on stderr`, async () => {
+    it(`ends with ${code} for ${name}, with a message on stderr`, async () => {
       const result = await run(args(), environment);
       expect({ code: result.code, out: result.out }, result.err).to.deep.equal({ code, out: "" });
       expect(result.err).to.match(words).and.not.include("    at ");

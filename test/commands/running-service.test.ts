@@ -27,7 +27,7 @@ describe("where commands look for the service", function () {
       expect(byPort, byPort.err).to.include({ code: 0 });
     });
 
-    it(`${name} says at its first try that there is no service`, async () => {
+    it(`${name} reports at its first try that there is no service`, async () => {
       const port = await freePort();
       for (const host of ["127.0.0.1", "localhost"]) {
         const result = await runToEnd(name, args(), { ENTITY_METRICS_URL: `http://${host}:${port}` });
@@ -52,7 +52,7 @@ describe("where commands look for the service", function () {
     });
   }
 
-  it("is refused in words when it is no address", () => {
+  it("is refused with a message when it is no address", () => {
     expect(() => serviceUrl("nonsense", {})).to.throw("--url is not an http address");
     expect(() => serviceUrl(undefined, { ENTITY_METRICS_URL: "ftp://x" })).to.throw("ENTITY_METRICS_URL is not");
     expect(() => serviceUrl(undefined, { PORT: "0" })).to.throw("PORT is not a port");
@@ -61,7 +61,7 @@ describe("where commands look for the service", function () {
     }
   });
 
-  it("is said to lead elsewhere when it redirects", async () => {
+  it("is reported when it redirects to another address", async () => {
     const server = createServer((_, response) => response.writeHead(308, { Location: service.url }).end());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -78,7 +78,7 @@ describe("the key of commands", () => {
     expect(requireKey("Bearer em_a_b")).to.equal("Bearer em_a_b");
   });
 
-  it("is refused in words when there is none, or none that a request can carry", () => {
+  it("is refused with a message when it is missing or contains a character that no header can", () => {
     for (const key of [undefined, "", " "]) expect(() => requireKey(key)).to.throw("ENTITY_METRICS_KEY is not set");
     for (const key of ["em_…", "em_a\nb", "em_ä"]) {
       expect(() => requireKey(key), key).to.throw("ENTITY_METRICS_KEY contains a character that no API key has");

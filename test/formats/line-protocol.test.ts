@@ -155,7 +155,7 @@ describe("line protocol", () => {
   }
 
   describe("of the usual form", () => {
-    it("is read at once, to what its parts come to", () => {
+    it("is read in one pass, with the result of its parts", () => {
       const line = usualLine("stream,dimension_id=a,dimension_type=size value=42i 1704070799999999999", "ns");
       expect(line).to.deep.equal({ head: "stream,dimension_id=a,dimension_type=size", value: 42, ms: 1704070799999 });
     });
@@ -186,7 +186,7 @@ describe("line protocol", () => {
           if (usual === undefined) return;
           expect(text.startsWith(`${usual.head} value=`), text).to.equal(true);
           const point = parseLine(text);
-          // What is wrong with the head is found when it is read for the first time.
+          // An issue of the head is found when the head is read for the first time.
           if ("issue" in point) return;
           const whole = metricLine(point, precision);
           if (usual.head.includes("\\")) return;

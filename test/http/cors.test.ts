@@ -38,7 +38,7 @@ describe("browsers of other sites", () => {
     }
   });
 
-  it("may call from everywhere when the configuration says *", async () => {
+  it("may call from every origin when the configured origin is *", async () => {
     service = await startService({ http: { cors: { origins: ["*"] } } });
     expect((await preflight("https://b.example")).headers.get("access-control-allow-origin")).to.equal("*");
   });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { serviceOfSuite } from "../support/service.js";
 
-/** What an entity holds at most, and what of a batch is opened at once. */
+/** Maximum segments of an entity. */
 describe("the segments of an entity", () => {
   let serial = 0;
 

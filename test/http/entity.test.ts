@@ -118,7 +118,7 @@ describe("reading an entity", () => {
     ["an attribute in place of an identity", "/api/entity/user/name/Ann", 400],
     ["an empty value", "/api/entity/user/_uid/%20", 400],
   ] as const) {
-    it(`answers ${what} with ${status}, and nothing of what was asked`, async () => {
+    it(`A read of ${what} is answered ${status}, and nothing of the request is repeated`, async () => {
       const answer = await get(path);
       expect(answer.status).to.equal(status);
       expect(answer.body).to.include({ status, data: null });

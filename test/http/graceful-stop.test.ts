@@ -72,7 +72,7 @@ describe("P23: a graceful stop", () => {
     await stopped;
   });
 
-  it("lets a request that has begun end, and says that its connection closes", async () => {
+  it("completes a request that has begun, and answers it with Connection: close", async () => {
     const service = await startService();
     const socket = await openSocket(service.port);
     const begun = once(service.service.server, "request");
@@ -86,7 +86,7 @@ describe("P23: a graceful stop", () => {
     await stopped;
   });
 
-  it("waits no longer than the setting says", async () => {
+  it("waits for open requests no longer than drain_ms", async () => {
     const service = await startService({ http: { drain_ms: 500 } });
     const socket = await openSocket(service.port);
     socket.on("error", () => {});

@@ -57,7 +57,7 @@ describe("writing line protocol", () => {
     expect(await saved("zipped")).to.have.length(24);
   });
 
-  it("refuses a text that says it is not UTF-8", async () => {
+  it("refuses a body with a charset other than UTF-8", async () => {
     const line = "stream,dimension_id=charset value=1";
     for (const [charset, status] of [
       ["utf-7", 415],

@@ -78,7 +78,7 @@ describe("keys", () => {
     expect(await refusal(absent)).to.contain("Send an API key in the Authorization header: em_<id>_<secret>");
   });
 
-  it("in the address count only where the configuration says so", async () => {
+  it("in the query are accepted only with the setting key_in_query", async () => {
     expect(await status(`/metrics?key=${service.key}`, null)).to.equal(401);
     const open = await startService({ http: { key_in_query: true } });
     try {

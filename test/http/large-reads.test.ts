@@ -15,7 +15,7 @@ describe("P28: large reads", () => {
   let series: SeriesStore;
   /** Windows that were asked of the store so far. */
   let windows: number;
-  /** Lets reads of the store go on; they wait while it is set. */
+  /** Releases reads of the store, which wait while it is set. */
   let release: (() => void) | undefined;
   let hold: () => void;
 

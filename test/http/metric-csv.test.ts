@@ -139,7 +139,7 @@ describe("series as CSV", () => {
     }
   });
 
-  it("say their type and tag to HEAD, without a body", async () => {
+  it("A HEAD request for CSV is answered with its content type, without a body", async () => {
     const answer = await service.fetch(query("csv"), { method: "HEAD" });
     expect([answer.status, answer.headers.get("content-type")]).to.deep.equal([200, "text/csv; charset=utf-8"]);
     expect(await answer.text()).to.equal("");

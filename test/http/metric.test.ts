@@ -146,15 +146,15 @@ describe("reading metrics over HTTP", () => {
     });
   }
 
-  describe("says to HTTP caches", () => {
-    it("that an answer by query may be kept and has to be asked about", async () => {
+  describe("the headers for HTTP caches", () => {
+    it("allow a cache to store a response to GET, which it must revalidate", async () => {
       const { headers } = await get(`${web}&range=4h`);
       expect(headers.get("cache-control")).to.equal("private, no-cache");
       expect(headers.get("vary")?.split(/, */)).to.include.members(["Authorization", "Accept", "Accept-Encoding"]);
       expect(headers.get("etag")).to.match(/^W\/"[\w-]+"$/);
     });
 
-    it("that an answer by body is not to be kept", async () => {
+    it("forbid a cache to store a response to POST", async () => {
       const { headers } = await post(webItem);
       expect(headers.get("cache-control")).to.equal("no-store");
       expect(headers.get("etag")).to.equal(null);

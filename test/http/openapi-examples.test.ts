@@ -26,7 +26,7 @@ interface Request {
   readonly body?: string;
 }
 
-/** What writes comes before what reads it, and what removes comes last. */
+/** Order of the methods: writes come before reads, deletions last. */
 const order = ["PUT", "POST", "GET", "DELETE"];
 
 describe("the examples of the OpenAPI document", () => {
@@ -34,7 +34,7 @@ describe("the examples of the OpenAPI document", () => {
     ["for ever", {}],
     ["for a day", { metrics: { keep: "1d" } }],
   ] as const) {
-    it(`succeed as they stand, all of them, with the answers that the document describes, once that of collect was sent, where points are kept ${keep}`, async () => {
+    it(`Each example succeeds unchanged, with the response that the document describes, after that of collect; points are kept ${keep}`, async () => {
       const service = await startService(settings);
       try {
         const requests = await requestsOf(service);

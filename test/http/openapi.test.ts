@@ -57,7 +57,7 @@ describe("the OpenAPI document", () => {
     expect(described.sort()).to.deep.equal(served.sort());
   });
 
-  it("describes each of them in words, with a body where one is read and parameters for its path", () => {
+  it("describes each route by a summary, a body where one is read, and parameters for its path", () => {
     const ids = new Set<string>();
     for (const { path, method, operation } of operations()) {
       const name = `${method} ${path}`;
@@ -90,7 +90,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("says which routes need no key", () => {
+  it("names the routes that need no key", () => {
     const keyless = operations().filter(({ operation }) => operation.security?.length === 0);
     const routes = service.service.routes.filter(({ scopes }) => scopes === "keyless");
     expect(keyless).to.have.length(routes.length);
@@ -201,7 +201,7 @@ describe("the OpenAPI document", () => {
     expect(answerTo("post")).to.include('"errors"');
   });
 
-  it("says the default and the maximum of each list's limit, as they are", async () => {
+  it("contains the default and the maximum of each list's limit, which the service obeys", async () => {
     const lists = operations().filter(({ operation }) => operation.parameters.some(({ name }) => name === "limit"));
     expect(lists).to.have.length.above(3);
     for (const { path, operation } of lists) {
@@ -209,14 +209,14 @@ describe("the OpenAPI document", () => {
       const { default: usual, maximum } = schema as { default: number; maximum: number };
       expect(usual, path).to.be.within(1, maximum);
       const target = path.replaceAll(/\{\w+\}/g, "x");
-      // What is not there has no list either, but its limit is in order.
+      // A list of an unknown entity is 404, but its limit is valid.
       const taken = target === path ? [200] : [200, 404];
       expect((await service.fetch(`${target}?limit=${maximum}`)).status, path).to.be.oneOf(taken);
       expect((await service.fetch(`${target}?limit=${maximum + 1}`)).status, path).to.equal(400);
     }
   });
 
-  it("still refuses what a pattern says that it does not show", async () => {
+  it("describes names without a pattern for control characters, which the service refuses", async () => {
     for (const name of ["a\nb", "a\u0085b"]) {
       expect((await service.fetch("/api/segment/s1", { method: "PUT", json: { name } })).status).to.equal(400);
       expect(

@@ -94,7 +94,7 @@ describe("what an operator asks", () => {
     expect(text).to.include('entity_metrics_recorder_slots_missed_total{dimension="segment"} 0\n');
   });
 
-  it("/metrics says since when the oldest erasure is open", async () => {
+  it("/metrics contains the age of the oldest open deletion", async () => {
     const target = { name: "crm", url: "http://127.0.0.1:9/hooks", token: "secret" };
     let now = Date.UTC(2026, 0, 2, 12);
     const waiting = await startService({ deletions: { targets: [target] } }, { clock: () => now });
@@ -125,7 +125,7 @@ describe("what an operator asks", () => {
     ]);
   });
 
-  it("/metrics says which store is down, and which works with a restriction", async () => {
+  it("/metrics reports which store is down, and which one is degraded", async () => {
     const probes: Probe[] = [
       { name: "a", required: true, ...away },
       { name: "b", required: false, check: () => Promise.resolve("almost full") },
@@ -150,7 +150,7 @@ describe("what an operator asks", () => {
     expect(text).to.not.include("zqcanaryqz");
   });
 
-  it("logs say route, status and request id, and neither address, key nor identity", async () => {
+  it("A log line contains route, status and request id, and neither address, key nor identity", async () => {
     lines.length = 0;
     const response = await service.fetch("/api/entity/user/email/zqcanaryqz@example.com?fields=zqcanaryqz");
     await response.arrayBuffer();
@@ -174,7 +174,7 @@ interface Ready {
   readonly stores: { name: string }[];
 }
 
-/** What `/ready` answers over these stores. */
+/** The response of `/ready` with these stores. */
 async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready; errors?: object[] } }> {
   const meters = openMeters();
   const routes = operationRoutes({

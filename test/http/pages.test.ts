@@ -5,7 +5,7 @@ describe("pages for people", () => {
   const service = serviceOfSuite();
 
   for (const path of ["/", "/docs", "/dashboard"]) {
-    it(`${path} needs no key, loads nothing from elsewhere and says so`, async () => {
+    it(`${path} needs no key, loads nothing from other hosts and forbids it by its policy`, async () => {
       const response = await service.fetch(path, { key: null });
       expect(response.status).to.equal(200);
       expect(response.headers.get("content-type")).to.match(/^text\/html/);

@@ -26,7 +26,7 @@ const newReader = () => pointReaders(limits)({ from: FROM, to: Number.MAX_SAFE_I
 
 const seriesNamed = (id: string) => ({ dimension: "stream", dimension_id: id, dimension_type: "size" });
 
-/** The columns that a block comes to; `rows` hold a value or null for each of the times. */
+/** Columns of a block; `rows` contain a value or null for each of the times. */
 async function columnsOf(ts: readonly number[], rows: readonly (readonly (number | null)[])[]) {
   const series = rows.map((_, i) => seriesNamed(`s${i}`));
   const { columns } = await readJsonPoints(requestOf({ series, ts, values: rows }), newReader(), limits, bodyParts());
@@ -42,7 +42,7 @@ describe("a block of few values for many times", () => {
     expect(columns).to.have.length(400);
   });
 
-  it("says what each of its rows says, the later value of a slot where there are two", async () => {
+  it("results in the values of its rows, the later value of a slot where there are two", async () => {
     const value = fc.option(fc.integer({ min: 0, max: 9 }), { freq: 2 });
     const block = fc
       .array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 30 })

@@ -137,7 +137,7 @@ describe("points that are refused", () => {
   }
 
   for (const [name, point, code, path] of badPoints) {
-    it(`refuses ${name}, and the good point beside it`, async () => {
+    it(`refuses ${name}, and the good point next to it`, async () => {
       const { errors } = await refused(JSON.stringify([good, point]), 400);
       expect(errors.map((error) => [error.code, error.path])).to.deep.equal([[code, path]]);
     });
@@ -180,7 +180,7 @@ describe("points that are refused", () => {
     ]);
   });
 
-  it("says of one point by itself that an array is expected", async () => {
+  it("refuses a single point with the message that an array is expected", async () => {
     const { errors } = await refused(JSON.stringify(good), 400);
     expect(errors.map(({ code }) => code)).to.deep.equal(["not_points"]);
   });

@@ -60,7 +60,7 @@ describe("writing points", () => {
     expect(await saved()).to.deep.equal({ 0: 1, 1: 2 });
   });
 
-  it("takes a block, with null where there is nothing to say", async () => {
+  it("takes a block with null for a missing value", async () => {
     const other = { dimension: "segsize", dimension_id: `g${on.stream}`, dimension_type: "size" };
     const values = [
       [1, null, 3],
@@ -102,7 +102,7 @@ describe("writing points", () => {
     expect(await saved()).to.deep.equal({ 0: 1, 2: 3 });
   });
 
-  it("takes what lies up to 10 minutes ahead, and from 2000 on", async () => {
+  it("takes points from the year 2000 up to 10 minutes ahead", async () => {
     await accepted([point(NOW + 600_000, 1), point(Date.UTC(2000, 0, 1), 1)], 2);
   });
 });

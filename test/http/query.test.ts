@@ -25,7 +25,8 @@ describe("a query", () => {
     ["%zz=1&c=%zz&__proto__=1", {}],
     ["A=1", {}],
   ] as const) {
-    it(`${JSON.stringify(query)} says ${JSON.stringify(values)}`, () => expect(read(query)).to.deep.equal(values));
+    it(`The query ${JSON.stringify(query)} has the values ${JSON.stringify(values)}`, () =>
+      expect(read(query)).to.deep.equal(values));
   }
 
   for (const [query, code] of [

@@ -38,7 +38,7 @@ describe("the receipt of a deletion", () => {
     return (await response.json()) as { keys: { kty: string; crv: string; x: string; kid: string }[] };
   };
 
-  it("is verified by another library with the public key, and says what was done when, and names no person", async () => {
+  it("is verified by another library with the public key, and contains what was erased when, and no identity", async () => {
     await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org" } });
     const id = await erase(service, "ann");
     const jws = await receipt(service, id);
@@ -77,7 +77,7 @@ describe("the receipt of a deletion", () => {
   });
 
   onEmbedded("embedded", () => {
-    it("stays valid beside restored data, and its private key lies in no file as it is", async () => {
+    it("stays valid with restored data, and no file contains its private key unencrypted", async () => {
       let own = await startService();
       const { dir } = own;
       try {

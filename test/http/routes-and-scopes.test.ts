@@ -5,7 +5,7 @@ import { mintKey } from "../../src/keys/verify-key.js";
 import { rawRequest } from "../support/raw-request.js";
 import { serviceOfSuite } from "../support/service.js";
 
-/** What is let in, and where: the whole of it, so that a route that changes its scope is noticed. */
+/** Scopes of all routes, so that a changed scope fails the test. */
 const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /": "keyless",
   "GET /dashboard": "keyless",

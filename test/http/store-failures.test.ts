@@ -11,7 +11,7 @@ import { startService } from "../support/service.js";
 const quiet = { debug: () => {}, info: () => {}, warn: () => {} };
 
 onEmbedded("an embedded store that cannot", () => {
-  it("is 503 with Retry-After for writers, while reads go on, and nothing is lost when it can again", async () => {
+  it("is 503 with Retry-After for writers while reads succeed, and writes succeed after the lock is released", async () => {
     const service = await startService();
     const intruder = new DatabaseSync(join(service.dir, "metrics.db"));
     const point = { dimension: "stream", dimension_id: "a", dimension_type: "size", value: 1, ts: Date.now() };
@@ -96,7 +96,7 @@ onEmbedded("an embedded store that cannot", () => {
     expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "out-of-space" });
   });
 
-  it("is a mistake of ours when it says that the statement is wrong", () => {
+  it("reports a wrong statement as an internal error", () => {
     const db = new DatabaseSync(":memory:");
     expect(() => db.exec("SELECT nothing"))
       .to.throw()

@@ -61,7 +61,7 @@ function withTelegraf(skip: boolean): void {
       rmSync(dir, { recursive: true, force: true });
     });
 
-    it("stores the sum of each hour in the slot of that hour, whatever else comes in, and goes on after a restart", async () => {
+    it("stores the sum of each hour in its slot, whatever else arrives, and continues after a restart", async () => {
       const now = Math.floor(Date.now() / HOUR) * HOUR;
       const [first, second] = [now - 3 * HOUR, now - 2 * HOUR];
       const line = (text: string, at: number) => `${text} ${at}000000`;
@@ -107,7 +107,7 @@ function withTelegraf(skip: boolean): void {
   });
 }
 
-/** The recipe as it stands, but for the address, the key and the file, with something that comes in and an aggregator of another measurement. */
+/** The recipe with another address, key and file, an input, and an aggregator of another measurement. */
 function adapted(service: TestService, dir: string, skip: boolean): string {
   const replaced = [
     [/statefile = "[^"]*"/, `statefile = ${JSON.stringify(join(dir, "state"))}\n  flush_interval = "200ms"`],

@@ -8,7 +8,7 @@ export const telegrafBinary = process.env.TEST_TELEGRAF || undefined;
 
 /** A Telegraf in a process of its own that takes line protocol on a socket. */
 export interface Telegraf {
-  /** What it wrote so far. */
+  /** Its output so far. */
   log(): string;
   /** Resolves when Telegraf has the lines. */
   send(lines: readonly string[]): Promise<void>;
@@ -16,7 +16,7 @@ export interface Telegraf {
   stop(): Promise<number | null>;
 }
 
-/** Starts Telegraf with a configuration file in `dir` that lets it listen on `socketIn(dir)`; resolves when it listens. */
+/** Starts Telegraf with a configuration file that names `socketIn(dir)`; resolves when it listens. */
 export async function startTelegraf(dir: string, config: string): Promise<Telegraf> {
   const child = spawn(telegrafBinary ?? "", ["--config", config], { stdio: ["ignore", "pipe", "pipe"] });
   let log = "";

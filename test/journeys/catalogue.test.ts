@@ -38,7 +38,7 @@ describe("The catalogue", () => {
   };
   const collect = (messages: object[]) => data("POST", "/collect/json/visits", messages);
 
-  it("keeps a segment with its size, named by its id and of users unless said otherwise", async () => {
+  it("A segment has a size; its name is its id and its table is user unless the request contains others", async () => {
     expect(await data("PUT", "/api/segment/plain", {})).to.deep.equal({
       id: "plain",
       name: "plain",
@@ -90,7 +90,7 @@ describe("The catalogue", () => {
     expect(await data("PUT", "/api/segment/gone", {})).to.include({ size: 0 });
   });
 
-  it("registers a segment that a message names first, and says its size", async () => {
+  it("A segment that a message names first is registered, with its size", async () => {
     await collect([{ user_id: "first", segments: ["met first"] }]);
     expect(await data("GET", "/api/segment/met%20first")).to.deep.equal({
       id: "met first",

@@ -189,7 +189,7 @@ describe("Collecting with an Idempotency-Key", () => {
       now += 1000;
       const { history, entities, ledger } = service.service.stores;
       const [{ deletion } = {}] = (await ledger.since(0, 1000)).slice(-1);
-      // What a worker does, which this service has none of.
+      // The work of a worker, which this service does not have.
       await history.erase(deletion?.entities ?? []);
       await entities.erase(deletion?.entities ?? []);
       expect((await post(erased, { query })).body.data).to.deep.include({ message_count: 501 });

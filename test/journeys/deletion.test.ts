@@ -84,7 +84,7 @@ describe("The list of open deletions", () => {
   };
   const isoMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-  it("says since when each request is open, what it waits for and why, and not whom it is about", async () => {
+  it("reports since when each request is open, which target it waits for and why, and no identity", async () => {
     const ids: string[] = [];
     for (const name of ["ann", "ben", "cleo"]) ids.unshift(await erase(name));
     await until("they are stuck", async () => (await list("")).data.every(({ stuck }) => stuck));
@@ -118,7 +118,7 @@ describe("The list of open deletions", () => {
     expect((await list(`?after=${"0".repeat(20)}-1`)).data).to.deep.equal([]);
   });
 
-  it("says of one request what each target has done", async () => {
+  it("reports the state of each target of one request", async () => {
     const [first] = (await list("")).data;
     const { targets = [], ...item } = await one(first?.request_id ?? "");
     expect(item).to.include({ request_id: first?.request_id, stage: "crm" });

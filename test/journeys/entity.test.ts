@@ -91,7 +91,7 @@ describe("What is kept about an entity", () => {
     ["erased", () => service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" })],
     ["merged", () => send("web", { email: "ann@example.org", user_id: "8" })],
   ] as const) {
-    it(`is exported without the last line when it is ${event} meanwhile, and without anything of another`, async () => {
+    it(`An export during which the entity is ${event} has no last line, and nothing of another entity`, async () => {
       const many = Array.from({ length: 1_000 }, (_, n) => ({ email: "ann@example.org", n }));
       expect((await service.fetch("/collect/json/web", { method: "POST", json: many })).status).to.equal(200);
       const { stores } = service.service;
@@ -119,7 +119,7 @@ describe("What is kept about an entity", () => {
     });
   }
 
-  it("says why: of each segment the message that made it, or that it is not kept any more", async () => {
+  it("The explanation names the message of each membership, or that the message has expired", async () => {
     const why = async () =>
       (await (await service.fetch("/api/entity/user/email/ann@example.org/segments")).json()) as { data: object[] };
     const by = (stream: string | null, minute: number) => ({ stream, event_time: at(minute), received_at: at(minute) });

@@ -31,7 +31,7 @@ describe("The recorder of a running service", () => {
       return JSON.stringify(await values(dimension, id, type)) === JSON.stringify(expected);
     });
 
-  it("saves what a stream received once the hour is over, and again when more comes late", async () => {
+  it("saves the count of a stream when the hour has ended, and again after late messages", async () => {
     const messages = ["a", "b", "c"].map((user_id) => ({ user_id }));
     await send("POST", "/collect/json/visits", messages);
     expect(await values("stream", "visits", "size")).to.deep.equal([]);

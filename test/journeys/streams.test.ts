@@ -35,7 +35,7 @@ describe("The list of streams", () => {
     });
   });
 
-  it("counts an hour that is over among the last 24, once, whether or not the recorder has saved it", async () => {
+  it("counts an hour that has ended among the last 24, once, whether or not the recorder has saved it", async () => {
     await send("web", { user_id: "a" }, { user_id: "b" });
     for (let hour = 1; hour <= 25; hour += 1) {
       now = START + hour * HOUR + 1;

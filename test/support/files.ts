@@ -21,7 +21,7 @@ export function folderOfSuite() {
   };
 }
 
-/** Finds these byte strings in the files below a folder, journals included; returns one hit for each file and string. */
+/** Returns the files below a folder, journals included, that contain one of these byte strings; one hit for each. */
 export function findBytes(dir: string, needles: readonly Uint8Array[]): { file: string; needle: number }[] {
   const hits: { file: string; needle: number }[] = [];
   for (const file of readdirSync(dir, { recursive: true, withFileTypes: true }) as import("node:fs").Dirent[]) {
