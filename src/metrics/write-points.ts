@@ -3,7 +3,7 @@ import type { Epochs } from "./cache/epochs.js";
 import type { Plane, SeriesStore, SeriesWindow } from "./ports.js";
 import type { SlotColumn } from "./series.js";
 
-export interface WritePointsParts {
+export interface WritePointsDependencies {
   readonly store: Pick<SeriesStore, "write">;
   readonly epochs: Pick<Epochs, "written">;
   readonly failpoint?: Failpoint;
@@ -15,7 +15,7 @@ export interface WritePointsParts {
  */
 export type WritePoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
 
-export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePointsParts): WritePoints {
+export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePointsDependencies): WritePoints {
   return async (plane, columns) => {
     const windows = windowsOf(columns);
     if (windows.length === 0) return;
@@ -31,7 +31,7 @@ export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePoi
   };
 }
 
-export interface ExpirePointsParts {
+export interface ExpirePointsDependencies {
   readonly store: Pick<SeriesStore, "expire">;
   readonly epochs: Pick<Epochs, "endAll">;
 }
@@ -40,7 +40,7 @@ export interface ExpirePointsParts {
  * Removes slots that start before an instant (Unix ms) from the store. Invalidates all cached entries, as it is unknown
  * which contain such slots, and a clock that is set back would make responses include them. This happens once an hour.
  */
-export function expirePoints({ store, epochs }: ExpirePointsParts): SeriesStore["expire"] {
+export function expirePoints({ store, epochs }: ExpirePointsDependencies): SeriesStore["expire"] {
   return async (before) => {
     try {
       await store.expire(before);

@@ -6,17 +6,17 @@ import { inProcess } from "./in-process/index.js";
 import { influxdb } from "./influxdb/engine.js";
 import { mongodb } from "./mongodb/engine.js";
 import { sqlite } from "./sqlite/engine.js";
-import type { Engine, EngineDescription, OpenKeys, OpenParts, OpenTarget, Served, Stores } from "./stores.js";
+import type { Engine, EngineDependencies, EngineDescription, OpenKeys, OpenTarget, Served, Stores } from "./stores.js";
 
 /** Every engine. The first one that serves a setting and has the scheme of its URL is opened. */
 const all: readonly EngineDescription[] = [sqlite, inProcess, mongodb, influxdb, bullmq];
 
 /** Opens the engines of the URLs. Throws a `StartError` if a URL has no engine, or an engine cannot be used. */
-export async function openStores(parts: OpenParts): Promise<Stores> {
+export async function openStores(dependencies: EngineDependencies): Promise<Stores> {
   const found = {
-    entities: engineOf("entities", parts.settings),
-    metrics: engineOf("metrics", parts.settings),
-    jobs: engineOf("jobs", parts.settings),
+    entities: engineOf("entities", dependencies.settings),
+    metrics: engineOf("metrics", dependencies.settings),
+    jobs: engineOf("jobs", dependencies.settings),
   };
   const open: Engine[] = [];
   const opened = <E extends Engine>(engine: E): E => {
@@ -27,9 +27,9 @@ export async function openStores(parts: OpenParts): Promise<Stores> {
     for (const engine of open.splice(0)) await engine.close();
   };
   try {
-    const entities = opened(await found.entities.entities.open(parts));
-    const metrics = opened(await found.metrics.metrics.open(parts));
-    const jobs = opened(await found.jobs.jobs.open(parts));
+    const entities = opened(await found.entities.entities.open(dependencies));
+    const metrics = opened(await found.metrics.metrics.open(dependencies));
+    const jobs = opened(await found.jobs.jobs.open(dependencies));
     const engines = [entities, metrics, jobs];
     return {
       ...entities,

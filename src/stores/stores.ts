@@ -12,7 +12,7 @@ import type { Lease, SeriesStore, SharedEpochs, SlotCounts } from "../metrics/po
 import type { ProfileTarget, SeriesTarget } from "./copy.js";
 
 /** Dependencies of an engine. */
-export interface OpenParts {
+export interface EngineDependencies {
   readonly settings: Settings;
   readonly log: Log;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ export interface EngineDescription {
   readonly exclusive: boolean;
   /** Opens the ports of ENTITIES_URL; absent, like the following, if the engine does not serve them. */
   readonly entities?: {
-    open(parts: OpenParts): Promise<EntityEngine>;
+    open(dependencies: EngineDependencies): Promise<EntityEngine>;
     /** Opens only the API keys, also while a service runs. */
     openKeys(settings: Settings): Promise<OpenKeys>;
     /** Opens the store to be filled by `npm run migrate`, if supported. */
@@ -35,17 +35,17 @@ export interface EngineDescription {
   };
   /** Opens the ports of METRICS_URL. */
   readonly metrics?: {
-    open(parts: OpenParts): Promise<MetricEngine>;
+    open(dependencies: EngineDependencies): Promise<MetricEngine>;
     openTarget?: OpenTarget<SeriesTarget>;
   };
   /** Opens the ports of JOBS_URL. */
   readonly jobs?: {
-    open(parts: OpenParts): Promise<JobEngine>;
+    open(dependencies: EngineDependencies): Promise<JobEngine>;
   };
 }
 
 /** Throws a `StartError` if the server cannot be used. */
-export type OpenTarget<T extends ProfileTarget | SeriesTarget> = (parts: OpenParts) => Promise<T>;
+export type OpenTarget<T extends ProfileTarget | SeriesTarget> = (dependencies: EngineDependencies) => Promise<T>;
 
 /** The settings with a URL of an engine: `settings.entities.url` and so on. */
 export type Served = "entities" | "metrics" | "jobs";

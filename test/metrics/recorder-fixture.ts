@@ -1,7 +1,7 @@
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { Clock } from "../../src/clock.js";
 import { type AudienceCounts, dimensionNamed, dimensions, HOUR } from "../../src/metrics/dimensions.js";
-import { createRecorder, type Recorder, type RecorderParts } from "../../src/metrics/recorder/recorder.js";
+import { createRecorder, type Recorder, type RecorderDependencies } from "../../src/metrics/recorder/recorder.js";
 import type { Series } from "../../src/metrics/series.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf, freshEntity, keep, messageFor, newEntityId } from "../support/commits.js";
@@ -14,7 +14,7 @@ export function recorderOver(
   stores: RecordedStores,
   clock: Clock,
   owner: string,
-  other: Partial<RecorderParts> = {},
+  other: Partial<RecorderDependencies> = {},
 ): Recorder {
   return createRecorder({
     dimensions,

@@ -23,7 +23,7 @@ import {
 import { metricTag } from "./series-body.js";
 import { sendCsv } from "./series-csv.js";
 
-export interface MetricParts {
+export interface MetricDependencies {
   readonly fetch: FetchBatch;
   readonly epochs: Epochs;
   readonly limits: MetricReadLimits;
@@ -44,7 +44,7 @@ export function metricRoutes({
   clock,
   count,
   answerBytes,
-}: MetricParts): readonly Route[] {
+}: MetricDependencies): readonly Route[] {
   const responses = new ResponseCache({ fetch, epochs, clock, count, bytes: answerBytes });
 
   return [

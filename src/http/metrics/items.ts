@@ -19,7 +19,7 @@ const hasShape = compile(SeriesShape);
 
 /** Returns the series that the query parameters request. */
 export function readMetricQuery(query: Fields): AskedItem {
-  return { asked: askedSeries(query), issue: twice(query), at: "" };
+  return { asked: askedSeries(query), issue: givenTwice(query), at: "" };
 }
 
 /** Returns the series that a body requests: one object or an array of them. */
@@ -38,7 +38,7 @@ function readItem(item: unknown, at: string): AskedItem {
     const issue = { code: "not_an_object", path: "", message: "A series to fetch is a JSON object" };
     return { asked: {}, issue, at };
   }
-  return { asked: askedSeries(item), issue: hasShape(item) ? twice(item) : issueOf(hasShape.errors?.[0]), at };
+  return { asked: askedSeries(item), issue: hasShape(item) ? givenTwice(item) : issueOf(hasShape.errors?.[0]), at };
 }
 
 /** Returns the issue of an item with a wrong shape. Its values are validated where they are used. */
@@ -55,7 +55,7 @@ function unknownField(name: string): ValidationIssue {
 }
 
 /** Returns the issue of a parameter given under both of its names. */
-function twice({ startdate, start_date, enddate, end_date }: Fields): ValidationIssue | undefined {
+function givenTwice({ startdate, start_date, enddate, end_date }: Fields): ValidationIssue | undefined {
   const name = given(startdate) && given(start_date) ? "startdate" : given(enddate) && given(end_date) ? "enddate" : "";
   return name === ""
     ? undefined

@@ -68,7 +68,7 @@ export const ListedSeries = Type.Object(
   { title: "ListedSeries", additionalProperties: false },
 );
 
-export interface ListingParts {
+export interface ListingDependencies {
   readonly series: Pick<SeriesStore, "list" | "count">;
   readonly counts: Pick<SlotCounts, "streams" | "counted" | "totals">;
   readonly orders: ListOrders;
@@ -76,7 +76,7 @@ export interface ListingParts {
 }
 
 /** Routes that list series and streams. */
-export function listingRoutes({ series, counts, orders, clock }: ListingParts): readonly Route[] {
+export function listingRoutes({ series, counts, orders, clock }: ListingDependencies): readonly Route[] {
   return [
     route({
       method: "GET",

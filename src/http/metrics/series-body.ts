@@ -4,19 +4,19 @@ import type { FetchedSeries } from "../../metrics/query/read-plans.js";
 
 /** Joins the JSON of series to the body of a response. */
 export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]): Buffer {
-  const parts: Buffer[] = [];
+  const buffers: Buffer[] = [];
   let text = '{"status":200,"message":"success","data":[';
   for (const [i, answer] of answers.entries()) {
     if (i > 0) text += ",";
     if ("issue" in answer) {
       text += refused(answer);
     } else {
-      parts.push(Buffer.from(text + head(answer)), answer.json);
+      buffers.push(Buffer.from(text + head(answer)), answer.json);
       text = "}";
     }
   }
-  parts.push(Buffer.from(`${text}]}`));
-  return Buffer.concat(parts);
+  buffers.push(Buffer.from(`${text}]}`));
+  return Buffer.concat(buffers);
 }
 
 /** Returns a weak ETag of a body in this format. It changes if and only if the values can have changed. */

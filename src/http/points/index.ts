@@ -12,7 +12,7 @@ import { PointTally, pointsBody, readJsonPoints } from "./json-points.js";
 import { readLinePoints } from "./line-points.js";
 import { pointReaders, type WriteLimits } from "./point-reader.js";
 
-export interface PointParts {
+export interface PointDependencies {
   /** Version of this package. */
   readonly version: string;
   /** Stores slots written by clients; resolves when they are durable and visible. */
@@ -36,7 +36,15 @@ const precision = oneOf(precisions, {
  * Routes that write points, as JSON and in line protocol, and the ping that clients of InfluxDB send first. A 2xx
  * response means that the points are durable and visible.
  */
-export function pointRoutes({ version, record, taken, limits, bodies, keep, clock }: PointParts): readonly Route[] {
+export function pointRoutes({
+  version,
+  record,
+  taken,
+  limits,
+  bodies,
+  keep,
+  clock,
+}: PointDependencies): readonly Route[] {
   const readerOf = pointReaders(limits);
   return [
     route({

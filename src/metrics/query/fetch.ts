@@ -7,7 +7,7 @@ import { isSum } from "../series.js";
 import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded, MAX_SEGMENTS, tooManySegments } from "./cost.js";
 import { type SeriesPlan, seriesPlan } from "./plan.js";
 import type { FetchedSeries, ReadPlans } from "./read-plans.js";
-import { type AskedSeries, seriesRequest, soundFields } from "./request.js";
+import { type AskedSeries, seriesRequest, validFields } from "./request.js";
 
 /** One item of a batch: its valid fields and its errors. */
 export interface AskedItem {
@@ -112,7 +112,7 @@ function plan(
 }
 
 function refuse(item: AskedItem, issue: ValidationIssue): RefusedSeries {
-  return { issue: { ...issue, path: pathOf(item.at, issue.path) }, asked: soundFields(item.asked) };
+  return { issue: { ...issue, path: pathOf(item.at, issue.path) }, asked: validFields(item.asked) };
 }
 
 function isPlan(item: SeriesPlan | RefusedSeries): item is SeriesPlan {

@@ -42,7 +42,7 @@ const SLOT_BYTES = 16;
 const KEPT_BYTES = 16 * 1024 * 1024;
 const TREND_BYTES = 400;
 
-export interface NewestValuesParts {
+export interface NewestValuesDependencies {
   readonly slots: SlotCache;
   readonly epochs: Epochs;
   readonly memory: MemoryBudget;
@@ -53,7 +53,7 @@ interface Found extends Kept<number> {
   readonly slot: number;
 }
 
-export function newestValues({ slots, epochs, memory }: NewestValuesParts): NewestValues {
+export function newestValues({ slots, epochs, memory }: NewestValuesDependencies): NewestValues {
   const kept = new TokenCache<Trend>(epochs, KEPT_BYTES, () => TREND_BYTES);
 
   return async ({ dimension, type, ids }, now, rangeMs = 0) => {
@@ -121,8 +121,8 @@ export function newestValues({ slots, epochs, memory }: NewestValuesParts): Newe
     reading.reserve(bytes);
     try {
       const read = await slots.read(windows);
-      const parts = windows.length / ids.length;
-      return ids.map((_, i) => newestIn(read.slice(i * parts, (i + 1) * parts), from, to, slotMs));
+      const perId = windows.length / ids.length;
+      return ids.map((_, i) => newestIn(read.slice(i * perId, (i + 1) * perId), from, to, slotMs));
     } finally {
       reading.release(bytes);
     }
@@ -146,9 +146,9 @@ function placesBy<T>(items: readonly T[], numberFor: (item: T) => number | undef
   return places;
 }
 
-function newestIn(parts: readonly CachedSlots[], from: number, to: number, slotMs: number): Found {
-  const columns = parts.map((part) => part.column());
-  const token = parts.length === 1 ? (parts[0] as CachedSlots).token : joinTokens(parts.map((part) => part.token));
+function newestIn(stored: readonly CachedSlots[], from: number, to: number, slotMs: number): Found {
+  const columns = stored.map((slots) => slots.column());
+  const token = stored.length === 1 ? (stored[0] as CachedSlots).token : joinTokens(stored.map(({ token }) => token));
   const saved = (part: number, slot: number) => {
     const column = columns[part];
     return column?.values[(slot - column.from) / slotMs] ?? Number.NaN;

@@ -61,7 +61,7 @@ export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
 }
 
 /** Returns the valid name and dimension fields of an invalid request, for its response. */
-export function soundFields({ dimension: dimensionName, id, type, name }: AskedSeries): AskedSeries {
+export function validFields({ dimension: dimensionName, id, type, name }: AskedSeries): AskedSeries {
   const dimension = dimensionName === undefined ? undefined : dimensionNamed(dimensionName);
   return {
     dimension: dimension && dimensionName,

@@ -14,7 +14,7 @@ const BATCH = 250;
 /** Maximum samples that wait while the store is unreachable; then the oldest are dropped. */
 const MOST_UNWRITTEN = 100_000;
 
-export interface SizeParts {
+export interface SizeDependencies {
   readonly clock: Clock;
   readonly audiences: AudienceCounts;
   readonly series: Pick<SeriesStore, "read">;
@@ -45,7 +45,11 @@ interface SlotSample {
  * Samples the values of one dimension once in each slot, as early as possible, and writes them to slots that are still
  * empty. Samples that cannot be written wait for a later call, also past the end of their slot.
  */
-export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: Sampling): () => Promise<void> {
+export function sizeRecorder(
+  dependencies: SizeDependencies,
+  dimension: Dimension,
+  sampling: Sampling,
+): () => Promise<void> {
   let progress: Progress | undefined;
   let unwritten: readonly SlotSample[] = [];
 
@@ -54,7 +58,7 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
     unwritten = [...unwritten, ...fresh].slice(-MOST_UNWRITTEN);
     while (unwritten.length > 0) {
       const batch = unwritten.slice(0, BATCH);
-      if (!(await writeEmpty(parts, batch))) return;
+      if (!(await writeEmpty(dependencies, batch))) return;
       unwritten = unwritten.slice(BATCH);
       await setImmediate();
     }
@@ -62,18 +66,18 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
 
   /** Samples the ids that have no sample in this slot. */
   async function sample(): Promise<SlotSample[]> {
-    const now = parts.clock();
+    const now = dependencies.clock();
     const slot = slotStart(dimension, now);
     const current = progress?.slot === slot ? progress : enter(slot);
     if (Math.abs(now - current.askedAt) < ASK_EVERY_MS) return [];
 
-    const missing = new Set((await sampling.ids(parts.audiences)).filter((id) => !current.sampled.has(id)));
-    if (missing.size > 0 && (await parts.lease()) === "refused") {
+    const missing = new Set((await sampling.ids(dependencies.audiences)).filter((id) => !current.sampled.has(id)));
+    if (missing.size > 0 && (await dependencies.lease()) === "refused") {
       current.isSettled = true;
       return [];
     }
-    const samples = missing.size === 0 ? [] : await sampling.sample(parts.audiences, missing);
-    if (slotStart(dimension, parts.clock()) !== slot) return [];
+    const samples = missing.size === 0 ? [] : await sampling.sample(dependencies.audiences, missing);
+    if (slotStart(dimension, dependencies.clock()) !== slot) return [];
     for (const { id } of samples) current.sampled.add(id);
     current.askedAt = now;
     current.isSettled = true;
@@ -84,7 +88,7 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
   function enter(slot: number): Progress {
     if (progress !== undefined) {
       const passed = (slot - progress.slot) / dimension.slotMs;
-      parts.missed(dimension, Math.max(0, passed - (progress.isSettled ? 1 : 0)));
+      dependencies.missed(dimension, Math.max(0, passed - (progress.isSettled ? 1 : 0)));
     }
     progress = { slot, sampled: new Set(), askedAt: Number.NEGATIVE_INFINITY, isSettled: false };
     return progress;
@@ -97,7 +101,7 @@ export function sizeRecorder(parts: SizeParts, dimension: Dimension, sampling: S
  * the same slot, but never a value of clients, which is stored in their own plane.
  */
 async function writeEmpty(
-  { series: store, lease, write }: SizeParts,
+  { series: store, lease, write }: SizeDependencies,
   samples: readonly SlotSample[],
 ): Promise<boolean> {
   if ((await lease()) === "refused") return false;

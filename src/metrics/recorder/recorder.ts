@@ -6,14 +6,14 @@ import { type Dimension, stream } from "../dimensions.js";
 import type { Lease, LeaseResult, SeriesStore, SlotCount, SlotCounts } from "../ports.js";
 import { type Series, type SlotColumn, slotStart } from "../series.js";
 import { PointFold } from "../slot-columns.js";
-import { type SizeParts, sizeRecorder } from "./record-sizes.js";
+import { type SizeDependencies, sizeRecorder } from "./record-sizes.js";
 
 /** Duration of a recorder's lease, ms; also the delay after a recorder has died. */
 const LEASE_MS = 5_000;
 
 const EXPIRE_EVERY_MS = 3_600_000;
 
-export interface RecorderParts extends Pick<SizeParts, "clock" | "audiences" | "missed" | "write"> {
+export interface RecorderDependencies extends Pick<SizeDependencies, "clock" | "audiences" | "missed" | "write"> {
   readonly dimensions: readonly Dimension[];
   readonly counts: Pick<SlotCounts, "unsaved" | "saved">;
   readonly lease: Lease;
@@ -33,21 +33,21 @@ export interface Recorder {
   tick(): Promise<boolean>;
 }
 
-export function createRecorder(parts: RecorderParts): Recorder {
+export function createRecorder(dependencies: RecorderDependencies): Recorder {
   const lease = () => {
-    const now = parts.clock();
-    return parts.lease("recorder", parts.owner, now, now + LEASE_MS);
+    const now = dependencies.clock();
+    return dependencies.lease("recorder", dependencies.owner, now, now + LEASE_MS);
   };
-  const sizes = parts.dimensions.flatMap((dimension) =>
-    dimension.sampling === undefined ? [] : [sizeRecorder({ ...parts, lease }, dimension, dimension.sampling)],
+  const sizes = dependencies.dimensions.flatMap((dimension) =>
+    dimension.sampling === undefined ? [] : [sizeRecorder({ ...dependencies, lease }, dimension, dimension.sampling)],
   );
-  const expire = expireSeries(parts);
+  const expire = expireSeries(dependencies);
 
   return {
     async tick() {
       let more = false;
       const counts = async () => {
-        more = await recordCounts({ ...parts, lease });
+        more = await recordCounts({ ...dependencies, lease });
       };
       const errors: unknown[] = [];
       for (const step of [...sizes, counts, expire]) await step().catch((error: unknown) => errors.push(error));
@@ -60,7 +60,7 @@ export function createRecorder(parts: RecorderParts): Recorder {
 /** Slots per write. */
 const BATCH = 500;
 
-export interface CountParts extends Pick<RecorderParts, "clock" | "counts" | "write"> {
+export interface CountDependencies extends Pick<RecorderDependencies, "clock" | "counts" | "write"> {
   /** Takes or renews the lease of the active recorder. */
   lease(): Promise<LeaseResult>;
 }
@@ -69,7 +69,7 @@ export interface CountParts extends Pick<RecorderParts, "clock" | "counts" | "wr
  * Saves stream counts of ended slots that were never saved, or have grown since, however long no recorder ran. One
  * batch; returns true if more may be left.
  */
-export async function recordCounts({ clock, counts, lease, write }: CountParts): Promise<boolean> {
+export async function recordCounts({ clock, counts, lease, write }: CountDependencies): Promise<boolean> {
   const ended = slotStart(stream, clock());
   if ((await counts.unsaved(ended, 1)).length === 0 || (await lease()) === "refused") return false;
   // Read under the lease, so that they are not older than another recorder's saved counts.
@@ -90,7 +90,7 @@ function columnsOf(counts: readonly SlotCount[]): SlotColumn[] {
 }
 
 /** Removes slots that are older than the retention from the store. */
-function expireSeries({ clock, series, keep }: RecorderParts): () => Promise<void> {
+function expireSeries({ clock, series, keep }: RecorderDependencies): () => Promise<void> {
   let expiredAt = Number.NEGATIVE_INFINITY;
   return async () => {
     const now = clock();

@@ -2,7 +2,7 @@ import { Redis, type RedisOptions, ReplyError } from "ioredis";
 import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError, StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import type { JobEngine, OpenParts } from "../stores.js";
+import type { EngineDependencies, JobEngine } from "../stores.js";
 import { tlsError } from "../tls-errors.js";
 import { bullmqWakeUp } from "./wake-up.js";
 
@@ -18,7 +18,7 @@ const WORKER_SILENCE_MS = 25_000;
 /**
  * Opens the jobs in Redis. While Redis is unreachable hints are dropped, and the poll of the ledger finds the requests.
  */
-export async function openBullmq({ settings, log }: OpenParts): Promise<JobEngine> {
+export async function openBullmq({ settings, log }: EngineDependencies): Promise<JobEngine> {
   const redis = connections(settings.jobs.url);
   const producer = redis.open({
     enableOfflineQueue: false,

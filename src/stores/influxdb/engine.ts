@@ -5,7 +5,7 @@ export const influxdb: EngineDescription = {
   schemes: ["influxdb:", "influxdbs:"],
   exclusive: false,
   metrics: {
-    open: async (parts) => (await import("./index.js")).openInflux(parts),
-    openTarget: async (parts) => (await import("./import.js")).openInfluxImport(parts),
+    open: async (dependencies) => (await import("./index.js")).openInflux(dependencies),
+    openTarget: async (dependencies) => (await import("./import.js")).openInfluxImport(dependencies),
   },
 };

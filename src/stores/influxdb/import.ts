@@ -2,7 +2,7 @@ import { flux, fluxString } from "@influxdata/influxdb-client";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { SeriesTarget } from "../copy.js";
-import type { OpenParts } from "../stores.js";
+import type { EngineDependencies } from "../stores.js";
 import { type InfluxClient, influxAddress, influxClient } from "./connection.js";
 import { openInflux } from "./index.js";
 import { CsvRows, readWhole } from "./response-csv.js";
@@ -11,10 +11,10 @@ import { CsvRows, readWhole } from "./response-csv.js";
 const DEADLINE_MS = 120_000;
 
 /** Opens the bucket for a copy. */
-export async function openInfluxImport(parts: OpenParts): Promise<SeriesTarget> {
-  const { settings, clock } = parts;
+export async function openInfluxImport(dependencies: EngineDependencies): Promise<SeriesTarget> {
+  const { settings, clock } = dependencies;
   const withLongDeadline = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
-  const engine = await openInflux({ ...parts, settings: withLongDeadline });
+  const engine = await openInflux({ ...dependencies, settings: withLongDeadline });
   const { url, bucket, ...address } = influxAddress(settings);
   const client = influxClient({ url, bucket, ...address }, DEADLINE_MS);
   let source = "";

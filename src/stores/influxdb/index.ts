@@ -3,7 +3,7 @@ import { ServiceError } from "../../errors.js";
 import { keepMs } from "../../formats/duration.js";
 import type { Probe } from "../../meters.js";
 import type { SeriesStore } from "../../metrics/ports.js";
-import type { MetricEngine, OpenParts } from "../stores.js";
+import type { EngineDependencies, MetricEngine } from "../stores.js";
 import { findBucket, KnownBucket } from "./bucket.js";
 import { influxAddress, influxClient } from "./connection.js";
 import { BucketError, influxServiceError } from "./errors.js";
@@ -23,7 +23,7 @@ const SILENCE_FACTOR = 2;
  * Opens the series in InfluxDB 2, whose retention is the bucket's. While the server is unreachable, reads and writes
  * reject; they succeed again once it responds. Throws a `StartError` if the URL or the token is missing or malformed.
  */
-export async function openInflux({ settings, log, clock }: OpenParts): Promise<MetricEngine> {
+export async function openInflux({ settings, log, clock }: EngineDependencies): Promise<MetricEngine> {
   const address = influxAddress(settings);
   const deadlineMs = settings.limits.store_deadline_ms;
   const client = influxClient(address, SILENCE_FACTOR * deadlineMs);

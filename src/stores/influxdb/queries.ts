@@ -33,7 +33,7 @@ const MAX_UNBRIDGED_WINDOWS = 4;
 /** Returns a few queries that together cover all of these windows. */
 export function slotQueries(windows: readonly SeriesWindow[]): SlotQuery[] {
   return [...groupBy(windows, ({ series }) => series.dimension.name).values()].flatMap((ofDimension) =>
-    spansOf(ofDimension).flatMap(piecesOf),
+    spansOf(ofDimension).flatMap(boundedQueries),
   );
 }
 
@@ -87,21 +87,21 @@ function extend(onto: Span, span: Span): void {
 }
 
 /** Splits a span into queries of bounded size. The types of one id stay together. */
-function piecesOf({ dimension, from, to, series }: Span): SlotQuery[] {
+function boundedQueries({ dimension, from, to, series }: Span): SlotQuery[] {
   const ordered = [...series.values()].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
-  const pieces: { dimension: Dimension; from: number; to: number; series: Series[] }[] = [];
+  const queries: { dimension: Dimension; from: number; to: number; series: Series[] }[] = [];
   let characters = 0;
   for (const one of ordered) {
-    const piece = pieces.at(-1);
-    if (piece === undefined || piece.series.length === MOST_SERIES || characters + one.id.length > MOST_CHARACTERS) {
-      pieces.push({ dimension, from, to, series: [one] });
+    const query = queries.at(-1);
+    if (query === undefined || query.series.length === MOST_SERIES || characters + one.id.length > MOST_CHARACTERS) {
+      queries.push({ dimension, from, to, series: [one] });
       characters = one.id.length;
     } else {
-      piece.series.push(one);
+      query.series.push(one);
       characters += one.id.length;
     }
   }
-  return pieces;
+  return queries;
 }
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {

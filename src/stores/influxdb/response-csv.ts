@@ -116,8 +116,8 @@ export class CsvSlots {
     this.#targetsOf = targetsOf;
   }
 
-  take(piece: Uint8Array): void {
-    this.#rows.take(piece);
+  take(chunk: Uint8Array): void {
+    this.#rows.take(chunk);
   }
 
   /** Call it after the last chunk. Throws if the response was truncated. */
@@ -183,8 +183,8 @@ export interface RowReader<Columns> {
 export type ResponseReader = Pick<CsvRows<unknown>, "take" | "end">;
 
 /** Passes the chunks of a response to `reader`. Rejects if the response was truncated or contains an error. */
-export async function readWhole(pieces: AsyncIterable<Uint8Array>, reader: ResponseReader): Promise<void> {
-  for await (const piece of pieces) reader.take(piece);
+export async function readWhole(chunks: AsyncIterable<Uint8Array>, reader: ResponseReader): Promise<void> {
+  for await (const chunk of chunks) reader.take(chunk);
   reader.end();
 }
 
@@ -211,8 +211,8 @@ export class CsvRows<Columns> {
   }
 
   /** Throws if the server reports an error, a column is absent, or a row is too short. */
-  take(piece: Uint8Array): void {
-    const bytes = Buffer.concat([this.#rest, piece]);
+  take(chunk: Uint8Array): void {
+    const bytes = Buffer.concat([this.#rest, chunk]);
     const end = bytes.lastIndexOf(NEWLINE) + 1;
     this.#rest = bytes.subarray(end);
     this.#lines(bytes.toString("utf8", 0, end));

@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 import type { Experience } from "../../catalogue/ports.js";
 import { StartError } from "../../errors.js";
 import type { CopyRecords, PartTarget, ProfileTarget, SegmentRecord } from "../copy.js";
-import type { OpenParts } from "../stores.js";
+import type { EngineDependencies } from "../stores.js";
 import {
   type ExperienceDocument,
   experienceOf,
@@ -22,7 +22,7 @@ import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
 const DEADLINE_MS = 300_000;
 
 /** Opens both databases for a copy. */
-export async function openMongoImport({ settings, log }: OpenParts): Promise<ProfileTarget> {
+export async function openMongoImport({ settings, log }: EngineDependencies): Promise<ProfileTarget> {
   const withLongDeadline = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
   const databases = await openDatabases(withLongDeadline, log, plans);
   const { data, ledger, pepper } = databases;

@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import type { EntityEngine, OpenKeys, OpenParts } from "../stores.js";
+import type { EngineDependencies, EntityEngine, OpenKeys } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
 import { makeCollections } from "./collection.js";
 import { commandLimitMs, connect } from "./connection.js";
@@ -39,7 +39,7 @@ export const plans: Plans = {
 };
 
 /** Opens the profiles in MongoDB, and the ledger in a separate database. */
-export async function openMongo({ settings, log, failpoint }: OpenParts): Promise<EntityEngine> {
+export async function openMongo({ settings, log, failpoint }: EngineDependencies): Promise<EntityEngine> {
   const { pepper, close, ...databases } = await openDatabases(settings, log, plans);
   const { data, ledger, transact, deadlineMs } = databases;
   try {

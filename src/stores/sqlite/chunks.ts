@@ -97,13 +97,7 @@ export function hasInfinity(values: Float64Array): boolean {
 }
 
 /** Writes values [start, end) into a column, from `at`; NaN leaves a slot unchanged. */
-export function layValues(
-  values: Float64Array,
-  column: Float64Array,
-  at: number,
-  start = 0,
-  end = values.length,
-): void {
+export function overlay(values: Float64Array, column: Float64Array, at: number, start = 0, end = values.length): void {
   for (let i = start; i < end; i += 1) {
     const value = values[i] as number;
     if (!Number.isNaN(value)) column[at + i - start] = value;
@@ -128,10 +122,10 @@ export function chunkWriter(db: Database): (row: number, values: Float64Array, a
   }
 
   return (row, values, at) => {
-    const laid = layOver(() => kept(row), values, at);
-    if (laid === undefined) return;
-    const bytes = new Uint8Array(laid.slots.buffer);
-    writeChunk.run(row, laid.first, bytes, signed(checksumOf(row, laid.first, bytes)));
+    const content = overlaid(() => kept(row), values, at);
+    if (content === undefined) return;
+    const bytes = new Uint8Array(content.slots.buffer);
+    writeChunk.run(row, content.first, bytes, signed(checksumOf(row, content.first, bytes)));
   };
 }
 
@@ -139,12 +133,12 @@ export function chunkWriter(db: Database): (row: number, values: Float64Array, a
  * Returns a row's content after `values`, which begin at the slot `at` of the chunk, were written over it. Undefined if
  * no value is set.
  */
-function layOver(
+function overlaid(
   kept: () => RowSlots | undefined,
   values: Float64Array,
   at: number,
 ): Pick<RowSlots, "first" | "slots"> | undefined {
-  const { start, end } = saidSlots(values);
+  const { start, end } = savedRange(values);
   if (start === end) return undefined;
   const isWhole = end - start === CHUNK_SLOTS && !values.some(Number.isNaN);
   const row = isWhole ? undefined : kept();
@@ -152,12 +146,12 @@ function layOver(
   const last = Math.max(at + end, row === undefined ? 0 : row.first + row.slots.length);
   const slots = new Float64Array(last - first).fill(Number.NaN);
   if (row !== undefined) slots.set(row.slots, row.first - first);
-  layValues(values, slots, at + start - first, start, end);
+  overlay(values, slots, at + start - first, start, end);
   return { first, slots };
 }
 
 /** Returns the range of values that are not NaN; `start` equals `end` if there are none. */
-export function saidSlots(values: Float64Array): { start: number; end: number } {
+export function savedRange(values: Float64Array): { start: number; end: number } {
   let start = 0;
   let end = values.length;
   while (start < end && Number.isNaN(values[start])) start += 1;

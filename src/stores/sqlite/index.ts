@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import type { EntityEngine, MetricEngine, OpenKeys, OpenParts } from "../stores.js";
+import type { EngineDependencies, EntityEngine, MetricEngine, OpenKeys } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue-store.js";
 import { DamagedRow } from "./chunks.js";
 import {
@@ -34,7 +34,7 @@ import { sqliteSuppression } from "./suppression.js";
  * Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder. Locks that folder and `data_dir`
  * for this process.
  */
-export async function openSqliteEntities({ settings, failpoint }: OpenParts): Promise<EntityEngine> {
+export async function openSqliteEntities({ settings, failpoint }: EngineDependencies): Promise<EntityEngine> {
   const { data, entities } = foldersOf(settings);
   const files = new OpenFiles();
   try {
@@ -68,7 +68,7 @@ export async function openSqliteEntities({ settings, failpoint }: OpenParts): Pr
 }
 
 /** Opens the embedded engine for series: `metrics.db` in a folder that is locked for this process. */
-export async function openSqliteMetrics({ settings, log, failpoint }: OpenParts): Promise<MetricEngine> {
+export async function openSqliteMetrics({ settings, log, failpoint }: EngineDependencies): Promise<MetricEngine> {
   const { metrics } = foldersOf(settings);
   const files = new OpenFiles();
   try {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Failpoint, noFailpoint } from "../../failpoint.js";
-import { CHUNK_SLOTS, chunkWriter, DamagedRow, layValues, placeOfRow, type RowSlots } from "./chunks.js";
+import { CHUNK_SLOTS, chunkWriter, DamagedRow, overlay, placeOfRow, type RowSlots } from "./chunks.js";
 import { type Database, inTransaction } from "./connection.js";
 import { journalTable, type PlacedSlots, PointRecord } from "./journal-table.js";
 import { Memtable } from "./memtable.js";
@@ -110,7 +110,7 @@ export class Journal {
   }
 
   /** Resolves when there is room for another record. Rejects with the error that prevents a fold. */
-  async room(): Promise<void> {
+  async waitForRoom(): Promise<void> {
     while (sizeOf(this.#open) + sizeOf(this.#folding) > WAIT_FACTOR * this.#foldBytes) await this.#runFold();
   }
 
@@ -220,9 +220,9 @@ export class Journal {
   #newest({ row, first, slots }: RowSlots): PlacedSlots {
     const place = placeOfRow(row);
     const values = new Float64Array(CHUNK_SLOTS).fill(Number.NaN);
-    layValues(slots, values, first);
+    overlay(slots, values, first);
     for (const newer of this.#open.slots.rows(place.series)) {
-      if (newer.row === row) layValues(newer.slots, values, newer.first);
+      if (newer.row === row) overlay(newer.slots, values, newer.first);
     }
     return { ...place, values };
   }

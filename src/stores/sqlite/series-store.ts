@@ -10,14 +10,14 @@ import {
   chunkSchema,
   chunkWriter,
   DamagedRow,
-  layValues,
+  overlay,
   PLANES,
   planeNumber,
   type RowSlots,
   rowOf,
   SLOT_ROW,
   type SlotRow,
-  saidSlots,
+  savedRange,
   slotsOf,
 } from "./chunks.js";
 import { type Database, inTransaction } from "./connection.js";
@@ -75,7 +75,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
 
   const append = groupedCalls<PlaneColumn, void>(
     async (columns) => {
-      await journal.room();
+      await journal.waitForRoom();
       forgettingIds(() => journal.append(() => PointRecord.of(columns.flatMap(placed))));
     },
     {
@@ -88,7 +88,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
 
   /** Returns a column's slots under its series' number, which a new series gets here. */
   function placed({ plane, column: { series, from, values } }: PlaneColumn): PlacedSlots[] {
-    const { start, end } = saidSlots(values);
+    const { start, end } = savedRange(values);
     if (start === end) return [];
     const slot = from / series.dimension.slotMs + start;
     return [{ series: ids.findOrAdd(series), plane: planeNumber[plane], slot, values: values.subarray(start, end) }];
@@ -243,7 +243,7 @@ function windowReader(
     const id = ids.find(series);
     if (id === undefined || column.length === 0) return column;
     const { first, last } = chunksOf(window);
-    let laid = -1;
+    let lastChunk = -1;
     for (const layer of layersOf(id, rowOf(id, first), rowOf(id, last + 1) - 1)) {
       if (plane !== undefined && layer.row % PLANES !== planeNumber[plane]) continue;
       const chunk = chunkOf(layer.row, id);
@@ -251,9 +251,9 @@ function windowReader(
       const skip = Math.max(0, -start);
       if (skip >= layer.slots.length || start >= column.length) continue;
       const part = layer.slots.subarray(skip, column.length - start);
-      if (chunk === laid) layValues(part, column, start + skip);
+      if (chunk === lastChunk) overlay(part, column, start + skip);
       else column.set(part, start + skip);
-      laid = chunk;
+      lastChunk = chunk;
     }
     return column;
   };
@@ -264,7 +264,7 @@ function columnWriter(db: Database, ids: SeriesIds): (plane: Plane, column: Slot
   const writeChunk = chunkWriter(db);
 
   return (plane, { series, from, values }) => {
-    const { start, end } = saidSlots(values);
+    const { start, end } = savedRange(values);
     if (start === end) return;
     const { slotMs } = series.dimension;
     const { first, last } = chunksOf({ series, from, to: from + values.length * slotMs });
