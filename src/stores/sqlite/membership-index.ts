@@ -51,103 +51,73 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
   };
 }
 
-/** Members counted in one step, and members compared with another segment in one step. */
+/** Members counted by one step from the index, and by one that reads their statements. */
 const COUNTED_AT_ONCE = 50_000;
 const COMPARED_AT_ONCE = 10_000;
-/** Segments counted in one step, and members of each: a segment with as many is counted separately. */
-const SEGMENTS_AT_ONCE = 100;
-const FEW_MEMBERS = COUNTED_AT_ONCE / SEGMENTS_AT_ONCE;
 /** Time after which other requests run between steps, ms. */
 const PACE_MS = 10;
 
+/** Result of a step: the last entity of the step, after which the next one begins; null if it was the last step. */
+interface CountStep {
+  readonly counted: number;
+  readonly next: string | null;
+}
+
 /** Counts members in steps of a few ms, whatever their number. */
 function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> {
-  // In: segments as a JSON array. Out: the number of members of each, in that order, up to FEW_MEMBERS.
-  const few = db.prepare(`SELECT (SELECT count(*) FROM
-    (SELECT 1 FROM membership WHERE segment = asked.value AND member = 1 LIMIT ${FEW_MEMBERS})) AS members
-    FROM json_each(?) AS asked ORDER BY asked.key`);
-  // In: a segment, and the entity to begin after. Out: the number of members in the next step, and the last of them.
-  const some = db.prepare(`SELECT count(*) AS members, max(entity) AS last FROM
-    (SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ? ORDER BY entity LIMIT ${COUNTED_AT_ONCE})`);
-  // As `some`, with the number of them that are members of the other segment too.
-  const both = db.prepare(`SELECT count(*) AS members, max(a.entity) AS last, count(b.entity) AS shared FROM
-    (SELECT entity FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?3 ORDER BY entity LIMIT ${COMPARED_AT_ONCE}) a
-    LEFT JOIN membership b ON b.entity = a.entity AND b.segment = ?2 AND b.member = 1`);
-  // As `some` and `both` for segments that were deleted at ?4 and ?5: void statements are not counted. They read the
-  // rows, not only an index.
-  const someValid =
-    db.prepare(`SELECT count(*) AS members, max(entity) AS last, sum(time > ?3 AND arrival > ?3) AS valid FROM
-    (SELECT entity, time, arrival FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?2
-     ORDER BY entity LIMIT ${COMPARED_AT_ONCE})`);
-  const bothValid = db.prepare(`SELECT count(*) AS members, max(a.entity) AS last,
-      sum(a.time > ?4 AND a.arrival > ?4 AND coalesce(b.time > ?5 AND b.arrival > ?5, 0)) AS shared FROM
-    (SELECT entity, time, arrival FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?3
+  const members = db.prepare(`SELECT count(*) AS counted, iif(count(*) < ${COUNTED_AT_ONCE}, NULL, max(entity)) AS next
+    FROM (SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
+     ORDER BY entity LIMIT ${COUNTED_AT_ONCE})`);
+  // Members of two segments whose statements are newer than the deletions of the segments.
+  const shared = db.prepare(`SELECT iif(count(*) < ${COMPARED_AT_ONCE}, NULL, max(a.entity)) AS next,
+      count(*) FILTER (WHERE a.time > ?4 AND a.arrival > ?4 AND b.time > ?5 AND b.arrival > ?5) AS counted
+    FROM (SELECT entity, time, arrival FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?3
      ORDER BY entity LIMIT ${COMPARED_AT_ONCE}) a
     LEFT JOIN membership b ON b.entity = a.entity AND b.segment = ?2 AND b.member = 1`);
   const { ending } = segmentDeletions(db);
 
-  async function sizeOf(segment: string, pace: () => Promise<void> | undefined): Promise<number> {
-    let size = 0;
-    for (let after = ""; ; ) {
-      await pace();
-      const { members, last } = some.get(segment, after) as { members: number; last: string | null };
-      size += members;
-      if (last === null || members < COUNTED_AT_ONCE) return size;
-      after = last;
-    }
-  }
-
-  async function validSizeOf(segment: string, at: number, pace: () => Promise<void> | undefined): Promise<number> {
-    let size = 0;
-    for (let after = ""; ; ) {
-      await pace();
-      type Row = { members: number; last: string | null; valid: number | null };
-      const { members, last, valid } = someValid.get(segment, after, at) as Row;
-      size += valid ?? 0;
-      if (last === null || members < COMPARED_AT_ONCE) return size;
-      after = last;
-    }
-  }
-
   async function sizes(segments: readonly string[]): Promise<number[]> {
     const pace = pacer(PACE_MS);
-    const counted: number[] = [];
     const deletions = ending();
-    for (let from = 0; from < segments.length; from += SEGMENTS_AT_ONCE) {
-      await pace();
-      const part = segments.slice(from, from + SEGMENTS_AT_ONCE);
-      const found = few.all(JSON.stringify(part)) as { members: number }[];
-      for (const [i, { members }] of found.entries()) {
-        const segment = part[i] as string;
-        const at = deletions.get(segment);
-        if (at !== undefined) counted.push(await validSizeOf(segment, at, pace));
-        else counted.push(members < FEW_MEMBERS ? members : await sizeOf(segment, pace));
-      }
+    const counts: number[] = [];
+    for (const segment of segments) {
+      const count = deletions.has(segment)
+        ? sharedBy(segment, segment, deletions, pace)
+        : total((after) => members.get(segment, after), pace);
+      counts.push(await count);
     }
-    return counted;
+    return counts;
+  }
+
+  function sharedBy(a: string, b: string, deletions: SegmentDeletions, pace: Pace): Promise<number> {
+    const [ofA, ofB] = [a, b].map((segment) => deletions.get(segment) ?? -Number.MAX_VALUE);
+    return total((after) => shared.get(a, b, after, ofA as number, ofB as number), pace);
   }
 
   return {
     sizes,
 
-    async overlap(a, b) {
-      const [ofA = 0, ofB = 0] = await sizes([a, b]);
-      const [fewer, more] = ofA < ofB ? [a, b] : [b, a];
-      const deletions = ending();
-      const cutOffs = [fewer, more].map((segment) => deletions.get(segment) ?? -Number.MAX_VALUE);
-      const isEnding = deletions.has(a) || deletions.has(b);
-      const pace = pacer(PACE_MS);
-      let overlap = 0;
-      for (let after = ""; ; ) {
-        await pace();
-        const row = isEnding ? bothValid.get(fewer, more, after, ...cutOffs) : both.get(fewer, more, after);
-        const { members, last, shared } = row as { members: number; last: string | null; shared: number | null };
-        overlap += shared ?? 0;
-        if (last === null || members < COMPARED_AT_ONCE) return overlap;
-        after = last;
-      }
+    overlap(a, b) {
+      // Begins with the segment that has fewer members, as far as one step counts them.
+      const [ofA, ofB] = [a, b].map((segment) => (members.get(segment, "") as unknown as CountStep).counted);
+      const [fewer, more] = (ofA as number) < (ofB as number) ? [a, b] : [b, a];
+      return sharedBy(fewer, more, ending(), pacer(PACE_MS));
     },
   };
+}
+
+type Pace = ReturnType<typeof pacer>;
+
+/** Adds up the results of the steps; other requests run between them. */
+async function total(step: (after: string) => unknown, pace: Pace): Promise<number> {
+  let sum = 0;
+  for (let after: string | null = ""; after !== null; ) {
+    await pace();
+    const { counted, next } = step(after) as CountStep;
+    sum += counted;
+    after = next;
+  }
+  return sum;
 }
 
 /** Statements of profiles about segments, a row per statement. */
@@ -228,27 +198,24 @@ export function voidRemoval(db: Database): () => boolean {
   const findEnding = db.prepare("SELECT id, deleted_at AS at FROM segment_removed WHERE ending = 1 LIMIT 1");
   const end = db.prepare("UPDATE segment_removed SET ending = 0 WHERE id = ?");
   // The two indexes on segments contain members and former members.
-  const steps = [1, 0].map((member) => ({
-    find: db.prepare(`SELECT count(*) AS found, max(entity) AS last FROM
-      (SELECT entity FROM membership WHERE segment = ? AND member = ${member} AND entity > ? ORDER BY entity LIMIT ${AT_ONCE})`),
-    remove:
-      db.prepare(`DELETE FROM membership WHERE segment = ?1 AND member = ${member} AND entity > ?2 AND entity <= ?3
-      AND (time <= ?4 OR arrival <= ?4)`),
-  }));
-  let place = { id: "", at: 0, step: 0, after: "" };
+  const entitiesOf = (member: 0 | 1) =>
+    `SELECT entity, time, arrival FROM membership WHERE segment = ?1 AND member = ${member} AND entity > ?2`;
+  const find = db.prepare(`SELECT iif(count(*) < ${AT_ONCE}, NULL, max(entity)) AS next,
+      json_group_array(entity) FILTER (WHERE time <= ?3 OR arrival <= ?3) AS ended
+    FROM (${entitiesOf(1)} UNION ALL ${entitiesOf(0)} ORDER BY entity LIMIT ${AT_ONCE})`);
+  const remove = db.prepare("DELETE FROM membership WHERE segment = ? AND entity IN (SELECT value FROM json_each(?))");
+  let place = { id: "", at: 0, after: "" };
 
   return () => {
     const ending = findEnding.get() as { id: string; at: number } | undefined;
     if (ending === undefined) return false;
-    if (ending.id !== place.id || ending.at !== place.at) place = { ...ending, step: 0, after: "" };
-    const { id, at, step, after } = place;
-    const { find, remove } = steps[step] as (typeof steps)[number];
-    const { found, last } = find.get(id, after) as { found: number; last: string | null };
+    if (ending.id !== place.id || ending.at !== place.at) place = { ...ending, after: "" };
+    const { id, at, after } = place;
+    const { next, ended } = find.get(id, after, at) as { next: string | null; ended: string };
     withoutSync(db, () => {
-      if (last !== null) remove.run(id, after, last, at);
-      if (last !== null && found === AT_ONCE) place = { ...place, after: last };
-      else if (step + 1 < steps.length) place = { ...place, step: step + 1, after: "" };
-      else end.run(id);
+      remove.run(id, ended);
+      if (next === null) end.run(id);
+      else place = { ...place, after: next };
     });
     return true;
   };
