@@ -84,6 +84,25 @@ onEmbedded("an embedded store that cannot", () => {
     });
   }
 
+  for (const how of ["run", "all"] as const) {
+    it(`is unavailable while its file can only be read, as on a disk that was mounted again after errors: ${how}`, () => {
+      const path = join(mkdtempSync(join(tmpdir(), "entity-metrics-")), "x.db");
+      const made = new DatabaseSync(path);
+      made.exec("CREATE TABLE t (a)");
+      made.close();
+      const db = new DatabaseSync(path, { readOnly: true });
+      let failure: unknown;
+      try {
+        db.prepare("INSERT INTO t VALUES (1) RETURNING a")[how]();
+      } catch (error) {
+        failure = sqliteServiceError(error);
+      }
+      db.close();
+      rmSync(dirname(path), { recursive: true });
+      expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "unavailable" });
+    });
+  }
+
   it("is 507 when it is full", () => {
     const db = new DatabaseSync(":memory:");
     db.exec("CREATE TABLE t (a BLOB); PRAGMA max_page_count = 10");

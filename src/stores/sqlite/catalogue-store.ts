@@ -28,12 +28,9 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
     `INSERT INTO segment VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = excluded.name, "table" = excluded."table"`,
   );
   const findSegment = db.prepare(`SELECT id, name, "table" FROM segment WHERE id = ?`);
-  const listSegments = db.prepare(`SELECT id, name, "table" FROM segment WHERE id > ? ORDER BY id LIMIT ?`);
-  const listSegmentsOf = db.prepare(
-    `SELECT id, name, "table" FROM segment WHERE id > ? AND "table" = ? ORDER BY id LIMIT ?`,
-  );
-  const countSegments = db.prepare("SELECT count(*) AS count FROM segment");
-  const countSegmentsOf = db.prepare(`SELECT count(*) AS count FROM segment WHERE "table" = ?`);
+  const listSegments = db.prepare(`SELECT id, name, "table" FROM segment
+    WHERE id > :after AND (:table IS NULL OR "table" = :table) ORDER BY id LIMIT :limit`);
+  const countSegments = db.prepare(`SELECT count(*) AS count FROM segment WHERE ?1 IS NULL OR "table" = ?1`);
   const listSegmentIds = db.prepare(
     "SELECT json_group_array(id) AS ids FROM (SELECT id FROM segment WHERE id > ? ORDER BY id LIMIT ?)",
   );
@@ -56,7 +53,8 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
 
   const removeSome = voidRemoval(db);
 
-  const segment = (id: string) => segmentOf(findSegment.get(id));
+  const segment = (id: string) => findSegment.get(id) as Segment | undefined;
+  const experience = (id: string) => findExperience.get(id) as ExperienceRow | undefined;
 
   return {
     async putSegment({ id, name, table }) {
@@ -64,26 +62,20 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
     },
 
     async segment(id) {
-      return segment(id);
+      const row = segment(id);
+      return row && { ...row };
     },
 
-    async segmentsById(ids) {
-      const found = new Map<string, Segment>();
-      for (const id of ids) {
-        const row = segment(id);
-        if (row !== undefined) found.set(id, row);
-      }
-      return found;
-    },
+    segmentsById: async (ids) => new Map(ids.flatMap((id) => segment(id) ?? []).map((row) => [row.id, { ...row }])),
 
     async segments(after = "", limit, table) {
-      const rows = table === undefined ? listSegments.all(after, limit) : listSegmentsOf.all(after, table, limit);
-      return (rows as unknown as Segment[]).map((row) => ({ ...row }));
+      return (listSegments.all({ after, limit, table: table ?? null }) as unknown as Segment[]).map((row) => ({
+        ...row,
+      }));
     },
 
     async countSegments(table) {
-      const row = table === undefined ? countSegments.get() : countSegmentsOf.get(table);
-      return (row as { count: number }).count;
+      return (countSegments.get(table ?? null) as { count: number }).count;
     },
 
     async segmentIds(after = "", limit) {
@@ -112,18 +104,16 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
     },
 
     async experience(id) {
-      const row = findExperience.get(id) as ExperienceRow | undefined;
-      return row === undefined ? undefined : experienceOf(row);
+      const row = experience(id);
+      return row && experienceOf(row);
     },
 
     async experiences(after, limit) {
       return (listExperiences.all(after ?? "", limit) as unknown as ExperienceRow[]).map(experienceOf);
     },
 
-    async experiencesById(ids) {
-      const rows = ids.flatMap((id) => (findExperience.get(id) as ExperienceRow | undefined) ?? []);
-      return new Map(rows.map((row) => [row.id, experienceOf(row)]));
-    },
+    experiencesById: async (ids) =>
+      new Map(ids.flatMap((id) => experience(id) ?? []).map((row) => [row.id, experienceOf(row)])),
 
     async countExperiences() {
       return (countExperiences.get() as { count: number }).count;
@@ -133,10 +123,6 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       return dropExperience.run(id).changes > 0;
     },
   };
-}
-
-function segmentOf(row: unknown): Segment | undefined {
-  return row === undefined ? undefined : { ...(row as Segment) };
 }
 
 export function experienceOf({ id, name, group, audience, goal }: ExperienceRow): Experience {

@@ -166,33 +166,45 @@ async function loadDriver(): Promise<Driver> {
   }
 }
 
-/** A result code of SQLite (https://www.sqlite.org/rescode.html). */
+const LOCKED = "another process keeps it locked";
+const READ_ONLY = "the folder or the file cannot be written to";
+const DAMAGED = "it is not a database, or it is damaged (put a backup in its place)";
 const FULL = 13;
 
 /**
- * Failures of the file or the environment, not of a statement, by message: errors of the driver's `all` and `iterate`
- * have no code.
+ * Failures of the file or the environment, not of a statement: result code (https://www.sqlite.org/rescode.html),
+ * message, as errors of the driver's `all` and `iterate` have no code, and reason for the operator.
  */
-const codeOfMessage = new Map([
-  ["database is locked", 5],
-  ["database table is locked", 6],
-  ["out of memory", 7],
-  ["interrupted", 9],
-  ["disk I/O error", 10],
-  ["database disk image is malformed", 11],
-  ["database or disk is full", FULL],
-  ["unable to open database file", 14],
-  ["file is not a database", 26],
-]);
-const codesOfTheFile = new Set(codeOfMessage.values());
+const failures: readonly { readonly code: number; readonly message: string; readonly reason?: string }[] = [
+  { code: 5, message: "database is locked", reason: LOCKED },
+  { code: 6, message: "database table is locked", reason: LOCKED },
+  { code: 7, message: "out of memory" },
+  { code: 8, message: "attempt to write a readonly database", reason: READ_ONLY },
+  { code: 9, message: "interrupted" },
+  { code: 10, message: "disk I/O error" },
+  { code: 11, message: "database disk image is malformed", reason: DAMAGED },
+  { code: FULL, message: "database or disk is full", reason: "the disk is full" },
+  { code: 14, message: "unable to open database file", reason: READ_ONLY },
+  { code: 26, message: "file is not a database", reason: DAMAGED },
+];
+
+function failureOf(error: unknown) {
+  if (!(error instanceof Error)) return undefined;
+  if ("errcode" in error && typeof error.errcode === "number") {
+    const primary = error.errcode & 0xff;
+    return failures.find(({ code }) => code === primary);
+  }
+  const isOfDriver = "code" in error && error.code === "ERR_SQLITE_ERROR";
+  return isOfDriver ? failures.find(({ message }) => message === error.message) : undefined;
+}
 
 /**
  * Returns the `ServiceError` for an error of SQLite; undefined for any other error and for a defect of this service.
  */
 export function sqliteServiceError(error: unknown): ServiceError | undefined {
-  const code = resultCode(error);
-  if (code === FULL) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
-  return codesOfTheFile.has(code) ? unavailable(error) : undefined;
+  const failure = failureOf(error);
+  if (failure?.code === FULL) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
+  return failure && unavailable(error);
 }
 
 /** Returns the error for a request that a store cannot serve. */
@@ -200,21 +212,7 @@ export function unavailable(cause: unknown): ServiceError {
   return new ServiceError("unavailable", "The store is not available", { cause });
 }
 
-/** Returns the primary result code; -1 for any other error. */
-function resultCode(error: unknown): number {
-  if (!(error instanceof Error)) return -1;
-  if ("errcode" in error && typeof error.errcode === "number") return error.errcode & 0xff;
-  const isOfDriver = "code" in error && error.code === "ERR_SQLITE_ERROR";
-  return isOfDriver ? (codeOfMessage.get(error.message) ?? -1) : -1;
-}
-
 /** Returns the reason why SQLite cannot open a file, for the operator. */
-function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  if (/not a database|malformed|disk image/i.test(text))
-    return "it is not a database, or it is damaged (put a backup in its place)";
-  if (/unable to open|readonly|read-only|permission/i.test(text)) return "the folder or the file cannot be written to";
-  if (/disk is full|database or disk/i.test(text)) return "the disk is full";
-  if (/locked|busy/i.test(text)) return "another process keeps it locked";
-  return text.split("\n", 1)[0] ?? text;
+function reasonOf(error: unknown): string | undefined {
+  return failureOf(error)?.reason ?? (error instanceof Error ? error.message : String(error)).split("\n", 1)[0];
 }
