@@ -1,7 +1,6 @@
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
-import { sealing } from "../entities/profile/encryption.js";
+import { openDocuments } from "../entities/profile/encryption.js";
 import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
-import { decodeDocument } from "../entities/profile/entity-document.js";
 import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
 import { eachOnce } from "./identity-list.js";
 
@@ -69,11 +68,10 @@ async function identitiesOf(
   { entityKeys, hashIdentity }: ScopeDependencies,
   profiles: readonly StoredEntity[],
 ): Promise<{ hashes: IdentityHash[]; identities: Identity[] }> {
-  const documents = await sealing(entityKeys).open(profiles.map(({ id, sealed }) => ({ entity: id, sealed })));
-  const written = profiles.flatMap(({ table }, index) => {
-    const bytes = documents[index];
-    return bytes === undefined ? [] : decodeDocument(bytes).identities.map((identity) => ({ table, identity }));
-  });
+  const documents = await openDocuments(entityKeys, profiles);
+  const written = profiles.flatMap(({ table }, index) =>
+    (documents[index]?.identities ?? []).map((identity) => ({ table, identity })),
+  );
   const hashes = new Set([
     ...profiles.flatMap(({ bindings }) => bindings.map(({ hash }) => hash)),
     ...written.map(({ table, identity }) => hashIdentity(table, identity)),

@@ -1,7 +1,7 @@
 import type { Binding, EntityId, StoredEntity } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
-/** Estimated memory of a statement about a segment, for `FindOptions.maxBytes`. */
+/** Estimated memory of a statement about a segment, for the `maxBytes` of `EntityStore.find`. */
 export const STATEMENT_BYTES = 100;
 
 /** The next state of one profile. */
@@ -40,16 +40,6 @@ export interface FoundEntities {
   readonly isTooLarge: boolean;
 }
 
-export interface FindOptions {
-  /** Called with the ids before their profiles are read, so that related records can be read concurrently. */
-  expect?(ids: readonly EntityId[]): void;
-  /**
-   * Maximum bytes of all profiles read: their encrypted documents and `STATEMENT_BYTES` per statement. Unlimited when
-   * absent.
-   */
-  readonly maxBytes?: number;
-}
-
 /**
  * PORT. Live profiles with their identities, and the only way in which messages change them. Rejects as every store
  * does: see `ServiceErrorOf`.
@@ -57,9 +47,10 @@ export interface FindOptions {
 export interface EntityStore {
   /**
    * Returns the owner of each identity and the live profiles among them. During a concurrent merge an identity may be
-   * returned with its earlier owner and without a profile. Reading stops at `maxBytes`.
+   * returned with its earlier owner and without a profile. `maxBytes`, unlimited when absent, bounds the profiles read:
+   * their encrypted documents and `STATEMENT_BYTES` per statement.
    */
-  find(hashes: readonly IdentityHash[], options?: FindOptions): Promise<FoundEntities>;
+  find(hashes: readonly IdentityHash[], maxBytes?: number): Promise<FoundEntities>;
 
   /**
    * Returns the live profiles with these ids. Omits profiles that an accepted deletion covers or that were merged into

@@ -65,7 +65,7 @@ export function entityStoreContract(
         [2 * (5_000 + 10 * STATEMENT_BYTES) - 1, true],
         [9_999, true],
       ] as const) {
-        const found = await stores.entities.find(hashes, { maxBytes });
+        const found = await stores.entities.find(hashes, maxBytes);
         expect(found.isTooLarge).to.equal(isTooLarge);
         expect([...found.owners.keys()]).to.have.members(hashes);
         expect(found.profiles.size).to.equal(isTooLarge ? 0 : 2);
@@ -84,15 +84,6 @@ export function entityStoreContract(
       const again = await keep(stores.entities, { ...kept, sealed: Uint8Array.of(9) });
       expect(await stored(kept.id)).to.deep.equal(again);
       expect(again.revision).to.be.greaterThan(kept.revision);
-    });
-
-    it("returns the ids of identities before it reads their profiles", async () => {
-      const [one, other] = [newHash(), newHash()];
-      const kept = await keep(stores.entities, freshEntity([one, other]));
-      const expected: (readonly string[])[] = [];
-      const finding = stores.entities.find([one, other, newHash()], { expect: (ids) => expected.push(ids) });
-      expect((await finding).profiles.get(kept.id)).to.deep.equal(kept);
-      expect(expected).to.deep.equal([[kept.id]]);
     });
 
     it("keeps messages, counts, keys, memberships and segments with the profiles", async () => {

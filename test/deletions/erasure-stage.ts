@@ -8,7 +8,7 @@ import {
 import type { DeletionObserver } from "../../src/deletions/observe.js";
 import type { DownstreamTarget, Ledger } from "../../src/deletions/ports.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
-import { batchSealing, type Sealing, sealing } from "../../src/entities/profile/encryption.js";
+import { newKeys, seal } from "../../src/entities/profile/encryption.js";
 import type { EntityId } from "../../src/entities/profile/entity.js";
 import { encodeDocument } from "../../src/entities/profile/entity-document.js";
 import { type HashIdentity, type Identity, identityHashing } from "../../src/entities/profile/identity.js";
@@ -27,7 +27,6 @@ export interface ErasureStage extends OpenStores {
   run(requestId: string): Promise<void>;
   /** Runs what is due, once. */
   runDue(): Promise<void>;
-  readonly sealing: Sealing;
   readonly hashIdentity: HashIdentity;
   /** Later than every instant that it returned before. */
   readonly now: Clock;
@@ -97,7 +96,6 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
       ? await openTemporaryStores(failpoint)
       : await storesOf(options.dir, failpoint, options.onServers);
   const stores: Stores = { ...open.stores, ...options.wrap?.(open.stores) };
-  const seals = sealing(stores.entityKeys);
   const hashIdentity = identityHashing(stores.pepper);
   const now = monotonicClock(clock);
   const own = {
@@ -124,7 +122,6 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
         clock,
         more.map(({ name }) => name),
       ),
-    sealing: seals,
     hashIdentity,
     now,
 
@@ -137,9 +134,8 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
         streams: ["web"],
         modified: 1,
       });
-      const { seal, newKeys } = batchSealing(open.stores.entityKeys);
       const keys = newKeys([id]);
-      const [sealed] = await seal([{ entity: id, plain }]);
+      const [sealed] = seal(keys, [{ entity: id, plain }]);
       const bindings = identities.map((identity) => ({ hash: hashIdentity(table, identity), since }));
       const entity = freshEntity([], { id, table, born: since, bindings, sealed: sealed as Uint8Array });
       const hashes = bindings.map(({ hash }) => hash);

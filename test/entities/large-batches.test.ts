@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import type { FindOptions } from "../../src/entities/ports.js";
 import type { EntityId, StoredEntity } from "../../src/entities/profile/entity.js";
 import type { IdentityHash } from "../../src/entities/profile/identity.js";
 import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage.js";
@@ -38,8 +37,8 @@ describe("a batch about large profiles", () => {
     stage = await entityStage(({ entities }) => ({
       entities: {
         ...entities,
-        async find(hashes: readonly IdentityHash[], options?: FindOptions) {
-          const found = await entities.find(hashes, options);
+        async find(hashes: readonly IdentityHash[], maxBytes?: number) {
+          const found = await entities.find(hashes, maxBytes);
           loaded.push(sizeOf(found.profiles));
           lookedUp.push(hashes.length);
           return found;

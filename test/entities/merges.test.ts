@@ -1,10 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { segmentNames } from "../../src/catalogue/segments.js";
-import type { EntityKeys } from "../../src/entities/ports.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
 import { type EntityStage, entityStage, LONG_AGO, userTable } from "../support/entity-stage.js";
-import { until } from "../support/until.js";
 
 describe("messages about entities", () => {
   let stage: EntityStage;
@@ -205,34 +203,6 @@ describe("messages about entities", () => {
     expect(JSON.stringify(read)).to.equal(
       JSON.stringify({ _uid: own("a"), constructor: { prototype: 1 }, toString: "x", valueOf: 2, segments: [] }),
     );
-  });
-
-  it("are found by a read that asks for profile and key at once", async () => {
-    await stage.collect([{ ...name("a"), x: 1 }]);
-    const { entities, catalogue, entityKeys } = stage.stores;
-    let keysAsked = 0;
-    const keys: Pick<EntityKeys, "read"> = {
-      read(ids) {
-        keysAsked += 1;
-        return entityKeys.read(ids);
-      },
-    };
-    const read = readEntity({
-      entities: {
-        ...entities,
-        async find(hashes, options) {
-          const found = await entities.find(hashes, options);
-          await until("the key is asked for before the profile is there", () => keysAsked === 1);
-          return found;
-        },
-      },
-      segments: segmentNames(catalogue),
-      entityKeys: keys,
-      hashIdentity: stage.hashIdentity,
-    });
-    const profile = await read(userTable, { field: "_uid", value: own("a") }, { segments: false });
-    expect(profile?.attributes.get("x")).to.equal(1);
-    expect(keysAsked).to.equal(1);
   });
 
   it("hide no entity from a read while they merge it into another", async () => {

@@ -2,7 +2,7 @@ import { pacer } from "../../async/yielding.js";
 import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
 import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "../ports.js";
-import { type BatchSealing, batchSealing } from "../profile/encryption.js";
+import { newKeys, open, seal } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
 import { decodeDocument, encodeDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
@@ -24,7 +24,7 @@ export interface BatchDependencies {
 }
 
 /**
- * Maximum bytes of the encrypted profiles of one batch (see `FindOptions.maxBytes`). Decrypted profiles take ten times
+ * Maximum bytes of the encrypted profiles of one batch (see `EntityStore.find`). Decrypted profiles take ten times
  * as much, so four concurrent batches stay within 160 MiB.
  */
 const PROFILE_BYTES = 4 * 1_048_576;
@@ -52,8 +52,7 @@ export function applyBatch(
     let mayBeKept: readonly BatchMessage[] = part.filter(({ isRepeat }) => isRepeat);
     return retryOnConflict(async () => {
       left = await withoutKept(parts, left, mayBeKept);
-      const seals = batchSealing(parts.entityKeys);
-      const found = await findProfiles(parts, seals, hashes, maxBytes);
+      const found = await findProfiles(parts, hashes, maxBytes);
       if (found === "too-large") return found;
       if (found.unreadable.length > 0) {
         await eraseUnreadable(parts, found.unreadable);
@@ -63,7 +62,7 @@ export function applyBatch(
       if (left.length === 0) return [];
       const plan = await planBatch(left, found, limits, parts.newId);
       if (plan.messages.length === 0) return plan.refused;
-      if (await parts.entities.commit(await commitOf(plan, found, seals))) return plan.refused;
+      if (await parts.entities.commit(await commitOf(plan, found))) return plan.refused;
       mayBeKept = left;
       return undefined;
     });
@@ -77,7 +76,7 @@ export function checkBatch(
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
   return inHalves(batch, async (part, maxBytes) => {
-    const found = await findProfiles(parts, batchSealing(parts.entityKeys), hashesOf(part), maxBytes);
+    const found = await findProfiles(parts, hashesOf(part), maxBytes);
     if (found === "too-large") return found;
     const left = part.filter((message) => !isSuppressed(message, found, parts.clock()));
     return (await planBatch(left, found, limits, parts.newId)).refused;
@@ -149,16 +148,18 @@ function isSuppressed({ hashes, version, isRepeat }: BatchMessage, { cutOffs }: 
   return true;
 }
 
-async function commitOf(plan: BatchPlan, found: FoundProfiles, { seal, newKeys }: BatchSealing): Promise<Commit> {
-  const keys = newKeys(plan.profiles.filter(({ isNew }) => isNew).map(({ id }) => id));
+async function commitOf(plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {
+  const added = newKeys(plan.profiles.filter(({ isNew }) => isNew).map(({ id }) => id));
+  const keys = new Map([...found.keys, ...added]);
   const pace = pacer();
   const plain: { entity: EntityId; plain: Uint8Array }[] = [];
   for (const { id, document } of plan.profiles) {
     plain.push({ entity: id, plain: encodeDocument(document) });
     await pace();
   }
-  const documents = await seal(plain);
-  const messages = await seal(
+  const documents = seal(keys, plain);
+  const messages = seal(
+    keys,
     plan.messages.map(({ message, profile }) => ({ entity: profile.id, plain: encodeMessage(message.message) })),
   );
   const named = new Set(plan.messages.flatMap(({ message }) => message.hashes));
@@ -167,7 +168,7 @@ async function commitOf(plan: BatchPlan, found: FoundProfiles, { seal, newKeys }
     messages: plan.messages.map(({ message: { id, table, stream, version }, profile }, index) => {
       return { id, table: table.name, stream, entity: profile.id, ...version, sealed: messages[index] as Uint8Array };
     }),
-    keys,
+    keys: added,
     owners: new Map([...found.owners].filter(([hash]) => named.has(hash))),
     cutOffs: new Map([...found.cutOffs].filter(([hash]) => named.has(hash))),
     segments: segmentsOf(plan),
@@ -183,30 +184,30 @@ function segmentsOf({ messages }: BatchPlan): Commit["segments"] {
   return Array.from(segments, ([id, table]) => ({ id, table }));
 }
 
+/** Profiles with their keys. */
+interface ReadableProfiles extends FoundProfiles {
+  readonly keys: ReadonlyMap<EntityId, Uint8Array>;
+}
+
 /** Returns the profiles of these identities and their cut-offs; "too-large" when the profiles exceed `maxBytes`. */
 async function findProfiles(
-  { entities, suppression }: BatchDependencies,
-  { expect, open }: BatchSealing,
+  { entities, suppression, entityKeys }: BatchDependencies,
   hashes: readonly IdentityHash[],
   maxBytes: number,
-): Promise<FoundProfiles | "too-large"> {
-  const [found, cutOffs] = await Promise.all([
-    entities.find(hashes, { expect, maxBytes }),
-    suppression.cutOffs(hashes),
-  ]);
+): Promise<ReadableProfiles | "too-large"> {
+  const [found, cutOffs] = await Promise.all([entities.find(hashes, maxBytes), suppression.cutOffs(hashes)]);
   if (found.isTooLarge) return "too-large";
-  const live = [...found.profiles.values()];
-  const plain = await open(live.map(({ id, sealed }) => ({ entity: id, sealed })));
+  const keys = await entityKeys.read([...found.profiles.keys()]);
   const pace = pacer();
   const profiles = new Map<EntityId, OpenProfile>();
-  for (const [index, entity] of live.entries()) {
-    const bytes = plain[index];
-    if (bytes === undefined) continue;
-    profiles.set(entity.id, { entity, opened: { document: decodeDocument(bytes), bytes: bytes.length } });
+  const unreadable: StoredEntity[] = [];
+  for (const [id, entity] of found.profiles) {
+    const bytes = open(keys, { entity: id, sealed: entity.sealed });
+    if (bytes === undefined) unreadable.push(entity);
+    else profiles.set(id, { entity, opened: { document: decodeDocument(bytes), bytes: bytes.length } });
     await pace();
   }
-  const unreadable = live.filter(({ id }) => !profiles.has(id));
-  return { owners: new Map(hashes.map((hash) => [hash, found.owners.get(hash)])), profiles, unreadable, cutOffs };
+  return { owners: new Map(hashes.map((hash) => [hash, found.owners.get(hash)])), profiles, unreadable, cutOffs, keys };
 }
 
 /**

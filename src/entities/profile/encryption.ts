@@ -1,15 +1,14 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { EntityKeys } from "../ports.js";
-import type { EntityId } from "./entity.js";
+import type { EntityId, StoredEntity } from "./entity.js";
+import { decodeDocument, type EntityDocument } from "./entity-document.js";
 
-/** Encrypts personal data under the key of its entity. Once the key is destroyed, no copy can be decrypted. */
-export interface Sealing {
-  /** Encrypts each item, in order. Rejects when an entity has no key: it never existed or was destroyed. */
-  seal(items: readonly { readonly entity: EntityId; readonly plain: Uint8Array }[]): Promise<Uint8Array[]>;
-  /** Decrypts each item, in order; undefined where the key is gone. Rejects when bytes were altered. */
-  open(
-    items: readonly { readonly entity: EntityId; readonly sealed: Uint8Array }[],
-  ): Promise<(Uint8Array | undefined)[]>;
+/** Keys by entity. Once a key is destroyed, no copy of what it encrypts can be decrypted. */
+type Keys = ReadonlyMap<EntityId, Uint8Array>;
+
+interface Sealed {
+  readonly entity: EntityId;
+  readonly sealed: Uint8Array;
 }
 
 /**
@@ -19,70 +18,53 @@ export interface Sealing {
 const VERSION = 1;
 const KEY_BYTES = 32;
 
-/** Encrypts with the keys of this store. */
-export function sealing(keys: Pick<EntityKeys, "read">): Sealing {
-  return {
-    async seal(items) {
-      const found = await keys.read([...new Set(items.map(({ entity }) => entity))]);
-      const nonces = randomBytes(NONCE_BYTES * items.length);
-      return items.map(({ entity, plain }, index) => {
-        const key = found.get(entity);
-        if (key === undefined) throw new Error("An entity has no key to seal under");
-        const nonce = nonces.subarray(index * NONCE_BYTES, (index + 1) * NONCE_BYTES);
-        return Buffer.concat([Uint8Array.of(VERSION), encrypt(key, plain, nonce, entity)]);
-      });
-    },
-
-    async open(items) {
-      const found = await keys.read([...new Set(items.map(({ entity }) => entity))]);
-      return items.map(({ entity, sealed }) => {
-        const key = found.get(entity);
-        return key === undefined ? undefined : openOne(key, entity, sealed);
-      });
-    },
-  };
+/** Returns a random key for each of these ids. */
+export function newKeys(ids: readonly EntityId[]): Keys {
+  const random = randomBytes(KEY_BYTES * ids.length);
+  return new Map(ids.map((id, n) => [id, random.subarray(n * KEY_BYTES, (n + 1) * KEY_BYTES)]));
 }
 
-/** Encryption for one batch or read: reads each key once, and creates keys of new entities before they are stored. */
-export interface BatchSealing extends Sealing {
-  /** Starts to read the keys of these ids. A failure is reported by the next call. */
-  expect(ids: readonly EntityId[]): void;
-  /** Creates a random key for each of these ids, which have none yet. */
-  newKeys(ids: readonly EntityId[]): ReadonlyMap<EntityId, Uint8Array>;
+/** Encrypts each item under the key of its entity, in order. Throws when an entity has no key. */
+export function seal(
+  keys: Keys,
+  items: readonly { readonly entity: EntityId; readonly plain: Uint8Array }[],
+): Uint8Array[] {
+  const nonces = randomBytes(NONCE_BYTES * items.length);
+  return items.map(({ entity, plain }, index) => {
+    const key = keys.get(entity);
+    if (key === undefined) throw new Error("An entity has no key to seal under");
+    const nonce = nonces.subarray(index * NONCE_BYTES, (index + 1) * NONCE_BYTES);
+    return Buffer.concat([Uint8Array.of(VERSION), encrypt(key, plain, nonce, entity)]);
+  });
 }
 
-export function batchSealing(keys: Pick<EntityKeys, "read">): BatchSealing {
-  const known = new Map<EntityId, Uint8Array>();
-  let expected: Promise<unknown> = Promise.resolve();
-  const learn = async (ids: readonly EntityId[]) => {
-    for (const [id, key] of await keys.read(ids)) known.set(id, key);
-  };
-  const remembering: Pick<EntityKeys, "read"> = {
-    async read(ids) {
-      await expected;
-      const unknown = ids.filter((id) => !known.has(id));
-      if (unknown.length > 0) await learn(unknown);
-      return known;
-    },
-  };
-  return {
-    ...sealing(remembering),
-    expect(ids) {
-      expected = Promise.all([expected, learn(ids)]);
-      expected.catch(() => {});
-    },
-    newKeys(ids) {
-      const random = randomBytes(KEY_BYTES * ids.length);
-      const made = new Map(ids.map((id, n) => [id, random.subarray(n * KEY_BYTES, (n + 1) * KEY_BYTES)]));
-      for (const [id, key] of made) known.set(id, key);
-      return made;
-    },
-  };
-}
-
-function openOne(key: Uint8Array, entity: EntityId, sealed: Uint8Array): Uint8Array {
+/** Decrypts the item; undefined when the key of its entity is gone. Throws when bytes were altered. */
+export function open(keys: Keys, { entity, sealed }: Sealed): Uint8Array | undefined {
+  const key = keys.get(entity);
+  if (key === undefined) return undefined;
   if (sealed[0] !== VERSION) throw new Error("Sealed bytes have an unknown version");
   return decrypt(key, sealed.subarray(1), entity);
+}
+
+/** Reads the keys of the items, and decrypts each, in order; undefined where the key is gone. */
+export async function openAll(
+  entityKeys: Pick<EntityKeys, "read">,
+  items: readonly Sealed[],
+): Promise<(Uint8Array | undefined)[]> {
+  const keys = await entityKeys.read([...new Set(items.map(({ entity }) => entity))]);
+  return items.map((item) => open(keys, item));
+}
+
+/** Decrypts the documents of profiles, in order; undefined where the key is gone. */
+export async function openDocuments(
+  entityKeys: Pick<EntityKeys, "read">,
+  profiles: readonly Pick<StoredEntity, "id" | "sealed">[],
+): Promise<(EntityDocument | undefined)[]> {
+  const plain = await openAll(
+    entityKeys,
+    profiles.map(({ id, sealed }) => ({ entity: id, sealed })),
+  );
+  return plain.map((bytes) => bytes && decodeDocument(bytes));
 }
 
 const CIPHER = "aes-256-gcm";

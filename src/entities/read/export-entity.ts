@@ -1,8 +1,8 @@
 import { decodeMessage } from "../collect/message.js";
 import type { EntityKeys, EntityStore, History, HistoryMessage, SegmentNames } from "../ports.js";
-import { sealing } from "../profile/encryption.js";
+import { openAll, openDocuments } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
-import { decodeDocument, type Json } from "../profile/entity-document.js";
+import type { Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
@@ -66,7 +66,7 @@ async function* piecesOf(
   if (!(await isStill(parts, entity))) return;
   yield [profile];
   for await (const page of messagePages(parts.history, idsOf(entity))) {
-    const plain = await sealing(parts.entityKeys).open(page);
+    const plain = await openAll(parts.entityKeys, page);
     if (!(await isStill(parts, entity))) return;
     // An erasure destroys the key last: the rest cannot be decrypted.
     if (plain.includes(undefined)) return;
@@ -86,11 +86,11 @@ async function profileLine(
   { entityKeys, segments }: ExportDependencies,
   entity: StoredEntity,
 ): Promise<ExportedProfile | undefined> {
-  const { id, table, sealed, memberships } = entity;
+  const { table, memberships } = entity;
   const ids = segmentsIn(memberships);
-  const [[plain], names] = await Promise.all([sealing(entityKeys).open([{ entity: id, sealed }]), segments.names(ids)]);
-  if (plain === undefined) return undefined;
-  const { attributes, identities } = decodeDocument(plain);
+  const [[document], names] = await Promise.all([openDocuments(entityKeys, [entity]), segments.names(ids)]);
+  if (document === undefined) return undefined;
+  const { attributes, identities } = document;
   return {
     type: "profile",
     table,

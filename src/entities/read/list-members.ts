@@ -1,7 +1,7 @@
 import type { EntityKeys, EntityStore, MembershipIndex, Suppression } from "../ports.js";
-import { sealing } from "../profile/encryption.js";
+import { openDocuments } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
-import { decodeDocument, type Json } from "../profile/entity-document.js";
+import type { Json } from "../profile/entity-document.js";
 import type { Tables } from "../profile/entity-tables.js";
 import { valuesByField } from "../profile/identity.js";
 import { attributesOf } from "./read-entity.js";
@@ -74,15 +74,14 @@ export function listMembers({
 
   /** Returns the members among these profiles that can be decrypted. The check for deletions is the last step. */
   async function membersOf(segment: string, profiles: readonly StoredEntity[]): Promise<Member[]> {
-    const plain = await sealing(entityKeys).open(profiles.map(({ id, sealed }) => ({ entity: id, sealed })));
+    const documents = await openDocuments(entityKeys, profiles);
     const erased = await suppression.erased(profiles.flatMap(idsOf));
     return profiles
       .flatMap((profile, i) => {
         const statement = profile.memberships.statements.get(segment);
-        const bytes = plain[i];
+        const document = documents[i];
         const isLive = statement?.member === true && !idsOf(profile).some((id) => erased.has(id));
-        if (!isLive || bytes === undefined) return [];
-        const document = decodeDocument(bytes);
+        if (!isLive || document === undefined) return [];
         const attributes = attributesOf(document, tables.get(profile.table) ?? { identities: [] });
         return { id: profile.id, identities: valuesByField(document.identities), attributes, since: statement.time };
       })

@@ -1,8 +1,8 @@
 import { oneOrAll } from "../collect/message.js";
 import type { EntityKeys, EntityStore, SegmentNames } from "../ports.js";
-import { batchSealing } from "../profile/encryption.js";
+import { openDocuments } from "../profile/encryption.js";
 import type { EntityId, Memberships, StoredEntity } from "../profile/entity.js";
-import { decodeDocument, type EntityDocument, type Json } from "../profile/entity-document.js";
+import type { EntityDocument, Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
@@ -37,15 +37,13 @@ export type ReadEntity = (
 /** Creates the read from these stores. */
 export function readEntity({ entities, segments, entityKeys, hashIdentity }: ReadDependencies): ReadEntity {
   return async (table, identity, options) => {
-    const seals = batchSealing(entityKeys);
-    const entity = await liveHolder(entities, hashIdentity(table.name, identity), seals.expect);
+    const entity = await liveHolder(entities, hashIdentity(table.name, identity));
     if (entity === undefined) return undefined;
-    const [[plain], names] = await Promise.all([
-      seals.open([{ entity: entity.id, sealed: entity.sealed }]),
+    const [[document], names] = await Promise.all([
+      openDocuments(entityKeys, [entity]),
       options.segments ? segmentNames(segments, entity.memberships) : undefined,
     ]);
-    if (plain === undefined) return undefined;
-    const document = decodeDocument(plain);
+    if (document === undefined) return undefined;
     return {
       attributes: attributesOf(document, table),
       segments: names,
@@ -57,17 +55,16 @@ export function readEntity({ entities, segments, entityKeys, hashIdentity }: Rea
 }
 
 /**
- * Returns the live profile of an identity; `expect` as in `EntityStore.find`. After a concurrent merge it searches
- * again, because the identity has another owner by then.
+ * Returns the live profile of an identity. After a concurrent merge it searches again, because the identity has another
+ * owner by then.
  */
 export async function liveHolder(
   entities: ReadDependencies["entities"],
   hash: IdentityHash,
-  expect?: (ids: readonly EntityId[]) => void,
 ): Promise<StoredEntity | undefined> {
   let before: EntityId | undefined;
   for (;;) {
-    const { owners, profiles } = await entities.find([hash], expect && { expect });
+    const { owners, profiles } = await entities.find([hash]);
     const owner = owners.get(hash);
     if (owner === undefined) return undefined;
     const entity = profiles.get(owner);

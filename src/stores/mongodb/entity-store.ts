@@ -53,10 +53,9 @@ export function mongoEntityStore(parts: StoreParts): EntityStore {
   );
 
   return {
-    async find(hashes, { expect, maxBytes } = {}) {
+    async find(hashes, maxBytes) {
       const owners = await ownersOf(hashes);
       const ids = [...new Set(owners.values())];
-      expect?.(ids);
       const profiles = maxBytes === undefined ? await load(ids) : await loadWithin(ids, maxBytes);
       return { owners, profiles: profiles ?? new Map(), isTooLarge: profiles === undefined };
     },

@@ -126,10 +126,9 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   }
 
   return {
-    async find(hashes, { expect, maxBytes = Number.POSITIVE_INFINITY } = {}) {
+    async find(hashes, maxBytes = Number.POSITIVE_INFINITY) {
       const owners = ownersOf(hashes);
       const ids = [...new Set(owners.values())];
-      expect?.(ids);
       const profiles = loadWithin(ids, maxBytes);
       return { owners, profiles: profiles ?? new Map(), isTooLarge: profiles === undefined };
     },
