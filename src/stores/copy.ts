@@ -2,13 +2,13 @@ import type { Experience, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
 import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
 import type { EntityId, StoredEntity, Version } from "../entities/profile/entity.js";
-import type { IdentityHash } from "../entities/profile/identity.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 
 /** Records of the engines in the form in which they are copied. Lists that are sets are sorted. */
 export interface CopyRecords {
   readonly deletions: DeletionRecord;
+  readonly "erased identities": ErasedIdentityRecord;
   readonly "entity keys": EntityKeyRecord;
   readonly entities: EntityRecord;
   readonly identities: IdentityRecord;
@@ -31,8 +31,12 @@ export interface CopyRecord {
 export interface DeletionRecord extends CopyRecord {
   readonly sequence: number;
   readonly deletion: Deletion;
-  /** The cut-off of each identity that the request suppresses, Unix ms. */
-  readonly cutOffs: readonly { readonly hash: IdentityHash; readonly cutOff: number }[];
+}
+
+/** `id` is the hash. The newest cut-off (Unix ms) and the newest number of the requests over it. */
+export interface ErasedIdentityRecord extends CopyRecord {
+  readonly cutOff: number;
+  readonly sequence: number;
 }
 
 /** `id` is the entity's; a record without `key` was destroyed. */

@@ -9,6 +9,8 @@ export interface OpenLedger {
   readonly ledger: Ledger;
   readonly suppression: Suppression;
   readonly entities: EntityStore;
+  /** Counts the stored records of erased identities. */
+  countErased(): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -42,5 +42,27 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
       expect(await at.suppression.cutOffs([])).to.deep.equal(new Map());
       expect(await at.suppression.erased([])).to.deep.equal(new Set());
     });
+
+    it("An identity is suppressed until the last request over it expires", async () => {
+      const { ledger, suppression } = at;
+      for (const name of ["a", "b"]) await ledger.accept(someDeletion(name, { hashes: ["one"] }), noScope);
+      await ledger.complete("a-1700000000", 2000, {});
+      await ledger.complete("b-1700000000", 3000, {});
+      const isSuppressed = [];
+      for (const before of [2001, 3001]) {
+        await ledger.expire(before, async () => {});
+        isSuppressed.push((await suppression.cutOffs(["one"])).has("one"));
+      }
+      expect(isSuppressed).to.deep.equal([true, false]);
+    });
+
+    it("An identity has one cut-off to read after any number of requests over it", async () => {
+      const { ledger, countErased } = at;
+      for (const name of ["a", "b", "c"]) {
+        await ledger.accept(someDeletion(name, { hashes: ["one"] }), noScope);
+        await ledger.complete(`${name}-1700000000`, 2000, {});
+      }
+      expect(await countErased()).to.equal(1);
+    });
   });
 }

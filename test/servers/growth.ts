@@ -61,7 +61,12 @@ const keptEmbedded: Promised = {
 };
 
 /** The same in the ledger's database; of a message its stream and slot. */
-const keptOnServers: Promised = { "ledger deletions": 1, "ledger entity_keys": 3, "data messages": 3 };
+const keptOnServers: Promised = {
+  "ledger deletions": 1,
+  "ledger erased_identities": 2,
+  "ledger entity_keys": 3,
+  "data messages": 3,
+};
 
 const AT_ONCE = 50;
 const HOUR = 3_600_000;

@@ -25,7 +25,8 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
   after(() => engine.close());
   const open = async () => {
     const { ledger, suppression, entities } = engine.stores;
-    return { ledger, suppression, entities, close: () => engine.empty() };
+    const erased = engine.client.db(`${engine.name}_ledger`).collection("erased_identities");
+    return { ledger, suppression, entities, countErased: () => erased.countDocuments(), close: () => engine.empty() };
   };
   ledgerContract("mongodb", open);
   suppressionContract("mongodb", open);

@@ -10,9 +10,19 @@ import { findBytes } from "../support/files.js";
 import { openTemporaryStores } from "../support/stores.js";
 
 const openLedger = async () => {
-  const { stores, close } = await openTemporaryStores();
-  return { ledger: stores.ledger, suppression: stores.suppression, entities: stores.entities, close };
+  const { stores, dir, close } = await openTemporaryStores();
+  const { ledger, suppression, entities } = stores;
+  return { ledger, suppression, entities, countErased: async () => countErased(dir), close };
 };
+
+function countErased(dir: string): number {
+  const db = new DatabaseSync(join(dir, "ledger.db"));
+  try {
+    return (db.prepare("SELECT count(*) AS count FROM erased_identity").get() as { count: number }).count;
+  } finally {
+    db.close();
+  }
+}
 
 ledgerContract("sqlite", openLedger);
 suppressionContract("sqlite", openLedger);

@@ -16,6 +16,7 @@ import { Checksum, type Comparison } from "./comparison.js";
 /** Deletions first, so that a deletion is known before data of its entity can be read. */
 const parts: readonly Part[] = [
   "deletions",
+  "erased identities",
   "entity keys",
   "entities",
   "identities",

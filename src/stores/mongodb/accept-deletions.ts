@@ -9,6 +9,7 @@ import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./database-facts.js";
 import { entityCollectionsOf, revisionsOf } from "./entity-document.js";
 import { isOfOneCall } from "./errors.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
+import { addErasedIdentities } from "./suppression.js";
 
 interface Request {
   readonly deletion: Deletion;
@@ -72,13 +73,15 @@ async function acceptAll(
   );
   if (holds.length > 0) await identities.bulkWrite(holds, { session });
   const first = (await newestSequence(ledger, { session })) + 1;
+  const numbered = accepted.map(({ deletion }, index) => ({ deletion, sequence: first + index }));
   await deletionsOf(ledger).insertMany(
-    accepted.map(({ deletion }, index) => deletionDocument(deletion, first + index, wrapping)),
+    numbered.map(({ deletion, sequence }) => deletionDocument(deletion, sequence, wrapping)),
     { session },
   );
+  await addErasedIdentities(ledger, numbered, session);
   await raiseTo(data, ACCEPTED, first + accepted.length - 1, { session });
   for (const { late } of accepted) late?.throwIfAborted();
-  return new Map(accepted.map(({ deletion }, index) => [deletion.requestId, first + index]));
+  return new Map(numbered.map(({ deletion, sequence }) => [deletion.requestId, sequence]));
 }
 
 /**

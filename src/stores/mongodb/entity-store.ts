@@ -20,8 +20,8 @@ import {
 import { addKeys } from "./entity-keys.js";
 import { isOfOneCall } from "./errors.js";
 import { messageDocument, messagesOf } from "./history.js";
-import { newestCutOffs } from "./ledger-document.js";
 import { addedCountsOf } from "./slot-counts.js";
+import { newestCutOffs } from "./suppression.js";
 import { Conflict, unlessConflict } from "./transaction.js";
 
 /** Concurrent requests share their reads. */

@@ -6,6 +6,7 @@ import {
   type DeletionRecord,
   type EntityKeyRecord,
   type EntityRecord,
+  type ErasedIdentityRecord,
   entityRecord,
   type PartTarget,
   type StreamCountRecord,
@@ -29,7 +30,7 @@ import {
   entityOf,
   type IdentityDocument,
 } from "./entity-document.js";
-import { destroyedKey, type EntityKeyDocument, isLiving, type KeyWrapping, keyWrapping } from "./entity-keys.js";
+import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./entity-keys.js";
 import { type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
 import { type RequestDocument, requestOf } from "./idempotency.js";
 import { importPart } from "./import-part.js";
@@ -42,6 +43,7 @@ import {
   streamCountsOf,
   streamsOf,
 } from "./slot-counts.js";
+import { type ErasedIdentityDocument, erasedIdentitiesOf } from "./suppression.js";
 
 /**
  * Profiles, the identities that lead to them, their messages and the counts of these, and the requests that brought
@@ -102,6 +104,7 @@ export function ledgerParts(
   pepper: Uint8Array,
 ): {
   readonly deletions: PartTarget<DeletionRecord>;
+  readonly "erased identities": PartTarget<ErasedIdentityRecord>;
   readonly "entity keys": PartTarget<EntityKeyRecord>;
   readonly "API keys": PartTarget<ApiKey>;
 } {
@@ -109,13 +112,17 @@ export function ledgerParts(
   return {
     deletions: importPart<DeletionDocument, DeletionRecord>({
       collection: deletionsOf(db),
-      documentOf: (record) => copiedDeletion(record, wrapping),
+      documentOf: ({ deletion, sequence }) => deletionDocument(deletion, sequence, wrapping),
       recordOf: (document) => ({
         id: document._id,
         sequence: document.sequence,
         deletion: deletionOf(document, wrapping),
-        cutOffs: document.suppressed.map(({ hash, cutOff }) => ({ hash, cutOff })).sort(byHash),
       }),
+    }),
+    "erased identities": importPart<ErasedIdentityDocument, ErasedIdentityRecord>({
+      collection: erasedIdentitiesOf(db),
+      documentOf: ({ id, cutOff, sequence }) => ({ _id: id, cutOff, sequence }),
+      recordOf: ({ _id, cutOff, sequence }) => ({ id: _id, cutOff, sequence }),
     }),
     "entity keys": importPart<EntityKeyDocument, EntityKeyRecord>({
       collection: db.collection<EntityKeyDocument>("entity_keys"),
@@ -134,19 +141,6 @@ export function ledgerParts(
       recordOf: keyOf,
     }),
   };
-}
-
-/** A request keeps the cut-off of each of its identities. */
-function copiedDeletion({ deletion, sequence, cutOffs }: DeletionRecord, wrapping: KeyWrapping): DeletionDocument {
-  const known = new Map(cutOffs.map(({ hash, cutOff }) => [hash, cutOff]));
-  return {
-    ...deletionDocument(deletion, sequence, wrapping),
-    suppressed: deletion.hashes.map((hash) => ({ hash, cutOff: known.get(hash) ?? deletion.cutOff })),
-  };
-}
-
-function byHash(a: { readonly hash: string }, b: { readonly hash: string }): number {
-  return a.hash < b.hash ? -1 : 1;
 }
 
 /**

@@ -15,12 +15,13 @@ import { historyCollections, mongoHistory } from "./history.js";
 import { idempotencyCollections, mongoIdempotency } from "./idempotency.js";
 import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
 import { leaseCollections, mongoLease } from "./lease.js";
-import { ledgerCollections, mongoLedger, mongoSuppression } from "./ledger.js";
+import { ledgerCollections, mongoLedger } from "./ledger.js";
 import { listOrderCollections, mongoListOrders } from "./list-orders.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
 import { epochCollections, mongoSharedEpochs } from "./shared-epochs.js";
 import { mongoSlotCounts, slotCountCollections } from "./slot-counts.js";
+import { mongoSuppression } from "./suppression.js";
 
 /** Every collection. */
 export const plans: Plans = {

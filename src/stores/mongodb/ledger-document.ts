@@ -2,10 +2,10 @@ import { Binary, type Collection, type Db } from "mongodb";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
-import type { CollectionPlan, InSession } from "./collection.js";
+import type { CollectionPlan } from "./collection.js";
 import type { KeyWrapping } from "./entity-keys.js";
 
-/** Event, outbox and suppression: suppression queries `suppressed.hash` and `entities`. */
+/** Deletion requests; suppression queries `entities`. */
 export const deletions: CollectionPlan = {
   name: "deletions",
   indexes: [
@@ -13,7 +13,7 @@ export const deletions: CollectionPlan = {
     { key: { open: 1, sequence: 1 } },
     { key: { open: 1, nextTarget: 1, notBefore: 1, sequence: 1 } },
     { key: { open: 1, completedAt: 1 } },
-    { key: { "suppressed.hash": 1 } },
+    { key: { open: 1, hashes: 1, sequence: 1 } },
     { key: { entities: 1 } },
   ],
 };
@@ -32,7 +32,7 @@ export interface DeletionDocument {
   readonly acceptedAt: number;
   readonly cutOff: number;
   readonly entities: readonly EntityId[];
-  readonly suppressed: readonly { readonly hash: IdentityHash; readonly cutOff: number }[];
+  readonly hashes: readonly IdentityHash[];
   /** Identities as written, encrypted under `key`, which is wrapped. Null without remote targets and once destroyed. */
   readonly identities: { readonly key: Binary; readonly bytes: Binary } | null;
   readonly targets: readonly string[];
@@ -52,12 +52,11 @@ export interface DeletionDocument {
 
 /** Returns the document of a new request. */
 export function deletionDocument(deletion: Deletion, sequence: number, wrapping: KeyWrapping): DeletionDocument {
-  const { requestId, hashes, encryptedIdentities, problem, completedAt, ...rest } = deletion;
+  const { requestId, encryptedIdentities, problem, completedAt, ...rest } = deletion;
   return {
     _id: requestId,
     sequence,
     ...rest,
-    suppressed: hashes.map((hash) => ({ hash, cutOff: deletion.cutOff })),
     identities:
       encryptedIdentities === undefined
         ? null
@@ -79,7 +78,7 @@ export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): D
     acceptedAt: document.acceptedAt,
     cutOff: document.cutOff,
     entities: document.entities,
-    hashes: document.suppressed.map(({ hash }) => hash),
+    hashes: document.hashes,
     encryptedIdentities:
       identities === null
         ? undefined
@@ -92,23 +91,4 @@ export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): D
     notBefore: document.notBefore,
     completedAt: document.completedAt ?? undefined,
   };
-}
-
-/** Returns the newest cut-off of each of these identities. */
-export async function newestCutOffs(
-  db: Db,
-  hashes: readonly IdentityHash[],
-  inside: InSession = {},
-): Promise<Map<IdentityHash, number>> {
-  const newest = new Map<IdentityHash, number>();
-  if (hashes.length === 0) return newest;
-  const asked = new Set(hashes);
-  const options = { projection: { _id: 0, suppressed: 1 }, ...inside };
-  const over = deletionsOf(db).find({ "suppressed.hash": { $in: [...asked] } }, options);
-  for (const { suppressed } of await over.toArray()) {
-    for (const { hash, cutOff } of suppressed) {
-      if (asked.has(hash)) newest.set(hash, Math.max(cutOff, newest.get(hash) ?? Number.NEGATIVE_INFINITY));
-    }
-  }
-  return newest;
 }

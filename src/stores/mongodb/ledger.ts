@@ -1,25 +1,19 @@
-import type { Db, Filter, UpdateFilter } from "mongodb";
+import type { Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
 import { LONGEST_WAIT_MS } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
-import type { Suppression } from "../../entities/ports.js";
 import { randomId } from "../../ids.js";
 import { acceptDeletions, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import type { StoreParts } from "./connection.js";
 import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./database-facts.js";
-import {
-  type DeletionDocument,
-  deletionOf as deletionFrom,
-  deletions,
-  deletionsOf,
-  newestCutOffs,
-} from "./ledger-document.js";
+import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
+import { erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
 
-export const ledgerCollections: readonly CollectionPlan[] = [deletions, marks];
+export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedIdentities, marks];
 
-/** Requests removed by one write of `expire`. */
-const AT_ONCE = 1_000;
+/** Requests removed by one step of `expire`. */
+const AT_ONCE = 100;
 
 /**
  * Deletion requests in the database of the ledger. Every change except acceptance is one conditional write to one
@@ -56,7 +50,7 @@ export function mongoLedger(parts: StoreParts): Ledger {
     },
 
     async openOver(identities, limit) {
-      const filter = { "suppressed.hash": { $in: [...identities] }, open: true };
+      const filter = { open: true, hashes: { $in: [...identities] } };
       const options = { sort: { sequence: 1 }, limit, projection: { _id: 1 } } as const;
       return (await requests.find(filter, options).toArray()).map(({ _id }) => _id);
     },
@@ -153,9 +147,12 @@ export function mongoLedger(parts: StoreParts): Ledger {
       await note(newest.sequence);
       await raiseTo(db, FORGOTTEN, newest.sequence);
       for (;;) {
-        const some = { projection: { _id: 1 }, limit: AT_ONCE } as const;
+        const some = { projection: { sequence: 1, hashes: 1 }, limit: AT_ONCE } as const;
         const gone = await requests.find({ ...old, sequence: { $lte: newest.sequence } }, some).toArray();
         if (gone.length === 0) return;
+        // An identity that a later request names keeps its cut-off until that request expires.
+        const ofGone = { sequence: { $in: gone.map(({ sequence }) => sequence) } };
+        await erasedIdentitiesOf(db).deleteMany({ ...byIds(gone.flatMap(({ hashes }) => hashes)), ...ofGone });
         await requests.deleteMany(byIds(gone.map(({ _id }) => _id)));
       }
     },
@@ -172,21 +169,4 @@ interface Update {
 /** Ranges of `notBefore` of a request that is due: the time has come, or the clock was set back since. */
 function whenDue(now: number) {
   return [{ $lte: now }, { $gt: now + LONGEST_WAIT_MS }];
-}
-
-/** Suppression, read from the requests of the ledger. */
-export function mongoSuppression(db: Db): Suppression {
-  const deletions = deletionsOf(db);
-
-  return {
-    cutOffs: (hashes) => newestCutOffs(db, hashes),
-
-    async erased(ids) {
-      const asked = new Set(ids);
-      if (asked.size === 0) return new Set();
-      const over = deletions.find({ entities: { $in: [...asked] } }).project({ _id: 0, entities: 1 });
-      const named = ((await over.toArray()) as { entities: string[] }[]).flatMap(({ entities }) => entities);
-      return new Set(named.filter((id) => asked.has(id)));
-    },
-  };
 }

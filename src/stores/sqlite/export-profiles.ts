@@ -17,7 +17,7 @@ import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
 import { sqliteEntityStore } from "./entity-store.js";
 import { keyOf } from "./key-store.js";
 
-type LedgerPart = "deletions" | "entity keys" | "API keys";
+type LedgerPart = "deletions" | "erased identities" | "entity keys" | "API keys";
 type EntityPart = Exclude<Part, LedgerPart>;
 
 /** Parts of `entities.db`, without erased data according to the ledger. */
@@ -68,7 +68,6 @@ function segments(db: Database): PartSource<SegmentRecord> {
 
 /** Parts of `ledger.db`. */
 export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSource<CopyRecords[P]> } {
-  const cutOffs = db.prepare("SELECT hash, cut_off FROM erased_identity WHERE sequence = ? ORDER BY hash");
   const isDestroyed = (key: Uint8Array) => key.every((byte) => byte === 0);
 
   return {
@@ -79,10 +78,10 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
           id: row.request_id,
           sequence: row.sequence,
           deletion: deletionOf(row),
-          cutOffs: (cutOffs.all(row.sequence) as { hash: string; cut_off: number }[]).map(
-            ({ hash, cut_off: cutOff }) => ({ hash, cutOff }),
-          ),
         })),
+    }),
+    "erased identities": exportTable(db, {
+      from: "(SELECT hash AS id, cut_off AS cutOff, sequence FROM erased_identity)",
     }),
     "entity keys": exportTable(db, {
       from: "(SELECT entity AS id, key FROM entity_key)",

@@ -9,7 +9,7 @@ import { noteSeen } from "./ledger-match.js";
 
 /**
  * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
- * run calls no remote target. `deletion_key` has rows of one size that are appended
+ * run calls no remote target. `open_identity` has the identities of open requests. `deletion_key` has rows of one size that are appended
  * and overwritten in place, for the same reason as `entity_key`; no row is removed. `forgotten_deletion` has the number
  * of the newest request that was ever removed after `deletions.keep`.
  */
@@ -23,6 +23,9 @@ export const ledgerSchema = `
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, attempts) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_due ON deletion (next_target, not_before, sequence) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS open_identity (
+    hash TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (hash, sequence)
+  ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS deletion_key (sequence INTEGER PRIMARY KEY, key BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS receipt_key (one INTEGER PRIMARY KEY CHECK (one = 1), wrapped TEXT NOT NULL);`;
@@ -73,7 +76,10 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     const sequence = Number(lastInsertRowid);
     if (encryptedIdentities !== undefined) sql.addKey.run(sequence, encryptedIdentities.key);
     for (const entity of deletion.entities) sql.addEntity.run(entity, sequence);
-    for (const hash of deletion.hashes) sql.addIdentity.run(hash, sequence, cutOff);
+    for (const hash of deletion.hashes) {
+      sql.addErasedIdentity.run(hash, cutOff, sequence);
+      sql.addOpenIdentity.run(hash, sequence);
+    }
     return sequence;
   }
 
@@ -92,12 +98,16 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
 
   type Completion = readonly [requestId: string, at: number, times: string];
 
+  /** Completes the request, inside the caller's transaction; returns whether it was open. */
+  function complete([requestId, at, times]: Completion): boolean {
+    if (sql.complete.run({ requestId, at, times }).changes === 0) return false;
+    sql.removeOpenIdentities.run(requestId);
+    return true;
+  }
+
   /** Returns the completions of requests that were open. */
   const completeAll = sharingCommits((all: readonly Completion[]) =>
-    inTransaction(
-      db,
-      () => new Set(all.filter(([requestId, at, times]) => sql.complete.run({ requestId, at, times }).changes > 0)),
-    ),
+    inTransaction(db, () => new Set(all.filter(complete))),
   );
 
   /** Removes completed requests with their suppression; returns their number. */
@@ -122,8 +132,10 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     find: async (requestId) => find(requestId),
 
     async openOver(identities, limit) {
-      const rows = sql.openOver.all(JSON.stringify(identities), limit) as { request_id: string }[];
-      return rows.map(({ request_id }) => request_id);
+      const rows = identities.flatMap((hash) => sql.openOver.all(hash, limit));
+      const found = new Map((rows as { sequence: number; request_id: string }[]).map((row) => [row.sequence, row]));
+      const inOrder = [...found.values()].sort((a, b) => a.sequence - b.sequence);
+      return inOrder.slice(0, limit).map(({ request_id }) => request_id);
     },
 
     async due(now, nextTarget, limit) {
@@ -243,10 +255,14 @@ function statements(db: Database) {
       WHERE request_id = :requestId AND completed_at IS NULL`),
     anyErased: db.prepare("SELECT 1 FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1"),
     addEntity: db.prepare("INSERT OR IGNORE INTO erased_entity (entity, sequence) VALUES (?, ?)"),
-    addIdentity: db.prepare("INSERT OR IGNORE INTO erased_identity (hash, sequence, cut_off) VALUES (?, ?, ?)"),
+    addErasedIdentity: db.prepare(`INSERT INTO erased_identity (hash, cut_off, sequence) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET cut_off = max(cut_off, excluded.cut_off), sequence = excluded.sequence`),
+    addOpenIdentity: db.prepare("INSERT OR IGNORE INTO open_identity (hash, sequence) VALUES (?, ?)"),
+    removeOpenIdentities: db.prepare(`DELETE FROM open_identity WHERE (hash, sequence) IN
+      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE request_id = ?)`),
     find: db.prepare(`SELECT * FROM ${deletionRows} WHERE request_id = ?`),
-    openOver: db.prepare(`SELECT request_id FROM deletion WHERE completed_at IS NULL AND sequence IN
-      (SELECT sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence LIMIT ?`),
+    openOver: db.prepare(`SELECT sequence, request_id FROM open_identity JOIN deletion USING (sequence)
+      WHERE hash = ? ORDER BY sequence LIMIT ?`),
     dueUntil: dueWhere("not_before <= :now"),
     dueAfter: dueWhere("not_before > :latest"),
     lease: db.prepare(`UPDATE deletion SET runner = :runner, not_before = :until

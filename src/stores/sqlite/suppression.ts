@@ -3,19 +3,23 @@ import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
 import type { Database } from "./connection.js";
 
-/** Tables of `ledger.db` that are written in a request's transaction and read by suppression. */
+/**
+ * Tables of `ledger.db` that are written in a request's transaction. `erased_identity` has the newest cut-off and the
+ * newest number of an identity's requests, so that reading it costs the same after any number of them.
+ */
 export const suppressionSchema = `
   CREATE TABLE IF NOT EXISTS erased_entity (
     entity TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (entity, sequence)
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS erased_identity (
-    hash TEXT NOT NULL, sequence INTEGER NOT NULL, cut_off REAL NOT NULL, PRIMARY KEY (hash, sequence)
+    hash TEXT PRIMARY KEY, cut_off REAL NOT NULL, sequence INTEGER NOT NULL
   ) WITHOUT ROWID;`;
 
 /** Synchronous queries on the suppression tables. */
 export function suppressionIn(db: Database) {
-  const cutOffs = db.prepare(`SELECT hash, max(cut_off) AS cut_off FROM erased_identity
-    WHERE hash IN (SELECT value FROM json_each(?)) GROUP BY hash`);
+  const cutOffs = db.prepare(
+    "SELECT hash, cut_off FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))",
+  );
   const erased = db.prepare(
     "SELECT DISTINCT entity FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?))",
   );

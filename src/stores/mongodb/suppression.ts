@@ -1,0 +1,63 @@
+import type { AnyBulkWriteOperation, ClientSession, Collection, Db } from "mongodb";
+import type { Deletion } from "../../deletions/deletion.js";
+import type { Suppression } from "../../entities/ports.js";
+import type { IdentityHash } from "../../entities/profile/identity.js";
+import { byIds, type CollectionPlan, type InSession } from "./collection.js";
+import { deletionsOf } from "./ledger-document.js";
+
+export const erasedIdentities: CollectionPlan = { name: "erased_identities", indexes: [] };
+
+/** A deleted identity. */
+export interface ErasedIdentityDocument {
+  readonly _id: IdentityHash;
+  /** The newest cut-off and the newest number of its requests. */
+  readonly cutOff: number;
+  readonly sequence: number;
+}
+
+export function erasedIdentitiesOf(ledger: Db): Collection<ErasedIdentityDocument> {
+  return ledger.collection<ErasedIdentityDocument>(erasedIdentities.name);
+}
+
+/** Stores the identities of accepted requests with their numbers. */
+export async function addErasedIdentities(
+  ledger: Db,
+  accepted: readonly { readonly deletion: Deletion; readonly sequence: number }[],
+  session: ClientSession,
+): Promise<void> {
+  const writes: AnyBulkWriteOperation<ErasedIdentityDocument>[] = accepted.flatMap(
+    ({ deletion: { hashes, cutOff }, sequence }) =>
+      hashes.map((_id) => ({
+        updateOne: { filter: { _id }, update: { $max: { cutOff, sequence } }, upsert: true },
+      })),
+  );
+  await erasedIdentitiesOf(ledger).bulkWrite(writes, { session });
+}
+
+/** Returns the newest cut-off of each of these identities. */
+export async function newestCutOffs(
+  ledger: Db,
+  hashes: readonly IdentityHash[],
+  inside: InSession = {},
+): Promise<Map<IdentityHash, number>> {
+  if (hashes.length === 0) return new Map();
+  const found = await erasedIdentitiesOf(ledger).find(byIds(hashes), inside).toArray();
+  return new Map(found.map(({ _id, cutOff }) => [_id, cutOff]));
+}
+
+/** Suppression in the database of the ledger. */
+export function mongoSuppression(ledger: Db): Suppression {
+  const deletions = deletionsOf(ledger);
+
+  return {
+    cutOffs: (hashes) => newestCutOffs(ledger, hashes),
+
+    async erased(ids) {
+      const asked = new Set(ids);
+      if (asked.size === 0) return new Set();
+      const over = deletions.find({ entities: { $in: [...asked] } }).project({ _id: 0, entities: 1 });
+      const named = ((await over.toArray()) as { entities: string[] }[]).flatMap(({ entities }) => entities);
+      return new Set(named.filter((id) => asked.has(id)));
+    },
+  };
+}
