@@ -31,10 +31,17 @@ const words = [
   [/\bbeside\b/i, "next to"],
   [/\b(goes|went|go) on\b/i, "continues"],
   [/\bwhat (is|are|was|were) (said|asked|told|there)\b/i, "a noun"],
+  [/\b(so|as) (many|much) (of|at|times|bytes|ms|points|days)\b/i, "the name of the argument"],
+  [/\bfor ever\b/i, "unlimited, without end"],
+  [/\bunder way\b/i, "in progress"],
+  [/\bhand(s|ed)? (on|out|over)\b/i, "passes, returns, forwards"],
+  [/\bnothing but\b/i, "only"],
+  [/\bon the spot\b/i, "a time"],
+  [/\b(has|have) gone\b/i, "disconnected, ended"],
 ];
 
 /** Comments begin with a verb or a noun. */
-const openings = [[/^(What|That)\b/, "a verb or a noun"]];
+const openings = [[/^(What|That|Of|How|Why|So|As|By|Which|Who)\b/, "a verb or a noun"]];
 
 /** Places where the word is right: part of the path, text of the line. Fewer than 20. */
 const allowed = [];

@@ -70,7 +70,7 @@ export function found<T>(value: T | undefined): T {
   return value;
 }
 
-/** Why the service cannot start or a command cannot run, in one line for the operator. Contains no secret. */
+/** Reason of a failed start or command, in one line for the operator. Contains no secret. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }

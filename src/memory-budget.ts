@@ -69,7 +69,7 @@ export class Reservation {
     if (!this.#isOver) this.#add(-bytes);
   }
 
-  /** Reports that the work has ended and only a response of so many bytes is left. Throws as `reserve` does. */
+  /** Reports that the work has ended and only a response of `bytes` is left. Throws as `reserve` does. */
   keepResponse(bytes: number): void {
     const kept = bytes > UNCOUNTED_BYTES ? bytes : 0;
     if (kept !== this.#own) this.reserve(kept - this.#own);

@@ -31,7 +31,7 @@ export interface Probe {
   check(): Promise<string | undefined>;
 }
 
-/** Why a process cannot work, as a sentence for an operator; part of the response of `/ready`. */
+/** Reason why a process cannot work, as a sentence for an operator; part of the response of `/ready`. */
 export class NotReady extends Error {
   override readonly name = "NotReady";
 }

@@ -14,7 +14,7 @@ const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
 /** Types and ports of the domains: the only files of a domain that engines and targets may import. */
 const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);
 
-/** Who may import which of our files. The first rule whose folder matches counts. */
+/** Allowed imports between our files. The first rule whose folder matches counts. */
 const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; readonly words: string }[] = [
   {
     who: /^formats\//,

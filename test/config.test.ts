@@ -332,7 +332,9 @@ interface Examples {
   readonly bad: readonly string[];
 }
 
-/** Of a number its bounds and what is beyond them, of words all of them, else what the table above has. */
+/**
+ * Returns for a number its bounds and the values beyond, for words all of them, otherwise the texts of the table above.
+ */
 function examplesOf(name: string, { type, enum: words, minimum = 0, maximum = 0 }: SettingSchema): Examples {
   if (words !== undefined) return { good: words, bad: ["", "web"] };
   if (type === "boolean") return { good: ["true", "false"], bad: ["", "yes"] };

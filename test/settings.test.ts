@@ -40,7 +40,7 @@ interface Trial {
 type Effect = (trial: Trial) => Promise<void>;
 type Ask = (service: TestService) => Promise<unknown>;
 
-/** By setting: the test that changes it and sees the effect. */
+/** For each setting, the test that changes it and observes the effect. */
 const shownElsewhere: Readonly<Record<string, string>> = {
   "http.trust_proxy": "http/limits",
   "http.key_in_query": "http/keys",
@@ -184,7 +184,7 @@ const filesAt =
 const point = { ...web, value: 1, ts: Date.now() - HOUR };
 const person = { _uid: "ann", segments: ["a", "b"] };
 
-/** By setting: how a change of it shows. */
+/** For each setting, the effect of a change. */
 const effects: Readonly<Record<string, Effect>> = {
   "http.host": differs(async ({ url }) => new URL(url).hostname, "0.0.0.0", ["127.0.0.1", "0.0.0.0"]),
   "http.port": async ({ start }) => {

@@ -85,7 +85,7 @@ describe("the scripts", function () {
       }
     });
 
-    it(`end quietly when the reader of their help has gone: ${name}`, async () => {
+    it(`end quietly when the reader of their help closes the pipe: ${name}`, async () => {
       const child = spawn(process.execPath, [join(root, `scripts/${name}.mjs`), "--help"]);
       child.stdout.destroy();
       let err = "";

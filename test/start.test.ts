@@ -37,7 +37,7 @@ describe("starting the service", () => {
     service.child.kill(signal);
     return service.ended;
   };
-  /** Waits for the end of a start that must fail: exit code 1 and one line, which is handed out. */
+  /** Waits for the end of a start that must fail, with exit code 1 and one line, which is returned. */
   const failure = async (service: ChildService): Promise<string> => {
     expect(await service.ended, service.err()).to.equal(1);
     expect(service.err()).to.match(/^[^\n]+\n$/);

@@ -27,7 +27,7 @@ export async function retry<T>(
   }
 }
 
-/** As `retry`, for work whose result shows whether to repeat it. Resolves with the last result; an error ends it. */
+/** Like `retry`, for work whose result shows whether to repeat it. Resolves with the last result; an error ends it. */
 export async function repeat<T>(
   work: () => Promise<T>,
   pauseAfter: (result: T, attempt: number) => number | undefined,

@@ -92,7 +92,7 @@ export class Deadline {
     if (this.#error !== undefined) throw this.#error;
     if (this.#timer !== undefined) return;
     this.#since = performance.now();
-    // As in `withTimeLimit`, received data is read first.
+    // Received data is read first, like in `withTimeLimit`.
     const timer = setTimeout(() => setImmediate(() => this.#expire(timer)), Math.max(1, this.#leftMs));
     this.#timer = timer;
   }

@@ -32,7 +32,7 @@ export interface CatalogueStore {
   segments(after: string | undefined, limit: number, table?: string): Promise<Segment[]>;
   /** Number of segments, optionally of one table. */
   countSegments(table?: string): Promise<number>;
-  /** As `segments` over all tables, but only the ids, which is faster. */
+  /** Like `segments` over all tables, but only the ids, which is faster. */
   segmentIds(after: string | undefined, limit: number): Promise<string[]>;
   /**
    * Removes the segment at `at` (Unix ms, by `clock.monotonicClock`) unless an experience names it (`in-use`);

@@ -6,7 +6,10 @@ import { StartError } from "../errors.js";
 
 const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
 
-/** Whether this runs in a clone. An installed package has no sources, and its help names `entity-metrics key` for `npm run key --`. */
+/**
+ * Whether this runs in a clone. An installed package has no sources; its help replaces `npm run key --` by
+ * `entity-metrics key`.
+ */
 const isClone = existsSync(new URL("../../src", import.meta.url));
 
 /** Exit code of a command that succeeded except for rejections. */

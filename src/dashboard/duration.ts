@@ -7,7 +7,7 @@ export function msOf(duration: string): number {
   return Number(duration.slice(0, -1)) * (units[duration.slice(-1)] ?? Number.NaN);
 }
 
-/** How long ago, or how long it takes: `34 s`, `5 min`, `3 h`, `2 d`. */
+/** Formats a duration or an age: `34 s`, `5 min`, `3 h`, `2 d`. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 120) return `${seconds} s`;

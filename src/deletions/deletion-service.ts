@@ -45,9 +45,9 @@ export interface DeletionService {
   run(requestId: string): Promise<void>;
   /** See `replayLedger`. Call before the first read. */
   replay(): Promise<void>;
-  /** Starts running requests that are due, and those that are hinted at. */
+  /** Starts running due requests and hinted requests. */
   start(): void;
-  /** Resolves when no run is under way. */
+  /** Resolves when no run is in progress. */
   stop(): Promise<void>;
 }
 

@@ -113,7 +113,7 @@ export interface ErasureWatermark {
   write(sequence: number): Promise<void>;
   /**
    * Records that completed requests up to this number will expire; all of them are erased in the data. The next start
-   * refuses data without this record, unless the data has seen as much of the ledger. Safe to repeat.
+   * refuses data without this record, unless the data has seen these requests. Safe to repeat.
    */
   noteForgotten(sequence: number): Promise<void>;
 }

@@ -34,7 +34,7 @@ export interface Commit {
 export interface FoundEntities {
   /** Owner of each known identity. The profile may be erased by now, or be about to be. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId>;
-  /** Live profiles among the owners, by id, without those that an accepted deletion covers. */
+  /** Live profiles among the owners, by id, except profiles of an accepted deletion. */
   readonly profiles: ReadonlyMap<EntityId, StoredEntity>;
   /** Whether the profiles exceed `maxBytes`; then `profiles` is empty. */
   readonly isTooLarge: boolean;

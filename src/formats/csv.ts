@@ -6,7 +6,7 @@ export interface CsvRecord {
   readonly number: number;
   /** Undefined if a quote is not closed, or not at the end of its cell. */
   readonly cells: readonly string[] | undefined;
-  /** Why its line cannot be read. */
+  /** Reason why its line cannot be read. */
   readonly issue?: NonNullable<Line["issue"]>;
 }
 

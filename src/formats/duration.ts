@@ -31,12 +31,12 @@ export function parseDuration(text: string): Duration | undefined {
   return ms > LONGEST ? undefined : { text, unit, ms };
 }
 
-/** Returns a checked setting of a retention, ms; undefined for `null`, which is for ever. */
+/** Returns a checked setting of a retention, ms; undefined (unlimited) for `null`. */
 export function keepMs(setting: string | null): number | undefined {
   return setting === null ? undefined : parseDuration(setting)?.ms;
 }
 
-/** Returns the shorter of two durations, ms; undefined is for ever. */
+/** Returns the shorter of two durations, ms; undefined is unlimited. */
 export function shorterOf(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }

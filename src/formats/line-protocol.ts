@@ -8,7 +8,7 @@ export interface LinePoint {
   readonly timestamp: string | undefined;
 }
 
-/** Why a line is not line protocol. */
+/** Reason why a line is not line protocol. */
 interface LineProtocolIssue {
   readonly issue: string;
 }
@@ -68,7 +68,7 @@ interface MetricLine {
   readonly ms: number | undefined;
 }
 
-/** Why a valid line is not a metric point. */
+/** Reason why a valid line is not a metric point. */
 interface MetricLineIssue {
   readonly code: string;
   readonly issue: string;

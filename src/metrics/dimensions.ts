@@ -2,7 +2,7 @@ import { COLLECTIVE_IDS, EVERY_SEGMENT, EVERY_STREAM } from "../reserved-names.j
 
 export const HOUR = 3_600_000;
 
-/** How a bucket's value is computed from its slots. */
+/** Function that computes the value of a bucket from its slots. */
 export const aggregations = ["sum", "max", "min"] as const;
 
 export type Aggregation = (typeof aggregations)[number];
@@ -34,7 +34,7 @@ export interface Dimension {
   readonly reservedIds: readonly string[];
   /** When the slot's value is due: a count when the slot ends, a sampled size when it starts. */
   readonly due: "start" | "end";
-  /** How the recorder samples its values; absent for a dimension of counts. */
+  /** Sampling of its values by the recorder; absent for a dimension of counts. */
   readonly sampling?: Sampling;
 }
 

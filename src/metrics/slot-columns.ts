@@ -67,8 +67,8 @@ export function columnSince({ series, from, values }: SlotColumn, since: number)
 }
 
 /**
- * Returns the unexpired part of columns at `now` (Unix ms); slots are kept for `keep` ms after their start (undefined:
- * for ever).
+ * Returns the unexpired part of columns at `now` (Unix ms); slots are kept for `keep` ms after their start
+ * (undefined: unlimited).
  */
 export function keptColumns(
   columns: readonly SlotColumn[],

@@ -1,7 +1,7 @@
 import { type Dimension, dimensionNamed, dimensionNames } from "./dimensions.js";
 import { dimensionIdRule, isDimensionId, KnownSeries, type Series } from "./series.js";
 
-/** Why points of a series cannot be written; `field` is the invalid field. */
+/** Reason why points of a series cannot be written; `field` is the invalid field. */
 export interface SeriesIssue {
   readonly field: "dimension" | "dimension_id" | "dimension_type";
   readonly code: string;
@@ -124,7 +124,7 @@ export interface WriteWindow {
   readonly to: number;
 }
 
-/** Returns which points may be written `now` to a store that keeps points for `keep` ms (for ever if undefined). */
+/** Returns which points may be written `now` to a store that keeps points for `keep` ms (unlimited if undefined). */
 export function writeWindow(now: number, keep: number | undefined): WriteWindow {
   return { from: Math.max(EARLIEST_POINT_MS, keep === undefined ? 0 : now - keep), to: now + AHEAD_MS };
 }

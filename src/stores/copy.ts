@@ -139,9 +139,9 @@ export interface SeriesSource {
 /** An engine for series that is being filled. */
 export interface SeriesTarget {
   readonly series: SeriesStore;
-  /** The store's own retention, ms; undefined: for ever. */
+  /** The store's own retention, ms; undefined: unlimited. */
   retentionMs(): number | undefined;
-  /** As `ProfileTarget.begin`, but the points of an interrupted copy stay: they are written again. */
+  /** Like `ProfileTarget.begin`, but the points of an interrupted copy stay: they are written again. */
   begin(mark: string): Promise<void>;
   finish(): Promise<void>;
   close(): Promise<void>;

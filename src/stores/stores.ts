@@ -94,7 +94,7 @@ export interface EntityEngine extends EntityStores, Engine {
 /** The engine of METRICS_URL. */
 export interface MetricEngine extends Engine {
   readonly series: SeriesStore;
-  /** The store's own retention, ms; undefined: for ever, or not known yet. */
+  /** The store's own retention, ms; undefined: unlimited, or not known yet. */
   retentionMs(): number | undefined;
   /**
    * Calls `listener` within a minute after the store was replaced by another: earlier reads are no longer valid. Absent

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { withTimeLimit } from "../../src/async/time-limit.js";
 
 describe("a time limit", () => {
-  it("hands on what the work resolves with, or rejects with", async () => {
+  it("settles as the work does", async () => {
     expect(await withTimeLimit(60_000, [], async () => 1)).to.equal(1);
     expect(await reasonOf(withTimeLimit(60_000, [], async () => Promise.reject("no")))).to.equal("no");
   });

@@ -63,7 +63,7 @@ describe("bad identities", () => {
     "kept@example.com,other",
   ];
   for (const value of values) {
-    it(`the value ${value} is nothing but itself`, async () => {
+    it(`the value ${value} is a plain value`, async () => {
       const at = encodeURIComponent(value);
       await refused(service, `/api/entity/user/email/${at}`, {}, 404);
       await refused(service, `/api/entity/user/${at}`, {}, 404);

@@ -50,7 +50,7 @@ export interface OpenOptions {
   /** Unix ms at which the page's clock starts. */
   readonly now: number;
   readonly dark?: boolean;
-  /** Of the browser, such as \`Europe/Oslo\`; that of the machine when absent. */
+  /** Time zone of the browser, such as `Europe/Oslo`; by default that of the machine. */
   readonly timezone?: string;
   readonly hasTouch?: boolean;
   /** Lets a test add scripts of its own to the page. */

@@ -208,7 +208,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
   it("Each view fits at 200 % zoom, and with letters of twice the size", async () => {
     const { page } = await on.open("", { prepare: unseen });
     for await (const view of eachPage(page)) {
-      // A window of 1280 × 900 px contains half as many at 200 %.
+      // At 200 % a window of 1280 × 900 px contains half the pixels.
       await page.setViewportSize({ width: 640, height: 450 });
       expect(await sideways(page), `${view}, zoomed`).to.equal(0);
       await page.setViewportSize({ width: 1280, height: 900 });

@@ -86,7 +86,7 @@ describe("/docs and / in Chromium", function () {
   }
 });
 
-/** In the page: unfolds an operation, tries it out, and hands out the status that it shows. */
+/** Opens an operation in the page, tries it out, and returns the status that it shows. */
 const tryOut = `globalThis.tryOut = async (id) => {
   const block = document.getElementById(id);
   const found = async (selector) => {

@@ -16,7 +16,7 @@ describe("what others ask of the catalogue", () => {
   });
   afterEach(() => stores.close());
 
-  /** As messages do that name segments. */
+  /** Registers segments like messages do that name them. */
   const register = (ids: readonly string[]) =>
     stores.entities.commit(commitOf([], { segments: ids.map((id) => ({ id, table: "user" })) }));
 
@@ -29,7 +29,7 @@ describe("what others ask of the catalogue", () => {
     ]);
   });
 
-  it("hands out the first ids in order", async () => {
+  it("returns the first ids in order", async () => {
     await register(["c", "a", "d", "b"]);
     expect(await firstSegmentIds(stores.catalogue, 3)).to.deep.equal(["a", "b", "c"]);
   });

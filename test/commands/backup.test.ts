@@ -156,7 +156,7 @@ describe("npm run backup", function () {
     });
   }
 
-  /** So that it is copied in several steps. */
+  /** Enough data for a copy in several steps. */
   async function stopWithLargeLedger(): Promise<void> {
     await service.stop({ keep: true });
     const ledger = new DatabaseSync(join(service.dir, "ledger.db"));

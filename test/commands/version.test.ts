@@ -13,7 +13,7 @@ describe("Every command", function () {
     .filter((name) => scripts[name]?.includes("command.mjs"));
 
   for (const name of commands) {
-    it(`The command ends with 0 and without a message when the reader of its help has gone: ${name}`, async () => {
+    it(`The command ends with 0 and without a message when the reader of its help closes the pipe: ${name}`, async () => {
       const { child, ended, err } = startCommand(name, ["--help"]);
       child.stdout?.destroy();
       expect([await ended, err()]).to.deep.equal([0, ""]);

@@ -21,7 +21,7 @@ export function catalogueStoreContract(
       for (const id of ids) await store.putSegment(segment(id));
     };
 
-    it("hands out a segment as it was put last", async () => {
+    it("returns a segment as it was put last", async () => {
       await put("a");
       await store.putSegment({ id: "a", name: "Ä “quoted” 🙂", table: "company" });
       expect(await store.segment("a")).to.deep.equal({ id: "a", name: "Ä “quoted” 🙂", table: "company" });

@@ -6,7 +6,7 @@ export interface OpenEntityKeys {
   readonly keys: EntityKeys;
   /** Keeps keys, as a commit and the ledger do. */
   add(keys: ReadonlyMap<string, Uint8Array>): Promise<void>;
-  /** How many of these byte strings any file of the store contains; undefined where the test cannot see the files. */
+  /** Returns the number of these byte strings in all files of the store; undefined if the test cannot see the files. */
   countHeld(strings: readonly Uint8Array[]): number | undefined;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function entityKeysContract(name: string, open: () => Promise<OpenEntityK
         () => true,
       );
 
-    it("hands out the keys that were added, and adds none to an id that has one", async () => {
+    it("returns the keys that were added, and adds none to an id that has one", async () => {
       const made = newKeys(["a", "b"]);
       await at.add(made);
       expect(await keys.read(["a", "b", "c"])).to.deep.equal(made);
@@ -42,7 +42,7 @@ export function entityKeysContract(name: string, open: () => Promise<OpenEntityK
       expect(await keys.read(["a", "b"])).to.deep.equal(made);
     });
 
-    it("hands out no destroyed key, and adds no other to its id", async () => {
+    it("returns no destroyed key, and adds no other to its id", async () => {
       await at.add(newKeys(["a", "b"]));
       await keys.destroy(["a", "unknown"]);
       await keys.destroy(["a"]);

@@ -84,7 +84,7 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 4 }]);
     });
 
-    it("hands out the messages of an entity in the order of arrival and position, in pages", async () => {
+    it("returns the messages of an entity in the order of arrival and position, in pages", async () => {
       const { id, messages } = await kept(
         { arrival: 30, position: 0 },
         { arrival: 10.5, position: 1 },

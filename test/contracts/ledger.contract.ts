@@ -14,7 +14,7 @@ export interface OpenLedger {
   close(): Promise<void>;
 }
 
-/** Of a request that names no stored profile. */
+/** Scope of a request that names no stored profile. */
 export const noScope: AcceptedScope = { profiles: [], free: new Map() };
 
 /** A request that is new, for our own targets alone. */
@@ -64,7 +64,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.count("all")).to.equal(0);
     });
 
-    it("hands out a request as it was accepted", async () => {
+    it("returns a request as it was accepted", async () => {
       const deletion = someDeletion("a", { acceptedAt: 1000.5, cutOff: 1000.5 });
       await ledger.accept(deletion, noScope);
       expect(await ledger.find(deletion.requestId)).to.deep.equal(deletion);

@@ -31,7 +31,7 @@ export function seriesStoreContract(
       return [...(column ?? [])].map((value) => (Number.isNaN(value) ? null : value));
     };
 
-    it("hands out a column of exactly the window, also for a series that was never written", async () => {
+    it("returns a column of exactly the window, also for a series that was never written", async () => {
       expect(await read(-3, 2)).to.deep.equal([null, null, null, null, null]);
       expect(await read(2, 2)).to.deep.equal([]);
     });
@@ -111,7 +111,7 @@ export function seriesStoreContract(
     });
 
     for (const first of planes) {
-      it(`hands out the value of the clients where there is one, else that of the recorder: ${first} first`, async () => {
+      it(`returns the value of the clients where there is one, else that of the recorder: ${first} first`, async () => {
         const writes = {
           clients: () => write([1, Number.NaN, 3, 4], -1, views, "clients"),
           recorder: () => write([5, 6, Number.NaN, 8, 9], 0, views, "recorder"),

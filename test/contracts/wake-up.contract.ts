@@ -32,7 +32,7 @@ export function wakeUpContract(name: string, open: () => Promise<{ wakeUp: WakeU
       await until("the second has run", () => ran.includes("two"));
     });
 
-    it("stop only when no run is under way, and then run no more", async () => {
+    it("stop only when no run is in progress, and then run no more", async () => {
       let running = 0;
       let finish = () => {};
       const held = new Promise<void>((resolve) => {

@@ -103,7 +103,7 @@ describe("a deletion request", () => {
   it("is another one for another identity of the same entity, which is complete only after the first", async () => {
     const entity = await stage.profile([ann, annsId]);
     const asked = await Promise.all([request(ann), request(annsId)]);
-    // Of two at once either may be accepted first.
+    // Either of two concurrent requests may be accepted first.
     const accepted = (await stage.stores.ledger.since(0, 10)).map(({ deletion }) => deletion.requestId);
     expect(accepted).to.have.members(asked);
     const [first, second] = accepted as [string, string];

@@ -30,7 +30,7 @@ export interface ErasureStage extends OpenStores {
   readonly hashIdentity: HashIdentity;
   /** Later than every instant that it returned before. */
   readonly now: Clock;
-  /** Keeps a live profile of these identities, with a membership and a message; hands out its id. */
+  /** Stores a live profile with these identities, a membership and a message; returns its id. */
   profile(identities: readonly Identity[], options?: { since?: number; table?: string }): Promise<EntityId>;
 }
 

@@ -112,7 +112,7 @@ class Life {
   async end(): Promise<void> {
     const { ledger, entities, history, memberships, entityKeys } = this.#stores;
     this.#time.pass(3_600_000);
-    // Of several requests over one identity each round completes the first.
+    // Each round completes the first of several requests over one identity.
     for (let round = 0; (await ledger.countOpen()) > 0 && round < 100; round += 1) {
       this.#time.pass(3_600_000);
       await this.#process.runDue();

@@ -169,7 +169,7 @@ describe("the scheduler of deletions", function () {
       });
     }
 
-    it("takes every other request as far as that target, with at most 8 calls to it under way", async () => {
+    it("runs every other request up to that target, with at most 8 concurrent calls to it", async () => {
       erp.hang();
       const profiles: string[] = [];
       for (let index = 0; index < MANY; index += 1) {
@@ -200,7 +200,7 @@ describe("the scheduler of deletions", function () {
   });
 });
 
-/** More requests than runs are under way at once. */
+/** More requests than concurrent runs. */
 const MANY = 30;
 
 /** A remote target that a test can let fail or hang; `calls` are the request ids of `erase`. */
@@ -227,7 +227,7 @@ function remotePlace(name: string) {
         goOn = resolve;
       });
     },
-    /** It answers again, also the calls under way. */
+    /** It responds again, also to calls in progress. */
     answer() {
       goOn?.();
       answer = Promise.resolve();

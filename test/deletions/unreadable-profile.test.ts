@@ -5,7 +5,7 @@ import { type EntityStage, entityStage } from "../support/entity-stage.js";
 
 describe("a live profile without a key", () => {
   let stage: EntityStage;
-  /** How often a batch looked its identities up. */
+  /** Number of lookups of the identities of a batch. */
   let looks: number;
   afterEach(() => stage.close());
 

@@ -142,7 +142,7 @@ export class ExportWorld {
     }
   }
 
-  /** Makes a change; what it hands out notes that it is done. */
+  /** Makes a change; the returned function records that it is done. */
   private async apply(change: Change): Promise<() => void> {
     const { person } = change;
     if (change.what === "erase") {

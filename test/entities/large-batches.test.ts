@@ -7,7 +7,7 @@ import { type EntityStage, entityStage, LONG_AGO } from "../support/entity-stage
 
 const MIB = 1_048_576;
 
-/** How often other work ran while this was under way. */
+/** Number of times that other work ran during this work. */
 async function turnsDuring(work: Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;
@@ -26,7 +26,7 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
 
 describe("a batch about large profiles", () => {
   let stage: EntityStage;
-  /** Sealed bytes that were handed out and not saved or given up yet: of a call, and of calls at once. */
+  /** Encrypted bytes that were returned, but not saved or released yet: of one call, and of concurrent calls. */
   let loaded: number[];
   /** Identities of each call that looked them up. */
   let lookedUp: number[];

@@ -24,7 +24,7 @@ onEmbedded("history maintenance", () => {
     return rows.map(({ id }) => id);
   };
 
-  it("removes requests that can be repeated no more, also where messages are kept for ever", async () => {
+  it("removes requests that can no longer be repeated, also without a retention of messages", async () => {
     const { history, idempotency, catalogue } = open.stores;
     for (const [id, arrival] of [
       ["later", DAY_MS],

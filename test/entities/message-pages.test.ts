@@ -12,7 +12,7 @@ describe("pages of messages", () => {
   });
   afterEach(() => opened.close());
 
-  /** Keeps messages of so many bytes each, by arrival in turns of the entities; resolves with the entities' ids. */
+  /** Stores messages of `bytes` each, by arrival in turns of the entities; resolves with the entities' ids. */
   async function kept(count: number, bytes: number, entities = 1): Promise<string[]> {
     const made = Array.from({ length: entities }, () => freshEntity());
     for (const [turn, entity] of made.entries()) {
@@ -24,7 +24,7 @@ describe("pages of messages", () => {
     return made.map(({ id }) => id);
   }
 
-  /** The pages, and how many bytes a store handed out at most by one call. */
+  /** The pages, and the largest number of bytes that one call of a store returned. */
   async function read(ids: readonly string[]) {
     let most = 0;
     const page: typeof opened.history.page = async (...asked) => {

@@ -71,7 +71,7 @@ const sparedByMongo: readonly Asked[] = [
   ["/openapi.json", "/openapi.json"],
   ["a series", `/api/metric?${new URLSearchParams(asked("cold"))}`],
 ];
-/** Of series and names that are not in memory. */
+/** Reads of series and names that are not cached. */
 const needingInflux = (round: number): readonly Asked[] => [
   ["a series", `/api/metric?${new URLSearchParams(asked(`cold-${round}`))}`],
   ["a batch of series", "/api/metric", { method: "POST", json: [asked(`colder-${round}`), asked(`coldest-${round}`)] }],

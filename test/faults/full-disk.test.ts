@@ -77,7 +77,7 @@ onEmbedded("P24: an embedded service whose disk is full", function () {
         disk?.fill();
         await start();
       }
-      // Which write is refused first depends on the room in the logs.
+      // The room in the logs decides which write is rejected first.
       const refused = {
         points: await untilRefused(() => writePoints("other", 8)),
         profiles: await untilRefused(() => collect("other")),

@@ -8,7 +8,7 @@ import { openInflux } from "../../src/stores/influxdb/index.js";
 import type { MetricEngine } from "../../src/stores/stores.js";
 import { settingsFor } from "../support/service.js";
 
-/** How a request is answered: a status with headers and a body, or something worse. */
+/** Response to a request: a status with headers and a body, or a fault. */
 export type Answer = number | FullAnswer | "never" | "reset" | "half a head" | "half a body";
 
 /** An answer, or what decides on it by the body of the request. */

@@ -128,7 +128,7 @@ onServers(["influxdb"], "a service whose InfluxDB", () => {
     await proxy.set({ slow: 1_000 });
     isUnavailable(await read("many", 2_000));
     await proxy.set("pass");
-    // A read joins the one before as long as that is under way, which may be a little longer than its caller waited.
+    // A read joins an earlier one in progress, which may take a little longer than its caller waited.
     await until("it is back", async () => (await read("many", 2_000)).status === 200);
     expect(valuesOf(await read("many", 2_000))).to.deep.equal(values);
   });

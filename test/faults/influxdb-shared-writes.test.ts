@@ -31,7 +31,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
   };
   const all = (ids: readonly string[], outcome: string) => Object.fromEntries(ids.map((id) => [id, outcome]));
 
-  it("that come while two requests are under way go together in one request, in their order", async () => {
+  it("that arrive during two requests are sent together in one request, in their order", async () => {
     await start();
     const ids = named(0, 20);
     expect(await outcomesOf(ids)).to.deep.equal(all(ids, "kept"));

@@ -99,7 +99,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
     return data?.request_id;
   }
 
-  /** Of a read; one that lost its own answer is asked again. */
+  /** Result of a read; a read that lost its own response is repeated. */
   async function statusOf(path: string): Promise<number> {
     let status = 503;
     await until("it is answered", async () => {

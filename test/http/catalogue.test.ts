@@ -150,14 +150,14 @@ describe("the catalogue over HTTP", () => {
     });
     after(() => listed.stop());
 
-    it("hand out the sizes of all segments at once", async () => {
+    it("return the sizes of all segments at once", async () => {
       const { data, meta } = await list("/api/segment/sizes");
       expect(data).to.have.length(250);
       expect(data[7]).to.deep.equal({ id: "s007", name: "s007!", size: 0 });
       expect(meta).to.deep.equal({ next: null });
     });
 
-    it("hand out the sizes of the segments that are named, in order of id, and of no other", async () => {
+    it("return the sizes of the segments that are named, in order of id, and of no other", async () => {
       const { data, meta } = await list("/api/segment/sizes?ids=s009,s002,nothing,s002");
       expect(data).to.deep.equal([
         { id: "s002", name: "s002!", size: 0 },

@@ -95,7 +95,7 @@ describe("the list of deletions", () => {
   }
 });
 
-describe("a DELETE whose caller has gone before it is accepted", () => {
+describe("a DELETE whose caller disconnects before it is accepted", () => {
   it("is run at once all the same: its hint is given", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -51,7 +51,7 @@ describe("P16: a caller that closes its side of the connection after its request
     expect(text.match(/HTTP\/1\.1 \d+/g)).to.deep.equal(["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
   });
 
-  it("gets its answer however long that takes, after interim responses; one that has gone is noticed", async () => {
+  it("gets its response after any time and after interim responses; a disconnected one is noticed", async () => {
     const store = service.service.stores.series;
     const { read } = store;
     let release = () => {};

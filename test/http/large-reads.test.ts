@@ -65,7 +65,7 @@ describe("P28: large reads", () => {
     expect((await post(largest("s").map((item) => ({ ...item, range: "2079d" })))).status).to.equal(200);
   });
 
-  it("stop when the caller has gone", async () => {
+  it("stop when the caller has disconnected", async () => {
     hold();
     const caller = new AbortController();
     const gone = post(

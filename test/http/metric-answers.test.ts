@@ -71,7 +71,7 @@ describe("whole answers", () => {
     expect(warm[0]?.tag()).to.equal(cold[0]?.tag());
   });
 
-  it("have what was acknowledged before the question, when one is under way that began before it (P18)", async () => {
+  it("contain writes that were acknowledged before the request, also when an earlier read is in progress (P18)", async () => {
     const reached = reads.hold();
     const early = ask();
     await reached;
@@ -84,7 +84,7 @@ describe("whole answers", () => {
     expect(seen(await ask())).to.deep.equal([75, true]);
   });
 
-  it("are fetched again for the requests that shared the fetch of a caller who has gone (P16)", async () => {
+  it("are fetched again for the requests that shared the fetch of a disconnected caller (P16)", async () => {
     const reached = reads.hold();
     fail = () => {
       throw new ServiceError("timed-out", "The caller has gone");

@@ -38,7 +38,7 @@ describe("P14: overload", () => {
           });
         });
         sent.on("error", reject);
-        // The body comes in two parts, so that a request is under way for a while.
+        // The body arrives in two parts, so that a request is in progress for a while.
         sent.write(text.slice(0, 5));
         setTimeout(() => sent.end(text.slice(5)), 30);
       });

@@ -67,7 +67,7 @@ describe("pages for people", () => {
       .that.deep.equals(["_uid", "user_id", "email"]);
   });
 
-  it("nothing but those files is served", async () => {
+  it("only these files are served", async () => {
     for (const file of [
       "package.json",
       "index.html",

@@ -77,7 +77,7 @@ describe("a block of few values for many times", () => {
   });
 });
 
-describe("a block of nothing but mistakes", () => {
+describe("a block with only invalid points", () => {
   const many = Array<number>(5_000).fill(1);
   for (const [what, block] of [
     ["times", { series: [seriesNamed("a")], ts: many, values: [[1]] }],

@@ -206,7 +206,7 @@ interface ErrorBody {
   readonly errors: { code: string; path: string; message: string }[];
 }
 
-/** How many hours hold a value for the stream that all of these bodies are about. */
+/** Returns the number of hours with a value in the stream of these bodies. */
 async function valuesKept({ service }: TestService): Promise<number> {
   const { dimensionNamed } = await import("../../src/metrics/dimensions.js");
   const dimension = dimensionNamed("stream");

@@ -12,7 +12,7 @@ const FIRST_BYTES = 100_000;
 
 const stream = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
 
-/** Asks for about 0.5 MB so many times over; 12 times is more than the machine keeps for a connection. */
+/** Requests about 0.5 MB in each of `times` items; 12 of them exceed the machine's buffer of a connection. */
 const questionOf = (times: number) =>
   JSON.stringify(Array(times).fill({ ...stream, interval: "1h", startdate: START, enddate: START + SLOTS * HOUR }));
 const question = questionOf(12);
@@ -39,7 +39,7 @@ describe("callers who do not read", () => {
     return `POST /api/metric HTTP/1.1\r\n${headers}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   };
 
-  /** Asks, so many times on one connection, and reads no more than the beginning of the answer. */
+  /** Sends `times` requests on one connection, and reads only the beginning of the response. */
   async function askAndWait({ times = 1, body = question } = {}): Promise<Socket> {
     const socket = await openSocket(service.port);
     open.push(socket);

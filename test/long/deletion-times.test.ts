@@ -83,7 +83,7 @@ async function timeAll(where: string, api: RealService, longestMs: number): Prom
   expect(percentile(one, 0.99)).to.be.at.most(longestMs);
 }
 
-/** Collects messages of one person; hands out the path that names it. */
+/** Collects messages of one person; returns the path that names it. */
 async function collected(api: RealService, id: string): Promise<[string]> {
   const person = { email: `${id}@example.org`, user_id: id, plan: "gold" };
   const messages = Array.from({ length: MESSAGES }, (_, index) => ({ ...person, segments: [`segment-${index}`] }));

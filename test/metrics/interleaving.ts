@@ -67,7 +67,7 @@ export class Interleaving {
   }
 }
 
-/** Runs `once` with every possible order of calls; hands out their number. */
+/** Runs `once` with every possible order of calls; returns their number. */
 export async function everyOrder(once: (choose: Choice) => Promise<void>): Promise<number> {
   let orders = 0;
   for (let next: number[] | undefined = []; next !== undefined; orders += 1) {

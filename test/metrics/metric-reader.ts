@@ -23,7 +23,7 @@ export const noCaches: Caches = { columns_bytes: 1, answers_bytes: 1 };
 export interface MetricReader {
   readonly stores: Stores;
   readonly epochs: Epochs;
-  /** How often the store was read so far. */
+  /** Number of reads of the store so far. */
   reads(): number;
   fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
   readonly readPlans: ReadPlans;

@@ -55,7 +55,7 @@ describe("running the recorder", () => {
     expect(logged).to.have.length(2);
   });
 
-  it("stops once the tick under way is done, and ticks no more", async () => {
+  it("stops after the current tick, and does not tick again", async () => {
     let ticks = 0;
     let finish = () => {};
     const running = runRecorder(

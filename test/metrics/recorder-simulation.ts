@@ -35,7 +35,7 @@ export const sizeSeries: readonly Series[] = [
 
 interface Instance {
   recorder: Recorder | undefined;
-  /** How wrong its clock is, ms. */
+  /** Error of its clock, ms. */
   offset: number;
   /** Its port calls, at one of which it dies now and then. */
   readonly calls: HeldCalls;

@@ -89,7 +89,7 @@ export class SlotRace {
       throw new Error("the messages were not kept");
   }
 
-  /** Lets them all work; hands out who made which call. */
+  /** Runs all of them; returns the caller of each call. */
   async run(choose: Choice = () => 0): Promise<string[]> {
     return this.#interleaving.run(this.#actors.splice(0), choose);
   }

@@ -49,7 +49,7 @@ onServers(
 
       await other.kill();
       for (const worker of held) process.kill(worker.pid, "SIGCONT");
-      // A graceful stop waits for the run under way.
+      // A graceful stop waits for the run in progress.
       for (const worker of held) {
         await until("it works again", async () => (await statusOf(worker, "/ready")) === 200);
         await worker.stop();
@@ -72,7 +72,7 @@ function isHeld(pid: number): boolean {
   return / T /.test(readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\)/, ""));
 }
 
-/** Which ports still hold something of what each of these deletions erases. */
+/** Returns the ports that still contain data of each of these deletions. */
 async function whatIsLeft(name: string, requestIds: readonly string[]): Promise<string[]> {
   const stores = await openStores({
     settings: settingsFor("unused", onServersOnly(name)),

@@ -21,7 +21,7 @@ import { type SecuredServers, startSecuredServers } from "./secured/servers.js";
 const canary = `canary${randomBytes(8).toString("hex")}`;
 const USER: User = { name: "service", password: `${canary}-mongo@:/` };
 
-/** Why a connection fails, and the words for the person who reads the log or the error: of MongoDB, InfluxDB, Redis. */
+/** Reasons of failed connections, with the messages for the operator: of MongoDB, InfluxDB, Redis. */
 const kinds = {
   refused: ["is unreachable, or has no primary", "is unreachable", "is unreachable"],
   "a name that is not known": ["is unreachable, or has no primary", "is unreachable", "is unreachable"],

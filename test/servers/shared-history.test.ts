@@ -4,7 +4,7 @@ import { onServers } from "../support/servers.js";
 import { checkSharedHistory } from "./shared-history/check.js";
 
 const STEPS = Number(process.env.HISTORY_STEPS ?? 2_000);
-/** Of the requests; their order is what the servers make of it. */
+/** Seed of the requests; the servers decide their order. */
 const SEED = Number(process.env.HISTORY_SEED ?? randomInt(1_000_000));
 
 onServers(["mongodb", "influxdb", "bullmq"], "two processes that share everything", function () {

@@ -68,7 +68,7 @@ export interface BucketAnswer {
   readonly retentionRules: readonly { readonly everySeconds: number }[];
 }
 
-/** Makes a bucket that keeps points for so many seconds, 0 for ever. */
+/** Creates a bucket with a retention of `everySeconds`, 0 for unlimited. */
 export async function makeBucket(name: string, everySeconds: number): Promise<BucketAnswer> {
   const body = { orgID: await organizationId(), name, retentionRules: [{ type: "expire", everySeconds }] };
   return (await ask("POST", "/api/v2/buckets", body)) as BucketAnswer;

@@ -10,7 +10,7 @@ const row = (table: number, time: string, value: string, id = "a", type = "size"
   `,_result,${table},${time},${value},${field},${id},${type}\r\n`;
 const end = "\r\n";
 
-/** Reads an answer that comes in pieces of so many bytes, into columns of four hours by id and type. */
+/** Reads a response in pieces of `pieceBytes` into columns of four hours by id and type. */
 function read(text: string, pieceBytes = 1_000_000): Record<string, (number | null)[]> {
   const columns = new Map<string, SlotTarget>();
   const slots = new CsvSlots((id, type) => {

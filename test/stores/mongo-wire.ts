@@ -62,7 +62,7 @@ export async function openMongoWire(server: string): Promise<MongoWire> {
 const HEADER_BYTES = 16;
 const OP_MSG = 2013;
 
-/** Notes the messages that are whole, and hands out the rest. */
+/** Records the complete messages, and returns the rest. */
 function notingWhole(bytes: Buffer, commands: WireCommand[]): Buffer {
   let from = 0;
   while (bytes.length - from >= HEADER_BYTES && bytes.length - from >= bytes.readInt32LE(from)) {

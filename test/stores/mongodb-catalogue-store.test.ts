@@ -78,7 +78,7 @@ onServers(["mongodb"], "mongodb", () => {
     };
     const stored = () => engine.client.db(engine.name).collection("entities").countDocuments({ segments: "+late" });
 
-    /** Deletes the segment while a commit that has read it is under way, and lets that be kept afterwards. */
+    /** Deletes the segment while a commit that has read it is in progress, and then lets the commit continue. */
     async function deleteBeside(time: number): Promise<void> {
       const calls = new HeldCalls();
       const reached = calls.hold();

@@ -28,7 +28,7 @@ onServers(["mongodb"], "mongodb", () => {
     const before = await keep(stores.entities, freshEntity());
     const document = (await profiles.findOne({ _id: before.id })) as EntityDocument;
     const seen = await keep(stores.entities, { ...before, sealed: Uint8Array.of(1) });
-    // As a member does that was primary for a while, and whose last writes no other member has.
+    // Simulates a member that was primary for a while, and whose last writes no other member has.
     await profiles.replaceOne({ _id: before.id }, document);
     const since = await keep(stores.entities, { ...before, sealed: Uint8Array.of(2) });
     const kept = await stores.entities.commit(commitOf([changeOf({ ...seen, sealed: Uint8Array.of(3) })]));

@@ -89,7 +89,7 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
     );
   });
 
-  /** As an export does. */
+  /** Reads like an export. */
   async function readPages(history: History): Promise<void> {
     const first = await client
       .db(name)

@@ -5,7 +5,7 @@ import { sharedClock } from "../../src/stores/shared-clock.js";
 const SERVER = 1_800_000_000_000;
 
 describe("the clock that processes share", () => {
-  /** A machine whose clock is ahead of the server's by so many ms; each call to the server takes `callMs`. */
+  /** A machine whose clock is `aheadMs` ahead of the server's; each call to the server takes `callMs`. */
   const clockAhead = (aheadMs: number, callMs = 0) => {
     let passed = 0;
     const machine = () => SERVER + passed + aheadMs;

@@ -50,7 +50,7 @@ describe("a damaged row of the embedded series store", () => {
     store = sqliteSeriesStore(db, { failpoint, damaged: ({ row }) => reported.push(row) });
   }
 
-  /** As a process that is killed and started again. */
+  /** Simulates a process that is killed and started again. */
   async function restart(): Promise<void> {
     await store.close();
     db.close();

@@ -14,7 +14,7 @@ interface Group {
   readonly operations: readonly Operation[];
 }
 
-/** Who is who, which messages are kept, and who was erased, given the answers so far: every state that they allow. */
+/** Owners of identities, stored messages and erased people after the responses so far: every possible state. */
 export class ErasureModel {
   #worlds: readonly World[] = [{ entities: [], cutOffs: new Map(), happened: new Set(), counts: new Map() }];
   /** Without an answer, and not known to be over. */
@@ -52,7 +52,7 @@ export class ErasureModel {
     return [...new Set([who, ...this.#worlds.flatMap((world) => entityOf(world, who)?.who ?? [])])];
   }
 
-  /** How many messages a slot counts. */
+  /** Number of messages in a slot. */
   count(slot: string): Count {
     const counts = this.#worlds.map(({ counts }) => counts.get(slot) ?? { least: 0, most: 0 });
     return {

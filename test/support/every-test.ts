@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { RootHookObject } from "mocha";
 
-// The message of a property that failed holds what it failed with: a worker of mocha hands on messages, not causes.
+// The message of a failed property contains its counterexample: workers of mocha pass on messages, not causes.
 fc.configureGlobal({ includeErrorInReport: true });
 
 /** An unhandled rejection ends the process of the service. Mocha ignores it, unless it is thrown. */

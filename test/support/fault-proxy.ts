@@ -10,9 +10,9 @@ import { FaultyLine } from "./faulty-line.js";
  * - `blackhole`: connections are taken and stay open, and nothing comes through in either direction.
  * - `stall`: connections are taken and stay open, and nothing more is read from either end, so that their buffers fill.
  * - `dropAnswers`: requests go through; the first answer is discarded and the connection cut: a lost ack.
- * - `latency`: each piece is held for so many ms, in both directions.
- * - `slow`: answers come at so many bytes a second.
- * - `truncate`: after so many bytes of answers a connection is cut.
+ * - `latency`: each piece is delayed by this number of ms, in both directions.
+ * - `slow`: maximum bytes per second of responses.
+ * - `truncate`: a connection is cut after this number of bytes of responses.
  */
 export type Fault =
   | "pass"
@@ -27,7 +27,7 @@ export type Fault =
 /** A TCP proxy in front of a server, with faults that a test sets. */
 export interface FaultProxy {
   readonly port: number;
-  /** How many connections are open through it. */
+  /** Number of open connections. */
   readonly connections: number;
   /** The URL of the server by way of the proxy; or another URL, with the proxy in the place of its host. */
   url(of?: string): string;
@@ -37,8 +37,8 @@ export interface FaultProxy {
   /** Ends every open connection, now: each side reads the end, and nothing more is sent. What is set stays set. */
   end(): void;
   /**
-   * Once a request that holds these bytes has gone through, the fault is that connection's, until another is set.
-   * Resolves then; the connections after it are spared.
+   * Applies the fault to the first connection that passes a request with these bytes, until another fault is set.
+   * Resolves then; later connections have no fault.
    */
   when(pattern: string, fault: Fault): Promise<void>;
   close(): Promise<void>;

@@ -9,7 +9,7 @@ const REMEMBERED = 4_096;
 export class FaultyLine {
   /** Resolves when both ends are closed. */
   readonly closed: Promise<unknown>;
-  /** Called after a piece of a request has gone through. */
+  /** Called after a piece of a request has passed. */
   forwarded: (seen: (pattern: string) => boolean) => void = () => {};
   readonly #client: Socket;
   readonly #server: Socket;

@@ -6,14 +6,14 @@ import { until } from "./until.js";
 export interface Program {
   /** Ends it as `kill -9`, and starts it again on what it has on disk. */
   restart(): Promise<void>;
-  /** As `kill -9`. */
+  /** Ends it like `kill -9`. */
   kill(): Promise<void>;
   /** SIGSTOP: every connection stays open, and nothing is answered until `resume`. */
   pause(): void;
   resume(): void;
 }
 
-/** How long a program may take until it answers, ms. */
+/** Maximum time until a program responds, ms. */
 const START_MS = 60_000;
 
 /** Starts a program that runs until it is killed. Resolves when `answers` does so with true. */

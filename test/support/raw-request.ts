@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 export interface RawAnswer {
   /** 0 when nothing came. */
   readonly status: number;
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
   readonly text: string;
   /** The body as JSON; undefined when it is none. */

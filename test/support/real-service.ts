@@ -22,9 +22,9 @@ export interface RealService {
       headers?: Record<string, string>;
     },
   ): Promise<Response>;
-  /** As `kill -9`. */
+  /** Ends it like `kill -9`. */
   kill(): Promise<void>;
-  /** As Ctrl-C. */
+  /** Ends it like Ctrl-C. */
   stop(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ export interface RedisServer {
   readonly url: string;
   /** Where it keeps what it keeps. */
   readonly dir: string;
-  /** As `kill -9`. */
+  /** Ends it like `kill -9`. */
   kill(): Promise<void>;
   /** Starts it again on the same port, with what it had kept: nothing, unless `options` make it persist. */
   start(): Promise<void>;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { runs, startChild } from "./child-service.js";
 import { adminKey } from "./service.js";
 
-/** How a command ended, and what it wrote. */
+/** Exit code and output of a command. */
 export interface CommandResult {
   readonly code: number | NodeJS.Signals;
   readonly out: string;

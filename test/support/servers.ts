@@ -51,7 +51,7 @@ export function onEmbedded(title: string, tests: (this: Mocha.Suite) => void): v
 /** Several test processes share the servers: what is not about time gets more of it than is usual. */
 export const PATIENT = { limits: { store_deadline_ms: 60_000 } } satisfies Overrides;
 
-/** How much of something a test does: over servers it takes many times as long as embedded. */
+/** Returns the number of repetitions in a test: on servers they take many times as long as embedded. */
 export function amount(embedded: number, servers: number): number {
   return storesOnServers ? servers : embedded;
 }

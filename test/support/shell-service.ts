@@ -12,7 +12,7 @@ export interface ShellService {
   readonly address: string;
   /** Its output so far. */
   output(): string;
-  /** Ends it, at a terminal by Ctrl-C; hands out the exit code of the shell, null when a signal ended it. */
+  /** Ends it, at a terminal by Ctrl-C; returns the exit code of the shell, null if a signal ended it. */
   stop(): Promise<number | null>;
 }
 

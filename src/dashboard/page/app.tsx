@@ -88,7 +88,7 @@ function Forbidden({ state: { view, reason } }: { readonly state: State }): VNod
   );
 }
 
-/** As high as the content that replaces it. */
+/** A placeholder with the height of the content that replaces it. */
 function Skeleton({ label }: { readonly label: string }): VNode {
   return (
     <>

@@ -4,7 +4,7 @@ import { Code } from "./code.js";
 import type { Controller } from "./controller.js";
 
 interface KeyCardProps {
-  /** Why the present key does not work; undefined without one. */
+  /** Problem of the present key; undefined without one. */
   readonly reason: string | undefined;
   readonly controller: Controller;
 }

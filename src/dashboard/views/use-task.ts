@@ -43,6 +43,6 @@ export function messageOf(error: unknown): string {
 /** Whether the service does not accept the key. */
 export const isRefusedKey = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
-/** How long a poll waits after an error, ms: never shorter than `Retry-After`. */
+/** Pause of a poll after an error, ms: never shorter than `Retry-After`. */
 export const pauseAfter = (error: unknown, leastMs: number): number =>
   Math.max(leastMs, error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0);

@@ -43,8 +43,8 @@ export class RepeatableRun {
 
   /**
    * Hashes the next messages of the body, at most one commit, and returns an id for each: the same in each run, and
-   * unique. Ids of one request share a prefix, as those of `clusteredIds` do. Throws when an earlier run had another body,
-   * as far as that is known by now.
+   * unique. Ids of one request share a prefix, like those of `clusteredIds`. Throws when an earlier run is known to have
+   * had another body.
    */
   async meet(texts: readonly string[]): Promise<readonly string[]> {
     const digests: string[] = [];

@@ -14,7 +14,7 @@ export interface SegmentStatement {
 export interface Message {
   /** At least one, without duplicates. */
   readonly identities: readonly Identity[];
-  /** By name; null removes the attribute. */
+  /** Values by name; null removes the attribute. */
   readonly attributes: readonly (readonly [name: string, value: Json])[];
   readonly segments: SegmentStatement | undefined;
   /** The message as sent; when absent, it is rebuilt from the other fields. */

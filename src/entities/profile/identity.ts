@@ -35,7 +35,7 @@ export function identityField(table: Table, name: string): IdentityField | undef
 
 /**
  * Parses a value into an identity in its field's normal form, at most `maxBytes` long. A number counts as its canonical
- * text. Throws `invalid` for other types, empty values, and values that identify nobody.
+ * text. Throws `invalid` for other types, empty values, and placeholders.
  */
 export function identityOf(table: Table, field: IdentityField, raw: unknown, maxBytes: number): Identity {
   const refuse = (code: string, message: string) => invalid(code, field.name, message);

@@ -72,7 +72,7 @@ const SUCCESS_HEADERS = ["Content-Disposition", "Content-Encoding", "Content-Typ
 
 function answerError(ctx: ApiContext, error: unknown, { log, routes, serviceErrorOf }: AppDependencies): void {
   const known = error instanceof ServiceError ? error : (serviceErrorOf(error) ?? error);
-  // By path, because a request may be refused before routing.
+  // Decided by path, because a request may be rejected before routing.
   const { errorCode } = routes.find(({ path, errorCode }) => errorCode !== undefined && path === ctx.path) ?? {};
   const { status, headers, body } = errorResponse(known, errorCode);
   if (status >= 500 && !isOverload(known)) {

@@ -28,7 +28,7 @@ export function jsonBody(
   { body_bytes, nesting }: Pick<Limits, "body_bytes" | "nesting">,
   parts: BodyDependencies,
 ): (ctx: ApiContext, next: Koa.Next) => Promise<void> {
-  // As bytes: the parser would replace bytes that are not UTF-8.
+  // Reads bodies as bytes: the parser would replace invalid UTF-8.
   const parser = bodyParser({
     enableTypes: ["text"],
     extendTypes: { text: ["application/json"] },

@@ -134,7 +134,7 @@ field.value = sessionStorage.getItem("api-key") ?? "";
 field.addEventListener("input", () => sessionStorage.setItem("api-key", field.value.trim()));
 document.getElementById("key-form").addEventListener("submit", (event) => event.preventDefault());
 
-// Lines of JSON are shown and sent as they are: Swagger UI would quote a text whose media type has "json" in its name.
+// Lines of JSON are shown and sent unchanged: Swagger UI would quote a text whose media type has "json" in its name.
 const plainLines = () => ({
   afterLoad() {
     const { fn } = this;

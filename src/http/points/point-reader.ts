@@ -53,9 +53,7 @@ export class PointReader {
 /** Maximum number of series that are cached across requests, approximately. */
 const KNOWN_SERIES = 250_000;
 
-/**
- * Creates the factory of readers. Within a request each series is one object, even if the cache is replaced meanwhile.
- */
+/** Creates the factory of readers. Within a request each series is one object, even if the cache is replaced. */
 export function pointReaders(limits: WriteLimits): (window: WriteWindow) => PointReader {
   let known = new WritableSeries();
   return (window) => {

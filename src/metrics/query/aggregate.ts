@@ -71,7 +71,7 @@ export function ratio(numerators: Float64Array, denominators: Float64Array): Flo
   return denominators.map((denominator, i) => ratioOf(numerators[i] as number, denominator));
 }
 
-/** As `ratio`, for one bucket or slot. */
+/** Like `ratio`, for one bucket or slot. */
 export function ratioOf(numerator: number, denominator: number): number {
   if (Number.isNaN(denominator) || denominator === 0) return Number.NaN;
   return Number.isNaN(numerator) ? 0 : finite(numerator / denominator);

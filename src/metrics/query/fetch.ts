@@ -30,7 +30,7 @@ export interface FetchDependencies {
   /** Returns the ids of at most `limit` segments of the catalogue, in code unit order. */
   firstSegments(limit: number): Promise<string[]>;
   readonly limits: AnswerLimits;
-  /** Retention of points, ms; undefined: for ever. */
+  /** Retention of points, ms; undefined: unlimited. */
   keep(): number | undefined;
   readonly count: CountSeries;
 }

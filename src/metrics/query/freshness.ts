@@ -2,7 +2,7 @@ import type { Dimension } from "../dimensions.js";
 import { isSum, type SlotColumn, slotStart } from "../series.js";
 import type { SeriesPlan } from "./plan.js";
 
-/** How long the values of a series stay unchanged without writes: docs/freshness.md. All Unix ms. */
+/** Times until which the values of a series stay unchanged without writes: docs/freshness.md. All Unix ms. */
 export interface Freshness {
   /** No scheduled save changes a bucket that ends by then. */
   readonly completeUntil: number;

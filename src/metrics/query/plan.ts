@@ -37,7 +37,7 @@ export interface SeriesPlan {
 }
 
 /**
- * Plans a request as of `now` (Unix ms), of slots that are kept for `keep` ms after their start (undefined: for ever).
+ * Plans a request as of `now` (Unix ms), of slots that are kept for `keep` ms after their start (undefined: unlimited).
  */
 export function seriesPlan(request: SeriesRequest, now: number, keep?: number): SeriesPlan {
   const { dimension, grid, window } = request;

@@ -20,7 +20,7 @@ export interface RecorderDependencies extends Pick<SizeDependencies, "clock" | "
   readonly series: Pick<SeriesStore, "read" | "expire">;
   /** Distinguishes this recorder from others over the same stores. */
   readonly owner: string;
-  /** Retention of series, ms; undefined: for ever. */
+  /** Retention of series, ms; undefined: unlimited. */
   readonly keep: number | undefined;
 }
 

@@ -26,7 +26,7 @@ export async function openBullmq({ settings, log }: EngineDependencies): Promise
     commandTimeout: COMMAND_MS,
     socketTimeout: 2 * COMMAND_MS,
   });
-  /** Why Redis refuses connections, if known. */
+  /** Reason why Redis refuses connections, if known. */
   let reason: string | undefined;
   /** The last message logged while Redis was unreachable. */
   let logged: string | undefined;

@@ -39,7 +39,7 @@ export class KnownBucket {
     this.#options = options;
   }
 
-  /** Retention at the last check, ms; undefined: for ever, or not known yet. */
+  /** Retention at the last check, ms; undefined: unlimited, or not known yet. */
   get retentionMs(): number | undefined {
     return this.#retentionMs;
   }
@@ -117,12 +117,12 @@ export class KnownBucket {
 export interface Bucket {
   /** A new bucket of the same name has a new id. */
   readonly id: string;
-  /** Retention, ms; undefined: for ever. */
+  /** Retention, ms; undefined: unlimited. */
   readonly retentionMs: number | undefined;
 }
 
 /**
- * Finds the bucket, or creates one that keeps points for `keepMs` (undefined: for ever). Throws a `BucketError` with a
+ * Finds the bucket, or creates one that keeps points for `keepMs` (undefined: unlimited). Throws a `BucketError` with a
  * message for the operator if the token permits neither.
  */
 export async function findBucket(

@@ -5,7 +5,9 @@ import type { Series, SlotColumn } from "../../metrics/series.js";
 /** The field of each plane. */
 export const fieldOf: Readonly<Record<Plane, string>> = { clients: "value", recorder: "recorded" };
 
-/** Returns the slots of columns that are not NaN as line protocol, with times in ms, in the field of a plane, in order. */
+/**
+ * Returns the slots of columns that are not NaN as line protocol, in order, with times in ms, in the field of a plane.
+ */
 export function linesOf(plane: Plane, columns: readonly SlotColumn[]): string {
   let text = "";
   for (const { series, from, values } of columns) {

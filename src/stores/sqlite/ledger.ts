@@ -293,7 +293,7 @@ function statements(db: Database) {
       (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
     since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
     expired: db.prepare(`SELECT sequence FROM deletion WHERE completed_at < ? AND sequence <= ? LIMIT ${AT_ONCE}`),
-    // By key, taken from the requests: there is no index on sequences.
+    // Looked up by the keys of the requests: there is no index on sequences.
     expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN
       (SELECT value, sequence FROM deletion, json_each(entities) WHERE ${gone})`),
     expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE (hash, sequence) IN

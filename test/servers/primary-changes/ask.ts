@@ -16,7 +16,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** How long a response may take, ms: three times `limits.store_deadline_ms`. */
+/** Maximum duration of a response, ms: three times `limits.store_deadline_ms`. */
 const IN_TIME_MS = 30_000;
 
 /** Asks a process; a request without a response in time is an answer too. */

@@ -6,7 +6,7 @@ import { until } from "../../support/until.js";
 import { ask } from "./ask.js";
 import { HOUR, type Known, POINTS_FROM, pathOf, pointsOf } from "./steady-load.js";
 
-/** How long deletions and counts may take once the load has ended, ms. */
+/** Maximum time of deletions and counts after the end of the load, ms. */
 const COMPLETE_MS = 60_000;
 const COUNTED_MS = 120_000;
 

@@ -14,7 +14,7 @@ export interface MongoMember {
   command(command: object): Promise<Document>;
   /** Whether it takes over what the primary writes; what it has it keeps. */
   replicates(does: boolean): Promise<void>;
-  /** As `kill -9`. */
+  /** Ends it like `kill -9`. */
   kill(): Promise<void>;
   /** Starts it, on the data that it had. */
   start(): Promise<void>;
@@ -31,7 +31,7 @@ export interface MongoMember {
 interface Hello {
   readonly isWritablePrimary: boolean;
   readonly secondary: boolean;
-  /** Of a primary: later elections have greater ones. */
+  /** Id of the election of a primary: later elections have greater ids. */
   readonly electionId?: { toHexString(): string };
   readonly lastWrite: {
     readonly opTime: { readonly ts: Timestamp };
@@ -40,7 +40,7 @@ interface Hello {
   };
 }
 
-/** How long a member is waited for that does not answer, ms. */
+/** Maximum wait for a member that does not respond, ms. */
 const SILENT_MS = 1000;
 
 /** Starts the program TEST_MONGOD, with its data in `dir`, as a member of a set that is not initiated yet. */

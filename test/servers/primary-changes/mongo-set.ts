@@ -18,7 +18,7 @@ export interface MongoSet {
 
 const MEMBERS = 3;
 const NAME = "changing";
-/** How long the others wait for a primary that is silent before they elect another, ms: 10,000 by default. */
+/** Time without a sign of the primary after which the others elect a new one, ms: 10,000 by default. */
 const ELECTION_TIMEOUT_MS = 3000;
 const HEARTBEAT_MS = 500;
 const WAIT_MS = 60_000;

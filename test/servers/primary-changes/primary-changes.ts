@@ -65,7 +65,7 @@ async function stepDown(member: MongoMember): Promise<void> {
   await member.command({ replSetStepDown: STEPPED_DOWN_S, secondaryCatchUpPeriodSecs: 10, force: true });
 }
 
-/** How long after there is a primary everything is served again, ms. */
+/** Maximum time from a new primary until everything is served again, ms. */
 const SERVED_AGAIN_MS = 30_000;
 
 /** Two api processes and a worker over a replica set of three members whose primary changes `times` in each way. */

@@ -12,11 +12,11 @@ export interface Known {
   readonly maybeErased: Set<string>;
   /** Messages, by stream. */
   readonly messages: Map<string, { acknowledged: number; unsure: number }>;
-  /** Of the person whom a client writes again and again: the version acknowledged last. */
+  /** Latest acknowledged version of the person that a client writes repeatedly. */
   readonly versions: Map<string, number>;
   /** Points of each client, by slot. */
   readonly points: Map<number, Map<number, { readonly value: number; readonly acknowledged: boolean }>>;
-  /** How many requests of a kind were served by a process: `collect 0`. */
+  /** Number of requests served, by kind and process: `collect 0`. */
   readonly served: Map<string, number>;
   /** Responses that are neither right nor 503 with Retry-After in time. */
   readonly wrong: Wrong[];
@@ -29,7 +29,7 @@ interface Wrong {
 
 export interface SteadyLoad {
   readonly known: Known;
-  /** Resolves when no request is under way any more. */
+  /** Resolves when no request is in progress. */
   stop(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ async function act(stage: Stage, client: number, turn: number): Promise<void> {
 interface Turn {
   readonly client: number;
   readonly round: number;
-  /** Which process is asked. */
+  /** Index of the process. */
   readonly through: number;
 }
 
@@ -183,7 +183,7 @@ async function collect(
   });
   const { data } = answer.body as { data: { message_count: number; rejected_count: number } | null };
   const isWhole = data?.message_count === messages.length && data.rejected_count === 0;
-  // An earlier request under the same key may still be under way.
+  // An earlier request with the same key may still be in progress.
   note(known, answer, answer.served ? isWhole : tries > 0 && answer.status === 409);
   return answer;
 }

@@ -8,7 +8,7 @@ export interface Certificates {
   readonly authority: string;
   /** One that has signed nothing. */
   readonly otherAuthority: string;
-  /** Of servers on this machine: 127.0.0.1 and localhost. */
+  /** Certificate of servers on this machine: 127.0.0.1 and localhost. */
   readonly certificate: string;
   readonly key: string;
   /** Certificate and key in one file. */

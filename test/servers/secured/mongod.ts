@@ -9,7 +9,7 @@ import type { Certificates } from "./certificates.js";
 
 /** A replica set of one member that asks for a user and a password, and takes TLS connections alone. */
 export interface SecuredMongod {
-  /** As the service names it. */
+  /** Address in messages of the service. */
   readonly host: string;
   readonly program: Program;
   /** URL of a database, for a user of the database `admin` or for none. It does not name the authority. */
@@ -72,7 +72,7 @@ export async function startSecuredMongod(dir: string, certificates: Certificates
   const ask = <T>(question: (client: MongoClient) => Promise<T>) => asked(url("admin", root), question);
 
   try {
-    // As long as there is no user, a client on the same machine may begin the set and make the first one.
+    // Until there is a user, a client on the same machine may initiate the set and create the first user.
     await asked(
       url("admin"),
       async (client) => {

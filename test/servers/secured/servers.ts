@@ -21,7 +21,7 @@ export interface SecuredServers {
   close(): Promise<void>;
 }
 
-/** Starts them with certificates made on the spot. */
+/** Starts them with new certificates. */
 export async function startSecuredServers(): Promise<SecuredServers> {
   const dir = dataFolder();
   const certificates = makeCertificates(dir);
@@ -60,13 +60,13 @@ export async function startSecuredServers(): Promise<SecuredServers> {
 
 /** A server that takes TLS connections alone. */
 export interface SecuredServer {
-  /** As the service names it. */
+  /** Address in messages of the service. */
   readonly host: string;
   readonly program: Program;
 }
 
 export interface SecuredRedis extends SecuredServer {
-  /** Of its keys that begin with this; the password is that of the server unless another is given. */
+  /** Returns a URL for keys with this prefix; the password is that of the server unless another is given. */
   url(prefix: string, password?: string): string;
 }
 
@@ -108,7 +108,7 @@ function takesConnections(port: number, authority: string): Promise<boolean> {
 }
 
 export interface SecuredInflux extends SecuredServer {
-  /** Of its bucket. */
+  /** Name of its bucket. */
   readonly url: string;
   /** May read and write the bucket, and nothing else. */
   readonly token: string;

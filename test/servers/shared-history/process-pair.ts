@@ -45,7 +45,7 @@ export class ProcessPair {
     return running;
   }
 
-  /** Which of them this is; -1: it was killed. */
+  /** Index of the process; -1: it was killed. */
   indexOf(service: RealService): number {
     return this.#places.findIndex((place) => place.service === service);
   }

@@ -78,7 +78,7 @@ export class SharedHistory {
     await this.#nextMillisecond();
   }
 
-  /** Repeats once more what has no answer, then reads every identity while nothing is under way. */
+  /** Repeats the requests without a response, then reads every identity while nothing is in progress. */
   async comeToRest(): Promise<void> {
     await this.pair.whole();
     await this.take({ base: 0, clients: [], kill: undefined });
@@ -271,7 +271,7 @@ export class SharedHistory {
       through,
       ...(repeats === undefined ? {} : { repeats }),
     };
-    // The same request is under way, or was: nothing came of this one.
+    // The same request is or was in progress, so this one had no effect.
     if (status === 409) return operation;
     operations.push(operation);
     if (status !== 200) this.#lost.set(operation, service);
