@@ -30,13 +30,14 @@ export function runRoute(route: Route, { requestLimits, authenticate, bodies }: 
     name,
     check: parameterCheck(name, schema),
   }));
+  const limited = isLimited(route.path);
   const readBody = route.body && { read: jsonBody(limits, bodies), check: bodyCheck(route.body.schema) };
 
   async function run(ctx: ApiContext): Promise<void> {
     const { res } = ctx;
     const query = readQuery(ctx.querystring);
     if (route.scopes !== "keyless") await authenticate(ctx, route, query.key);
-    if (!isLimited(route.path)) return answer(ctx, query.values);
+    if (!limited) return answer(ctx, query.values);
     await requestLimits.enterKey(ctx.state.keyId, res);
     await requestLimits.run(res, async () => {
       await answer(ctx, query.values);

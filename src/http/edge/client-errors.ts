@@ -63,7 +63,7 @@ function answerNext(
   answer: ServiceError,
   extra: Record<string, string> = {},
 ): void {
-  const last = [...(connections.get(socket as Socket)?.unanswered ?? [])].at(-1);
+  const last = connections.get(socket as Socket)?.unanswered.at(-1);
   if (last === undefined) answerRaw(socket, answer, extra);
   else onResponseClosed(last, () => socket.writable && answerRaw(socket, answer, extra));
 }

@@ -12,7 +12,7 @@ export interface Connection {
   /** The newest request and its response; undefined before the first. */
   exchange: Exchange | undefined;
   /** Responses not sent yet, oldest first; pipelined requests have several. */
-  readonly unanswered: Set<ServerResponse>;
+  readonly unanswered: ServerResponse[];
   /** Time of the sender's last progress (performance.now), and the bytes received by then. */
   since: number;
   bytes: number;
@@ -28,12 +28,12 @@ const REQUEST_EVENTS = ["request", "checkContinue", "checkExpectation"];
 export function followConnections(server: Server): Connections {
   const connections = new Map<Socket, Connection>();
   server.on("connection", (socket) => {
-    const unanswered = new Set<ServerResponse>();
+    const unanswered: ServerResponse[] = [];
     connections.set(socket, { exchange: undefined, unanswered, since: performance.now(), bytes: 0 });
     socket.once("close", () => {
       connections.delete(socket);
       // Node emits "close" only on the response in transmission, not on those queued behind it.
-      for (const res of unanswered) if (res.socket === null) res.emit("close");
+      for (const res of [...unanswered]) if (res.socket === null) res.emit("close");
     });
   });
   for (const event of REQUEST_EVENTS) {
@@ -41,10 +41,10 @@ export function followConnections(server: Server): Connections {
       const connection = connections.get(req.socket);
       if (connection === undefined) return;
       connection.exchange = { req, res };
-      connection.unanswered.add(res);
+      connection.unanswered.push(res);
       // Every component that waits for the end of a response adds a listener.
       res.setMaxListeners(0);
-      res.once("close", () => connection.unanswered.delete(res));
+      res.once("close", () => connection.unanswered.splice(connection.unanswered.indexOf(res), 1));
       connection.since = performance.now();
       connection.bytes = req.socket.bytesRead;
     });
