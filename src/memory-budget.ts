@@ -23,9 +23,9 @@ export class MemoryBudget {
 
   /**
    * Makes the reservation of one request. `whenOver` calls back once, when the response is sent or the caller has
-   * disconnected. `restart` restarts the request's deadline; it throws when the deadline has passed.
+   * disconnected. `restart` restarts the request's deadline; it returns false when the deadline has passed.
    */
-  open(whenOver: (then: () => void) => void, restart: () => void = () => {}): Reservation {
+  open(whenOver: (then: () => void) => void, restart: () => boolean = () => true): Reservation {
     return new Reservation(this, whenOver, restart);
   }
 
@@ -40,12 +40,12 @@ export class MemoryBudget {
 export class Reservation {
   readonly #budget: MemoryBudget;
   readonly #whenOver: (then: () => void) => void;
-  readonly #restart: () => void;
+  readonly #restart: () => boolean;
   #own = 0;
   // Undefined until something is reserved: most responses come from the cache and reserve nothing.
   #isOver: boolean | undefined;
 
-  constructor(budget: MemoryBudget, whenOver: (then: () => void) => void, restart: () => void) {
+  constructor(budget: MemoryBudget, whenOver: (then: () => void) => void, restart: () => boolean) {
     this.#budget = budget;
     this.#whenOver = whenOver;
     this.#restart = restart;
@@ -77,18 +77,23 @@ export class Reservation {
 
   /** Throws when the caller has disconnected. */
   refuseIfOver(): void {
-    if (this.#isOver) throw new ServiceError("timed-out", "The caller has disconnected");
+    if (this.#isOver) throw requestOver();
   }
 
   /** Reports that a part of the request is done, which restarts its deadline. Throws when the deadline has passed. */
   progressed(): void {
-    this.#restart();
+    if (!this.#restart()) throw requestOver();
   }
 
   #add(bytes: number): void {
     this.#budget.add(bytes, this.#own);
     this.#own += bytes;
   }
+}
+
+/** The error of work whose request has ended: its response is sent, or its caller has disconnected. */
+function requestOver(): ServiceError {
+  return new ServiceError("timed-out", "The request has ended");
 }
 
 function exhausted(): ServiceError {

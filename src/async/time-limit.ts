@@ -97,11 +97,13 @@ export class Deadline {
     this.#timer = timer;
   }
 
-  /** Restarts the full time after a part of the work. Throws if the deadline has passed. */
-  restart(): void {
+  /** Restarts the full time after a part of the work. Returns false when the deadline has passed. */
+  restart(): boolean {
+    if (this.#error !== undefined) return false;
     this.pause();
     this.#leftMs = this.#ms;
     this.resume();
+    return true;
   }
 
   #expire(timer: NodeJS.Timeout): void {

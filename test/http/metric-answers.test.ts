@@ -2,6 +2,7 @@ import { gunzipSync } from "node:zlib";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { type MetricResponse, ResponseCache } from "../../src/http/metrics/response-cache.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import { type FetchBatch, fetchBatch } from "../../src/metrics/query/fetch.js";
 import { type MetricReader, openMetricReader, unboundReading } from "../metrics/metric-reader.js";
@@ -50,9 +51,9 @@ describe("whole answers", () => {
 
   /** Makes fetches that begin while it is set fail. */
   let fail: (() => void) | undefined;
-  const ask = async (): Promise<MetricResponse> => {
+  const ask = async (reading = unboundReading()): Promise<MetricResponse> => {
     const request = { text: "views", tagged: true };
-    return responses.get(request) ?? responses.fetch(request, [{ asked, at: "" }], unboundReading());
+    return responses.get(request) ?? responses.fetch(request, [{ asked, at: "" }], reading);
   };
   const seen = (answer: MetricResponse) => {
     const [series] = JSON.parse(answer.body().toString()).data;
@@ -97,6 +98,22 @@ describe("whole answers", () => {
     expect(await gone).to.be.instanceOf(ServiceError);
     for (const answer of await Promise.all(others)) expect(seen(answer)[0]).to.equal(5);
     expect(fetches).to.equal(2);
+  });
+
+  it("are fetched again for the requests that shared the fetch of a request whose deadline passed", async () => {
+    const reached = reads.hold();
+    let isLate = false;
+    const first = new MemoryBudget(Number.POSITIVE_INFINITY).open(
+      () => {},
+      () => !isLate,
+    );
+    const late = ask(first).catch((error: unknown) => error);
+    await reached;
+    const others = [ask(), ask()];
+    isLate = true;
+    reads.release();
+    expect(await late).to.have.property("kind", "timed-out");
+    for (const answer of await Promise.all(others)) expect(seen(answer)[0]).to.equal(5);
   });
 
   it("fail together, and the next one is fetched again", async () => {

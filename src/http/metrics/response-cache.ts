@@ -101,7 +101,7 @@ export class ResponseCache {
     for (;;) {
       const flight = this.#flights.get(request.text);
       if (flight === undefined) return this.#begin(request, items, reading);
-      const response = await flight.response.catch(unlessGone);
+      const response = await flight.response.catch(unlessOver);
       if (response === undefined) continue;
       const { cachedResponse } = response;
       if (flight.number <= before && (cachedResponse === undefined || this.#fresh(request.text) !== cachedResponse))
@@ -161,10 +161,10 @@ export class ResponseCache {
 }
 
 /**
- * Returns undefined for a fetch that ended because its caller disconnected: requests that share it fetch again. Throws
- * other errors.
+ * Returns undefined for a fetch that ended with its request, because the caller disconnected or the deadline passed:
+ * requests that share it fetch again. Throws other errors.
  */
-function unlessGone(error: unknown): undefined {
+function unlessOver(error: unknown): undefined {
   if (error instanceof ServiceError && error.kind === "timed-out") return undefined;
   throw error;
 }
