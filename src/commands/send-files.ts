@@ -1,4 +1,4 @@
-import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import type { Client } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { inputBytes } from "./input-file.js";
@@ -82,8 +82,7 @@ export function origin(file: number, line: number): number {
  */
 export class Rejections {
   readonly #files: readonly string[];
-  readonly #list: RejectsFile | undefined;
-  readonly #listName: string | undefined;
+  readonly #list: { readonly name: string; readonly handle: number } | undefined;
   readonly #say: (line: string) => void;
   #count = 0;
 
@@ -91,12 +90,11 @@ export class Rejections {
   constructor(files: readonly string[], rejects: string | undefined, say: (line: string) => void) {
     this.#files = files;
     this.#say = say;
-    this.#listName = rejects;
     if (rejects === undefined) return;
     if (files.some((file) => isSameFile(file, rejects))) {
       throw new UsageError("--rejects is one of the input files and would be overwritten");
     }
-    this.#list = new RejectsFile(rejects);
+    this.#list = { name: rejects, handle: openForWriting(rejects) };
   }
 
   get count(): number {
@@ -107,51 +105,26 @@ export class Rejections {
     this.#count += 1;
     const file = this.#files[Math.floor(at / LINES)];
     const line = at % LINES;
-    this.#list?.add({ ...(this.#files.length > 1 ? { file } : {}), line, code, message });
+    const rejection = { ...(this.#files.length > 1 ? { file } : {}), line, code, message };
+    if (this.#list !== undefined) writeSync(this.#list.handle, `${JSON.stringify(rejection)}\n`);
     if (this.#count <= MAX_REPORTED) this.#say(`${file}:${line}: rejected: ${message}`);
     else if (this.#count === MAX_REPORTED + 1) {
-      const all = this.#listName ?? "--rejects FILE";
-      this.#say(
-        `more than ${MAX_REPORTED} rejections; ${all} ${this.#listName === undefined ? "lists" : "has"} all of them`,
-      );
+      const where = this.#list === undefined ? "--rejects FILE lists" : `${this.#list.name} has`;
+      this.#say(`more than ${MAX_REPORTED} rejections; ${where} all of them`);
     }
   }
 
   /** Call once, at the end. */
   close(): void {
-    this.#list?.close();
+    if (this.#list !== undefined) closeSync(this.#list.handle);
   }
 }
 
-/** Bytes buffered before a write. */
-const BUFFER = 65_536;
-
-/** Lines of JSON in a file. */
-class RejectsFile {
-  readonly #handle: number;
-  #buffer = "";
-
-  constructor(path: string) {
-    try {
-      this.#handle = openSync(path, "w");
-    } catch (error) {
-      throw new StartError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code})`, { cause: error });
-    }
-  }
-
-  add(rejection: object): void {
-    this.#buffer += `${JSON.stringify(rejection)}\n`;
-    if (this.#buffer.length >= BUFFER) this.#flush();
-  }
-
-  close(): void {
-    this.#flush();
-    closeSync(this.#handle);
-  }
-
-  #flush(): void {
-    writeFileSync(this.#handle, this.#buffer);
-    this.#buffer = "";
+function openForWriting(path: string): number {
+  try {
+    return openSync(path, "w");
+  } catch (error) {
+    throw new StartError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code})`, { cause: error });
   }
 }
 

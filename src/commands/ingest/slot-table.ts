@@ -38,26 +38,25 @@ export function slotOfKey(key: number): number {
   return key % SLOTS;
 }
 
-const SMALLEST = 2 ** 14;
 const FILLED = 0.7;
 
-/** Slots by key in a hash table over number arrays: 32 bytes per entry. It grows up to `capacity` entries. */
+/** Slots by key in a hash table over number arrays: 32 bytes per entry. */
 export class SlotTable {
   readonly #capacity: number;
-  #keys: Float64Array;
-  #values: Float64Array;
-  #times: Float64Array;
-  #origins: Float64Array;
+  /** -1 in a free entry. */
+  readonly #keys: Float64Array;
+  readonly #values: Float64Array;
+  readonly #times: Float64Array;
+  readonly #origins: Float64Array;
   #count = 0;
 
-  /** `capacity` is a power of two. */
+  /** `capacity` is a power of two. The system provides memory for the entries that are used. */
   constructor(capacity: number) {
     this.#capacity = capacity;
-    const places = Math.min(SMALLEST, capacity);
-    this.#keys = new Float64Array(places).fill(-1);
-    this.#values = new Float64Array(places);
-    this.#times = new Float64Array(places);
-    this.#origins = new Float64Array(places);
+    this.#keys = new Float64Array(capacity).fill(-1);
+    this.#values = new Float64Array(capacity);
+    this.#times = new Float64Array(capacity);
+    this.#origins = new Float64Array(capacity);
   }
 
   get count(): number {
@@ -71,16 +70,12 @@ export class SlotTable {
 
   /** Folds a value into its slot. */
   add(key: number, value: number, ms: number, origin: number, folding: Folding): void {
-    let at = this.#find(key);
+    const at = this.#find(key);
     if (this.#keys[at] === key) {
       const isLater = ms >= (this.#times[at] as number);
       this.#values[at] = folded(folding, this.#values[at] as number, value, isLater);
       if (!isLater) return;
     } else {
-      if (this.#count >= this.#keys.length * FILLED && this.#keys.length < this.#capacity) {
-        this.#grow();
-        at = this.#find(key);
-      }
       this.#keys[at] = key;
       this.#values[at] = value;
       this.#count += 1;
@@ -109,28 +104,12 @@ export class SlotTable {
 
   /** Returns the index of a key, or of the free entry where it belongs. */
   #find(key: number): number {
-    const mask = this.#keys.length - 1;
+    const mask = this.#capacity - 1;
     let hash = Math.imul(seriesOfKey(key) + 1, 0x9e3779b1) ^ Math.imul(slotOfKey(key) + 1, 0x85ebca6b);
     hash ^= hash >>> 15;
     for (let at = hash & mask; ; at = (at + 1) & mask) {
       const found = this.#keys[at];
       if (found === key || found === -1) return at;
-    }
-  }
-
-  #grow(): void {
-    const [keys, values, times, origins] = [this.#keys, this.#values, this.#times, this.#origins];
-    this.#keys = new Float64Array(keys.length * 2).fill(-1);
-    this.#values = new Float64Array(keys.length * 2);
-    this.#times = new Float64Array(keys.length * 2);
-    this.#origins = new Float64Array(keys.length * 2);
-    for (let i = 0; i < keys.length; i += 1) {
-      if (keys[i] === -1) continue;
-      const at = this.#find(keys[i] as number);
-      this.#keys[at] = keys[i] as number;
-      this.#values[at] = values[i] as number;
-      this.#times[at] = times[i] as number;
-      this.#origins[at] = origins[i] as number;
     }
   }
 }
