@@ -2,12 +2,13 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import type * as catalogue from "../http/catalogue/schemas.js";
 import type { CollectTally as CollectTallySchema } from "../http/collect/index.js";
 import type { ResponseSpec } from "../http/core/route.js";
-import type { DeletionRequest as DeletionRequestSchema } from "../http/deletions/index.js";
+import type { DeletionRequest as DeletionRequestSchema, Preview as PreviewSchema } from "../http/deletions/index.js";
 import type {
   DeletionState as DeletionStateSchema,
   ListedDeletion as ListedDeletionSchema,
 } from "../http/deletions/list.js";
 import type { PublicKeys as PublicKeysSchema } from "../http/deletions/receipts.js";
+import type { ExplainedSegment } from "../http/entities/account.js";
 import type { entityAnswer } from "../http/entities/index.js";
 import type { ListedSeries as ListedSeriesSchema, Stream as StreamSchema } from "../http/metrics/listings.js";
 import type {
@@ -38,13 +39,8 @@ export type SeriesRequest = ReadableSeries & {
 };
 /** A series of a batch: its values, or `errors`. */
 export type SeriesAnswer = Answer<typeof metricBatchAnswer>["data"][number];
-/** Reason of a membership: its newest statement. */
-export interface ExplainedMembership {
-  readonly id: string;
-  readonly name: string;
-  readonly since: string;
-  readonly by: { readonly stream: string; readonly event_time: string; readonly received_at: string };
-}
+/** A segment of an entity, and the newest statement about it. */
+export type ExplainedMembership = Static<typeof ExplainedSegment>;
 export type KeyInfo = Static<typeof Key>;
 export type ListedSeries = Static<typeof ListedSeriesSchema>;
 export type Stream = Static<typeof StreamSchema>;
@@ -62,13 +58,7 @@ export type PublicKeys = Static<typeof PublicKeysSchema>;
 export type DeletionRequest = Static<typeof DeletionRequestSchema>;
 export type ListedDeletion = Static<typeof ListedDeletionSchema>;
 export type DeletionState = Static<typeof DeletionStateSchema>;
-export interface DeletionPreview {
-  readonly profiles: number;
-  readonly identities: Readonly<Record<string, number>>;
-  readonly messages: Readonly<Record<string, number>>;
-  readonly segments: number;
-  readonly targets: readonly string[];
-}
+export type DeletionPreview = Static<typeof PreviewSchema>;
 /** Data about an entity by line: its profile, its messages by arrival, and their number. */
 export type ExportLine =
   | {

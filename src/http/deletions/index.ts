@@ -104,7 +104,7 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
 const Count = Type.Integer({ minimum: 0 });
 const counts = (title: string, description: string) => Type.Record(Type.String(), Count, { title, description });
 
-const Preview = Type.Object(
+export const Preview = Type.Object(
   {
     profiles: Type.Integer({ minimum: 1, description: "Live profiles." }),
     identities: counts("IdentityCounts", "Number of identities by field."),

@@ -31,7 +31,7 @@ const Reason = Type.Object(
   },
 );
 
-const ExplainedSegment = Type.Object(
+export const ExplainedSegment = Type.Object(
   { id: Type.String(), name: Type.String(), since: Time("Start of the membership."), by: Reason },
   { title: "ExplainedSegment", additionalProperties: false },
 );
