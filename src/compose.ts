@@ -71,7 +71,7 @@ interface Surroundings {
   readonly settings: Settings;
   readonly stores: Stores;
   readonly clock: Clock;
-  readonly arrivals: Clock;
+  readonly arrivalClock: Clock;
   readonly tables: Tables;
   readonly meters: Meters;
   readonly log: Log;
@@ -91,9 +91,9 @@ export async function compose(
   const { now: clock, compare, probe, watch } = sharedClock(own, machine, stores.serverTime);
   const meters = openMeters();
   const tables = tablesOf(readJson("TABLES_FILE", settings.tables_file ?? shippedTables));
-  const arriving = monotonicClock(clock);
-  const now = () => compare().then(arriving);
-  const surroundings = { settings, stores, clock, arrivals: arriving, tables, meters, log, failpoint };
+  const arrivalClock = monotonicClock(clock);
+  const now = () => compare().then(arrivalClock);
+  const surroundings = { settings, stores, clock, arrivalClock, tables, meters, log, failpoint };
   const { read_bytes, inflation } = settings.limits;
   const bodies = { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(), inflation };
   const series = composeSeries(surroundings, bodies);
@@ -133,7 +133,7 @@ export async function compose(
       await retryStart(deletions.service.replay, (error) => stores.serviceErrorOf(error)?.kind === "unavailable", log);
       const address = await port.listen();
       const keep = keepMs(settings.history.keep);
-      background.push(enforceRetention({ history, idempotency, catalogue, arrivals: arriving, keepMs: keep, log }));
+      background.push(enforceRetention({ history, idempotency, catalogue, arrivalClock, keepMs: keep, log }));
       if (roles.includes("worker")) {
         deletions.service.start();
         background.push(runRecorder(watchRecorder(series.recorder, clock, meters), settings.recorder.tick_ms, log));
@@ -151,7 +151,10 @@ export async function compose(
 }
 
 /** Writing, reading and recording series. */
-export function composeSeries({ settings, stores, clock, meters, failpoint }: Surroundings, bodies: BodyDependencies) {
+export function composeSeries(
+  { settings, stores, clock, meters, failpoint }: Omit<Surroundings, "arrivalClock" | "tables" | "log">,
+  bodies: BodyDependencies,
+) {
   const { limits, cache } = settings;
   const deadlineMs = limits.store_deadline_ms;
   const { sharedEpochs, exclusive } = stores;
@@ -215,7 +218,7 @@ export function composeSeries({ settings, stores, clock, meters, failpoint }: Su
 
 /** Collecting messages, and reading profiles. */
 function composeProfiles(
-  { settings, stores, clock, arrivals, tables, meters }: Surroundings,
+  { settings, stores, clock, arrivalClock, tables, meters }: Surroundings,
   bodies: BodyDependencies,
 ) {
   const { limits } = settings;
@@ -236,7 +239,7 @@ function composeProfiles(
   };
   const collecting = {
     clock,
-    arrivals,
+    arrivalClock,
     idempotency: stores.idempotency,
     hashRequest: requestHashing(stores.pepper),
     collect: collectMessages(parts, limits.entity_segments),

@@ -11,7 +11,7 @@ export interface RetentionDependencies {
   /** Removes memberships of deleted segments; see `CatalogueStore`. */
   readonly catalogue: { endMemberships(): Promise<boolean> };
   /** See `clock.monotonicClock`. */
-  readonly arrivals: Clock;
+  readonly arrivalClock: Clock;
   /** Retention of messages, ms; undefined: unlimited. */
   readonly keepMs: number | undefined;
   readonly log: Log;
@@ -23,12 +23,12 @@ export interface RetentionDependencies {
  * is in progress.
  */
 export function enforceRetention(parts: RetentionDependencies): Background {
-  const { history, idempotency, catalogue, arrivals, keepMs, log } = parts;
+  const { history, idempotency, catalogue, arrivalClock, keepMs, log } = parts;
 
   async function round(): Promise<number> {
     const removals = await Promise.allSettled([
-      keepMs === undefined ? undefined : history.expire(arrivals() - keepMs),
-      idempotency.forget(arrivals()),
+      keepMs === undefined ? undefined : history.expire(arrivalClock() - keepMs),
+      idempotency.forget(arrivalClock()),
       catalogue.endMemberships(),
     ]);
     for (const removal of removals) {

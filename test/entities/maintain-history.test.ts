@@ -37,7 +37,7 @@ onEmbedded("history maintenance", () => {
       history,
       idempotency,
       catalogue,
-      arrivals: () => now,
+      arrivalClock: () => now,
       keepMs: undefined,
       log: openLog("silent"),
     });
@@ -51,7 +51,14 @@ onEmbedded("history maintenance", () => {
     const messages = Array.from({ length: 2_500 }, (_, position) => messageFor(entity, { arrival: 1_000, position }));
     expect(await entities.commit(commitOf([], { messages }))).to.equal(true);
     const maintain = () =>
-      enforceRetention({ history, idempotency, catalogue, arrivals: () => DAY_MS, keepMs: 1, log: openLog("silent") });
+      enforceRetention({
+        history,
+        idempotency,
+        catalogue,
+        arrivalClock: () => DAY_MS,
+        keepMs: 1,
+        log: openLog("silent"),
+      });
     await maintain().stop();
     expect([...(await history.countByStream([entity])).values()]).to.deep.equal([1_500]);
     const maintenance = maintain();
@@ -72,7 +79,7 @@ onEmbedded("history maintenance", () => {
           return false;
         },
       },
-      arrivals: () => DAY_MS + 1_000,
+      arrivalClock: () => DAY_MS + 1_000,
       keepMs: 1,
       log: openLog("silent"),
     });

@@ -2,7 +2,6 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { composeSeries } from "../../src/compose.js";
 import { noFailpoint } from "../../src/failpoint.js";
-import { openLog } from "../../src/log.js";
 import { openMeters } from "../../src/meters.js";
 import { HOUR } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
@@ -233,9 +232,8 @@ export async function openSeriesService(
   clock: () => number,
 ): Promise<ComposedSeries> {
   const settings = settingsFor("unused", { cache, metrics: { keep } });
-  const [log, meters] = [openLog("silent"), openMeters()];
-  const surroundings = { settings, stores, clock, arrivals: clock, tables: new Map(), meters, log };
-  const series = composeSeries({ ...surroundings, failpoint: noFailpoint }, bodyParts());
+  const meters = openMeters();
+  const series = composeSeries({ settings, stores, clock, meters, failpoint: noFailpoint }, bodyParts());
   const { server, port } = await serveRoutes(series.routes, { meters });
   const url = `http://127.0.0.1:${port}`;
   const headers = { "content-type": "application/json" };

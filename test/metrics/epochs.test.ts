@@ -51,13 +51,13 @@ describe("read tokens", () => {
   it("end what is kept under them, and an entry that is out of date is not kept", async () => {
     const cache = new TokenCache<string>(epochs, 1_000, (value) => value.length);
     const token = epochs.token(chunkOf("a"));
-    cache.keep("answer", { value: "old", token });
+    cache.set("answer", { value: "old", token });
     expect(cache.get("answer")?.value).to.equal("old");
     await write("a");
     expect(cache.get("answer")).to.equal(undefined);
     const current = epochs.token(chunkOf("a"));
-    cache.keep("answer", { value: "new", token: current });
-    cache.keep("answer", { value: "old", token });
+    cache.set("answer", { value: "new", token: current });
+    cache.set("answer", { value: "old", token });
     expect(cache.get("answer")?.value).to.equal("new");
   });
 

@@ -38,7 +38,7 @@ export const LONG_AGO = Date.UTC(2020, 0, 1);
 
 export interface EntityStage {
   readonly stores: Stores;
-  readonly arrivals: Clock;
+  readonly arrivalClock: Clock;
   readonly hashIdentity: HashIdentity;
   /** Collects messages as one batch; returns the codes of refused ones. Ids by position make it repeatable. */
   collect(
@@ -78,7 +78,7 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
 
   return {
     stores,
-    arrivals: now,
+    arrivalClock: now,
     hashIdentity: common.hashIdentity,
     async collect(messages, { ids, stream = "web", bytes = 100, late } = {}) {
       const arrival = now();
@@ -100,7 +100,7 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
           place: (path: string) => path,
         };
       });
-      const deps = { collect: take, check: take, clock: Date.now, arrivals: now, ...stores, hashRequest: String };
+      const deps = { collect: take, check: take, clock: Date.now, arrivalClock: now, ...stores, hashRequest: String };
       const { errors } = await collectRequest(deps, {
         stream: "web",
         table: userTable,

@@ -91,7 +91,7 @@ async function collectBatches(
       memory.progressed();
       continue;
     }
-    const arrival = run?.arrival ?? parts.arrivals();
+    const arrival = run?.arrival ?? parts.arrivalClock();
     const isRepeat = run?.isRepeat === true;
     const messages = batch.map(({ item, message, issue }, i): NewMessage | undefined => {
       if (message === undefined || issue !== undefined) return undefined;

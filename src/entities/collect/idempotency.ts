@@ -17,7 +17,7 @@ export interface IdempotencyDependencies {
   readonly hashRequest: HashRequest;
   readonly idempotency: Idempotency;
   /** See `clock.monotonicClock`. */
-  readonly arrivals: Clock;
+  readonly arrivalClock: Clock;
 }
 
 /**
@@ -88,7 +88,7 @@ export class RepeatableRun {
   }
 
   async #begin(): Promise<IdempotentRequest> {
-    const own = { id: this.#id, arrival: this.#parts.arrivals(), digest: this.#digest, tally: "" };
+    const own = { id: this.#id, arrival: this.#parts.arrivalClock(), digest: this.#digest, tally: "" };
     const stored = await this.#parts.idempotency.begin(own);
     if (stored.tally === "" && stored.digest !== own.digest) throw anotherBody();
     this.#isRepeat = stored.arrival !== own.arrival;

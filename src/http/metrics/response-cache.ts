@@ -155,7 +155,7 @@ export class ResponseCache {
     const bytes = Math.ceil((1 + GZIP_PART) * values) + SERIES_BYTES * (1 + series.length);
     const plain: CachedResponse = { body, tag: () => tag, series: series.length, since, freshUntil, bytes };
     const value = values < WORTH_GZIP ? plain : { ...plain, gzip: once(() => gzipFast(body())) };
-    this.#cached.keep(text, { value, token });
+    this.#cached.set(text, { value, token });
     return value;
   }
 }

@@ -3,7 +3,15 @@ import type { YieldBudget } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import type { SlotColumn } from "../series.js";
-import { type Chunk, chunksOf, type Epochs, joinTokens, type Kept, type ReadToken, TokenCache } from "./epochs.js";
+import {
+  type Chunk,
+  chunksOf,
+  type Epochs,
+  joinTokens,
+  type ReadToken,
+  TokenCache,
+  type TokenValue,
+} from "./epochs.js";
 
 /** The slots of a window, from memory or from the store. */
 export interface CachedSlots {
@@ -52,7 +60,7 @@ export class SlotCache {
   readonly #budget: YieldBudget;
   readonly #deadlineMs: number;
   readonly #chunks: TokenCache<Float64Array>;
-  readonly #loads = new Map<string, Kept<Load>>();
+  readonly #loads = new Map<string, TokenValue<Load>>();
   /** The shared chunk without a saved slot. */
   readonly #empty: Float64Array;
 
@@ -79,8 +87,8 @@ export class SlotCache {
       chunks: chunksOf(window, this.#store.chunkSlots),
       exists: this.#store.mayHold(window.series),
     }));
-    const found = new Map<string, Kept<Float64Array>>();
-    const loads = new Map<string, Kept<Load>>();
+    const found = new Map<string, TokenValue<Float64Array>>();
+    const loads = new Map<string, TokenValue<Load>>();
     const missing = new Map<string, Chunk>();
     for (const { chunks, exists } of wanted) {
       for (const chunk of chunks) {
@@ -101,7 +109,7 @@ export class SlotCache {
       (found.get(key)?.value ?? loaded.get(loads.get(key)?.value as Load)?.get(key)) as Float64Array;
     return wanted.map(({ window, chunks, exists }) => ({
       read: !exists || chunks.some(({ key }) => loads.has(key)),
-      token: joinTokens(chunks.map(({ key }) => (found.get(key) ?? (loads.get(key) as Kept<Load>)).token)),
+      token: joinTokens(chunks.map(({ key }) => (found.get(key) ?? (loads.get(key) as TokenValue<Load>)).token)),
       column: () => joinChunks(window, chunks, slotsOf, this.#empty),
     }));
   }
@@ -110,7 +118,7 @@ export class SlotCache {
    * Starts to read these chunks; other calls may join until one of them is written. Then caches the chunks that are
    * still current.
    */
-  #load(chunks: readonly Chunk[]): Map<string, Kept<Load>> {
+  #load(chunks: readonly Chunk[]): Map<string, TokenValue<Load>> {
     const tokens = chunks.map((chunk) => this.#epochs.token(chunk));
     const value = this.#finish(chunks, tokens, () => value);
     const started = new Map(chunks.map(({ key }, i) => [key, { value, token: tokens[i] as ReadToken }]));
@@ -124,7 +132,7 @@ export class SlotCache {
       for (const [i, { key }] of chunks.entries()) {
         const value = this.#compact(slots.get(key) as Float64Array);
         slots.set(key, value);
-        this.#chunks.keep(key, { value, token: tokens[i] as ReadToken });
+        this.#chunks.set(key, { value, token: tokens[i] as ReadToken });
         if ((i + 1) % KEPT_AT_ONCE === 0) await this.#budget.next();
       }
       return slots;

@@ -148,7 +148,7 @@ export class Epochs {
 }
 
 /** A value computed from slots read under this token. */
-export interface Kept<T> {
+export interface TokenValue<T> {
   readonly value: T;
   readonly token: ReadToken;
 }
@@ -156,26 +156,26 @@ export interface Kept<T> {
 /** Values by key. An entry is valid while its token is current; there is no other rule. */
 export class TokenCache<T> {
   readonly #epochs: Epochs;
-  readonly #kept: LRUCache<string, Kept<T>>;
+  readonly #values: LRUCache<string, TokenValue<T>>;
 
   /** Maximum size is `bytes`, measured by `sizeOf`. */
   constructor(epochs: Epochs, bytes: number, sizeOf: (value: T, key: string) => number) {
     this.#epochs = epochs;
-    this.#kept = new LRUCache<string, Kept<T>>({
+    this.#values = new LRUCache<string, TokenValue<T>>({
       maxSize: Math.max(1, bytes),
       sizeCalculation: ({ value }, key) => sizeOf(value, key),
     });
   }
 
   /** Returns the valid entry of a key. */
-  get(key: string): Kept<T> | undefined {
-    const kept = this.#kept.get(key);
-    return kept !== undefined && this.#epochs.isCurrent(kept.token) ? kept : undefined;
+  get(key: string): TokenValue<T> | undefined {
+    const entry = this.#values.get(key);
+    return entry !== undefined && this.#epochs.isCurrent(entry.token) ? entry : undefined;
   }
 
   /** Caches an entry unless it is already out of date. */
-  keep(key: string, kept: Kept<T>): void {
-    if (this.#epochs.isCurrent(kept.token)) this.#kept.set(key, kept);
+  set(key: string, entry: TokenValue<T>): void {
+    if (this.#epochs.isCurrent(entry.token)) this.#values.set(key, entry);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { MemoryBudget } from "../../memory-budget.js";
 import type { CachedSlots, SlotCache } from "../cache/chunks.js";
-import { type Epochs, joinTokens, type Kept, TokenCache } from "../cache/epochs.js";
+import { type Epochs, joinTokens, TokenCache, type TokenValue } from "../cache/epochs.js";
 import type { Dimension } from "../dimensions.js";
 import { slotStart } from "../series.js";
 import { ratioOf } from "./aggregate.js";
@@ -39,7 +39,7 @@ const AT_ONCE = 1_000;
 const SLOT_BYTES = 16;
 
 /** Memory for cached trends, and approximate memory of each, bytes. */
-const KEPT_BYTES = 16 * 1024 * 1024;
+const CACHE_BYTES = 16 * 1024 * 1024;
 const TREND_BYTES = 400;
 
 export interface NewestValuesDependencies {
@@ -49,12 +49,12 @@ export interface NewestValuesDependencies {
 }
 
 /** A value, its slot, and the token of all slots read for it; `value` is NaN if none is saved. */
-interface Found extends Kept<number> {
+interface Found extends TokenValue<number> {
   readonly slot: number;
 }
 
 export function newestValues({ slots, epochs, memory }: NewestValuesDependencies): NewestValues {
-  const kept = new TokenCache<Trend>(epochs, KEPT_BYTES, () => TREND_BYTES);
+  const cache = new TokenCache<Trend>(epochs, CACHE_BYTES, () => TREND_BYTES);
 
   return async ({ dimension, type, ids }, now, rangeMs = 0) => {
     const open = slotStart(dimension, now);
@@ -62,7 +62,7 @@ export function newestValues({ slots, epochs, memory }: NewestValuesDependencies
     const trends = new Map<string, Trend>();
     const missing: string[] = [];
     for (const id of ids) {
-      const known = kept.get(key + id);
+      const known = cache.get(key + id);
       if (known === undefined) missing.push(id);
       else trends.set(id, known.value);
     }
@@ -71,13 +71,13 @@ export function newestValues({ slots, epochs, memory }: NewestValuesDependencies
       for (const [i, one] of (await trendsOf(some, open, rangeMs)).entries()) {
         const id = some.ids[i] as string;
         trends.set(id, one.value);
-        kept.keep(key + id, one);
+        cache.set(key + id, one);
       }
     }
     return ids.map((id) => trends.get(id) as Trend);
   };
 
-  async function trendsOf(series: SeriesOf, open: number, rangeMs: number): Promise<Kept<Trend>[]> {
+  async function trendsOf(series: SeriesOf, open: number, rangeMs: number): Promise<TokenValue<Trend>[]> {
     const { dimension } = series;
     const end = open + dimension.slotMs;
     const newest = await newestOf(series, end - LATEST_SLOTS * dimension.slotMs, end);

@@ -1,7 +1,7 @@
 import type { YieldBudget } from "../../async/yielding.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { CachedSlots, SlotCache } from "../cache/chunks.js";
-import { type Epochs, joinTokens, type Kept, type ReadToken, TokenCache } from "../cache/epochs.js";
+import { type Epochs, joinTokens, type ReadToken, TokenCache, type TokenValue } from "../cache/epochs.js";
 import type { SeriesStore } from "../ports.js";
 import { bucketValues } from "./aggregate.js";
 import { answerBytes, readBatches, slotBytes } from "./cost.js";
@@ -70,7 +70,7 @@ export function readPlans({ store, slots, epochs, bytes, budget }: ReadPlansDepe
     return plans.map((plan, i) => {
       const hit = cached[i];
       const { value, token, isCached } = hit === undefined ? (made.next().value as Made) : { ...hit, isCached: true };
-      if (hit === undefined) cache.keep(keys[i] as string, { value, token });
+      if (hit === undefined) cache.set(keys[i] as string, { value, token });
       return { plan, json: value.json, token, isCached, ...freshness(plan, value.isSaved, now, keep) };
     });
   };
@@ -106,7 +106,7 @@ export function readPlans({ store, slots, epochs, bytes, budget }: ReadPlansDepe
 }
 
 /** Values that were computed for this call. */
-interface Made extends Kept<Values> {
+interface Made extends TokenValue<Values> {
   readonly isCached: boolean;
 }
 
