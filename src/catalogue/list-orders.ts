@@ -23,7 +23,7 @@ const PUT_AGAIN_MS = 60_000;
 interface Order {
   readonly ids: readonly string[];
   readonly bytes: number;
-  /** When this process stored it, ms of `performance.now`. */
+  /** Time of storage by this process, ms of `performance.now`. */
   readonly putAt: number;
 }
 

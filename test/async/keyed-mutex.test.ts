@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { KeyedMutex } from "../../src/async/keyed-mutex.js";
 
 describe("a keyed mutex", () => {
-  /** Work that ends when the test lets it. */
+  /** Work that ends when the test releases it. */
   function work(log: string[], name: string) {
     let end = () => {};
     const ended = new Promise<void>((resolve) => {

@@ -11,19 +11,19 @@ import { amount } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { type OpenApi, type RandomRequest, randomRequests } from "./random-requests.js";
 
-/** Requests in all; the long run makes more. */
+/** Number of requests; the long run sends more. */
 const REQUESTS = Number(process.env.RANDOM_REQUESTS ?? amount(30_000, 2_000));
 
 const AT_ONCE = 50;
 
-/** Checks, one each half second, until a request is reported to hang. Counted, as a paused machine is no hang. */
+/** Number of checks, one per half second, until a request is reported as hanging. A paused machine does not count. */
 const CHECKS = 40;
 const CHECK_MS = 500;
 
-/** Durability is not what is tried here: data goes to memory where a file system of memory is there. */
+/** This test needs no durability: data goes to a file system in memory if there is one. */
 const fastest = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** Requests made at once that cost more CPU than this hold up all others, ms. */
+/** Maximum CPU time of concurrent requests, ms: above it they delay all others. */
 const LONGEST_CPU_MS = 5_000;
 
 describe("P20: no input makes a 5xx, a hang or a crash", () => {

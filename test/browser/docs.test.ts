@@ -63,7 +63,7 @@ describe("/docs and / in Chromium", function () {
       await docs.emulateMedia({ colorScheme: scheme });
       for (const operation of ["metrics-fetchMetric", "metrics-writePoints", "catalogue-putSegment"])
         await tried(operation);
-      // Swagger UI changes from one scheme's colours to the other's by transitions.
+      // Swagger UI animates the change from one colour scheme to the other.
       await docs.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))");
       expect(await axeFindings(docs, "html", "color-contrast")).to.deep.equal([]);
     });

@@ -10,7 +10,9 @@ export function seriesStoreContract(
   { forgets }: { readonly forgets: boolean } = { forgets: true },
 ): void {
   describe(`series store: ${name}`, () => {
-    /** A week: the start of it in 2024 is the start of a chunk of hourly slots wherever a week is so many chunks. */
+    /**
+     * Hours of a week. In 2024 `start` is the start of a chunk of hourly slots if a week is a whole number of chunks.
+     */
     const WEEK = 168;
     const start = Math.ceil(Date.UTC(2024, 1, 29) / (WEEK * HOUR)) * WEEK * HOUR;
     const views: Series = { dimension: stream, id: "views", type: "size" };

@@ -18,17 +18,17 @@ import type { Stores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, messageFor } from "../support/commits.js";
 import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
 
-/** Deletion over the embedded engine, with everything that a test wants to hold or to look at. */
+/** Deletion on the embedded engine; a test can hold and inspect all parts. */
 export interface ErasureStage extends OpenStores {
   readonly deletions: DeletionService;
   /** Another worker over the same stores. */
   readonly another: DeletionService;
   /** Runs a request now, also one that waits for its next try. */
   run(requestId: string): Promise<void>;
-  /** Runs what is due, once. */
+  /** Runs due requests once. */
   runDue(): Promise<void>;
   readonly hashIdentity: HashIdentity;
-  /** Later than every instant that it returned before. */
+  /** Returns a later instant than all previous calls. */
   readonly now: Clock;
   /** Stores a live profile with these identities, a membership and a message; returns its id. */
   profile(identities: readonly Identity[], options?: { since?: number; table?: string }): Promise<EntityId>;
@@ -42,7 +42,7 @@ export interface StageOptions {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly observer?: DeletionObserver;
-  /** Opens what a service left in this folder, or on the servers under its name, and leaves it there. */
+  /** Opens the data that a service left in this folder, or on the servers under its name, and does not remove it. */
   readonly dir?: string;
   /** Whether the data of `dir` is on the three servers; by default the whole run decides. */
   readonly onServers?: boolean;
@@ -57,7 +57,7 @@ export async function runNow(ledger: Ledger, deletions: DeletionService, request
   await deletions.run(requestId);
 }
 
-/** Runs what is due, once: at our own stores, then at these remote targets. */
+/** Runs due requests once: at our own stores, then at these remote targets. */
 export async function runDue(
   ledger: Ledger,
   deletions: DeletionService,

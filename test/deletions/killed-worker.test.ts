@@ -5,7 +5,7 @@ import { openProcess, virtualClock } from "./erasure-world.js";
 
 /** A living process runs a request at most 15 s after its worker died: the lease has ended by then. */
 const LEASE_ENDED_MS = 14_000;
-/** Deaths so early in a run that none of these runs can end. */
+/** Number of kills so early in a run that no run can end. */
 const EARLY = 20;
 
 describe("a deletion whose worker dies", function () {

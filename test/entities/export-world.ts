@@ -13,7 +13,7 @@ export type Change =
   | { readonly what: "merge"; readonly person: number; readonly other: number }
   | { readonly what: "erase"; readonly person: number };
 
-/** Counts of what the property is about. */
+/** Counters of the property. */
 export interface Seen {
   /** Exports that were read to their last line. */
   whole: number;

@@ -17,7 +17,7 @@ async function counted(service: RealService): Promise<number> {
   return data.reduce((sum, { slot, day }) => sum + slot.count + day, 0);
 }
 
-/** Sends a body under a key up to its 700th message, and kills the process when a part is counted. */
+/** Sends a body with a key up to its 700th message, and kills the process when a part of it is counted. */
 async function killInMidRequest(service: RealService): Promise<void> {
   const headers = { authorization: adminKey, ...key };
   const sending = request(`${service.url}/collect/json/web`, { method: "POST", headers }).on("error", () => {});

@@ -7,7 +7,7 @@ import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const OPEN = 40;
-/** A database of Redis that no other test uses, so that all of it can go. */
+/** A database of Redis that no other test uses, so that it can be flushed. */
 const DATABASE = 13;
 
 onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: Redis that forgets everything", function () {

@@ -30,7 +30,7 @@ describe("line protocol", () => {
     ["m f=-9223372036854775808i,g=-9223372036854775809i", {}, { f: -(2 ** 63), g: Number.NaN }],
     ["m f=nan,g=1e999", {}, { f: Number.NaN, g: Number.NaN }],
     ["m f=9999999999999999999i,g=-1e3", {}, { f: Number.NaN, g: -1000 }],
-    // A backslash before what a backslash escapes is itself; the next one escapes.
+    // Two backslashes before a special character: the first is literal, the second escapes it.
     ["m,a=left\\\\ right f=1", { a: "left\\ right" }, { f: 1 }],
     ["m,a=left\\\\  f=1", { a: "left\\ " }, { f: 1 }],
     ["m,a=x\\\\,\\,\\=y f=1", { a: "x\\,,=y" }, { f: 1 }],

@@ -17,7 +17,7 @@ describe("P16: a caller that closes its side of the connection after its request
       body === undefined ? "" : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
     }\r\n${body ?? ""}`;
 
-  /** Sends bytes, and closes this side; what comes back until the service closes the other one. */
+  /** Sends bytes and closes this side; resolves with the bytes received until the service closes the other side. */
   async function answersTo(bytes: string): Promise<string> {
     const socket = await openSocket(service.port);
     open.push(socket);

@@ -46,7 +46,7 @@ describe("keys", () => {
     ["the digest instead of the key", (key) => `em_${key.split("_")[1]}_${"a".repeat(64)}`],
   ];
 
-  /** The one text with which all of these are refused. */
+  /** The single text of all these rejections. */
   async function refusal(presented: readonly (readonly [name: string, key: string | null])[]): Promise<string> {
     const answers = new Set<string>();
     for (const [name, key] of presented) {

@@ -226,7 +226,7 @@ describe("a caller who disconnects before its request has begun", () => {
     const service = await startService({ limits: { requests_per_key: 200 } });
     const open: Socket[] = [];
     let isBusy = true;
-    // The processor is never idle, so that no more requests begin than may work at once.
+    // The processor is never idle, so that only the concurrent requests begin.
     const keepBusy = () => {
       const end = performance.now() + 2;
       while (performance.now() < end);

@@ -5,7 +5,7 @@ import { serviceOfSuite } from "../support/service.js";
 const now = Date.parse("2024-02-29T10:00:00Z");
 const HOUR = 3_600_000;
 
-/** Every limit of what one request can ask for: one below it, at it, one above it (P15). */
+/** Every limit of one request: one below, at the limit, one above (P15). */
 describe("the limits of a metric request", () => {
   const service = serviceOfSuite({}, { clock: () => now });
 

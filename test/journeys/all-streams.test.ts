@@ -78,7 +78,7 @@ describe("The series of all streams", () => {
   });
 
   it("is answered from memory until a stream is written, also one that is new", async () => {
-    // Where processes share the stores, the end of a write is announced after its answer.
+    // If processes share the stores, a write is announced after its response.
     const isAgainCached = () => until("it is answered from memory", async () => (await isCached()) === true);
     await write(point("web", 1, 1));
     await isAgainCached();

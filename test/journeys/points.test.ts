@@ -55,7 +55,7 @@ describe("A write of points", () => {
   });
 
   it("takes 50,000 points at once, as an array and as a block", async () => {
-    // A server makes a file of its own for each week or so of time, one after the other.
+    // The server creates a new file for about each week of time, one after another.
     const ids = Array.from({ length: amount(1, 50) }, (_, i) => `s${on.stream}.${i}`);
     const times = Array.from({ length: 50_000 / ids.length }, (_, i) => DAY - i * HOUR);
     const points = ids.flatMap((dimension_id) => times.map((ts) => ({ ...point(ts, 1), dimension_id })));

@@ -6,7 +6,7 @@ import { temporaryStores } from "../support/stores.js";
 import { type Choice, chosenBy, everyOrder, ordersOfChance } from "./interleaving.js";
 import { type RaceOptions, SlotRace } from "./slot-races.js";
 
-/** Orders of calls that are tried where each call goes to a server. */
+/** Number of orders of calls that are tried if each call goes to a server. */
 const ON_SERVERS = 12;
 
 describe("a slot of several recorders in other processes", function () {

@@ -12,7 +12,7 @@ import { mongodbUrl, onServers, redisUrl } from "../support/servers.js";
 import { sideBySide } from "../support/side-by-side.js";
 import { until } from "../support/until.js";
 
-/** Tests that nothing grows with starts and erasures but what is promised to be kept, on both sets of engines. */
+/** Tests that starts and deletions leave no data except the promised, on both sets of engines. */
 export function growthTests(starts: number, erasures: number): void {
   const title = `P30: keeps nothing of ${starts} starts and ${erasures} erasures but the ledger, and counts of messages`;
 
@@ -39,10 +39,10 @@ export function growthTests(starts: number, erasures: number): void {
   });
 }
 
-/** Documents or rows, by what holds them. */
+/** Number of documents or rows by table or collection. */
 type Sizes = ReadonlyMap<string, number>;
 
-/** A service that is started again and again on the same data. */
+/** A service that is started repeatedly on the same data. */
 interface Restarted {
   start(): Promise<RealService>;
   sizes(): Promise<Sizes>;
@@ -60,7 +60,7 @@ const keptEmbedded: Promised = {
   "ledger.db entity_key": 3,
 };
 
-/** The same in the ledger's database; of a message its stream and slot. */
+/** The same in the database of the ledger; a message leaves its stream and slot. */
 const keptOnServers: Promised = {
   "ledger deletions": 1,
   "ledger erased_identities": 2,
@@ -93,7 +93,7 @@ async function grownOver(
     }
     await end(running);
   };
-  /** Undefined, at the next start or end, once an hour has ended: what is recorded once a slot is not to be counted. */
+  /** Undefined if an hour has ended since the start: values recorded per slot must not be counted. */
   const within = async (hour: number): Promise<string[] | undefined> => {
     await life(AT_ONCE, async (running) => {
       for (const segment of SEGMENTS)
@@ -119,7 +119,7 @@ async function grownOver(
     });
     return hourNow() === hour ? grown : undefined;
   };
-  // The second one begins with an hour.
+  // If an hour ends during the first attempt, the second one begins at the start of an hour.
   const grown = (await within(hourNow())) ?? (await within(hourNow()));
   if (grown === undefined)
     throw new Error("It takes longer than an hour: only fewer starts and erasures can be counted");
@@ -128,7 +128,7 @@ async function grownOver(
 
 const hourNow = () => Math.floor(Date.now() / HOUR);
 
-/** On the embedded engine, in a folder of its own. */
+/** Runs on the embedded engine, in a temporary folder. */
 function restartedEmbedded(): Restarted {
   const { dir, remove } = temporaryFolder();
   let last: RealService | undefined;
@@ -145,7 +145,7 @@ function restartedEmbedded(): Restarted {
   };
 }
 
-/** On the three servers, under a name of its own. */
+/** Runs on the three servers, under a unique name. */
 async function restartedOnServers(): Promise<Restarted> {
   const set = await processSet();
   return {
@@ -163,7 +163,7 @@ async function isSaved(running: RealService, segment: string): Promise<boolean> 
   return data[0].values.length > 0;
 }
 
-/** Resolves with the number of DELETEs that it took. */
+/** Resolves with the number of DELETEs sent. */
 async function eraseSome(running: RealService, first: number, count: number): Promise<number> {
   const people = Array.from({ length: count }, (_, index) => first + index);
   const apart = people.flatMap((person) => [
@@ -171,7 +171,7 @@ async function eraseSome(running: RealService, first: number, count: number): Pr
     { user_id: `id-${person}`, city: "Rome", segments: ["two"] },
   ]);
   await collectThrough(running, apart);
-  // Merges the two profiles of each.
+  // Merges the two profiles of each person.
   await collectThrough(
     running,
     people.map((person) => ({ email: `p${person}@example.org`, user_id: `id-${person}` })),

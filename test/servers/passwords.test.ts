@@ -92,7 +92,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
       const running = await service;
       const texts = await askAll(running);
       expect(await alone.ended).to.equal(1);
-      // Besides lines of the log, which a slow machine may have brought about.
+      // Ignores lines of the log that a slow machine may have caused.
       const lines = alone
         .err()
         .trimEnd()

@@ -2,7 +2,7 @@ import { type Db, MongoClient } from "mongodb";
 import type { CollectionPlan } from "../../src/stores/mongodb/collection.js";
 import { mongodbUrl, ownName } from "../support/servers.js";
 
-/** A database of its own with these collections; it goes with `close`. */
+/** A separate database with these collections, dropped by `close`. */
 export interface TestDatabase {
   readonly db: Db;
   readonly client: MongoClient;

@@ -6,13 +6,13 @@ import type { EntityEngine } from "../../src/stores/stores.js";
 import { mongodbUrl, ownName } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
 
-/** The engine for profiles over two databases of its own; they go with `close`. */
+/** The engine for profiles in two separate databases, which `close` drops. */
 export interface TestEngine {
   readonly stores: EntityEngine;
   /** A client for both databases. */
   readonly client: MongoClient;
   readonly name: string;
-  /** Another opening of the same databases, as another process has it. */
+  /** Opens the same databases again, like another process. */
   another(): Promise<EntityEngine>;
   /** Removes every document. */
   empty(): Promise<void>;

@@ -155,7 +155,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
   });
 });
 
-/** A password that is never asked for, as no server answers. */
+/** A password that no server asks for, because none responds. */
 function withPassword(url: string): string {
   return url.replace("mongodb://", "mongodb://user:hunter2@");
 }

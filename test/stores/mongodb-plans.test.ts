@@ -25,7 +25,7 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
     name = ownName();
     client = new MongoClient(mongodbUrl(name));
     service = await startService({ entities: { url: mongodbUrl(name) }, pepper: testPepper, history: { keep: "1d" } });
-    // The planner takes a scan for a collection that is empty.
+    // For an empty collection the planner chooses a scan.
     await send(
       "POST",
       "/collect/json/web",
@@ -108,7 +108,7 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
     return (command?.aggregate === "identities" || command?.min !== undefined) && docsExamined >= 100;
   }
 
-  /** Operations on the collections of the service that are large or can become so, those of this test left out. */
+  /** Operations on the service's collections that are large or can grow, except those of this test. */
   async function profiled(): Promise<Profiled[]> {
     const found: Profiled[] = [];
     for (const database of [name, `${name}_ledger`]) {

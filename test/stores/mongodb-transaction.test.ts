@@ -89,7 +89,7 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
     );
     expect(ended).to.equal("unavailable");
     goOn();
-    // Runs again for as long as the transaction before is open, and would find what it kept.
+    // Repeated while the previous transaction is open; it would find the document of that transaction.
     await transactions(
       direct,
       30_000,

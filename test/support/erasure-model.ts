@@ -17,7 +17,7 @@ interface Group {
 /** Owners of identities, stored messages and erased people after the responses so far: every possible state. */
 export class ErasureModel {
   #worlds: readonly World[] = [{ entities: [], cutOffs: new Map(), happened: new Set(), counts: new Map() }];
-  /** Without an answer, and not known to be over. */
+  /** Operations without a response that may still take effect. */
   #open: readonly Operation[] = [];
   readonly #past: Operation[] = [];
 
@@ -35,7 +35,7 @@ export class ErasureModel {
     this.#forget((operation) => repeated.includes(operation.id));
   }
 
-  /** Takes in the answer of an operation that was taken in without one: it has taken effect, now at the latest. */
+  /** Adds the late response of an operation: it has taken effect by now. */
   answer(operation: Operation): void {
     const effects = (world: World) => (world.happened.has(operation.id) ? [world] : outcomes(world, operation));
     this.#worlds = merged(this.#worlds.flatMap(effects));
@@ -47,7 +47,7 @@ export class ErasureModel {
     this.#forget(isOver);
   }
 
-  /** Identities that may belong to the same profile as this one, itself included. */
+  /** Identities that may belong to the same profile, including this one. */
   #matesOf(who: number): number[] {
     return [...new Set([who, ...this.#worlds.flatMap((world) => entityOf(world, who)?.who ?? [])])];
   }

@@ -4,20 +4,20 @@
  * once, later or never.
  */
 
-/** Start and end of what is known of an instant, Unix ms. */
+/** Bounds of an instant, Unix ms. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** People are numbers here. */
+/** People are identified by numbers. */
 export interface SentMessage {
-  /** Equal numbers, equal messages. */
+  /** Messages with equal numbers are equal. */
   readonly number: number;
   readonly who: readonly number[];
   /** The event time it names; undefined: its arrival. */
   readonly time: number | undefined;
-  /** Its count belongs to this slot. */
+  /** Slot in which it is counted. */
   readonly slot: string;
 }
 
@@ -33,10 +33,10 @@ export type Request =
 export interface Operation {
   readonly id: number;
   readonly request: Request;
-  /** From its start until its answer, or until it was clear that none would come. */
+  /** From its start until its response, or until it is certain that there will be none. */
   readonly during: Span;
   readonly answered: boolean;
-  /** The process that was asked; of two. */
+  /** Index of the process that received it, of two. */
   readonly through: number;
   /** The operation without an answer that this one repeats under the same idempotency key. */
   readonly repeats?: Operation;
@@ -51,11 +51,11 @@ export interface Count {
 interface Entity {
   readonly who: readonly number[];
   readonly messages: readonly number[];
-  /** Both, to be compared. */
+  /** Text of both, for comparisons. */
   readonly text: string;
 }
 
-/** One state that the answers allow. */
+/** One state that is consistent with the responses. */
 export interface World {
   readonly entities: readonly Entity[];
   /** Newest cut-off of each person. */
@@ -65,7 +65,7 @@ export interface World {
   readonly counts: ReadonlyMap<string, Count>;
 }
 
-/** An operation of the group that is looked at, with the operations that ended before it began. */
+/** An operation of the current group, with the operations that ended before it began. */
 interface Placed {
   readonly operation: Operation;
   readonly bit: bigint;
@@ -77,13 +77,13 @@ interface Node {
   readonly world: World;
 }
 
-/** Every world that the operations may result in, in any possible order; they concern these people alone. */
+/** Every possible result of the operations, in any possible order; they concern only these people. */
 export function explained(
   worlds: readonly World[],
   operations: readonly Operation[],
   people: ReadonlySet<number>,
 ): World[] {
-  // Worlds that differ only in other people are one here.
+  // Worlds that differ only in other people are merged.
   const isInside = (entity: Entity) => entity.who.some((one) => people.has(one));
   const own = new Set(operations.flatMap(({ id, repeats }) => [id, ...(repeats === undefined ? [] : [repeats.id])]));
   const parts = worlds.map((world) => ({
@@ -146,10 +146,10 @@ function search(world: World, operations: readonly Operation[]): World[] {
   return merged(found);
 }
 
-/** Far above what a turn needs; the search takes no more than about a minute until then. */
+/** Far above the need of one turn; up to this size the search takes at most about a minute. */
 const MOST_TRIED = 1_000_000;
 
-/** Takes each read whose result is this world: it changes nothing. Reads come in the order of their starts. */
+/** Applies each read whose result equals this world; reads change nothing. They are in order of their starts. */
 function withReads({ done, world }: Node, reads: readonly Placed[]): bigint {
   let taken = done;
   for (const { operation, bit, after } of reads) {
@@ -161,7 +161,7 @@ function withReads({ done, world }: Node, reads: readonly Placed[]): bigint {
   return taken;
 }
 
-/** Whether the remaining operations may result in what the remaining reads show; prunes the search. */
+/** Whether the remaining operations can produce the results of the remaining reads; prunes the search. */
 function mayBeShown({ done, world }: Node, reads: readonly Placed[], writes: readonly Placed[]): boolean {
   const left = writes.filter(({ bit, operation }) => (done & bit) === 0n && !world.happened.has(operation.id));
   const collects = left.flatMap(({ operation: { request } }) => (request.kind === "collect" ? request.messages : []));
@@ -189,7 +189,7 @@ export function outcomes(world: World, operation: Operation): World[] {
   const marks = [...(answered ? [] : [id]), ...(repeats === undefined ? [] : [repeats.id])];
   const marked = marks.length === 0 ? world : { ...world, happened: new Set([...world.happened, ...marks]) };
   if (request.kind === "delete") return [erased(marked, request.who, during)];
-  // Processes tell arrivals apart within a millisecond.
+  // Processes order arrivals within a millisecond.
   const arrival = { from: repeats?.during.from ?? during.from, to: during.to + 1 };
   const isRepeat = repeats !== undefined;
   return request.messages.reduce<World[]>(
@@ -255,7 +255,9 @@ function sorted(numbers: readonly number[]): number[] {
   return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
-/** Worlds in which every read shows the same become one, with all that may be true of what is not shown. */
+/**
+ * Merges worlds in which every read has the same result; the merged world has all possible states of the other data.
+ */
 export function merged(worlds: readonly World[]): World[] {
   return mergedNodes(worlds.map((world) => ({ done: 0n, world }))).map(({ world }) => world);
 }

@@ -30,7 +30,7 @@ export class FaultyLine {
     this.#carry(server, client, (piece) => this.#answer(piece));
   }
 
-  /** A connection that has lost something is of no use any more: it is cut when the fault goes. */
+  /** A connection that has lost bytes is unusable: it is cut when the fault ends. */
   set(fault: Fault): void {
     this.#fault = fault;
     this.#answered = 0;
@@ -54,7 +54,7 @@ export class FaultyLine {
     for (const socket of [this.#client, this.#server]) socket.end();
   }
 
-  /** Hands pieces from one end to the other, one after the other, and then its end. */
+  /** Forwards pieces from one end to the other in order, and then the end. */
   #carry(from: Socket, to: Socket, hand: (piece: Buffer) => Promise<void>): void {
     from.on("data", (piece: Buffer) => {
       from.pause();
@@ -105,7 +105,7 @@ export class FaultyLine {
     if (typeof this.#fault === "object" && "latency" in this.#fault) await sleep(this.#fault.latency);
   }
 
-  /** Hands a piece out twenty times a second, as long as that is the fault. */
+  /** Forwards a piece twenty times a second while the fault lasts. */
   async #trickle(piece: Buffer, fault: { readonly slow: number }): Promise<void> {
     const size = Math.max(1, Math.round(fault.slow / 20));
     for (let at = 0; at < piece.length && !this.#swallows(); ) {

@@ -5,7 +5,7 @@ import { MongoClient } from "mongodb";
 import { findBytes } from "./files.js";
 import { mongodbUrl, redisUrl } from "./servers.js";
 
-/** A document or a key as a server keeps it. */
+/** A stored document or key. */
 interface Kept {
   readonly where: string;
   readonly bytes: Buffer;
@@ -40,7 +40,7 @@ async function documentsOf(name: string): Promise<Kept[]> {
   }
 }
 
-/** Every key of Redis, with its value in the form that its type has. */
+/** Every key of Redis, with its value in the format of its type. */
 async function keysOf(name: string): Promise<Kept[]> {
   const redis = new Redis(redisUrl(name));
   const readers: Record<string, (key: string) => Promise<unknown>> = {
@@ -65,7 +65,7 @@ async function keysOf(name: string): Promise<Kept[]> {
   }
 }
 
-/** The folder in which Redis keeps what is appended; undefined when it is not on this machine. */
+/** Folder of Redis' append-only files; undefined if it is not on this machine. */
 async function redisFiles(): Promise<string | undefined> {
   const redis = new Redis(redisUrl(""));
   try {

@@ -3,17 +3,17 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A file system of a test's own, in memory. */
+/** A file system in memory for one test. */
 export interface SmallDisk {
   readonly dir: string;
   /** Leaves no byte of space. */
   fill(): void;
-  /** Gives all space back. */
+  /** Frees all space. */
   free(): void;
   remove(): void;
 }
 
-/** Mounts a disk of so many MiB; undefined where that is not allowed: it needs Linux and root. */
+/** Mounts a disk of `mib` MiB; undefined if that is not allowed: it needs Linux and root. */
 export function mountSmallDisk(mib: number): SmallDisk | undefined {
   const dir = mkdtempSync(join(tmpdir(), "entity-metrics-disk-"));
   try {

@@ -66,7 +66,7 @@ async function expectSegment(api: RealService, known: Known): Promise<void> {
   expect((body as { data: { size: number } }).data.size, "members").to.be.within(sure, people.length);
 }
 
-/** An erasure changes no count, and a request that is repeated under its key is counted once. */
+/** A deletion changes no count, and a request that is repeated with its key is counted once. */
 async function expectCount(api: RealService, known: Known, stream: string, at: number): Promise<void> {
   const { acknowledged, unsure } = known.messages.get(stream) ?? { acknowledged: 0, unsure: 0 };
   const slot = Math.floor(at / HOUR) * HOUR;

@@ -4,7 +4,7 @@ import { dataFolder } from "../../support/data-folder.js";
 import { until } from "../../support/until.js";
 import { type MongoMember, startMember } from "./mongo-member.js";
 
-/** A replica set of three members of a test's own. */
+/** A replica set of three members for one test. */
 export interface MongoSet {
   readonly members: readonly MongoMember[];
   /** The URL of a database, which names every member. */
@@ -38,7 +38,7 @@ export async function startMongoSet(): Promise<MongoSet> {
     return found as MongoMember;
   }
 
-  /** A primary that is cut off takes a while to notice that there is another: the one elected last is the primary. */
+  /** A primary that is cut off does not notice the new one at once: the one elected last is the primary. */
   async function primaryNow(but?: MongoMember): Promise<MongoMember | undefined> {
     const said = await Promise.all(
       members.filter((member) => member !== but).map(async (member) => ({ member, hello: await member.hello() })),
