@@ -204,17 +204,14 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(1);
   });
 
-  it("does not repeat a request that is answered 409", async () => {
-    answer = (_, response) => response.writeHead(409).end("{}");
-    expect(await errorOf(createClient({ url }).metrics([]))).to.include({ status: 409 });
-    expect(asked).to.equal(1);
-  });
-
   it("does not ask again what was refused", async () => {
-    answer = (_, response) =>
-      response.writeHead(400).end('{"errors":[{"code":"x","path":"y","message":"It is wrong"}]}');
-    expect(await errorOf(createClient({ url }).metrics([]))).to.include({ message: "It is wrong" });
-    expect(asked).to.equal(1);
+    for (const status of [400, 409]) {
+      asked = 0;
+      answer = (_, response) =>
+        response.writeHead(status).end('{"errors":[{"code":"x","path":"y","message":"It is wrong"}]}');
+      expect(await errorOf(createClient({ url }).metrics([]))).to.include({ status, message: "It is wrong" });
+      expect(asked).to.equal(1);
+    }
   });
 
   it("names the request of an error by its X-Request-Id, and by undefined when a response has none", async () => {

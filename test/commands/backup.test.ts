@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
+import { pointOf, valuesOf, writePoints } from "../support/requests.js";
 import { runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -39,8 +40,7 @@ describe("npm run backup", function () {
 
   it("copies what was acknowledged before it began, while the service is written to, and the copy serves", async () => {
     for (let index = 0; index < 20; index += 1) expect((await collect(index)).status).to.equal(200);
-    const point = { dimension: "segment", dimension_id: "s", dimension_type: "size", value: 7, ts: Date.now() };
-    await service.fetch("/api/metric/points", { method: "POST", json: [point] });
+    await writePoints(service, [pointOf("segment", "s", 7, Date.now())]);
 
     let ended = false;
     const backup = backUp(copies).finally(() => {
@@ -59,10 +59,8 @@ describe("npm run backup", function () {
       const answer = await restored.fetch(`/api/me/email/person-${index}%40example.com`);
       expect(((await answer.json()) as { data: { city: string } }).data.city).to.equal("Oslo");
     }
-    const answer = await restored.fetch("/api/metric?dimension=segment&dimension_id=s&dimension_type=size&range=4h");
-    expect(
-      ((await answer.json()) as { data: [{ values: { value: number }[] }] }).data[0].values.map(({ value }) => value),
-    ).to.deep.equal([7]);
+    const values = await valuesOf(restored, { dimension: "segment", dimension_id: "s", range: "4h" });
+    expect(values.map(([, value]) => value)).to.deep.equal([7]);
     await restored.stop();
   });
 

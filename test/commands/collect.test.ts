@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { type Message, readMessages } from "../../src/commands/message-file.js";
 import { folderOfSuite } from "../support/files.js";
+import { valuesOf } from "../support/requests.js";
 import { rejectionsIn, runToEnd, startCommand } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -14,14 +15,12 @@ describe("collect", function () {
 
   async function counted(stream: string): Promise<number> {
     const { stores } = service.service;
-    const window = { from: Date.UTC(2024, 5, 1), to: Date.UTC(2024, 5, 2) };
     const counts = await stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
     const unsaved = counts.filter((count) => count.stream === stream).reduce((sum, { count }) => sum + count, 0);
     if (unsaved > 0) return unsaved;
-    const query = `dimension=stream&dimension_id=${stream}&dimension_type=size&interval=1d`;
-    const answer = await service.fetch(`/api/metric?${query}&startdate=${window.from}&enddate=${window.to}`);
-    const { data } = (await answer.json()) as { data: [{ values: { value: number }[] }] };
-    return data[0].values.reduce((sum, { value }) => sum + value, 0);
+    const window = { interval: "1d", startdate: "2024-06-01", enddate: "2024-06-02" };
+    const values = await valuesOf(service, { dimension: "stream", dimension_id: stream, ...window });
+    return values.reduce((sum, [, value]) => sum + value, 0);
   }
 
   async function read(value: string, table = "user"): Promise<Record<string, unknown>> {

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
+import { valuesOf } from "../support/requests.js";
 import { rejectionsIn, runToEnd } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
 
@@ -16,32 +17,18 @@ describe("ingest", function () {
   const { at, file } = folderOfSuite();
   const ingest = (...args: string[]) => runToEnd("ingest", ["--url", service.url, ...args]);
 
-  /** Buckets of a series in a window. */
-  async function saved(
-    names: { dimension: string; id: string; type?: string },
-    window: { from: string; to: string; interval: string },
-  ): Promise<{ ts: string; value: number }[]> {
-    const query = new URLSearchParams({
-      dimension: names.dimension,
-      dimension_id: names.id,
-      dimension_type: names.type ?? "size",
-      interval: window.interval,
-      startdate: window.from,
-      enddate: window.to,
-    });
-    const answer = await service.fetch(`/api/metric?${query}`);
-    return ((await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] }).data[0].values;
-  }
-
-  const day = { from: "2024-06-01", to: "2024-06-02", interval: "1h" };
-  const values = async (id: string, dimension = "stream") =>
-    (await saved({ dimension, id }, day)).map((bucket) => bucket.value);
+  /** Values of a series in the hours of 1 June 2024. */
+  const values = async (dimension_id: string, dimension = "stream") => {
+    const day = { startdate: "2024-06-01", enddate: "2024-06-02", interval: "1h" };
+    return (await valuesOf(service, { dimension, dimension_id, ...day })).map(([, value]) => value);
+  };
 
   async function daysEqual(path: string, id: string): Promise<void> {
     const result = await ingest(path, "--dimension", "stream", "--dimension-id", id);
     expect(result, result.err).to.include({ code: 0 });
-    const days = await saved({ dimension: "stream", id }, { from: "2014-07-01", to: "2015-02-01", interval: "1d" });
-    expect(days.map(({ ts, value }) => [Number(ts), value])).to.deep.equal(dailySums(path));
+    const window = { startdate: "2014-07-01", enddate: "2015-02-01", interval: "1d" };
+    const days = await valuesOf(service, { dimension: "stream", dimension_id: id, ...window });
+    expect(days).to.deep.equal(dailySums(path));
   }
 
   it("writes a real file so that its daily sums come out", () => daysEqual(fixture, "taxi"));

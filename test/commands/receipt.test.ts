@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { folderOfSuite } from "../support/files.js";
+import { removeThrough } from "../support/requests.js";
 import { runToEnd } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -11,8 +12,7 @@ describe("the receipt command", () => {
   const { at, file } = folderOfSuite();
   let completed: string;
   before(async () => {
-    const answer = await service.fetch("/api/entity/user/email/ada@example.com", { method: "DELETE" });
-    completed = ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+    completed = await removeThrough(service, "email/ada@example.com");
     await until("the deletion", async () => (await service.fetch(`/api/deletion/${completed}/receipt`)).status === 200);
   });
 

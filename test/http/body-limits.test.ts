@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { openSocket } from "../support/raw-request.js";
+import { gaugeOf } from "../support/requests.js";
 import { serviceOfEachTest, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -243,10 +244,7 @@ describe("24 large writes at once", () => {
 describe("bodies for which there is no memory", () => {
   const service = serviceOfEachTest({ limits: { read_bytes: 2 ** 20 } });
 
-  const reserved = async () => {
-    const text = await (await service.fetch("/metrics")).text();
-    return Number(/^entity_metrics_metric_read_bytes (\d+)$/m.exec(text)?.[1]);
-  };
+  const reserved = () => gaugeOf(service, "metric_read_bytes");
 
   it("are refused with 503 and Retry-After on every route until the memory is free again", async () => {
     const socket = await openSocket(service.port);

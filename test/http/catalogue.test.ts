@@ -1,38 +1,11 @@
 import { expect } from "chai";
+import { type CatalogueAnswer, type CatalogueItem, catalogueOf } from "../support/catalogue-calls.js";
 import { serviceOfSuite, startService, type TestService } from "../support/service.js";
-
-interface Item {
-  readonly id: string;
-  readonly segments: readonly string[];
-}
-
-interface Answer<Data> {
-  readonly status: number;
-  readonly message: string;
-  readonly data: Data;
-  readonly meta: { readonly next: string | null };
-  readonly errors: readonly { readonly code: string; readonly path: string; readonly message: string }[];
-}
 
 describe("the catalogue over HTTP", () => {
   const service = serviceOfSuite();
 
-  const ask = async (method: string, path: string, json?: unknown) => {
-    const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });
-    return { status: response.status, body: (await response.json()) as Answer<Item> };
-  };
-  const data = async (method: string, path: string, json?: unknown) => {
-    const { status, body } = await ask(method, path, json);
-    expect(body).to.include({ status: 200, message: "success" });
-    expect(status).to.equal(200);
-    return body.data;
-  };
-  const refusal = async (method: string, path: string, json?: unknown) => {
-    const { status, body } = await ask(method, path, json);
-    expect(body.data).to.equal(null);
-    expect(body.status).to.equal(status);
-    return { status, code: body.errors[0]?.code, path: body.errors[0]?.path };
-  };
+  const { ask, data, refusal } = catalogueOf(service);
 
   it("lets no cache keep a response", async () => {
     await data("PUT", "/api/segment/kept", {});
@@ -137,7 +110,7 @@ describe("the catalogue over HTTP", () => {
 
   describe("lists", () => {
     let listed: TestService;
-    const list = async (path: string) => (await (await listed.fetch(path)).json()) as Answer<Item[]>;
+    const list = async (path: string) => (await (await listed.fetch(path)).json()) as CatalogueAnswer<CatalogueItem[]>;
     before(async () => {
       listed = await startService();
       const segments = Array.from({ length: 250 }, (_, index) => `s${String(index).padStart(3, "0")}`);

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openSocket } from "../support/raw-request.js";
+import { gaugeOf, writePoints } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -64,17 +65,9 @@ describe("P16: a caller that closes its side of the connection after its request
       await held;
       return read(asked);
     };
-    const gauge = async () => {
-      const text = await (await service.fetch("/metrics")).text();
-      return Number(/^entity_metrics_metric_read_bytes (\d+)$/m.exec(text)?.[1]);
-    };
+    const gauge = () => gaugeOf(service, "metric_read_bytes");
     try {
-      const point = JSON.stringify([{ ...series, value: 1, ts: Date.now() }]);
-      await service.fetch("/api/metric/points", {
-        method: "POST",
-        body: point,
-        headers: { "content-type": "application/json" },
-      });
+      await writePoints(service, [{ ...series, value: 1, ts: Date.now() }]);
       const post = (from: string) => request("POST /api/metric", JSON.stringify({ ...series, range: from }));
       const answer = answersTo(post("3d"));
       await until("its read is under way", () => reads > 0);

@@ -1,5 +1,6 @@
 import { HttpError, InfluxDB, Point, setLogger } from "@influxdata/influxdb-client";
 import { expect } from "chai";
+import { valuesOf } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -17,11 +18,10 @@ describe("writing line protocol", () => {
 
   /** Hourly values of a series on the day that ends with `end`. */
   async function saved(id: string, dimension = "stream", type = "size", end = "2024-06-02"): Promise<unknown> {
-    const query = `dimension=${dimension}&dimension_id=${encodeURIComponent(id)}&dimension_type=${type}&interval=1h`;
-    const from = new Date(Date.parse(end) - 24 * HOUR).toISOString();
-    const answer = await service.fetch(`/api/metric?${query}&startdate=${from}&enddate=${end}`);
-    const { data } = (await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] };
-    return data[0].values.map(({ ts, value }) => [(Number(ts) - Date.parse(from)) / HOUR, value]);
+    const from = Date.parse(end) - 24 * HOUR;
+    const window = { interval: "1h", startdate: from, enddate: end };
+    const values = await valuesOf(service, { dimension, dimension_id: id, dimension_type: type, ...window });
+    return values.map(([ts, value]) => [(ts - from) / HOUR, value]);
   }
 
   it("takes what the official client writes, in each precision", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { SeriesStore } from "../../src/metrics/ports.js";
+import { gaugeOf, writePoints } from "../support/requests.js";
 import { onEmbedded } from "../support/servers.js";
 import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -23,8 +24,7 @@ describe("P28: large reads", () => {
   before(async () => {
     const ts = Date.now() - HOUR;
     const points = largest("s").map(({ dimension_id }, i) => ({ ...web, dimension_id, ts, value: i }));
-    const { status } = await service.fetch("/api/metric/points", { method: "POST", json: points });
-    expect(status).to.equal(200);
+    await writePoints(service, points);
     series = service.service.stores.series;
     const { read } = series;
     let held = Promise.resolve();
@@ -47,10 +47,7 @@ describe("P28: large reads", () => {
 
   const post = (json: unknown, signal?: AbortSignal) =>
     service.fetch("/api/metric", { method: "POST", json, ...(signal === undefined ? {} : { signal }) });
-  const gauge = async (name: string) => {
-    const text = await (await service.fetch("/metrics")).text();
-    return Number(new RegExp(`^entity_metrics_${name} (\\d+)$`, "m").exec(text)?.[1]);
-  };
+  const gauge = (name: string) => gaugeOf(service, name);
 
   it("take no more memory together than they may: one more is 503 with Retry-After, until the others are answered", async () => {
     hold();

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openSocket, type RawAnswer, rawRequest, readAnswer } from "../support/raw-request.js";
+import { gaugeOf, pointOf, valuesOf } from "../support/requests.js";
 import { type Overrides, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -64,15 +65,15 @@ describe("a service with as many requests in flight as it may have", () => {
     expect(body).to.deep.equal({ status: 503, message, data: null, errors });
   });
 
-  for (const target of ["/api/metric?format=csv", "/%61pi/metric", "/api/deletion/a%20b/retry", "/collect/json/a"]) {
-    it(`refuses ${target}, with the headers that a browser of another site needs`, async () => {
-      await startFull({ http: { cors: { origins: ["https://a.example"] } } });
+  it("refuses requests to any route, with the headers that a browser of another site needs", async () => {
+    await startFull({ http: { cors: { origins: ["https://a.example"] } } });
+    for (const target of ["/api/metric?format=csv", "/%61pi/metric", "/api/deletion/a%20b/retry", "/collect/json/a"]) {
       const headers = ["Content-Length: 2", "Origin: https://a.example"];
       const answer = await rawRequest(service.port, post(target, headers, "[]"));
-      expect([answer.status, answer.headers.get("retry-after")]).to.deep.equal([503, "1"]);
-      expect(answer.headers.get("access-control-allow-origin")).to.equal("https://a.example");
-    });
-  }
+      expect([answer.status, answer.headers.get("retry-after")], target).to.deep.equal([503, "1"]);
+      expect(answer.headers.get("access-control-allow-origin"), target).to.equal("https://a.example");
+    }
+  });
 
   it("refuses line protocol with the code that clients of InfluxDB read", async () => {
     await startFull();
@@ -118,8 +119,7 @@ describe("a service with as many requests in flight as it may have", () => {
   it("keeps the connection of a refused request whose body comes late, and serves it when there is a place", async () => {
     await startFull();
     const socket = await connected();
-    const point = { dimension: "stream", dimension_id: "web", dimension_type: "size", value: 1, ts: START };
-    const body = JSON.stringify([point]);
+    const body = JSON.stringify([pointOf("stream", "web", 1, START)]);
     const headers = [`Content-Length: ${body.length}`];
     const { status } = await ask(socket, post("/api/metric/points", headers, body.slice(0, 10)));
     expect(status).to.equal(503);
@@ -181,15 +181,7 @@ describe("a service with as many requests in flight as it may have", () => {
   it("writes nothing of a refused batch, and all of one that it takes", async () => {
     await startFull();
     const batch = (first: number) =>
-      JSON.stringify(
-        Array.from({ length: 20 }, (_, n) => ({
-          dimension: "stream",
-          dimension_id: "web",
-          dimension_type: "size",
-          value: 1,
-          ts: START + (first + n) * HOUR,
-        })),
-      );
+      JSON.stringify(Array.from({ length: 20 }, (_, n) => pointOf("stream", "web", 1, START + (first + n) * HOUR)));
     const write = async (first: number) => {
       const response = await service.fetch("/api/metric/points", {
         method: "POST",
@@ -204,20 +196,9 @@ describe("a service with as many requests in flight as it may have", () => {
     await endHeld();
     const statuses = await Promise.all(all.map(write));
     expect(statuses[0]).to.equal(200);
-    const response = await service.fetch("/api/metric", {
-      method: "POST",
-      json: {
-        dimension: "stream",
-        dimension_id: "web",
-        dimension_type: "size",
-        interval: "1h",
-        startdate: START,
-        enddate: START + 400 * HOUR,
-      },
-    });
-    const { data } = (await response.json()) as { data: { values: { ts: string }[] }[] };
-    const kept = data[0]?.values.length;
-    expect(kept).to.equal(20 * statuses.filter((status) => status === 200).length);
+    const window = { interval: "1h", startdate: START, enddate: START + 400 * HOUR };
+    const kept = await valuesOf(service, { dimension: "stream", dimension_id: "web", ...window });
+    expect(kept).to.have.length(20 * statuses.filter((status) => status === 200).length);
   });
 });
 
@@ -240,14 +221,10 @@ describe("a caller who disconnects before its request has begun", () => {
         open.push(socket);
         socket.write(held);
       }
-      const gauge = async (name: string) => {
-        const text = await (await service.fetch("/metrics")).text();
-        return Number(new RegExp(`^entity_metrics_http_requests_${name} (\\d+)`, "m").exec(text)?.[1]);
-      };
+      const gauge = (name: string) => gaugeOf(service, `http_requests_${name}`);
       await until("all are under way", async () => (await gauge("under_way")) === 64);
       keepBusy();
-      const point = { dimension: "stream", dimension_id: "web", dimension_type: "size", value: 1, ts: START };
-      const body = JSON.stringify([point]);
+      const body = JSON.stringify([pointOf("stream", "web", 1, START)]);
       const bytes = `POST /api/metric/points HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
       const callers = await Promise.all(Array.from({ length: 50 }, () => openSocket(service.port)));
       let arrived = 0;

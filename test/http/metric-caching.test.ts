@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { rawRequest } from "../support/raw-request.js";
+import { pointOf, writePoints } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 const START = Date.parse("2026-03-02T10:17:00Z");
@@ -8,8 +9,7 @@ const webQuery = "/api/metric?dimension=stream&dimension_id=web&dimension_type=s
 describe("a metric answer that was given before", () => {
   const service = serviceOfSuite({ roles: ["api"] }, { clock: () => START });
   before(async () => {
-    const json = [{ dimension: "stream", dimension_id: "web", dimension_type: "size", value: 5, ts: START }];
-    expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
+    await writePoints(service, [pointOf("stream", "web", 5, START)]);
   });
 
   for (const method of ["GET", "HEAD"] as const) {

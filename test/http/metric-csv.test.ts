@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { CsvReader } from "../../src/formats/csv.js";
 import { LineSplitter } from "../../src/formats/line-splitter.js";
 import { refused } from "../support/bad-input.js";
+import { pointOf, writePoints } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -13,16 +14,10 @@ const odd = { ...web, dimension_id: 'a "b", c', name: 'two\nlines, "quoted"' };
 describe("series as CSV", () => {
   const service = serviceOfSuite({ roles: ["api"] }, { clock: () => now });
   before(async () => {
-    const points = [web, odd].flatMap(({ dimension, dimension_id, dimension_type }, i) =>
-      [1, 2].map((hours) => ({
-        dimension,
-        dimension_id,
-        dimension_type,
-        ts: now - hours * HOUR,
-        value: hours + i / 2,
-      })),
+    const points = [web, odd].flatMap(({ dimension, dimension_id }, i) =>
+      [1, 2].map((hours) => pointOf(dimension, dimension_id, hours + i / 2, now - hours * HOUR)),
     );
-    expect((await service.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+    await writePoints(service, points);
   });
 
   const query = (format?: string) => `/api/metric?${new URLSearchParams({ ...web, ...(format && { format }) })}`;
@@ -86,7 +81,7 @@ describe("series as CSV", () => {
       ts: times(from, hours),
       values: [Array(hours).fill(7)],
     };
-    expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
+    await writePoints(service, json);
     const asked = { ...web, range: undefined, dimension_id: "long", startdate: from - HOUR, enddate: now };
     for (const encoding of ["gzip", "identity"]) {
       const answer = await post([asked, asked, asked], undefined, { "accept-encoding": encoding });

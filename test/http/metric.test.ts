@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { metricBatchAnswer } from "../../src/http/metrics/schemas.js";
+import { pointOf, writePoints } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -32,20 +33,9 @@ interface Answer {
 describe("reading metrics over HTTP", () => {
   const service = serviceOfSuite({}, { clock: () => now });
   before(async () => {
-    const point = (
-      dimension: string,
-      dimension_id: string,
-      dimension_type: string,
-      hoursAgo: number,
-      value: number,
-    ) => ({
-      dimension,
-      dimension_id,
-      dimension_type,
-      ts: now - hoursAgo * HOUR,
-      value,
-    });
-    await write([
+    const point = (dimension: string, id: string, type: string, hoursAgo: number, value: number) =>
+      pointOf(dimension, id, value, now - hoursAgo * HOUR, type);
+    await writePoints(service, [
       ...[1, 2, 3, 4].map((hours) => point("stream", "web", "size", hours, hours)),
       point("segment", "s1", "size", 2, 10),
       point("segment", "s1", "size", 4, 20),
@@ -54,11 +44,6 @@ describe("reading metrics over HTTP", () => {
       point("experience", "e", "converted", 1, 2),
     ]);
   });
-
-  async function write(points: readonly object[]): Promise<void> {
-    const answer = await service.fetch("/api/metric/points", { method: "POST", json: points });
-    expect(answer.status, await answer.clone().text()).to.equal(200);
-  }
 
   async function get(query: string): Promise<{ status: number; headers: Headers; body: Answer }> {
     const answer = await service.fetch(`/api/metric?${query}`);
@@ -188,8 +173,7 @@ describe("reading metrics over HTTP", () => {
   });
 
   it("is unavailable, with a time to wait, when the store fails; and never has a hole (P19)", async () => {
-    const unread = { dimension: "stream", dimension_id: "unread", dimension_type: "size", ts: now - HOUR, value: 1 };
-    await service.fetch("/api/metric/points", { method: "POST", json: [unread] });
+    await writePoints(service, [pointOf("stream", "unread", 1, now - HOUR)]);
     const { series } = service.service.stores;
     const { read } = series;
     try {

@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { dereferenced } from "../support/openapi-walk.js";
+import { removeThrough } from "../support/requests.js";
 import { startService, type TestService } from "../support/service.js";
 
 interface Operation {
@@ -97,11 +98,8 @@ async function expectSuccess(service: TestService, request: Request): Promise<vo
   // A deletion may be completed, or not yet.
   const success = /\/(retry|receipt)$/.test(title) ? [200, 409] : [200, 204];
   expect(response.status, `${title}: ${text.slice(0, 500)}`).to.be.oneOf(success);
-  if (
-    request.answer !== undefined &&
-    response.status === 200 &&
-    /json/.test(response.headers.get("content-type") ?? "")
-  ) {
+  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  if (request.answer !== undefined && response.status === 200 && isJson) {
     const matches = new Ajv2020({ strict: false, validateFormats: false }).compile(request.answer);
     expect(matches(JSON.parse(text)), `${title}: ${JSON.stringify(matches.errors)}`).to.equal(true);
   }
@@ -113,7 +111,5 @@ async function expectSuccess(service: TestService, request: Request): Promise<vo
 async function withRequestId(service: TestService, path: string): Promise<string> {
   const place = encodeURIComponent("{request_id}");
   if (!path.includes(place)) return path;
-  const response = await service.fetch("/api/entity/user/email/cy@example.com", { method: "DELETE" });
-  const { data } = (await response.json()) as { data: { request_id: string } };
-  return path.replace(place, data.request_id);
+  return path.replace(place, await removeThrough(service, "email/cy@example.com"));
 }

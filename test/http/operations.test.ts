@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { pino } from "pino";
 import { operationRoutes } from "../../src/http/operations/index.js";
 import { NotReady, openMeters, type Probe } from "../../src/meters.js";
+import { gaugeOf, pointOf, writePoints } from "../support/requests.js";
 import { serveRoutes } from "../support/routes-alone.js";
 import { serviceOfSuite, startService } from "../support/service.js";
 
@@ -68,14 +69,8 @@ describe("what an operator asks", () => {
   }
 
   it("/metrics gives the version, the state of each store, and what was taken", async () => {
-    const points = [1, 2].map((value) => ({
-      dimension: "stream",
-      dimension_id: "web",
-      dimension_type: "size",
-      value,
-      ts: 1_700_000_000_000 + value * 3_600_000,
-    }));
-    await service.fetch("/api/metric/points", { method: "POST", json: points });
+    const points = [1, 2].map((value) => pointOf("stream", "web", value, 1_700_000_000_000 + value * 3_600_000));
+    await writePoints(service, points);
     await service.fetch("/api/metric/points", { method: "POST", json: [{ ...points[0], value: "no" }] });
     await service.fetch("/api/v2/write", { method: "POST", body: "stream,dimension_id=web value=3" });
     await service.fetch("/collect/json/web", {
@@ -98,10 +93,7 @@ describe("what an operator asks", () => {
     const target = { name: "crm", url: "http://127.0.0.1:9/hooks", token: "secret" };
     let now = Date.UTC(2026, 0, 2, 12);
     const waiting = await startService({ deletions: { targets: [target] } }, { clock: () => now });
-    const age = async () => {
-      const text = await (await waiting.fetch("/metrics")).text();
-      return Number(/^entity_metrics_deletions_oldest_open_seconds (\S+)$/m.exec(text)?.[1]);
-    };
+    const age = () => gaugeOf(waiting, "deletions_oldest_open_seconds");
     try {
       expect(await age()).to.equal(0);
       for (const name of ["u-1", "u-2"]) {

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { expect } from "chai";
 import { canary, expectError, head } from "../support/bad-input.js";
 import { openSocket } from "../support/raw-request.js";
+import { pointOf, valuesOf } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -23,19 +24,13 @@ describe("pipelined requests", () => {
   /** A write of one point to a slot of its own. */
   function write(...headers: string[]): { bytes: string; ts: number } {
     const ts = START + slot++ * HOUR;
-    const point = { dimension: "stream", dimension_id: "web", dimension_type: "size", value: 1, ts };
-    const body = JSON.stringify([point]);
+    const body = JSON.stringify([pointOf("stream", "web", 1, ts)]);
     return { ts, bytes: post([json, `Content-Length: ${body.length}`, ...headers], body) };
   }
 
   async function isKept(ts: number): Promise<boolean> {
-    const asked = { dimension: "stream", dimension_id: "web", dimension_type: "size", interval: "1h" };
-    const response = await service.fetch("/api/metric", {
-      method: "POST",
-      json: { ...asked, startdate: ts, enddate: ts + HOUR },
-    });
-    const { data } = (await response.json()) as { data: { values: unknown[] }[] };
-    return data[0]?.values.length === 1;
+    const window = { interval: "1h", startdate: ts, enddate: ts + HOUR };
+    return (await valuesOf(service, { dimension: "stream", dimension_id: "web", ...window })).length === 1;
   }
 
   async function conversation(bytes: string, then?: (socket: Socket) => void): Promise<Conversation> {

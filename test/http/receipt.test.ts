@@ -5,6 +5,7 @@ import { expect } from "chai";
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader } from "jose";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { findBytes } from "../support/files.js";
+import { removeThrough } from "../support/requests.js";
 import { onEmbedded } from "../support/servers.js";
 import { serviceOfSuite, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -18,10 +19,7 @@ interface Claims {
 describe("the receipt of a deletion", () => {
   const service = serviceOfSuite();
 
-  const erase = async (of: TestService, name: string) => {
-    const response = await of.fetch(`/api/entity/user/email/${name}@example.org`, { method: "DELETE" });
-    return ((await response.json()) as { data: { request_id: string } }).data.request_id;
-  };
+  const erase = (of: TestService, name: string) => removeThrough(of, `email/${name}@example.org`);
   const receipt = async (of: TestService, id: string) => {
     let response = await of.fetch(`/api/deletion/${id}/receipt`);
     await until("it is completed", async () => {

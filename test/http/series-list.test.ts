@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { segment } from "../../src/metrics/dimensions.js";
 import { canary, refused } from "../support/bad-input.js";
 import { cpuMs } from "../support/cpu-time.js";
+import { pointOf, writePoints } from "../support/requests.js";
 import { serviceOfSuite, startService } from "../support/service.js";
 
 interface Page {
@@ -12,14 +13,14 @@ interface Page {
 describe("the list of series", () => {
   const service = serviceOfSuite();
   before(async () => {
-    const point = { value: 1, ts: Date.UTC(2026, 0, 5, 10) };
-    const points = [
-      ...["b", "a.b", "a c"].map((dimension_id) => ({ dimension: "segment", dimension_id, dimension_type: "size" })),
-      ...["size", "actualreach"].map((type) => ({ dimension: "experience", dimension_id: "x", dimension_type: type })),
-      { dimension: "experiencegroup", dimension_id: "g", dimension_type: "converted" },
-      { dimension: "stream", dimension_id: "web", dimension_type: "size" },
-    ].map((series) => ({ ...series, ...point }));
-    expect((await service.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+    const point = (dimension: string, id: string, type = "size") =>
+      pointOf(dimension, id, 1, Date.UTC(2026, 0, 5, 10), type);
+    await writePoints(service, [
+      ...["b", "a.b", "a c"].map((id) => point("segment", id)),
+      ...["size", "actualreach"].map((type) => point("experience", "x", type)),
+      point("experiencegroup", "g", "converted"),
+      point("stream", "web"),
+    ]);
   });
 
   const list = async (query = "") => {

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openSocket } from "../support/raw-request.js";
+import { writePoints } from "../support/requests.js";
 import { type Overrides, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -30,8 +31,7 @@ describe("callers who do not read", () => {
     service = await startService(overrides);
     const ts = Array.from({ length: SLOTS }, (_, i) => START + i * HOUR);
     const json = { series: [stream], ts, values: [ts.map((_, i) => i + 0.123456789)] };
-    const { status } = await service.fetch("/api/metric/points", { method: "POST", json });
-    expect(status).to.equal(200);
+    await writePoints(service, json);
   }
 
   const asked = (body: string) => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { dimensionNames } from "../../src/metrics/dimensions.js";
 import { pageText } from "../support/readme.js";
+import { valuesOf } from "../support/requests.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { socketIn, startTelegraf, type Telegraf, telegrafBinary } from "./telegraf.js";
@@ -34,7 +35,7 @@ describe("The recipe for Telegraf in docs/line-protocol.md", () => {
       const sums = [3, 7, 12].map((sum) => `stream,dimension_id=so-far,host=h value=${sum}i ${at}000000`);
       const answer = await service.fetch("/api/v2/write?org=-&bucket=-", { method: "POST", body: sums.join("\n") });
       expect(answer.status).to.equal(204);
-      expect(await valuesOf(service, "stream", "so-far", at, at + HOUR)).to.deep.equal([[at, 12]]);
+      expect(await slotsOf(service, "stream", "so-far", at, at + HOUR)).to.deep.equal([[at, 12]]);
     } finally {
       await service.stop();
     }
@@ -65,7 +66,7 @@ function withTelegraf(skip: boolean): void {
       const now = Math.floor(Date.now() / HOUR) * HOUR;
       const [first, second] = [now - 3 * HOUR, now - 2 * HOUR];
       const line = (text: string, at: number) => `${text} ${at}000000`;
-      const values = () => valuesOf(service, "stream", "web shop", first, now);
+      const values = () => slotsOf(service, "stream", "web shop", first, now);
       const expected = (what: string, sums: readonly (readonly [number, number])[]) =>
         until(`${what}; Telegraf: ${telegraf?.log()}`, async () => isSame(await values(), sums), 60_000);
 
@@ -88,7 +89,7 @@ function withTelegraf(skip: boolean): void {
         [second, 10],
       ]);
       await until("the size", async () => {
-        const sizes = await valuesOf(service, "segment", "newsletter", now - 6 * HOUR, now);
+        const sizes = await slotsOf(service, "segment", "newsletter", now - 6 * HOUR, now);
         return sizes.length === 1 && sizes[0]?.[1] === 5210;
       });
       expect(await telegraf.stop()).to.equal(0);
@@ -132,19 +133,8 @@ function adapted(service: TestService, dir: string, skip: boolean): string {
 }
 
 /** Instants and values of a series at its slots in a window. */
-async function valuesOf(
-  service: TestService,
-  dimension: string,
-  id: string,
-  from: number,
-  to: number,
-): Promise<[number, number][]> {
-  const window = `startdate=${new Date(from).toISOString()}&enddate=${new Date(to).toISOString()}&interval=1h`;
-  const query = `dimension=${dimension}&dimension_id=${encodeURIComponent(id)}&dimension_type=size`;
-  const answer = await service.fetch(`/api/metric?${query}&${window}`);
-  const { data } = (await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] };
-  return data[0].values.map(({ ts, value }) => [Number(ts), value]);
-}
+const slotsOf = (service: TestService, dimension: string, dimension_id: string, startdate: number, enddate: number) =>
+  valuesOf(service, { dimension, dimension_id, startdate, enddate, interval: "1h" });
 
 function isSame(found: readonly (readonly number[])[], wanted: readonly (readonly number[])[]): boolean {
   return JSON.stringify(found) === JSON.stringify(wanted);

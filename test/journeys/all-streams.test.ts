@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { pointOf, writePoints } from "../support/requests.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -27,15 +28,8 @@ describe("The series of all streams", () => {
   });
   afterEach(() => service.stop());
 
-  const point = (id: string, value: number, hoursAgo: number) => ({
-    dimension: "stream",
-    dimension_id: id,
-    dimension_type: "size",
-    value,
-    ts: START - hoursAgo * HOUR,
-  });
-  const write = async (...points: object[]) =>
-    expect((await service.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+  const point = (id: string, value: number, hoursAgo: number) => pointOf("stream", id, value, START - hoursAgo * HOUR);
+  const write = (...points: object[]) => writePoints(service, points);
   const all = { dimension: "stream", dimension_id: "all_streams", dimension_type: "size", range: "5h", interval: "1h" };
   const read = async (...asked: object[]) => {
     const response = await service.fetch("/api/metric", { method: "POST", json: asked });

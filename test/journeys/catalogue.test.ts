@@ -1,18 +1,7 @@
 import { expect } from "chai";
+import { catalogueOf } from "../support/catalogue-calls.js";
+import { pointOf, valuesOf, writePoints } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
-
-interface Item {
-  readonly id: string;
-  readonly segments: readonly string[];
-}
-
-interface Answer<Data> {
-  readonly status: number;
-  readonly message: string;
-  readonly data: Data;
-  readonly meta: { readonly next: string | null };
-  readonly errors: readonly { readonly code: string; readonly path: string; readonly message: string }[];
-}
 
 describe("The catalogue", () => {
   const service = serviceOfSuite();
@@ -20,22 +9,7 @@ describe("The catalogue", () => {
     for (const id of ["seen", "bought"]) await data("PUT", `/api/segment/${id}`, {});
   });
 
-  const ask = async (method: string, path: string, json?: unknown) => {
-    const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });
-    return { status: response.status, body: (await response.json()) as Answer<Item> };
-  };
-  const data = async (method: string, path: string, json?: unknown) => {
-    const { status, body } = await ask(method, path, json);
-    expect(body).to.include({ status: 200, message: "success" });
-    expect(status).to.equal(200);
-    return body.data;
-  };
-  const refusal = async (method: string, path: string, json?: unknown) => {
-    const { status, body } = await ask(method, path, json);
-    expect(body.data).to.equal(null);
-    expect(body.status).to.equal(status);
-    return { status, code: body.errors[0]?.code, path: body.errors[0]?.path };
-  };
+  const { data, refusal } = catalogueOf(service);
   const collect = (messages: object[]) => data("POST", "/collect/json/visits", messages);
 
   it("A segment has a size; its name is its id and its table is user unless the request contains others", async () => {
@@ -71,22 +45,12 @@ describe("The catalogue", () => {
   it("removes the memberships of a deleted segment and keeps its series", async () => {
     await data("PUT", "/api/segment/gone", {});
     await collect([{ user_id: "gone-1", segments: ["gone", "stays"] }]);
-    const point = {
-      dimension: "segment",
-      dimension_id: "gone",
-      dimension_type: "size",
-      value: 5,
-      ts: Date.now() - 86_400_000,
-    };
-    await data("POST", "/api/metric/points", [point]);
+    await writePoints(service, [pointOf("segment", "gone", 5, Date.now() - 86_400_000)]);
     await data("DELETE", "/api/segment/gone");
 
     expect((await data("GET", "/api/entity/user/user_id/gone-1")).segments).to.deep.equal(["stays"]);
-    const query = "dimension=segment&dimension_id=gone&dimension_type=size&range=3d";
-    const answer = (await service.fetch(`/api/metric?${query}`)).json() as Promise<
-      Answer<[{ values: { value: number }[] }]>
-    >;
-    expect((await answer).data[0].values.map(({ value }) => value)).to.include(5);
+    const values = await valuesOf(service, { dimension: "segment", dimension_id: "gone", range: "3d" });
+    expect(values.map(([, value]) => value)).to.include(5);
     expect(await data("PUT", "/api/segment/gone", {})).to.include({ size: 0 });
   });
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
-import { deleteEntity, deletionStatus } from "../support/requests.js";
+import { deleteEntity, deletionStatus, removeThrough } from "../support/requests.js";
 import { serviceOfSuite, startService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -78,10 +78,7 @@ describe("The list of open deletions", () => {
     expect(response.status).to.equal(200);
     return ((await response.json()) as { data: Listed["data"][0] }).data;
   };
-  const erase = async (name: string) => {
-    const response = await service.fetch(`/api/entity/user/email/${name}@example.org`, { method: "DELETE" });
-    return ((await response.json()) as { data: { request_id: string } }).data.request_id;
-  };
+  const erase = (name: string) => removeThrough(service, `email/${name}@example.org`);
   const isoMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
   it("reports since when each request is open, which target it waits for and why, and no identity", async () => {
@@ -148,8 +145,7 @@ describe("Deletions that are completed", () => {
     const service = await startService();
     try {
       await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org", segments: ["a"] } });
-      const removed = await service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" });
-      const { request_id } = ((await removed.json()) as { data: { request_id: string } }).data;
+      const request_id = await removeThrough(service, "email/ann@example.org");
       const completed = async () =>
         ((await (await service.fetch("/api/deletion?state=completed")).json()) as { data: { request_id: string }[] })
           .data;

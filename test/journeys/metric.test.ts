@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { pointOf, writePoints } from "../support/requests.js";
 import { serviceOfEachTest, serviceOfSuite, startService } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -19,17 +20,10 @@ describe("A metric answer", () => {
 
   const service = serviceOfSuite({ roles: ["api"] }, { clock: () => at });
   before(async () => {
-    const point = (dimension: string, dimension_id: string, hoursAgo: number, value: number) => ({
-      dimension,
-      dimension_id,
-      dimension_type: "size",
-      ts: now - hoursAgo * HOUR,
-      value,
-    });
     await write([
-      ...[1, 2, 3, 4].map((hours) => point("stream", "web", hours, hours)),
-      point("segment", "s1", 2, 10),
-      point("segment", "s1", 4, 20),
+      ...[1, 2, 3, 4].map((hours) => pointOf("stream", "web", hours, now - hours * HOUR)),
+      pointOf("segment", "s1", 10, now - 2 * HOUR),
+      pointOf("segment", "s1", 20, now - 4 * HOUR),
     ]);
     for (const id of ["s2", "s1", "Z"]) {
       const put = await service.fetch(`/api/segment/${id}`, { method: "PUT", json: { name: `segment ${id}` } });
@@ -40,10 +34,7 @@ describe("A metric answer", () => {
     at = now;
   });
 
-  async function write(points: readonly object[]): Promise<void> {
-    const answer = await service.fetch("/api/metric/points", { method: "POST", json: points });
-    expect(answer.status, await answer.clone().text()).to.equal(200);
-  }
+  const write = (points: readonly object[]) => writePoints(service, points);
 
   async function get(query: string): Promise<{ status: number; headers: Headers; body: Answer }> {
     const answer = await service.fetch(`/api/metric?${query}`);
@@ -116,7 +107,7 @@ describe("A metric answer", () => {
   it("has a tag that changes when the values can have, and only then", async () => {
     const query = "dimension=stream&dimension_id=tag&dimension_type=size&range=4h&interval=1h";
     const tag = async () => (await get(query)).headers.get("etag");
-    const point = { dimension: "stream", dimension_id: "tag", dimension_type: "size", ts: now - HOUR, value: 1 };
+    const point = pointOf("stream", "tag", 1, now - HOUR);
     await write([point]);
     const first = await tag();
     expect(await tag()).to.equal(first);
@@ -161,8 +152,7 @@ describe("A metric answer that was given before", () => {
     const tagOf = async () => String((await keeping.fetch(fixed)).headers.get("etag"));
     try {
       const points = [47, 1].map((hours) => ({ ...web, ts: now - hours * HOUR, value: hours }));
-      const { status } = await keeping.fetch("/api/metric/points", { method: "POST", json: points });
-      expect(status).to.equal(200);
+      await writePoints(keeping, points);
       for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([47, 1]));
       const tag = await tagOf();
       expect(await tagOf()).to.equal(tag);

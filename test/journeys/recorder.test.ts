@@ -1,13 +1,10 @@
 import { expect } from "chai";
+import { valuesOf } from "../support/requests.js";
 import { serviceOfEachTest } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2024, 11, 31, 22);
-
-interface Series {
-  readonly values: readonly { readonly value: number; readonly ts: string }[];
-}
 
 describe("The recorder of a running service", () => {
   let now: number;
@@ -20,11 +17,10 @@ describe("The recorder of a running service", () => {
     const response = await service.fetch(path, { method, json });
     expect(response.status, path).to.equal(200);
   };
-  const values = async (dimension: string, id: string, type: string) => {
-    const query = `dimension=${dimension}&dimension_id=${id}&dimension_type=${type}&interval=1h&startdate=${START}&enddate=${START + 48 * HOUR}`;
-    const response = await service.fetch(`/api/metric?${query}`);
-    const { data } = (await response.json()) as { data: [Series] };
-    return data[0].values.map(({ value, ts }) => [(Number(ts) - START) / HOUR, value]);
+  const values = async (dimension: string, dimension_id: string, dimension_type: string) => {
+    const window = { interval: "1h", startdate: START, enddate: START + 48 * HOUR };
+    const found = await valuesOf(service, { dimension, dimension_id, dimension_type, ...window });
+    return found.map(([ts, value]) => [(ts - START) / HOUR, value]);
   };
   const becomes = (expected: number[][], dimension: string, id: string, type = "size") =>
     until(`${dimension} ${id} ${type} is ${JSON.stringify(expected)}`, async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { refused } from "../support/bad-input.js";
+import { pointOf, writePoints } from "../support/requests.js";
 import { serviceOfEachTest } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -47,8 +48,7 @@ describe("The list of streams", () => {
 
   it("names no stream that has points alone, and leaves out none whose messages were erased", async () => {
     await send("web", { user_id: "a" });
-    const point = { dimension: "stream", dimension_id: "points", dimension_type: "size", value: 7, ts: START };
-    expect((await service.fetch("/api/metric/points", { method: "POST", json: [point] })).status).to.equal(200);
+    await writePoints(service, [pointOf("stream", "points", 7, START)]);
     const before = await list();
     await service.fetch("/api/entity/user/user_id/a", { method: "DELETE" });
     expect(before.data.map(({ stream }) => stream)).to.deep.equal(["web"]);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Overrides, startService, type TestService } from "./service.js";
+import { type Overrides, serviceOfSuite } from "./service.js";
 
 /** The time of a stage when its first test begins, Unix ms. */
 export const NOW = Date.UTC(2024, 5, 15, 12, 30);
@@ -13,12 +13,8 @@ interface Tally {
 /** A service for the messages of a suite, whose hooks start and stop it. Each test has its own names and time. */
 export function collectStage(overrides: Overrides = {}) {
   let serial = 0;
-  const on = { service: undefined as unknown as TestService, now: NOW, own, post, taken, read, counted };
-
-  before(async () => {
-    on.service = await startService({ roles: ["api"], ...overrides }, { clock: () => on.now });
-  });
-  after(() => on.service.stop());
+  const service = serviceOfSuite({ roles: ["api"], ...overrides }, { clock: () => on.now });
+  const on = { service, now: NOW, own, post, taken, read, counted };
   beforeEach(() => {
     serial += 1;
     on.now += 1;

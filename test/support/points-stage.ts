@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { startService, type TestService } from "./service.js";
+import { valuesOf } from "./requests.js";
+import { serviceOfSuite } from "./service.js";
 
 export const HOUR = 3_600_000;
 export const DAY = Date.UTC(2024, 5, 1);
@@ -8,12 +9,7 @@ export const NOW = Date.UTC(2024, 5, 15, 12, 30);
 
 /** A service for the points of a suite, whose hooks start and stop it. Each test has a stream of its own. */
 export function pointsStage() {
-  const on = { service: undefined as unknown as TestService, stream: 0, names, point, saved, accepted };
-
-  before(async () => {
-    on.service = await startService({}, { clock: () => NOW });
-  });
-  after(() => on.service.stop());
+  const on = { service: serviceOfSuite({}, { clock: () => NOW }), stream: 0, names, point, saved, accepted };
   beforeEach(() => {
     on.stream += 1;
   });
@@ -28,10 +24,9 @@ export function pointsStage() {
 
   /** Values of the hours of 1 June of the stream of this test. */
   async function saved(dimension = "stream", id = `s${on.stream}`): Promise<Record<number, number>> {
-    const query = `dimension=${dimension}&dimension_id=${id}&dimension_type=size&interval=1h`;
-    const answer = await on.service.fetch(`/api/metric?${query}&startdate=2024-06-01&enddate=2024-06-02`);
-    const { data } = (await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] };
-    return Object.fromEntries(data[0].values.map(({ ts, value }) => [(Number(ts) - DAY) / HOUR, value]));
+    const window = { interval: "1h", startdate: "2024-06-01", enddate: "2024-06-02" };
+    const values = await valuesOf(on.service, { dimension, dimension_id: id, ...window });
+    return Object.fromEntries(values.map(([ts, value]) => [(ts - DAY) / HOUR, value]));
   }
 
   async function accepted(json: unknown, count: number): Promise<void> {

@@ -66,3 +66,30 @@ export function statusOfProfile(service: AskedService, path: string): Promise<nu
 function isForNow({ status, headers }: Response): boolean {
   return status === 503 && headers.has("retry-after");
 }
+
+/** The value of a metric of `/metrics`, named without its prefix; NaN if it is missing. */
+export async function gaugeOf(service: AskedService, name: string): Promise<number> {
+  const text = await (await service.fetch("/metrics")).text();
+  return Number(new RegExp(`^entity_metrics_${name} (\\S+)$`, "m").exec(text)?.[1]);
+}
+
+/** A point of a series. */
+export function pointOf(dimension: string, dimension_id: string, value: number, ts: number, dimension_type = "size") {
+  return { dimension, dimension_id, dimension_type, value, ts };
+}
+
+/** Writes points, as an array or as a block; rejects unless they are taken. */
+export async function writePoints(service: AskedService, points: object): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const init = { method: "POST", body: JSON.stringify(points), headers };
+  const answer = await service.fetch("/api/metric/points", init);
+  if (answer.status !== 200) throw new Error(`write of points: ${answer.status} ${await answer.text()}`);
+}
+
+/** The buckets of the first series that a query has: start in Unix ms, and value. */
+export async function valuesOf(service: AskedService, query: Record<string, unknown>): Promise<[number, number][]> {
+  const all = { dimension_type: "size", ...query } as Record<string, string>;
+  const answer = await service.fetch(`/api/metric?${new URLSearchParams(all)}`);
+  const { data } = (await answer.json()) as { data: [{ values: { ts: string; value: number }[] }] };
+  return data[0].values.map(({ ts, value }) => [Number(ts), value]);
+}
