@@ -72,6 +72,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
         identities: identities.map(identityOf),
         attributes: [attribute],
         segments: segment === undefined ? undefined : { add: [segment], remove: [], full: false },
+        body: {},
       };
       const version = { time, arrival, position: 0 };
       await collect("web", table, [{ id: newId(), isRepeat: false, version, bytes: 100, message }]);

@@ -1,7 +1,7 @@
 import type { Version } from "../profile/entity.js";
 import type { EntityDocument, Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
-import { type Identity, type IdentityHash, valuesByField } from "../profile/identity.js";
+import type { Identity, IdentityHash } from "../profile/identity.js";
 
 /** Segments in a message: the full list (`full`, in `add`), or the segments entered and left. */
 export interface SegmentStatement {
@@ -17,8 +17,8 @@ export interface Message {
   /** Values by name; null removes the attribute. */
   readonly attributes: readonly (readonly [name: string, value: Json])[];
   readonly segments: SegmentStatement | undefined;
-  /** The message as sent; when absent, it is rebuilt from the other fields. */
-  readonly body?: { readonly [name: string]: Json };
+  /** The message as sent. */
+  readonly body: { readonly [name: string]: Json };
 }
 
 /** Returns all segments that a message names. */
@@ -38,25 +38,13 @@ export function documentOf({ message, version, stream }: BatchMessage): EntityDo
 }
 
 /** Encodes a message for encryption. */
-export function encodeMessage(message: Message): Uint8Array {
-  return Buffer.from(JSON.stringify({ body: message.body ?? bodyOf(message) }));
+export function encodeMessage({ body }: Message): Uint8Array {
+  return Buffer.from(JSON.stringify({ body }));
 }
 
 /** Decodes the message as sent from the bytes of `encodeMessage`. */
 export function decodeMessage(bytes: Uint8Array): object {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()).body;
-}
-
-function bodyOf({ identities, attributes, segments }: Message): { readonly [name: string]: Json } {
-  const named = Array.from(valuesByField(identities), ([field, values]): [string, Json] => [field, oneOrAll(values)]);
-  const said = segments && (segments.full ? segments.add : { add: segments.add, remove: segments.remove });
-  const entries: (readonly [string, Json])[] = [...named, ...attributes];
-  return Object.fromEntries(said === undefined ? entries : [...entries, ["segments", said]]);
-}
-
-/** Returns a text, or an array when there are several: the wire form of an identity field. */
-export function oneOrAll(values: readonly string[]): Json {
-  return values.length === 1 ? (values[0] as string) : values;
 }
 
 /** A message of a request. */

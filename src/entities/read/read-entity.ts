@@ -1,4 +1,3 @@
-import { oneOrAll } from "../collect/message.js";
 import type { EntityKeys, EntityStore, SegmentNames } from "../ports.js";
 import { openDocuments } from "../profile/encryption.js";
 import type { EntityId, Memberships, StoredEntity } from "../profile/entity.js";
@@ -89,7 +88,7 @@ export function attributesOf(
   const values = valuesByField(identities);
   for (const { name } of table.identities) {
     const own = values.get(name);
-    if (own !== undefined) read.set(name, oneOrAll(own));
+    if (own !== undefined) read.set(name, own.length === 1 ? (own[0] as string) : own);
   }
   for (const [name, { value }] of attributes) if (value !== undefined) read.set(name, value);
   return read;
