@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.js";
 import { found, ServiceError } from "../../errors.js";
 import { experience as experienceDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
-import { ListMeta, listPage, rangeMs, rangeQuery, rowValues, searchQuery, sortKeys } from "../core/list-page.js";
+import { ListMeta, rangeQuery, searchQuery, trendPage } from "../core/list-page.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -45,22 +45,17 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
         ...rangeQuery,
       },
       responses: { 200: success("ExperiencesAnswer", Type.Array(ListedExperience), { meta: ListMeta }) },
-      async handler({ query: { range, ...request } }) {
-        const { sort } = request;
-        const ms = rangeMs(range, sort);
+      async handler({ query }) {
         const at = clock();
-        const trendsOf = (some: readonly CatalogueExperience[]) =>
-          newest({ dimension: experienceDimension, type: "conversionrate", ids: some.map(({ id }) => id) }, at, ms);
-        const { items, meta } = await listPage(request, {
+        return trendPage(query, {
           page: catalogue.experiences,
           count: catalogue.countExperiences,
           byIds: catalogue.experiencesById,
           orders,
-          keys: sort === "name" ? undefined : async (some) => sortKeys(sort, await trendsOf(some)),
+          trends: (some, ms) =>
+            newest({ dimension: experienceDimension, type: "conversionrate", ids: some.map(({ id }) => id) }, at, ms),
+          rows: async (some) => some.map(toWire),
         });
-        if (ms === undefined) return { data: items.map(toWire), meta };
-        const trends = await trendsOf(items);
-        return { data: items.map((one, i) => ({ ...toWire(one), ...rowValues(trends[i]) })), meta };
       },
     }),
     route({

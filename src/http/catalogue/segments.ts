@@ -9,7 +9,7 @@ import { segment as segmentDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
 import { compareBytes } from "../../text.js";
-import { ListMeta, listPage, rangeMs, rangeQuery, rowValues, searchQuery, sortKeys } from "../core/list-page.js";
+import { ListMeta, rangeQuery, searchQuery, trendPage } from "../core/list-page.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -72,24 +72,18 @@ export function segmentRoutes(parts: SegmentParts): readonly Route[] {
         ...rangeQuery,
       },
       responses: { 200: success("SegmentsAnswer", Type.Array(ListedSegment), { meta: ListMeta }) },
-      async handler({ query: { table, range, ...request } }) {
+      async handler({ query: { table, ...request } }) {
         if (table !== undefined) refuseUnknownTable(table);
-        const { sort } = request;
-        const ms = rangeMs(range, sort);
         const at = clock();
-        const trendsOf = (segments: readonly CatalogueSegment[]) =>
-          newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, at, ms);
-        const { items, meta } = await listPage(request, {
+        return trendPage(request, {
           page: (after, limit) => catalogue.segments(after, limit, table),
           count: () => catalogue.countSegments(table),
           byIds: catalogue.segmentsById,
           orders,
-          keys: sort === "name" ? undefined : async (segments) => sortKeys(sort, await trendsOf(segments)),
+          trends: (segments, ms) =>
+            newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, at, ms),
+          rows: withSizes,
         });
-        const rows = await withSizes(items);
-        if (ms === undefined) return { data: rows, meta };
-        const trends = await trendsOf(items);
-        return { data: rows.map((row, i) => ({ ...row, ...rowValues(trends[i]) })), meta };
       },
     }),
     route({

@@ -72,7 +72,7 @@ interface Entry {
 }
 
 /** Source of a list. */
-export interface ListSource<T extends Entry> {
+interface ListSource<T extends Entry> {
   /** Returns entries in id order after an id. */
   page(after: string | undefined, limit: number): Promise<T[]>;
   count(): Promise<number>;
@@ -202,8 +202,32 @@ function compareNumbers(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** Source of a list whose rows also have values that change. */
+interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
+  /** Sort keys; by the trends when absent. */
+  readonly keys?: ListSource<T>["keys"];
+  /** Returns the values of each entry, with `ms` also those of one range earlier. */
+  trends(entries: readonly T[], ms: number | undefined): Promise<readonly Trend[]>;
+  rows(entries: readonly T[]): Promise<readonly R[]>;
+}
+
+/** Returns a page of rows as `listPage` does, with `range` each with its `now` and `before`. */
+export async function trendPage<T extends Entry, R extends object>(
+  { range, ...request }: ListRequest & { readonly range?: string },
+  { trends, rows, ...source }: TrendSource<T, R>,
+) {
+  const { sort } = request;
+  const ms = rangeMs(range, sort);
+  const keys = source.keys ?? (async (entries: readonly T[]) => sortKeys(sort, await trends(entries, ms)));
+  const { items, meta } = await listPage(request, { ...source, keys: sort === "name" ? undefined : keys });
+  const data: readonly (R & { now?: number | null; before?: number | null })[] = await rows(items);
+  if (ms === undefined) return { data: [...data], meta };
+  const values = await trends(items, ms);
+  return { data: data.map((row, i) => ({ ...row, ...rowValues(values[i]) })), meta };
+}
+
 /** Parses `range` to ms; undefined without one. Throws when `sort=change` has no range. */
-export function rangeMs(range: string | undefined, sort: string): number | undefined {
+function rangeMs(range: string | undefined, sort: string): number | undefined {
   if (range === undefined) {
     if (sort === "change") throw invalid("range_required", "range", "sort=change needs a range");
     return undefined;
@@ -214,7 +238,7 @@ export function rangeMs(range: string | undefined, sort: string): number | undef
 }
 
 /** Returns the sort keys of rows: the relative change from `before` to `now` with `sort=change`, otherwise `now`. */
-export function sortKeys(sort: string, trends: readonly Trend[]): readonly (number | undefined)[] {
+function sortKeys(sort: string, trends: readonly Trend[]): readonly (number | undefined)[] {
   return trends.map(({ now, before }) => {
     if (sort !== "change") return now;
     if (now === undefined || before === undefined) return undefined;
@@ -224,6 +248,6 @@ export function sortKeys(sort: string, trends: readonly Trend[]): readonly (numb
 }
 
 /** Returns the `now` and `before` of a row. */
-export function rowValues(trend: Trend | undefined): { now: number | null; before: number | null } {
+function rowValues(trend: Trend | undefined): { now: number | null; before: number | null } {
   return { now: trend?.now ?? null, before: trend?.before ?? null };
 }

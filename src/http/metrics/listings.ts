@@ -7,16 +7,7 @@ import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../.
 import { countSeries, listSeries, streamActivity, streamTrends } from "../../metrics/listings.js";
 import type { CountedStream, SeriesStore, SlotCounts } from "../../metrics/ports.js";
 import { searchText } from "../../text.js";
-import {
-  ListMeta,
-  listPage,
-  rangeMs,
-  rangeQuery,
-  rowValue,
-  rowValues,
-  searchQuery,
-  sortKeys,
-} from "../core/list-page.js";
+import { ListMeta, rangeQuery, rowValue, searchQuery, trendPage } from "../core/list-page.js";
 import { fetchPage, oneOf, success, Time, timeText } from "../core/responses.js";
 import { type Route, route, type SchemaIssue } from "../core/route.js";
 
@@ -128,25 +119,17 @@ export function listingRoutes({ series, counts, orders, clock }: ListingDependen
         ...rangeQuery,
       },
       responses: { 200: success("StreamsAnswer", Type.Array(Stream), { meta: ListMeta }) },
-      async handler({ query: { range, ...request } }) {
-        const { sort } = request;
-        const ms = rangeMs(range, sort);
+      async handler({ query }) {
+        const { sort } = query;
         const now = clock();
         const all = async (after: string | undefined, limit: number) =>
           (await counts.streams(after, limit)).map((one) => ({ ...one, id: one.stream, name: one.stream }));
-        const trendsOf = (streams: readonly Named[]) =>
-          streamTrends(
-            counts,
-            streams.map(({ stream }) => stream),
-            now,
-            ms ?? 0,
-          );
-        const keysOf = async (streams: readonly Named[]) => {
-          if (sort === "change") return sortKeys(sort, await trendsOf(streams));
-          if (sort === "day") return (await streamActivity(counts, streams, now)).map(({ day }) => day);
-          return streams.map(({ lastArrival }) => lastArrival);
-        };
-        const { items, meta } = await listPage(request, {
+        const namesOf = (streams: readonly Named[]) => streams.map(({ stream }) => stream);
+        const keysOf = async (streams: readonly Named[]) =>
+          sort === "day"
+            ? (await streamActivity(counts, streams, now)).map(({ day }) => day)
+            : streams.map(({ lastArrival }) => lastArrival);
+        return trendPage(query, {
           page: all,
           count: async () => (await everyItem(all, ({ id }) => id)).length,
           byIds: async (ids) => {
@@ -155,17 +138,16 @@ export function listingRoutes({ series, counts, orders, clock }: ListingDependen
             return new Map(streams.filter(({ id }) => wanted.has(id)).map((one) => [one.id, one]));
           },
           orders,
-          keys: sort === "name" ? undefined : keysOf,
+          keys: sort === "change" ? undefined : keysOf,
+          trends: (streams, ms = 0) => streamTrends(counts, namesOf(streams), now, ms),
+          rows: async (streams) =>
+            (await streamActivity(counts, streams, now)).map(({ stream, lastArrival, slot, day }) => ({
+              stream,
+              last_message_at: timeText(lastArrival),
+              slot: { ts: String(slot.ts), count: slot.count },
+              day,
+            })),
         });
-        const rows = (await streamActivity(counts, items, now)).map(({ stream, lastArrival, slot, day }) => ({
-          stream,
-          last_message_at: timeText(lastArrival),
-          slot: { ts: String(slot.ts), count: slot.count },
-          day,
-        }));
-        if (ms === undefined) return { data: rows, meta };
-        const trends = await trendsOf(items);
-        return { data: rows.map((row, i) => ({ ...row, ...rowValues(trends[i]) })), meta };
       },
     }),
   ];
