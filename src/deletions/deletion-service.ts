@@ -7,7 +7,7 @@ import type { Log } from "../log.js";
 import { acceptDeletion } from "./accept.js";
 import { maintainLedger } from "./maintain-ledger.js";
 import type { DeletionObserver } from "./observe.js";
-import type { DownstreamTarget, ErasureWatermark, Ledger, WakeUp } from "./ports.js";
+import type { DeletionWatermark, DownstreamTarget, Ledger, WakeUp } from "./ports.js";
 import { type DeletionPreview, previewDeletion } from "./preview.js";
 import { replayLedger } from "./replay.js";
 import { runDeletion } from "./run.js";
@@ -17,7 +17,7 @@ export interface DeletionDependencies {
   readonly ledger: Ledger;
   readonly entities: EntityStore;
   readonly entityKeys: EntityKeys;
-  readonly watermark: ErasureWatermark;
+  readonly watermark: DeletionWatermark;
   readonly history: Pick<History, "countByStream" | "newestArrival">;
   readonly wakeUp: WakeUp;
   /** In the order in which a request is erased from them. */

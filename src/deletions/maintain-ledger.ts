@@ -1,14 +1,14 @@
 import { type Background, inBackground } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
-import type { ErasureWatermark, Ledger } from "./ports.js";
+import type { DeletionWatermark, Ledger } from "./ports.js";
 import { advanceWatermark } from "./replay.js";
 
 export interface MaintenanceDependencies {
   readonly ledger: Pick<Ledger, "settledSequence" | "expire" | "clearOtherTargets">;
   /** Names of the configured remote targets. */
   readonly remoteTargets: readonly string[];
-  readonly watermark: ErasureWatermark;
+  readonly watermark: DeletionWatermark;
   readonly clock: Clock;
   readonly log: Log;
   /** Requests expire this many ms after their completion; undefined: never. */

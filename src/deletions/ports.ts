@@ -8,8 +8,8 @@ export interface DeletionProgress extends Pick<Deletion, "done" | "times" | "att
   readonly nextTarget: string | undefined;
 }
 
-/** State that a request was planned from. */
-export interface AcceptedScope {
+/** Revisions and owners that the scope of a request was read with. A request is accepted only if they are unchanged. */
+export interface ScopeSnapshot {
   /** Live profiles of the request, with the revisions they were read at. */
   readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
   /** Identities of the request without a live profile, with the entity id that owned each, or undefined. */
@@ -31,7 +31,7 @@ export interface Ledger {
    * before and concerns one of its identities. The entity data notes the number, so the next start refuses a ledger
    * that lacks it. Once `late` has aborted, nothing is sent and the call rejects.
    */
-  accept(deletion: Deletion, scope: AcceptedScope, late?: AbortSignal): Promise<number | undefined>;
+  accept(deletion: Deletion, scope: ScopeSnapshot, late?: AbortSignal): Promise<number | undefined>;
   /** Returns the request, or undefined. */
   find(requestId: string): Promise<Deletion | undefined>;
   /** Returns the ids of at most `limit` open requests over any of these identities, in order of acceptance. */
@@ -106,7 +106,7 @@ export interface Ledger {
  * PORT. The entity data's record of its ledger. Stored with the data, so a restored backup has an older record; at
  * start the engine compares it with the ledger. Rejects as every store does: see `ServiceErrorOf`.
  */
-export interface ErasureWatermark {
+export interface DeletionWatermark {
   /** Returns the number up to which all requests are erased in the data; 0 at first. */
   read(): Promise<number>;
   /** Records that all requests up to this number are erased in the data. Never decreases. Safe to repeat. */

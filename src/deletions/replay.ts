@@ -2,14 +2,14 @@ import type { EntityStore } from "../entities/ports.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
 import { eraseFrom, StageError, verifyAll } from "./erase.js";
-import { type DownstreamTarget, type ErasureWatermark, type Ledger, TargetError } from "./ports.js";
+import { type DeletionWatermark, type DownstreamTarget, type Ledger, TargetError } from "./ports.js";
 import { erasureTargets } from "./targets/index.js";
 
 export interface ReplayDependencies {
   readonly ledger: Pick<Ledger, "since" | "settledSequence">;
   readonly entities: Pick<EntityStore, "erase" | "holds">;
   readonly targets: readonly DownstreamTarget[];
-  readonly watermark: ErasureWatermark;
+  readonly watermark: DeletionWatermark;
   readonly failpoint: Failpoint;
 }
 
@@ -59,7 +59,7 @@ export async function advanceWatermark({
   watermark,
 }: {
   readonly ledger: Pick<Ledger, "settledSequence">;
-  readonly watermark: ErasureWatermark;
+  readonly watermark: DeletionWatermark;
 }): Promise<void> {
   const sequence = await ledger.settledSequence();
   if (sequence > (await watermark.read())) await watermark.write(sequence);

@@ -1,7 +1,7 @@
 import type { CatalogueStore, SharedOrders } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
-import type { ErasureWatermark, Ledger, WakeUp } from "../deletions/ports.js";
+import type { DeletionWatermark, Ledger, WakeUp } from "../deletions/ports.js";
 import type { EntityKeys, EntityStore, History, Idempotency, MembershipIndex, Suppression } from "../entities/ports.js";
 import type { ServiceErrorOf } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
@@ -71,7 +71,7 @@ export interface EntityStores {
   readonly idempotency: Idempotency;
   readonly catalogue: CatalogueStore;
   readonly keys: KeyStore;
-  readonly watermark: ErasureWatermark;
+  readonly watermark: DeletionWatermark;
   readonly counts: SlotCounts;
   readonly lease: Lease;
   readonly ledger: Ledger;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
-import type { AcceptedScope } from "../../src/deletions/ports.js";
+import type { ScopeSnapshot } from "../../src/deletions/ports.js";
 import { STATEMENT_BYTES } from "../../src/entities/ports.js";
 import type { StoredEntity } from "../../src/entities/profile/entity.js";
 import type { EntityStores } from "../../src/stores/stores.js";
@@ -31,7 +31,7 @@ export function entityStoreContract(
     let requests = 0;
     async function accept(
       { hashes, entities = [], cutOff = 1_000 }: { hashes: string[]; entities?: StoredEntity[]; cutOff?: number },
-      free: AcceptedScope["free"] = new Map(),
+      free: ScopeSnapshot["free"] = new Map(),
     ): Promise<boolean> {
       requests += 1;
       const deletion: Deletion = {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { type Deletion, LONGEST_WAIT_MS } from "../../src/deletions/deletion.js";
-import type { AcceptedScope, DeletionProgress, Ledger } from "../../src/deletions/ports.js";
+import type { DeletionProgress, Ledger, ScopeSnapshot } from "../../src/deletions/ports.js";
 import type { EntityStore, Suppression } from "../../src/entities/ports.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
 
@@ -15,7 +15,7 @@ export interface OpenLedger {
 }
 
 /** Scope of a request that names no stored profile. */
-export const noScope: AcceptedScope = { profiles: [], free: new Map() };
+export const noScope: ScopeSnapshot = { profiles: [], free: new Map() };
 
 /** A request that is new, for our own targets alone. */
 export function someDeletion(name: string, over: Partial<Deletion> = {}): Deletion {

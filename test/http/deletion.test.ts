@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { noFailpoint } from "../../src/failpoint.js";
 import type { Asked } from "../../src/http/core/route.js";
-import { type DeletionRouteParts, deletionRoutes } from "../../src/http/deletions/index.js";
+import { type DeletionRouteDependencies, deletionRoutes } from "../../src/http/deletions/index.js";
 import { shippedTables } from "../support/entity-stage.js";
 import { openSocket } from "../support/raw-request.js";
 import { deleteEntity, deletionStatus } from "../support/requests.js";
@@ -114,7 +114,7 @@ describe("a DELETE whose caller disconnects before it is accepted", () => {
         return "a request";
       },
       hint: (id: string) => void hinted.push(id),
-    } as unknown as DeletionRouteParts);
+    } as unknown as DeletionRouteDependencies);
     const params = { table: "user", fieldname: "email", fieldval: "a@example.org" };
     const state = { deadline: { signal: new AbortController().signal } };
     const request = { ctx: { res, state }, params, query: {}, body: undefined } as unknown as Asked;

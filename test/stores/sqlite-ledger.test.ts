@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
+import { deletionWatermarkContract } from "../contracts/deletion-watermark.contract.js";
 import { entityKeysContract } from "../contracts/entity-keys.contract.js";
-import { erasureWatermarkContract } from "../contracts/erasure-watermark.contract.js";
 import { ledgerContract } from "../contracts/ledger.contract.js";
 import { suppressionContract } from "../contracts/suppression.contract.js";
 import { commitOf } from "../support/commits.js";
@@ -39,7 +39,7 @@ entityKeysContract("sqlite", async () => {
   };
 });
 
-erasureWatermarkContract("sqlite", async () => {
+deletionWatermarkContract("sqlite", async () => {
   const { stores, close } = await openTemporaryStores();
   return { watermark: stores.watermark, close };
 });

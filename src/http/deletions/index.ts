@@ -14,11 +14,11 @@ import {
   identityInBody,
   namedIdentity,
 } from "../entities/named-entity.js";
-import { type DeletionListParts, deletionListRoutes, foundDeletion, RequestId } from "./list.js";
-import { type ReceiptRouteParts, receiptRoutes } from "./receipts.js";
+import { type DeletionListDependencies, deletionListRoutes, foundDeletion, RequestId } from "./list.js";
+import { type ReceiptRouteDependencies, receiptRoutes } from "./receipts.js";
 
-export interface DeletionRouteParts extends DeletionListParts, ReceiptRouteParts {
-  readonly ledger: DeletionListParts["ledger"];
+export interface DeletionRouteDependencies extends DeletionListDependencies, ReceiptRouteDependencies {
+  readonly ledger: DeletionListDependencies["ledger"];
   readonly tables: Tables;
   /** `limits.identity_bytes`. */
   readonly identityBytes: number;
@@ -49,8 +49,8 @@ const message = "Delete request received";
 const deletionAnswer = success("DeletionAnswer", DeletionRequest);
 
 /** Routes that delete entities. */
-export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
-  const { ledger, tables, identityBytes, acceptDeletion, hint, failpoint } = parts;
+export function deletionRoutes(dependencies: DeletionRouteDependencies): readonly Route[] {
+  const { ledger, tables, identityBytes, acceptDeletion, hint, failpoint } = dependencies;
   return [
     route({
       method: "GET",
@@ -95,9 +95,9 @@ export function deletionRoutes(parts: DeletionRouteParts): readonly Route[] {
         return { data: { request_id: requestId, completed: false }, message };
       },
     }),
-    ...deletionListRoutes(parts),
-    ...receiptRoutes(parts),
-    previewRoute(parts),
+    ...deletionListRoutes(dependencies),
+    ...receiptRoutes(dependencies),
+    previewRoute(dependencies),
   ];
 }
 
@@ -116,7 +116,7 @@ export const Preview = Type.Object(
 );
 
 /** Route that previews a deletion. */
-function previewRoute({ tables, identityBytes, preview }: DeletionRouteParts): Route {
+function previewRoute({ tables, identityBytes, preview }: DeletionRouteDependencies): Route {
   return route({
     method: "POST",
     path: "/api/deletion/preview",

@@ -8,7 +8,7 @@ import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull, 
 import { type Route, route } from "../core/route.js";
 import { compile } from "../core/validation.js";
 
-export interface DeletionListParts {
+export interface DeletionListDependencies {
   readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake">;
   readonly clock: Clock;
   /** See `WakeUp`. */
@@ -28,7 +28,10 @@ const properties = {
   stage: Type.String({
     description: "Current stage: `profile`, the name of a downstream target, `verified`, `key` or `complete`.",
   }),
-  attempts: Type.Integer({ minimum: 0, description: "Consecutive failed attempts at this stage." }),
+  attempts: Type.Integer({
+    minimum: 0,
+    description: "Failed attempts since a stage was last completed for the first time.",
+  }),
   stuck: Type.Boolean({ description: "Whether it keeps failing and needs an operator." }),
   problem: Type.Unsafe<string | null>({
     type: ["string", "null"],
@@ -88,7 +91,7 @@ const isRequestId = compile(RequestId);
 const stateAnswer = success("DeletionStateAnswer", DeletionState);
 
 /** Routes that list deletions and report their progress, without personal data. */
-export function deletionListRoutes({ ledger, clock, hint }: DeletionListParts): readonly Route[] {
+export function deletionListRoutes({ ledger, clock, hint }: DeletionListDependencies): readonly Route[] {
   return [
     route({
       method: "GET",

@@ -7,7 +7,7 @@ import { done, errorEnvelope, timeText } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { foundDeletion, RequestId } from "./list.js";
 
-export interface ReceiptRouteParts {
+export interface ReceiptRouteDependencies {
   readonly ledger: Pick<Ledger, "find">;
   readonly receipts: Receipts;
 }
@@ -34,7 +34,7 @@ export const PublicKeys = Type.Object(
 );
 
 /** Routes for receipts of deletions and the key that verifies them. */
-export function receiptRoutes({ ledger, receipts }: ReceiptRouteParts): readonly Route[] {
+export function receiptRoutes({ ledger, receipts }: ReceiptRouteDependencies): readonly Route[] {
   return [
     route({
       method: "GET",

@@ -1,7 +1,7 @@
 import type { ClientSession, Db } from "mongodb";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Deletion } from "../../deletions/deletion.js";
-import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
+import type { Ledger, ScopeSnapshot } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import { byIds, type InSession } from "./collection.js";
 import type { StoreParts } from "./connection.js";
@@ -13,7 +13,7 @@ import { addErasedIdentities } from "./suppression.js";
 
 interface Request {
   readonly deletion: Deletion;
-  readonly scope: AcceptedScope;
+  readonly scope: ScopeSnapshot;
   /** Aborts when the caller gets its 503 for the deadline. */
   readonly late: AbortSignal | undefined;
 }

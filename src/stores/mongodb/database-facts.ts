@@ -1,5 +1,5 @@
 import type { Collection, Db } from "mongodb";
-import type { ErasureWatermark } from "../../deletions/ports.js";
+import type { DeletionWatermark } from "../../deletions/ports.js";
 import { byIds, type CollectionPlan, type InSession } from "./collection.js";
 import { isDuplicate } from "./errors.js";
 
@@ -60,7 +60,7 @@ const ERASED = "erased";
 export const ACCEPTED = "accepted";
 
 /** Position in the ledger up to which the database of the profiles has been updated. */
-export function mongoErasureWatermark(db: Db): ErasureWatermark {
+export function mongoDeletionWatermark(db: Db): DeletionWatermark {
   return {
     read: () => numberIn(db, ERASED),
     write: (sequence) => raiseTo(db, ERASED, sequence),

@@ -17,7 +17,7 @@ import { newestSequence } from "./accept-deletions.js";
 import {
   ACCEPTED,
   FORGOTTEN,
-  mongoErasureWatermark,
+  mongoDeletionWatermark,
   RECEIPT_KEY,
   raiseTo,
   textOf,
@@ -148,7 +148,7 @@ export function ledgerParts(
  * databases can be reopened after an interruption: neither seems older than the other.
  */
 export async function setFacts(data: Db, ledger: Db, { sequence, watermark, receiptKey }: CopyFacts): Promise<void> {
-  const known = mongoErasureWatermark(data);
+  const known = mongoDeletionWatermark(data);
   await known.noteForgotten(sequence);
   await raiseTo(ledger, FORGOTTEN, sequence);
   await raiseTo(data, ACCEPTED, sequence);
@@ -157,7 +157,7 @@ export async function setFacts(data: Db, ledger: Db, { sequence, watermark, rece
 }
 
 export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {
-  const [sequence, watermark] = [await newestSequence(ledger), await mongoErasureWatermark(data).read()];
+  const [sequence, watermark] = [await newestSequence(ledger), await mongoDeletionWatermark(data).read()];
   const receiptKey = await textOf(ledger, RECEIPT_KEY);
   return { sequence, watermark, ...(receiptKey === undefined ? {} : { receiptKey }) };
 }

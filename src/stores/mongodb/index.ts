@@ -6,7 +6,7 @@ import type { EngineDependencies, EntityEngine, OpenKeys } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js";
 import { makeCollections } from "./collection.js";
 import { commandLimitMs, connect } from "./connection.js";
-import { marks, marksOf, mongoErasureWatermark } from "./database-facts.js";
+import { marks, marksOf, mongoDeletionWatermark } from "./database-facts.js";
 import { entityCollections } from "./entity-document.js";
 import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./entity-keys.js";
 import { mongoEntityStore } from "./entity-store.js";
@@ -61,7 +61,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     keys: mongoKeyStore(ledger),
     counts: mongoSlotCounts(data, transact, commandMs),
     lease: mongoLease(data),
-    watermark: mongoErasureWatermark(data),
+    watermark: mongoDeletionWatermark(data),
     sharedEpochs: mongoSharedEpochs(data, commandMs),
     serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
     sharedOrders: mongoListOrders(data),

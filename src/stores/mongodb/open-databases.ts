@@ -9,7 +9,7 @@ import { pepperBytes, pepperFingerprint } from "../pepper.js";
 import { newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
 import { type Connection, connect } from "./connection.js";
-import { FORGOTTEN, mongoErasureWatermark, numberIn, seenBy, textOf, textOnce } from "./database-facts.js";
+import { FORGOTTEN, mongoDeletionWatermark, numberIn, seenBy, textOf, textOnce } from "./database-facts.js";
 import { entityCollectionsOf } from "./entity-document.js";
 import { entityKeysOf } from "./entity-keys.js";
 import { messagesOf } from "./history.js";
@@ -107,7 +107,7 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
       `${of} is older than deletions that ${kept} has forgotten (deletions.keep): put back a newer one`,
     );
   }
-  if (known === undefined) await mongoErasureWatermark(data).noteForgotten(forgotten);
+  if (known === undefined) await mongoDeletionWatermark(data).noteForgotten(forgotten);
   // Writes at every start, so that a user without the right to write is refused at the start.
   if (mark !== undefined && (await textOnce(data, NAME, mark)) !== mark) {
     throw new StartError(`${of} is being initialized with another ledger than ${kept}: start again`);

@@ -95,7 +95,7 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
 /** Sequence numbers of `ledger.db` and `entities.db`. */
 export function copyFacts(ledger: Database, entities: Database): CopyFacts {
   const sequence = ledger.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'deletion'").get();
-  const watermark = entities.prepare("SELECT sequence FROM erasure_watermark").get();
+  const watermark = entities.prepare("SELECT sequence FROM deletion_watermark").get();
   const key = ledger.prepare("SELECT wrapped FROM receipt_key").get() as { wrapped: string } | undefined;
   return {
     ...(key === undefined ? {} : { receiptKey: key.wrapped }),

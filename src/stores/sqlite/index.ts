@@ -23,7 +23,7 @@ import { sqliteIdempotency } from "./idempotency.js";
 import { sqliteKeyStore } from "./key-store.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
 import { sqliteLedger } from "./ledger.js";
-import { matchLedger, sqliteErasureWatermark } from "./ledger-match.js";
+import { matchLedger, sqliteDeletionWatermark } from "./ledger-match.js";
 import { sqliteMembershipIndex } from "./membership-index.js";
 import { openPepper } from "./pepper.js";
 import { sqliteSeriesStore } from "./series-store.js";
@@ -52,7 +52,7 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
       keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),
       lease: sqliteLease(entitiesDb),
-      watermark: sqliteErasureWatermark(entitiesDb),
+      watermark: sqliteDeletionWatermark(entitiesDb),
       ledger: sqliteLedger(ledgerDb, entitiesDb),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),

@@ -7,7 +7,7 @@ import { historySchema } from "./history.js";
 import { idempotencySchema } from "./idempotency.js";
 import { keySchema } from "./key-store.js";
 import { ledgerSchema } from "./ledger.js";
-import { erasureWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
+import { deletionWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
 import { membershipSchema } from "./membership-index.js";
 import { pepperSchema } from "./pepper.js";
 import { seriesSchema } from "./series-store.js";
@@ -31,7 +31,7 @@ export const entitiesFile: FileLayout = {
     historySchema,
     slotCountSchema,
     idempotencySchema,
-    erasureWatermarkSchema,
+    deletionWatermarkSchema,
     catalogueSchema,
     leaseSchema,
   ],

@@ -1,5 +1,5 @@
 import { ledgerMismatch } from "../../deletions/match-ledger.js";
-import type { ErasureWatermark } from "../../deletions/ports.js";
+import type { DeletionWatermark } from "../../deletions/ports.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
 import type { Database } from "./connection.js";
@@ -84,15 +84,15 @@ function hasKeys(ledger: Database, ids: readonly string[]): boolean {
 }
 
 /** One row each, stored with the data they describe. */
-export const erasureWatermarkSchema = `
-  CREATE TABLE IF NOT EXISTS erasure_watermark (id INTEGER PRIMARY KEY CHECK (id = 1), sequence INTEGER NOT NULL);
+export const deletionWatermarkSchema = `
+  CREATE TABLE IF NOT EXISTS deletion_watermark (id INTEGER PRIMARY KEY CHECK (id = 1), sequence INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS ledger_seen (
     one INTEGER PRIMARY KEY CHECK (one = 1), accepted INTEGER NOT NULL, forgotten INTEGER NOT NULL
   );`;
 
 /** Position in the ledger up to which `entities.db` has been updated. */
-export function sqliteErasureWatermark(db: Database): ErasureWatermark {
-  const write = db.prepare(`INSERT INTO erasure_watermark (id, sequence) VALUES (1, ?)
+export function sqliteDeletionWatermark(db: Database): DeletionWatermark {
+  const write = db.prepare(`INSERT INTO deletion_watermark (id, sequence) VALUES (1, ?)
     ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`);
   const note = noteSeen(db);
 
@@ -127,7 +127,7 @@ export function seenBy(db: Database): {
   readonly accepted: number;
   readonly forgotten: number;
 } {
-  const watermark = db.prepare("SELECT sequence FROM erasure_watermark").get() as { sequence: number } | undefined;
+  const watermark = db.prepare("SELECT sequence FROM deletion_watermark").get() as { sequence: number } | undefined;
   const seen = db.prepare("SELECT accepted, forgotten FROM ledger_seen").get() as
     | { accepted: number; forgotten: number }
     | undefined;

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Deletion, LONGEST_WAIT_MS } from "../../deletions/deletion.js";
-import type { AcceptedScope, Ledger } from "../../deletions/ports.js";
+import type { Ledger, ScopeSnapshot } from "../../deletions/ports.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
 import { deletionList } from "./deletion-list.js";
 import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
@@ -50,7 +50,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
 
   interface Request {
     readonly deletion: Deletion;
-    readonly scope: AcceptedScope;
+    readonly scope: ScopeSnapshot;
   }
 
   /** Stores the request, inside the caller's transaction; undefined if its scope has changed. */
@@ -226,7 +226,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
 function scopeCheck(entities: Database) {
   const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
   const holderOf = entities.prepare("SELECT entity FROM identity WHERE hash = ?");
-  return (profiles: AcceptedScope["profiles"], holders: AcceptedScope["free"]): boolean =>
+  return (profiles: ScopeSnapshot["profiles"], holders: ScopeSnapshot["free"]): boolean =>
     profiles.every(
       ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,
     ) &&

@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import type { ErasureWatermark } from "../../src/deletions/ports.js";
+import type { DeletionWatermark } from "../../src/deletions/ports.js";
 
 /** Promises of every engine on the watermark. */
-export function erasureWatermarkContract(
+export function deletionWatermarkContract(
   name: string,
-  open: () => Promise<{ watermark: ErasureWatermark; close(): Promise<void> }>,
+  open: () => Promise<{ watermark: DeletionWatermark; close(): Promise<void> }>,
 ): void {
-  describe(`the erasure watermark of ${name}`, () => {
+  describe(`the deletion watermark of ${name}`, () => {
     it("is 0 at first, and never goes down", async () => {
       const { watermark, close } = await open();
       const seen = [await watermark.read()];
