@@ -86,10 +86,15 @@ export function print(text: string): Promise<void> {
 
 /** Converts errors of the service or the system to a message for people; returns other errors unchanged. */
 export function inWords(error: unknown): unknown {
-  const isOfSystem = error instanceof Error && "syscall" in error;
-  if (isOfSystem || error instanceof NotReached) return new StartError(error.message, { cause: error });
+  if (isOfSystem(error) || error instanceof NotReached) return new StartError(error.message, { cause: error });
   if (!(error instanceof ApiError)) return error;
   return new StartError(messageOf(error), { cause: error });
+}
+
+/** Whether Node or SQLite reports an error of the machine. */
+function isOfSystem(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return "syscall" in error || ("code" in error && error.code === "ERR_SQLITE_ERROR");
 }
 
 function messageOf({ status, message, issues }: ApiError): string {

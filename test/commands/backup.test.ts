@@ -8,9 +8,9 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { pointOf, valuesOf, writePoints } from "../support/requests.js";
@@ -24,7 +24,7 @@ describe("npm run backup", function () {
   let copies: string;
   beforeEach(async () => {
     service = await startService();
-    copies = mkdtempSync(join(tmpdir(), "entity-metrics-copies-"));
+    copies = mkdtempSync(join(dirname(service.dir), "entity-metrics-copies-"));
   });
   afterEach(async () => {
     await service.stop();
@@ -189,6 +189,17 @@ describe("npm run backup", function () {
     expect(readdirSync(copies)).to.include("ledger.db.partial");
     expect((await backUp(copies)).code).to.equal(0);
     expect(readdirSync(copies).sort()).to.deep.equal(["entities.db", "ledger.db", "metrics.db"]);
+  });
+
+  it("reports a file that is not a database in one line", async () => {
+    const damaged = join(copies, "damaged");
+    mkdirSync(damaged);
+    writeFileSync(join(damaged, "entities.db"), "not a database".repeat(500));
+    const { code, out, err } = await runToEnd("backup", [join(copies, "out")], { DATA_DIR: damaged });
+    expect([code, out]).to.deep.equal([1, ""]);
+    expect(err).to.equal(
+      `${join(damaged, "entities.db")} cannot be copied: it is not a database, or it is damaged (put a backup in its place)\n`,
+    );
   });
 
   it("leaves no part of a copy that failed", async () => {

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { StartError } from "../../errors.js";
-import { backup, DatabaseSync } from "./connection.js";
+import { backup, DatabaseSync, reasonOf } from "./connection.js";
 import type { Folders } from "./folder.js";
 
 /** Pages copied before other work runs. */
@@ -24,6 +24,10 @@ export async function copyDatabase(
   try {
     await copyInto(partOf(to), from, onProgress);
     renameSync(partOf(to), to);
+  } catch (error) {
+    throw error instanceof StartError
+      ? error
+      : new StartError(`${from} cannot be copied: ${reasonOf(error)}`, { cause: error });
   } finally {
     removePart(to);
   }

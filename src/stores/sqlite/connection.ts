@@ -212,7 +212,7 @@ export function unavailable(cause: unknown): ServiceError {
   return new ServiceError("unavailable", "The store is not available", { cause });
 }
 
-/** Returns the reason why SQLite cannot open a file, for the operator. */
-function reasonOf(error: unknown): string | undefined {
+/** Returns the reason why SQLite cannot use a file, for the operator. */
+export function reasonOf(error: unknown): string | undefined {
   return failureOf(error)?.reason ?? (error instanceof Error ? error.message : String(error)).split("\n", 1)[0];
 }
