@@ -1,14 +1,11 @@
-import { existsSync, mkdtempSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { cpuMs } from "../support/cpu-time.js";
 import { dereferenced } from "../support/openapi-walk.js";
 import { amount } from "../support/servers.js";
-import { startService, type TestService } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 import { type OpenApi, type RandomRequest, randomRequests } from "./random-requests.js";
 
 /** Number of requests; the long run sends more. */
@@ -20,32 +17,25 @@ const AT_ONCE = 50;
 const CHECKS = 40;
 const CHECK_MS = 500;
 
-/** This test needs no durability: data goes to a file system in memory if there is one. */
-const fastest = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
-
 /** Maximum CPU time of concurrent requests, ms: above it they delay all others. */
 const LONGEST_CPU_MS = 5_000;
 
 describe("P20: no input makes a 5xx, a hang or a crash", () => {
-  let service: TestService;
+  const limits = { wrong_keys_per_minute: 1_000_000, requests: 1000, requests_per_key: 1000 };
+  const service = serviceOfSuite({ limits });
   let document: OpenApi;
   let reader: string;
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const statuses = new Map<number, number>();
 
   before(async () => {
-    const limits = { wrong_keys_per_minute: 1_000_000, requests: 1000, requests_per_key: 1000 };
-    service = await startService({ limits }, { dir: mkdtempSync(join(fastest, "entity-metrics-")) });
     const text = await (await service.fetch("/openapi.json", { key: null })).text();
     document = dereferenced(JSON.parse(text)) as OpenApi;
     const { key, kept } = mintKey("reader", ["metric:read", "entity:read"], Date.now());
     await service.service.stores.keys.add(kept);
     reader = key;
   });
-  after(async () => {
-    agent.destroy();
-    await service.stop();
-  });
+  after(() => agent.destroy());
 
   it(`${REQUESTS} requests made from the OpenAPI document`, async function () {
     this.timeout(REQUESTS * 20 + 20_000);
