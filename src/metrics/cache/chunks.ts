@@ -35,7 +35,7 @@ type Load = Promise<Map<string, Float64Array>>;
 type SlotStore = Pick<SeriesStore, "chunkSlots" | "read" | "mayHold">;
 
 /** Chunks that are cached before other requests run. */
-const KEPT_AT_ONCE = 5_000;
+const CACHED_AT_ONCE = 5_000;
 
 /** Approximate memory of an entry besides its slots, bytes. */
 const ENTRY_BYTES = 300;
@@ -120,25 +120,25 @@ export class SlotCache {
    */
   #load(chunks: readonly Chunk[]): Map<string, TokenValue<Load>> {
     const tokens = chunks.map((chunk) => this.#epochs.token(chunk));
-    const value = this.#finish(chunks, tokens, () => value);
-    const started = new Map(chunks.map(({ key }, i) => [key, { value, token: tokens[i] as ReadToken }]));
-    for (const [key, load] of started) this.#loads.set(key, load);
-    return started;
+    const value = this.#readAndCache(chunks, tokens);
+    const loads = new Map(chunks.map(({ key }, i) => [key, { value, token: tokens[i] as ReadToken }]));
+    for (const [key, load] of loads) this.#loads.set(key, load);
+    const end = () => {
+      for (const [key, load] of loads) if (this.#loads.get(key) === load) this.#loads.delete(key);
+    };
+    value.then(end, end);
+    return loads;
   }
 
-  async #finish(chunks: readonly Chunk[], tokens: readonly ReadToken[], self: () => Load): Load {
-    try {
-      const slots = await withDeadline(this.#deadlineMs, () => readChunks(this.#store, chunks));
-      for (const [i, { key }] of chunks.entries()) {
-        const value = this.#compact(slots.get(key) as Float64Array);
-        slots.set(key, value);
-        this.#chunks.set(key, { value, token: tokens[i] as ReadToken });
-        if ((i + 1) % KEPT_AT_ONCE === 0) await this.#budget.next();
-      }
-      return slots;
-    } finally {
-      for (const { key } of chunks) if (this.#loads.get(key)?.value === self()) this.#loads.delete(key);
+  async #readAndCache(chunks: readonly Chunk[], tokens: readonly ReadToken[]): Load {
+    const slots = await withDeadline(this.#deadlineMs, () => readChunks(this.#store, chunks));
+    for (const [i, { key }] of chunks.entries()) {
+      const value = this.#compact(slots.get(key) as Float64Array);
+      slots.set(key, value);
+      this.#chunks.set(key, { value, token: tokens[i] as ReadToken });
+      if ((i + 1) % CACHED_AT_ONCE === 0) await this.#budget.next();
     }
+    return slots;
   }
 
   /** Copies a chunk so that it does not retain the column that it was read in. */
