@@ -34,8 +34,7 @@ export interface JournalOptions {
 interface Generation {
   readonly slots: Memtable;
   bytes: number;
-  /** Ids of the oldest and the newest record; `first` is above any id if there is none. */
-  first: number;
+  /** Id of the newest record; 0 if there is none. */
   last: number;
 }
 
@@ -60,6 +59,8 @@ export class Journal {
   /** Receives new records; `#folding` is being folded. */
   #open: Generation;
   #folding: Generation | undefined;
+  /** Id of the newest record that was folded and removed. */
+  #foldedTo = 0;
   /** The running fold. */
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -120,7 +121,7 @@ export class Journal {
    */
   async fold(): Promise<void> {
     const last = Math.max(this.#open.last, this.#folding?.last ?? 0);
-    while (isBegunBy(this.#folding, last) || isBegunBy(this.#open, last)) await this.#runFold();
+    while (this.#foldedTo < last) await this.#runFold();
   }
 
   /** Stops background work between two transactions; unfolded slots stay in the journal. */
@@ -192,6 +193,7 @@ export class Journal {
       await this.#pause();
     }
     this.#folding = undefined;
+    this.#foldedTo = Math.max(this.#foldedTo, last);
   }
 
   /** Returns false if the row of `chunk` is damaged; throws unless `mayBeDamaged`. */
@@ -235,18 +237,12 @@ export class Journal {
 }
 
 function emptyGeneration(): Generation {
-  return { slots: new Memtable(), bytes: 0, first: Number.POSITIVE_INFINITY, last: 0 };
-}
-
-/** Returns whether there are records up to this id. */
-function isBegunBy(generation: Generation | undefined, id: number): boolean {
-  return generation !== undefined && generation.first <= id;
+  return { slots: new Memtable(), bytes: 0, last: 0 };
 }
 
 function add(generation: Generation, id: number, record: PointRecord): void {
   generation.slots.add(record);
   generation.bytes += record.byteLength;
-  generation.first = Math.min(generation.first, id);
   generation.last = id;
 }
 

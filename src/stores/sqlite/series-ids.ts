@@ -71,12 +71,13 @@ export function seriesIds(db: Database): SeriesIds {
   };
 }
 
-interface Row {
+/** An id with its types, separated by commas. */
+interface ListedId {
   readonly id: string;
-  readonly type: string;
+  readonly types: string;
 }
 
-/** Rows of a list read at once; other requests run in between. */
+/** Ids of a list read at once; other requests run in between. */
 const AT_ONCE = 2_000;
 
 /** Maximum cached counts of ids; they are valid until a series is added or removed. */
@@ -87,40 +88,35 @@ const LAST_ID = "\u{10ffff}".repeat(256);
 
 /** Lists the series of `metrics.db`. A series emptied by retention may briefly keep its row. */
 export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<SeriesStore, "list" | "count"> {
-  const ascending = db.prepare(`SELECT dimension_id AS id, type FROM series
+  const ascending = db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
     WHERE dimension = ?1 AND dimension_id >= ?2 AND dimension_id <> ?3
-    ORDER BY dimension_id, type LIMIT ?4`);
-  const descending = db.prepare(`SELECT dimension_id AS id, type FROM series
+    GROUP BY dimension_id ORDER BY dimension_id LIMIT ?4`);
+  const descending = db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
     WHERE dimension = ?1 AND dimension_id <= ?2 AND dimension_id <> ?3
-    ORDER BY dimension_id DESC, type LIMIT ?4`);
+    GROUP BY dimension_id ORDER BY dimension_id DESC LIMIT ?4`);
   const countBetween = db.prepare(`SELECT count(DISTINCT dimension_id) AS count FROM series
     WHERE dimension = ? AND dimension_id BETWEEN ? AND ?`);
   const counts = new Map<string, number>();
   let countedAt = -1;
 
   const list: SeriesStore["list"] = async (dimension, { prefix, contains = "", after, limit, descending: isDown }) => {
-    const types = dimension.storedTypes.length;
     const found: { id: string; types: readonly string[] }[] = [];
-    // Begins at an id in the order of the UTF-8 bytes, and skips all rows of the last returned id.
+    // Begins at an id in the order of the UTF-8 bytes, and skips the last returned id.
     let start = isDown ? `${prefix}${LAST_ID}` : prefix;
     if (after !== undefined && compareBytes(after, start) < 0 === (isDown === true)) start = after;
     for (let last = after ?? ""; ; await setImmediate()) {
-      const most = contains === "" ? Math.min(AT_ONCE, limit - found.length) * types : AT_ONCE * types;
-      const rows = (isDown ? descending : ascending).all(dimension.name, start, last, most) as unknown as Row[];
-      const isFull = rows.length === most;
-      const listed = byId(rows, dimension);
-      // The last id of a full batch may have more rows: it begins the next batch.
-      const cut =
-        isFull && listed.length > 1 && (listed.at(-1)?.types.length ?? types) < types ? listed.pop() : undefined;
-      for (const { id, types } of listed) {
+      const most = contains === "" ? Math.min(AT_ONCE, limit - found.length) : AT_ONCE;
+      const ids = (isDown ? descending : ascending).all(dimension.name, start, last, most) as unknown as ListedId[];
+      for (const { id, types } of ids) {
         if (!id.startsWith(prefix)) return found;
         if (contains !== "" && !searchText(id).includes(contains)) continue;
-        found.push({ id, types });
+        const stored = new Set(types.split(","));
+        found.push({ id, types: dimension.storedTypes.filter((type) => stored.has(type)) });
         if (found.length === limit) return found;
       }
-      if (!isFull) return found;
-      last = listed.at(-1)?.id ?? last;
-      start = cut?.id ?? last;
+      if (ids.length < most) return found;
+      last = ids.at(-1)?.id ?? last;
+      start = last;
     }
   };
 
@@ -147,11 +143,4 @@ export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<
       return count;
     },
   };
-}
-
-/** Groups the rows by id, in their order. */
-function byId(rows: readonly Row[], { storedTypes }: Dimension): { id: string; types: readonly string[] }[] {
-  const found = new Map<string, Set<string>>();
-  for (const { id, type } of rows) found.set(id, (found.get(id) ?? new Set()).add(type));
-  return Array.from(found, ([id, types]) => ({ id, types: storedTypes.filter((type) => types.has(type)) }));
 }
