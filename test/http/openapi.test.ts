@@ -7,7 +7,10 @@ import { serviceOfSuite } from "../support/service.js";
 interface OpenApi {
   readonly openapi: string;
   readonly paths: Record<string, Record<string, Described>>;
-  readonly components: { readonly schemas: Record<string, object> };
+  readonly components: {
+    readonly schemas: Record<string, object>;
+    readonly responses: Record<string, { readonly content: Record<string, { schema: object; example?: object }> }>;
+  };
 }
 
 interface DescribedParameter {
@@ -21,6 +24,7 @@ interface DescribedParameter {
 interface Described {
   readonly operationId: string;
   readonly summary: string;
+  readonly description?: string;
   readonly security?: unknown[];
   readonly parameters: DescribedParameter[];
   readonly requestBody?: { content: Record<string, { schema: object; examples?: Record<string, { value: unknown }> }> };
@@ -104,6 +108,25 @@ describe("the OpenAPI document", () => {
       "text/plain",
       "application/octet-stream",
     ]);
+  });
+
+  it("has an example of each error response, with its status and code", () => {
+    const errors = Object.entries(plain.components.responses);
+    expect(errors).to.have.length.above(10);
+    for (const [name, { content }] of errors) {
+      const { schema, example } = content["application/json"] ?? { schema: {} };
+      expect(compiled(schema)(example), name).to.equal(true);
+      expect(`Error${(example as { status: number }).status}`).to.equal(name);
+    }
+    const { example } = document.components.responses.Error401?.content["application/json"] ?? {};
+    expect(example).to.have.nested.property("errors[0].code", "unauthenticated");
+  });
+
+  it("summarizes each operation in at most eight words, and has a description", () => {
+    for (const { path, operation } of operations()) {
+      expect(operation.summary.split(" "), path).to.have.length.at.most(8);
+      expect(operation.description, path).to.be.a("string").that.is.not.equal("");
+    }
   });
 
   it("has schemas that compile", () => {

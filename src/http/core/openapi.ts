@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type TSchema, Type } from "@sinclair/typebox";
-import { statusOf } from "./errors.js";
+import { type ErrorKind, ServiceError } from "../../errors.js";
+import { errorResponse, statusOf } from "./errors.js";
 import { ErrorBody } from "./responses.js";
 import { type Body, type ResponseSpec, type Route, type Schemas, tags } from "./route.js";
 
@@ -170,10 +171,11 @@ function responseName(status: number): string {
 const seconds = { type: "integer", minimum: 0 };
 
 function errorObject(status: number, components: Components): object {
-  const [kind] = Object.entries(statusOf).find(([, value]) => value === status) ?? ["error"];
+  const [kind = "internal"] = (Object.keys(statusOf) as ErrorKind[]).filter((one) => statusOf[one] === status);
   const words = kind.replaceAll("-", " ");
+  const message = `${words[0]?.toUpperCase()}${words.slice(1)}.`;
   return {
-    description: `${words[0]?.toUpperCase()}${words.slice(1)}.`,
+    description: message,
     ...(status === 429 || status === 503
       ? {
           headers: {
@@ -181,7 +183,12 @@ function errorObject(status: number, components: Components): object {
           },
         }
       : {}),
-    content: contentOf({ "application/json": ErrorBody }, components),
+    content: {
+      "application/json": {
+        schema: components.add(ErrorBody),
+        example: errorResponse(new ServiceError(kind, message)).body,
+      },
+    },
   };
 }
 
