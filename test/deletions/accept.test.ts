@@ -61,14 +61,6 @@ describe("a deletion request", () => {
     expect((await kept(await request(ann))).cutOff).to.be.greaterThan(arrival);
   });
 
-  it("is kept for an identity that no profile has", async () => {
-    const deletion = await kept(await request(ben));
-    expect(deletion.hashes).to.deep.equal([hash(ben)]);
-    expect(deletion.entities).to.deep.equal([]);
-    await stage.run(deletion.requestId);
-    expect((await kept(deletion.requestId)).completedAt).to.be.a("number");
-  });
-
   it("has an id and a cut-off of its own when it repeats one that is open, which it leaves as it was", async () => {
     const entity = await stage.profile([ann, annsId]);
     const first = await request(ann);
@@ -176,25 +168,6 @@ describe("a deletion request", () => {
     expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
   });
 
-  it("names the entity that its own was merged into while it was being accepted", async () => {
-    let root = "";
-    await open({
-      wrap: beforeAccept(async ({ entities: [id] }) => {
-        const [entity, into] = [await live(id as string), await live(root)];
-        const merged = { ...into, bindings: [...into.bindings, ...entity.bindings], mergedIds: [entity.id] };
-        const change = changeOf(merged, [], [{ id: entity.id, revision: entity.revision }]);
-        expect(await stage.stores.entities.commit(commitOf([change]))).to.equal(true);
-      }),
-    });
-    const entity = await stage.profile([ann]);
-    root = await stage.profile([ben]);
-    const id = await request(ann);
-    expect((await kept(id)).entities).to.include.members([entity, root]);
-    expect((await kept(id)).hashes).to.have.members([hash(ann), hash(ben)]);
-    await stage.run(id);
-    expect(await stage.stores.entities.holds([entity, root])).to.equal(false);
-  });
-
   it("suppresses an identity that is written in the profile but leads to a newer one by now, and leaves that profile", async () => {
     const entity = await stage.profile([ann, annsId]);
     const newer = await stage.profile([ben]);
@@ -207,11 +180,5 @@ describe("a deletion request", () => {
     const deletion = await kept(await request(ann));
     expect(deletion.entities).to.include(entity).and.not.include(newer);
     expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
-  });
-
-  it("makes the commit of a writer fail that had read before it", async () => {
-    const before = await live(await stage.profile([ann]));
-    await request(ann);
-    expect(await stage.stores.entities.commit(commitOf([changeOf(before)]))).to.equal(false);
   });
 });

@@ -19,11 +19,11 @@ onServers(["mongodb", "influxdb", "bullmq"], "two processes whose clocks differ"
       { onServers: true, dir: right.dir, machine: () => Date.now() + offset },
     );
   };
-  afterEach(async () => {
+  const stopBoth = async () => {
     await wrong.stop({ keep: true });
     await right.stop();
     await dropFromServers(nameOf(right.dir));
-  });
+  };
 
   const collect = async (service: TestService, message: object) => {
     const answer = await service.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: message });
@@ -44,10 +44,11 @@ onServers(["mongodb", "influxdb", "bullmq"], "two processes whose clocks differ"
     [5, "ahead of"],
   ] as const) {
     describe(`one ${words} the server by 5 minutes`, () => {
-      beforeEach(async () => {
+      before(async () => {
         offset = minutes * MINUTE_MS;
         await startBoth();
       });
+      after(stopBoth);
 
       it("brings no person back by a message of before a DELETE that it accepted", async () => {
         const before = { email: "ann@example.org", plan: "gold", at: new Date(Date.now() - 1_000).toISOString() };
@@ -105,5 +106,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "two processes whose clocks differ"
     const replayed = { email: "ann@example.org", at: new Date(Date.now() + MINUTE_MS).toISOString() };
     await collect(right, replayed);
     expect(await statusOf(right, PATH)).to.equal(404);
+    await stopBoth();
   });
 });

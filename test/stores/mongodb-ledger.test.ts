@@ -1,13 +1,11 @@
 import { expect } from "chai";
 import type { Ledger } from "../../src/deletions/ports.js";
 import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
-import { mongoServiceError } from "../../src/stores/mongodb/errors.js";
 import { mongoLedger } from "../../src/stores/mongodb/ledger.js";
 import { type Transact, transactions } from "../../src/stores/mongodb/transaction.js";
 import { ledgerContract, noScope, someDeletion } from "../contracts/ledger.contract.js";
 import { suppressionContract } from "../contracts/suppression.contract.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
-import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { onServers } from "../support/servers.js";
 import { openTestEngine, type TestEngine } from "./mongo-engine.js";
 
@@ -127,38 +125,6 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       );
       expect(accepted.filter((each) => each !== undefined)).to.have.length(1);
       expect(await one.openOver([hash], 9)).to.have.length(1);
-    });
-  });
-
-  describe("when a response is lost on its way", () => {
-    let proxy: FaultProxy;
-    let far: TestEngine;
-    beforeEach(async () => {
-      proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
-      far = await openTestEngine(proxy.url(process.env.TEST_MONGODB_URL ?? ""));
-    });
-    afterEach(async () => {
-      await proxy.set("pass");
-      await far.close();
-      await proxy.close();
-    });
-
-    it("the request was accepted once, and the next one has a number of its own", async () => {
-      const { ledger } = far.stores;
-      await ledger.accept(someDeletion("a"), noScope);
-      const lost = proxy.when("b-1700000000", "dropAnswers");
-      const failure = await ledger.accept(someDeletion("b"), noScope).then(
-        () => undefined,
-        (error: unknown) => mongoServiceError(error),
-      );
-      await lost;
-      expect(failure?.kind).to.be.oneOf([undefined, "unavailable"]);
-      await ledger.accept(someDeletion("c"), noScope);
-      const all = await ledger.since(0, 10);
-      const identities = all.map(({ deletion }) => deletion.identity);
-      expect(identities).to.deep.equal(failure === undefined ? ["hash-a", "hash-b", "hash-c"] : identities);
-      expect(new Set(identities).size).to.equal(identities.length);
-      expect(all.map(({ sequence }) => sequence)).to.deep.equal(identities.map((_, index) => index + 1));
     });
   });
 });

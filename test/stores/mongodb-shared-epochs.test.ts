@@ -32,22 +32,6 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
     return new Epochs(CHUNK_SLOTS, { exclusive: false, shared });
   }
 
-  it("are raised in every process within a second by a write in one of them, and in no other chunk", async () => {
-    const [writer, reader] = [await open(), await open()];
-    const [token, other] = [reader.token(chunkOf("a")), reader.token(chunkOf("b"))];
-    expect(reader.isCurrent(token)).to.equal(true);
-    await writer.written(windowOf("a"));
-    const written = performance.now();
-    await until("it is raised", () => {
-      const asked = performance.now();
-      const isRaised = !reader.isCurrent(token);
-      if (!isRaised) expect(asked - written).to.be.below(1_000);
-      return isRaised;
-    });
-    await until("the others are current", () => reader.isCurrent(other));
-    await until("a new one is current", () => reader.isCurrent(reader.token(chunkOf("a"))));
-  });
-
   it("end what was read more than 10 s ago, as a process may have been killed before it announced its write", async () => {
     const reader = await open();
     const now = performance.now();

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { catalogueSchema } from "../../src/stores/sqlite/catalogue-store.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
-import { membershipSchema, sqliteMembershipIndex, voidRemoval } from "../../src/stores/sqlite/membership-index.js";
+import { membershipSchema, sqliteMembershipIndex } from "../../src/stores/sqlite/membership-index.js";
 import { membershipIndexContract } from "../contracts/membership-index.contract.js";
 import { temporaryStores } from "../support/stores.js";
 
@@ -36,29 +36,6 @@ describe("sqlite: large segments", () => {
     expect(await overlap("middle", "few")).to.equal(16);
     expect(await overlap("few", "none")).to.equal(0);
     expect(await overlap("large", "large")).to.equal(100_000);
-    db.close();
-  });
-
-  it("counts no void statement of a large segment that was deleted, and removes each in steps", async () => {
-    const db = filled(
-      ["large", 1, 15_000, 1, 1],
-      ["large", 15_001, 35_000, 1, 3],
-      ["large", 35_001, 40_000, 0, 1],
-      ["middle", 14_001, 20_000, 1, 1],
-    );
-    db.exec("INSERT INTO segment_removed VALUES ('large', 2, 1)");
-    const { sizes, overlap } = sqliteMembershipIndex(db);
-    const removeSome = voidRemoval(db);
-    const left = () => (db.prepare("SELECT count(*) AS left FROM membership").get() as { left: number }).left;
-    let steps = 0;
-    do {
-      if (steps % 10 === 0) expect(await sizes(["middle", "large"])).to.deep.equal([6_000, 20_000]);
-      if (steps % 10 === 0) expect(await overlap("large", "middle")).to.equal(5_000);
-      steps += 1;
-    } while (removeSome());
-    expect(steps).to.be.greaterThan(40);
-    expect(left()).to.equal(26_000);
-    expect(await sizes(["large"])).to.deep.equal([20_000]);
     db.close();
   });
 });
