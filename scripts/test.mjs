@@ -25,7 +25,7 @@ const SLOW = [
   "test/browser/",
   ...["failpoints", "points-killed", "deadline"].map((name) => `test/faults/${name}`),
   "test/deletions/random-histories",
-  ...["secured", "held", "killed-runs", "started-at-once"].map((name) => `test/servers/${name}`),
+  ...["secured", "held", "killed-runs"].map((name) => `test/servers/${name}`),
   "test/start-scripts",
   "test/package",
   ...["body-limits", "slow-", "deletion-reads"].map((name) => `test/http/${name}`),

@@ -4,6 +4,7 @@ import { identityHashing } from "../../src/entities/profile/identity.js";
 import { explainSegments } from "../../src/entities/read/explain-membership.js";
 import { type Exported, exportEntity } from "../../src/entities/read/export-entity.js";
 import { userTable } from "../support/entity-stage.js";
+import { isCompleteIn, removeThrough } from "../support/requests.js";
 import type { TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -165,12 +166,8 @@ export class ExportWorld {
 
   private async erase(person: number): Promise<void> {
     const { field, value } = this.identity(person);
-    const response = await this.service.fetch(`/api/entity/user/${field}/${value}`, { method: "DELETE" });
-    const { data } = (await response.json()) as { data: { request_id: string } };
-    await until("the erasure is completed", async () => {
-      const state = await this.service.fetch(`/api/entity/deletestatus/${data.request_id}`);
-      return ((await state.json()) as { data: { completed: boolean } }).data.completed;
-    });
+    const requestId = await removeThrough(this.service, `${field}/${value}`);
+    await until("the deletion is complete", () => isCompleteIn(this.service, requestId));
   }
 
   private noteErased(person: number): void {

@@ -2,6 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import {
+  collectThrough,
+  isCompleteIn,
+  removeThrough,
+  removeUnlessKilled,
+  statusOfProfile,
+} from "../support/requests.js";
 import { root } from "../support/source-tree.js";
 import { until } from "../support/until.js";
 
@@ -49,48 +56,26 @@ async function dieAndRecover(failpoint: string, person: (typeof people)[number])
   const folder = temporaryFolder();
   let child = await startReal(folder.dir, { FAILPOINT: failpoint });
   try {
-    for (const json of person.messages) {
-      const answer = await child.fetch("/collect/json/web", { method: "POST", json });
-      expect(answer.status).to.equal(200);
-    }
-    const acknowledged = await remove(child, person.path);
+    for (const message of person.messages) await collectThrough(child, [message]);
+    const acknowledged = await removeUnlessKilled(child, person.path);
     expect(await child.gone, `${failpoint} was reached`).to.equal("SIGKILL");
 
     child = await startReal(folder.dir);
     for (const path of [person.path, ...person.others]) {
-      const status = (await child.fetch(`/api/entity/user/${path}`)).status;
+      const status = await statusOfProfile(child, path);
       // One that died before its insert was not acknowledged, and nothing has happened.
       expect(status, path).to.equal(failpoint === "deletion-planned" && person.messages.length > 0 ? 200 : 404);
     }
     if (acknowledged !== undefined) await watchUntilComplete(child, acknowledged);
-    const again = await remove(child, person.path);
-    expect(again).to.be.a("string");
-    await watchUntilComplete(child, again as string);
-    expect((await child.fetch(`/api/entity/user/${person.path}`)).status).to.equal(404);
+    await watchUntilComplete(child, await removeThrough(child, person.path));
+    expect(await statusOfProfile(child, person.path)).to.equal(404);
   } finally {
     await child.kill();
     folder.remove();
   }
 }
 
-/** The id of an acknowledged DELETE; undefined when the answer was lost. */
-async function remove(child: RealService, path: string): Promise<string | undefined> {
-  try {
-    const answer = await child.fetch(`/api/entity/user/${path}`, { method: "DELETE" });
-    expect(answer.status).to.equal(200);
-    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
-}
-
 async function watchUntilComplete(child: RealService, id: string): Promise<void> {
-  const status = async () => {
-    const answer = await child.fetch(`/api/entity/deletestatus/${id}`);
-    expect(answer.status).to.equal(200);
-    return ((await answer.json()) as { data: { completed: boolean } }).data.completed;
-  };
-  await until("it is complete", status, 60_000);
-  for (let look = 0; look < 20; look += 1) expect(await status()).to.equal(true);
+  await until("it is complete", () => isCompleteIn(child, id), 60_000);
+  for (let look = 0; look < 20; look += 1) expect(await isCompleteIn(child, id)).to.equal(true);
 }

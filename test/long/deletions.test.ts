@@ -1,8 +1,7 @@
-import { expect } from "chai";
 import fc from "fast-check";
 import { erasedStayErased } from "../deletions/random-histories.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
-import { isCompleteIn } from "../support/requests.js";
+import { collectThrough, isCompleteIn, removeUnlessKilled } from "../support/requests.js";
 import { openTemporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
 
@@ -44,16 +43,11 @@ describe("deletions, for long", () => {
   });
 });
 
-/** The id of an acknowledged DELETE of a profile just collected; undefined when the service died. */
+/** Collects a profile and deletes it. */
 async function remove(service: RealService, index: number): Promise<string | undefined> {
-  try {
-    const json = { email: `p${index}@example.org`, user_id: `id-${index}` };
-    await service.fetch("/collect/json/web", { method: "POST", json });
-    const answer = await service.fetch(`/api/entity/user/user_id/id-${index}`, { method: "DELETE" });
-    expect(answer.status).to.equal(200);
-    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
+  const collected = collectThrough(service, [{ email: `p${index}@example.org`, user_id: `id-${index}` }]);
+  await collected.catch((error: unknown) => {
+    if (!(error instanceof TypeError)) throw error;
+  });
+  return removeUnlessKilled(service, `user_id/id-${index}`);
 }

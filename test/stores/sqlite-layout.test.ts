@@ -14,6 +14,7 @@ import {
   readFile,
   startKept,
 } from "../support/kept-layout.js";
+import { isCompleteIn, removeThrough } from "../support/requests.js";
 import type { TestService } from "../support/service.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -111,11 +112,8 @@ for (const name of keptFolders()) {
       await service.fetch("/collect/json/web", { method: "POST", json: { _uid: "bob", city: "Rome" } });
       expect((await get("/api/entity/user/_uid/bob")).data).to.deep.include({ city: "Rome" });
       const entity = (await entityOf("bob")) as string;
-      const deleted = await service.fetch("/api/entity/user/_uid/bob", { method: "DELETE" });
-      const { data } = (await deleted.json()) as { data: { request_id: string } };
-      const status = async () =>
-        (await get(`/api/entity/deletestatus/${data.request_id}`)).data as { completed: boolean };
-      await until("the deletion", async () => (await status()).completed);
+      const requestId = await removeThrough(service, "_uid/bob");
+      await until("the deletion is complete", () => isCompleteIn(service, requestId));
       const { entities, memberships, history, entityKeys } = service.service.stores;
       for (const store of [entities, memberships, history]) expect(await store.holds([entity])).to.equal(false);
       expect(await entityKeys.read([entity])).to.have.property("size", 0);

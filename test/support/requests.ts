@@ -31,6 +31,14 @@ export async function removeThrough(service: AskedService, path: string): Promis
   return requestId;
 }
 
+/** The request id of an acknowledged DELETE of `field/value`; undefined if the process was killed before its response. */
+export async function removeUnlessKilled(service: AskedService, path: string): Promise<string | undefined> {
+  return removeThrough(service, path).catch((error: unknown) => {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  });
+}
+
 /** The response to a DELETE of `table/field/value`, with its body. */
 export async function deleteEntity(service: AskedService, path: string) {
   const response = await service.fetch(`/api/entity/${path}`, { method: "DELETE" });
