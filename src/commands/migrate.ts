@@ -124,8 +124,8 @@ interface Migration {
  */
 async function migrate(migration: Migration): Promise<number> {
   const { folder, metricsFolder, targets } = migration;
-  const open: { close(): void | Promise<void> }[] = [];
-  const opened = <T extends { close(): void | Promise<void> }>(what: T): T => {
+  const open: { close(): Promise<void> }[] = [];
+  const opened = <T extends { close(): Promise<void> }>(what: T): T => {
     open.unshift(what);
     return what;
   };
@@ -133,8 +133,8 @@ async function migrate(migration: Migration): Promise<number> {
     const source = opened(lockSource(folder));
     const metricsSource = metricsFolder === folder ? source : opened(lockSource(metricsFolder));
     const { entities, metrics } = targets;
-    const profiles = entities && opened(source.profiles());
-    const series = metrics && opened(await metricsSource.series());
+    const profiles = entities && source.profiles();
+    const series = metrics && (await metricsSource.series());
     if (profiles !== undefined) checkPepper(profiles, migration);
     const ends = {
       profiles: profiles && { source: profiles, target: opened(await entities.open(migration)) },

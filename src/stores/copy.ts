@@ -105,7 +105,6 @@ export interface ProfileSource {
   readonly pepper: string | undefined;
   readonly facts: CopyFacts;
   readonly parts: { readonly [P in Part]: PartSource<CopyRecords[P]> };
-  close(): Promise<void>;
 }
 
 /** An engine for profiles that is being filled. No service starts on it until the copy is complete. */
@@ -133,7 +132,6 @@ export interface SeriesSource {
    * once.
    */
   windows(): Iterable<SeriesWindow[]>;
-  close(): Promise<void>;
 }
 
 /** An engine for series that is being filled. */

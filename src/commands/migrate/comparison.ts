@@ -33,7 +33,7 @@ export function comparisonTable(comparisons: readonly Comparison[]): string {
 }
 
 /** Number of items and a checksum that does not depend on their order. */
-interface Summary {
+export interface Summary {
   readonly count: number;
   /** 32 hex characters. */
   readonly checksum: string;

@@ -11,7 +11,7 @@ import type {
   SeriesTarget,
 } from "../../stores/copy.js";
 import { Progress } from "../progress.js";
-import { Checksum, type Comparison } from "./comparison.js";
+import { Checksum, type Comparison, type Summary } from "./comparison.js";
 
 /** Deletions first, so that a deletion is known before data of its entity can be read. */
 const parts: readonly Part[] = [
@@ -59,21 +59,19 @@ export async function compareProfiles(source: ProfileSource, target: ProfileTarg
     done += ofTarget.count;
   }
   progress.finish();
-  const facts = [source.facts, await target.facts()].map((facts) => {
-    const checksum = new Checksum();
-    checksum.addRecord(facts);
-    return checksum.summary;
-  });
-  const [ofSource, ofTarget] = facts;
-  if (ofSource !== undefined && ofTarget !== undefined) {
-    comparisons.push({ part: "single facts", source: ofSource, target: ofTarget });
-  }
-  return comparisons;
+  const facts = summaryOfRecord(await target.facts());
+  return [...comparisons, { part: "single facts", source: summaryOfRecord(source.facts), target: facts }];
 }
 
 /** Returns both ends of a part. Their record types agree, but the compiler cannot check that in a loop. */
 function ends(source: ProfileSource, target: ProfileTarget, part: Part) {
   return { from: source.parts[part] as PartSource, to: target.parts[part] as PartTarget };
+}
+
+function summaryOfRecord(record: unknown): Summary {
+  const checksum = new Checksum();
+  checksum.addRecord(record);
+  return checksum.summary;
 }
 
 async function summaryOf({ all }: Pick<PartSource, "all">, onBatch: (count: number) => void) {

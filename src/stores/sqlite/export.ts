@@ -7,11 +7,11 @@ import type { SeriesWindow } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
 import { CHUNK_SLOTS, chunkOf, rowOf } from "./chunks.js";
-import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";
+import type { Database, FileLayout } from "./connection.js";
 import { copyFacts, entityParts, ledgerParts } from "./export-profiles.js";
-import { lockFolder } from "./folder.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
 import { matchLedger } from "./ledger-match.js";
+import { OpenFiles } from "./open-files.js";
 import { sqliteSeriesStore } from "./series-store.js";
 
 /** An embedded folder, locked against services until it is closed. */
@@ -20,7 +20,7 @@ interface LockedFolder {
   profiles(): ProfileSource;
   /** Rejects with a `StartError` if there are no series. */
   series(): Promise<SeriesSource>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Locks the folder for this process. Creates nothing: the folder and the files of a service must exist. */
@@ -31,18 +31,14 @@ export function lockSource(dir: string): LockedFolder {
       `${folder} is not the data folder of a service: it contains no ledger.db, entities.db or metrics.db`,
     );
   }
-  const unlockEntities = lockFolder(folder, "entities");
-  const unlockMetrics = lockFolder(folder, "metrics");
-  const open = new Set<Database>();
+  const files = new OpenFiles();
+  files.lock("entities", folder);
+  files.lock("metrics", folder);
+  let closeSeries = async () => {};
 
   const opened = (layout: FileLayout): Database => {
     if (!existsSync(join(folder, layout.name))) throw new StartError(`${folder} contains no ${layout.name}`);
-    const db = openDatabase(folder, layout);
-    open.add(db);
-    return db;
-  };
-  const closed = (...databases: Database[]) => {
-    for (const db of databases) if (open.delete(db)) closeDatabase(db);
+    return files.open(folder, layout);
   };
 
   return {
@@ -57,29 +53,20 @@ export function lockSource(dir: string): LockedFolder {
         pepper: pepper?.fingerprint,
         facts: copyFacts(ledger, entities),
         parts: { ...ledgerParts(ledger), ...entityParts(entities, ledger) },
-        close: async () => closed(ledger, entities),
       };
     },
 
     async series() {
       const db = opened(metricsFile);
       const series = sqliteSeriesStore(db);
+      closeSeries = series.close;
       await series.fold();
-      return {
-        mark: seriesMark(db),
-        series,
-        windows: () => seriesWindows(db),
-        async close() {
-          await series.close();
-          closed(db);
-        },
-      };
+      return { mark: seriesMark(db), series, windows: () => seriesWindows(db) };
     },
 
-    close() {
-      closed(...open);
-      unlockMetrics();
-      unlockEntities();
+    async close() {
+      await closeSeries();
+      files.close();
     },
   };
 }

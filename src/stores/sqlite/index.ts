@@ -7,17 +7,10 @@ import type { Probe } from "../../meters.js";
 import type { EngineDependencies, EntityEngine, MetricEngine, OpenKeys } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue-store.js";
 import { DamagedRow } from "./chunks.js";
-import {
-  closeDatabase,
-  type Database,
-  type FileLayout,
-  openDatabase,
-  sqliteServiceError,
-  unavailable,
-} from "./connection.js";
+import { type Database, openDatabase, sqliteServiceError, unavailable } from "./connection.js";
 import { sqliteEntityKeys } from "./entity-keys.js";
 import { sqliteEntityStore } from "./entity-store.js";
-import { foldersOf, type LockName, lockFolder } from "./folder.js";
+import { foldersOf } from "./folder.js";
 import { sqliteHistory } from "./history.js";
 import { sqliteIdempotency } from "./idempotency.js";
 import { sqliteKeyStore } from "./key-store.js";
@@ -25,6 +18,7 @@ import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
 import { sqliteLedger } from "./ledger.js";
 import { matchLedger, sqliteDeletionWatermark } from "./ledger-match.js";
 import { sqliteMembershipIndex } from "./membership-index.js";
+import { OpenFiles } from "./open-files.js";
 import { openPepper } from "./pepper.js";
 import { sqliteSeriesStore } from "./series-store.js";
 import { sqliteLease, sqliteSlotCounts } from "./slot-counts.js";
@@ -91,27 +85,6 @@ export async function openSqliteMetrics({ settings, log, failpoint }: EngineDepe
   } catch (error) {
     files.close();
     throw error;
-  }
-}
-
-/** Files and folders that were opened together and are closed together. */
-class OpenFiles {
-  readonly #open: Database[] = [];
-  readonly #unlock: (() => void)[] = [];
-
-  lock(name: LockName, ...folders: string[]): void {
-    for (const folder of new Set(folders)) this.#unlock.push(lockFolder(folder, name));
-  }
-
-  open(dir: string, layout: FileLayout): Database {
-    const db = openDatabase(dir, layout);
-    this.#open.push(db);
-    return db;
-  }
-
-  close(): void {
-    for (const db of this.#open.splice(0)) closeDatabase(db);
-    for (const release of this.#unlock.splice(0)) release();
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../../errors.js";
 import { pepperBytes, pepperFingerprint } from "../pepper.js";
@@ -46,10 +46,7 @@ function readPepper(file: string): Buffer | undefined {
 /** Written to another file, then renamed, so that a crash leaves either no pepper or a whole one. */
 function makePepper(file: string): Buffer {
   const pepper = randomBytes(32);
-  const handle = openSync(`${file}.new`, "w", 0o600);
-  writeSync(handle, pepper);
-  fsyncSync(handle);
-  closeSync(handle);
+  writeFileSync(`${file}.new`, pepper, { mode: 0o600, flush: true });
   renameSync(`${file}.new`, file);
   return pepper;
 }

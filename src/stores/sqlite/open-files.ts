@@ -1,0 +1,23 @@
+import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";
+import { type LockName, lockFolder } from "./folder.js";
+
+/** Files and folders that were opened together and are closed together. */
+export class OpenFiles {
+  readonly #open: Database[] = [];
+  readonly #unlock: (() => void)[] = [];
+
+  lock(name: LockName, ...folders: string[]): void {
+    for (const folder of new Set(folders)) this.#unlock.push(lockFolder(folder, name));
+  }
+
+  open(dir: string, layout: FileLayout): Database {
+    const db = openDatabase(dir, layout);
+    this.#open.push(db);
+    return db;
+  }
+
+  close(): void {
+    for (const db of this.#open.splice(0)) closeDatabase(db);
+    for (const release of this.#unlock.splice(0)) release();
+  }
+}
