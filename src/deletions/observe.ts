@@ -1,6 +1,5 @@
 import type { Clock } from "../clock.js";
 import type { Meters } from "../meters.js";
-import { STUCK_ATTEMPTS } from "./deletion.js";
 import type { Ledger } from "./ports.js";
 
 /** Receives the events of deletions for `/metrics`. */
@@ -14,13 +13,11 @@ export interface DeletionObserver {
 /** Registers the meters of deletions and returns the observer that updates them. */
 export function observeDeletions(
   meters: Meters,
-  ledger: Pick<Ledger, "countOpen" | "list">,
+  ledger: Pick<Ledger, "count" | "list">,
   clock: Clock,
 ): DeletionObserver {
-  meters.gauge("deletions_open", "Deletion requests that are not complete.", () => ledger.countOpen());
-  meters.gauge("deletions_stuck", "Open deletion requests that keep failing.", () =>
-    ledger.countOpen({ attempts: STUCK_ATTEMPTS }),
-  );
+  meters.gauge("deletions_open", "Deletion requests that are not complete.", () => ledger.count("open"));
+  meters.gauge("deletions_stuck", "Open deletion requests that keep failing.", () => ledger.count("stuck"));
   meters.gauge(
     "deletions_oldest_open_seconds",
     "Age of the oldest deletion request that is not complete; 0 without one.",

@@ -69,8 +69,6 @@ export interface Ledger {
    * Resolves with true for the one call that completed it.
    */
   complete(requestId: string, at: number, times: Deletion["times"]): Promise<boolean>;
-  /** Counts open requests; with `attempts`, those with at least that many failed attempts. */
-  countOpen(options?: { attempts: number }): Promise<number>;
   /**
    * Lists at most `limit` requests after the id `after`, in order of acceptance or, with `newestFirst`, in reverse.
    * Empty when `after` is unknown.
@@ -81,8 +79,8 @@ export interface Ledger {
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<Deletion[]>;
-  /** Counts the requests in this state. */
-  count(state: ListedState): Promise<number>;
+  /** Counts the requests in this state; `stuck`: the open ones of which `isStuck` is true. */
+  count(state: ListedState | "stuck"): Promise<number>;
   /**
    * Stores the wrapped key of receipts unless one is stored; resolves with the stored key, the same for concurrent
    * callers.

@@ -210,8 +210,8 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       await run("a-1700000000", failed({ attempts: 3 }));
       await ledger.complete("c-1700000000", 2000, {});
-      expect(await ledger.countOpen()).to.equal(2);
-      expect(await ledger.countOpen({ attempts: 3 })).to.equal(1);
+      expect(await ledger.count("open")).to.equal(2);
+      expect(await ledger.count("stuck")).to.equal(1);
     });
 
     it("leases a due request to one runner at a time, until its lease ends or is released", async () => {

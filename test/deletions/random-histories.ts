@@ -113,11 +113,11 @@ class Life {
     const { ledger, entities, history, memberships, entityKeys } = this.#stores;
     this.#time.pass(3_600_000);
     // Each round completes the first of several requests over one identity.
-    for (let round = 0; (await ledger.countOpen()) > 0 && round < 100; round += 1) {
+    for (let round = 0; (await ledger.count("open")) > 0 && round < 100; round += 1) {
       this.#time.pass(3_600_000);
       await this.#process.runDue();
     }
-    expect(await ledger.countOpen()).to.equal(0);
+    expect(await ledger.count("open")).to.equal(0);
     await this.#look();
     const hashes = this.#people.map((person) => this.#process.hashOf(person));
     for (const { deletion } of await ledger.since(0, 1_000_000)) {

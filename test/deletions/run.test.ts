@@ -160,10 +160,10 @@ describe("running a deletion", () => {
     await at.stores.ledger.lease(held, "another", time, time + 8000);
     crm.isUnreachable = false;
     await at.runDue();
-    expect(await at.stores.ledger.countOpen()).to.equal(2);
+    expect(await at.stores.ledger.count("open")).to.equal(2);
     time -= 7_200_000;
     await at.runDue();
-    expect(await at.stores.ledger.countOpen()).to.equal(0);
+    expect(await at.stores.ledger.count("open")).to.equal(0);
   });
 
   it("notes what failed and tries later and later, a remote target at most 15 min apart, our own at most 30 s", async () => {
@@ -185,7 +185,7 @@ describe("running a deletion", () => {
         last = notBefore - time;
       }
       expect(last).to.equal(longest);
-      expect(await at.stores.ledger.countOpen({ attempts: 3 })).to.equal(1);
+      expect(await at.stores.ledger.count("stuck")).to.equal(1);
       crm.isUnreachable = false;
       await at.run(id);
       expect((await kept(at, id)).completedAt).to.equal(time);
@@ -240,7 +240,7 @@ describe("running a deletion", () => {
       expect(notBefore - time).to.be.greaterThan(last);
       last = notBefore - time;
     }
-    expect(await at.stores.ledger.countOpen({ attempts: 3 })).to.equal(1);
+    expect(await at.stores.ledger.count("stuck")).to.equal(1);
   });
 
   it("A run that dies after it destroyed the identities leaves the time at which a remote target was verified", async () => {
@@ -282,10 +282,10 @@ describe("running a deletion", () => {
     for (const id of ids) for (let attempt = 0; attempt < 12; attempt += 1) await at.run(id);
     crm.isUnreachable = false;
     await at.runDue();
-    expect(await at.stores.ledger.countOpen()).to.equal(5);
+    expect(await at.stores.ledger.count("open")).to.equal(5);
     await at.run(ids[3] as string);
     await at.runDue();
-    expect(await at.stores.ledger.countOpen()).to.equal(0);
+    expect(await at.stores.ledger.count("open")).to.equal(0);
   });
 
   it("keeps a request for a target that is not configured any more open", async () => {
@@ -399,7 +399,7 @@ describe("running a deletion", () => {
       expect(deletion.completedAt).to.be.a("number");
       await expectGone(at, [entity]);
     }
-    expect(await ledger.countOpen()).to.equal(0);
+    expect(await ledger.count("open")).to.equal(0);
     expect(taken).to.equal(runs);
   }).timeout(120_000);
 });

@@ -27,7 +27,7 @@ describe("the scheduler of deletions", function () {
     stage = await erasureStage({ pollMs: NEVER_MS });
     for (let index = 0; index < amount(250, 100); index += 1) await accept(index);
     stage.deletions.start();
-    await until("all are complete", async () => (await stage.stores.ledger.countOpen()) === 0, 30_000);
+    await until("all are complete", async () => (await stage.stores.ledger.count("open")) === 0, 30_000);
   });
 
   it("runs a request at once for a hint, and one whose hint was lost at the next poll", async () => {
@@ -165,7 +165,7 @@ describe("the scheduler of deletions", function () {
         stage.deletions.start();
         await until("the target is called", () => crm.calls.length > 0);
         await completed(await acceptFor(targets));
-        expect(await stage.stores.ledger.countOpen()).to.equal(MANY);
+        expect(await stage.stores.ledger.count("open")).to.equal(MANY);
       });
     }
 
@@ -183,7 +183,7 @@ describe("the scheduler of deletions", function () {
       for (const port of [entities, memberships, history]) expect(await port.holds(profiles)).to.equal(false);
       expect(erp.calls.length).to.equal(8);
       erp.answer();
-      await until("all are complete", async () => (await stage.stores.ledger.countOpen()) === 0, 30_000);
+      await until("all are complete", async () => (await stage.stores.ledger.count("open")) === 0, 30_000);
     });
 
     /** A request as it was accepted when only these targets were configured. */

@@ -35,7 +35,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
       expect(await statusOf(path)).to.equal(404);
       await until("it is complete", () => isCompleteIn(service, id), 60_000);
     }
-    await until("none is open", async () => (await service.service.stores.ledger.countOpen()) === 0, 60_000);
+    await until("none is open", async () => (await service.service.stores.ledger.count("open")) === 0, 60_000);
   });
 
   it("leaves everything right to repeat, whichever answer it is", async () => {
@@ -52,7 +52,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
       await until("it is complete", () => isCompleteIn(service, id), 60_000);
       await cutting;
     }
-    await until("none is open", async () => (await service.service.stores.ledger.countOpen()) === 0, 60_000);
+    await until("none is open", async () => (await service.service.stores.ledger.count("open")) === 0, 60_000);
     const deletions = await service.service.stores.ledger.since(0, 1000);
     const erased = deletions.flatMap(({ deletion }) => deletion.entities);
     const { entities, memberships, history, entityKeys } = service.service.stores;

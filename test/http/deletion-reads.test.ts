@@ -33,7 +33,7 @@ describe("P2: after a DELETE answered 200", () => {
     expect(before.filter((status) => status === 200)).to.have.length(PAIRS);
     expect(after).to.have.length(PAIRS * 5);
     expect(after.filter((status) => status !== 404)).to.deep.equal([]);
-    await until("all are complete", async () => (await service.service.stores.ledger.countOpen()) === 0, 60_000);
+    await until("all are complete", async () => (await service.service.stores.ledger.count("open")) === 0, 60_000);
   });
 });
 

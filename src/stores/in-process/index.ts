@@ -22,11 +22,12 @@ function inProcessWakeUp(): WakeUp {
 
   return {
     hint(requestId) {
-      setImmediate(() => {
-        const underWay = run?.(requestId)
-          .catch(() => {})
-          .finally(() => running.delete(underWay as Promise<void>));
-        if (underWay !== undefined) running.add(underWay);
+      setImmediate(async () => {
+        const underWay = run?.(requestId).catch(() => {});
+        if (underWay === undefined) return;
+        running.add(underWay);
+        await underWay;
+        running.delete(underWay);
       });
     },
 

@@ -1,6 +1,6 @@
 import type { Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
-import { LONGEST_WAIT_MS } from "../../deletions/deletion.js";
+import { LONGEST_WAIT_MS, STUCK_ATTEMPTS } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { randomId } from "../../ids.js";
 import { acceptDeletions, newestSequence } from "./accept-deletions.js";
@@ -106,9 +106,6 @@ export function mongoLedger(parts: StoreParts): Ledger {
       return (await updated([{ updateOne }])).get(requestId)?.runner === mark;
     },
 
-    countOpen: ({ attempts } = { attempts: 0 }) =>
-      requests.countDocuments({ open: true, ...(attempts > 0 ? { attempts: { $gte: attempts } } : {}) }),
-
     async list({ state, newestFirst, after, limit }) {
       const last = after === undefined ? undefined : await requests.findOne({ _id: after });
       if (last === null) return [];
@@ -120,10 +117,11 @@ export function mongoLedger(parts: StoreParts): Ledger {
       return (await requests.find(filter, { sort, limit }).toArray()).map(deletionOf);
     },
 
-    count: (state) =>
-      state === "all"
-        ? requests.countDocuments({}, { hint: "_id_" })
-        : requests.countDocuments({ open: state === "open" }),
+    count(state) {
+      if (state === "all") return requests.countDocuments({}, { hint: "_id_" });
+      if (state === "stuck") return requests.countDocuments({ open: true, attempts: { $gte: STUCK_ATTEMPTS } });
+      return requests.countDocuments({ open: state === "open" });
+    },
 
     receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
 

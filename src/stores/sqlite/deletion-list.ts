@@ -1,3 +1,4 @@
+import { STUCK_ATTEMPTS } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import type { Database } from "./connection.js";
 import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
@@ -6,6 +7,7 @@ import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
 export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
   const states = {
     open: statementsFor(db, "completed_at IS NULL"),
+    stuck: statementsFor(db, `completed_at IS NULL AND attempts >= ${STUCK_ATTEMPTS}`),
     completed: statementsFor(db, "completed_at IS NOT NULL"),
     all: statementsFor(db, "true"),
   };

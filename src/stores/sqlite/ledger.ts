@@ -189,10 +189,6 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       return (await completeAll([completion])).has(completion);
     },
 
-    async countOpen(options) {
-      return (sql.countOpen.get(options?.attempts ?? 0) as { count: number }).count;
-    },
-
     ...deletionList(db),
 
     async receiptKey(fresh) {
@@ -286,7 +282,6 @@ function statements(db: Database) {
     complete:
       db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'', runner = NULL
       WHERE request_id = :requestId AND completed_at IS NULL`),
-    countOpen: db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at IS NULL AND attempts >= ?"),
     addReceiptKey: db.prepare("INSERT OR IGNORE INTO receipt_key (one, wrapped) VALUES (1, ?)"),
     receiptKey: db.prepare("SELECT wrapped FROM receipt_key"),
     settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
