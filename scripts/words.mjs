@@ -122,8 +122,9 @@ function folderOf(path) {
 
 const args = process.argv.slice(2);
 const count = args.includes("--count");
+const pages = readdirSync(root).filter((name) => /\.md$|^docker-compose.*\.yml$/.test(name));
 const named = args.filter((arg) => !arg.startsWith("--"));
-const places = named.length > 0 ? named : ["src", "test", "scripts", "docs", "README.md", "PERFORMANCE.md", ".ci/run"];
+const places = named.length > 0 ? named : ["src", "test", "scripts", "docs", "deploy", ".ci/run", ...pages];
 
 const checked = /\.(ts|tsx|mjs|cjs|js|css|md|sh|ya?ml)$|\.ci\/run$/;
 const itself = fileURLToPath(import.meta.url);

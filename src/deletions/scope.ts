@@ -61,8 +61,8 @@ function isSince({ bindings }: StoredEntity, hash: IdentityHash, now: number): b
 }
 
 /**
- * Returns all identities of the profiles: identities that lead to them, and identities in them, which may lead to a newer
- * profile by now. A profile whose key is destroyed has none of the latter.
+ * Returns all identities of the profiles: identities that lead to them, and identities in them, which may lead to a
+ * newer profile by now. A profile whose key is destroyed has none of the latter.
  */
 async function identitiesOf(
   { entityKeys, hashIdentity }: ScopeDependencies,

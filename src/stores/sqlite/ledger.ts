@@ -9,9 +9,9 @@ import { noteSeen } from "./ledger-match.js";
 
 /**
  * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
- * run calls no remote target. `open_identity` has the identities of open requests. `deletion_key` has rows of one size that are appended
- * and overwritten in place, for the same reason as `entity_key`; no row is removed. `forgotten_deletion` has the number
- * of the newest request that was ever removed after `deletions.keep`.
+ * run calls no remote target. `open_identity` has the identities of open requests. `deletion_key` has rows of one size
+ * that are appended and overwritten in place, for the same reason as `entity_key`; no row is removed.
+ * `forgotten_deletion` has the number of the newest request that was ever removed after `deletions.keep`.
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
